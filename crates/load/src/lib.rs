@@ -1,0 +1,79 @@
+//! A load generator that costs less CPU a request than what it measures.
+//!
+//! One thread a client core; a thread owns its connections, its event loop and
+//! its histograms, and shares nothing while it measures. The parts, in the
+//! order that data takes through them:
+//!
+//! - [`plan`]: what is asked for;
+//! - [`template`]: the requests, with placeholders;
+//! - [`outcome`]: what was seen.
+
+pub mod outcome;
+pub mod plan;
+pub mod template;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use outcome::Outcome;
+pub use plan::Plan;
+
+/// Why no load could be offered at all. What happens to single requests is no
+/// such error: it is in the [`Outcome`].
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The plan can't be carried out as it is.
+    #[error("{0}")]
+    Plan(String),
+    /// The machine doesn't give what the plan needs.
+    #[error("{what}: {source}")]
+    System {
+        /// What was tried.
+        what: String,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+/// Stops a run early from another thread or a signal handler.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    /// Asks the run to end; it does so within a few milliseconds, and reports
+    /// what it has.
+    pub fn now(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the run was asked to end.
+    pub fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run shows of itself once a second.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress {
+    /// Seconds since the run began, warm-up included.
+    pub elapsed_s: f64,
+    /// Whether it is still warming up.
+    pub warming_up: bool,
+    /// The second just ended.
+    pub second: outcome::Second,
+    /// Errors so far.
+    pub errors: u64,
+}
+
+/// Runs a plan to its end or until stopped, and tells of each second.
+///
+/// # Errors
+/// [`Error`] if no load could be offered at all.
+pub fn run(
+    plan: &Plan,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, Error> {
+    let _ = (plan, stop, progress);
+    unimplemented!()
+}

@@ -1,0 +1,218 @@
+//! What a run of load saw.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// What one run saw, merged over its threads. Histograms are in nanoseconds.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The requests whose turn came within the measured window, and what became
+    /// of each.
+    pub account: Account,
+    /// The same for the warm-up, so that a server's own count can be matched.
+    pub warmup: Account,
+    /// The measured window's true length.
+    pub window: Duration,
+    /// Good answers that arrived within the window: what the rate is made of.
+    pub answers_in_window: u64,
+    /// Bytes received within the window.
+    pub bytes_received: u64,
+    /// Bytes of the requests sent within the window.
+    pub bytes_sent: u64,
+    /// From the intended start to the whole answer.
+    pub response: Latency,
+    /// From the send to the whole answer.
+    pub service: Latency,
+    /// The generator's own delay: sent minus intended. Empty in a closed loop.
+    pub lateness: Histogram<u64>,
+    /// From the SYN to the established connection.
+    pub connect: Histogram<u64>,
+    /// How the connections fared.
+    pub connections: Connections,
+    /// The window, second by second.
+    pub seconds: Vec<Second>,
+    /// What the client's threads spent.
+    pub threads: Vec<ThreadUse>,
+    /// The backend that carried the load, and why not the other, if asked.
+    pub backend: String,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+}
+
+impl Outcome {
+    /// Good answers a second within the window; 0 for an empty window.
+    pub fn rate(&self) -> f64 {
+        let seconds = self.window.as_secs_f64();
+        if seconds > 0.0 { self.answers_in_window as f64 / seconds } else { 0.0 }
+    }
+}
+
+/// The conserved account: `scheduled = sent + shed` and
+/// `sent = good + errors + in_flight`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Account {
+    /// Requests whose turn came.
+    pub scheduled: u64,
+    /// Those that were never sent.
+    pub shed: u64,
+    /// Those that were sent, or for which a connection was tried.
+    pub sent: u64,
+    /// Those with a good answer.
+    pub good: u64,
+    /// Those with an error, by kind.
+    pub errors: Vec<ErrorCount>,
+    /// Those without an answer when the run ended.
+    pub in_flight: u64,
+}
+
+impl Account {
+    /// Errors of all kinds.
+    pub fn errors_total(&self) -> u64 {
+        self.errors.iter().map(|error| error.count).sum()
+    }
+
+    /// Whether nothing was lost and nothing counted twice.
+    pub fn is_conserved(&self) -> bool {
+        self.scheduled == self.sent + self.shed
+            && self.sent == self.good + self.errors_total() + self.in_flight
+    }
+}
+
+/// The kinds of error that a request can end in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// Nobody listens, or the listener refused.
+    Refused,
+    /// No connection within the timeout.
+    ConnectTimeout,
+    /// The connection was reset.
+    Reset,
+    /// The connection ended before the answer did.
+    ClosedEarly,
+    /// No whole answer within the timeout.
+    Timeout,
+    /// Bytes that are no answer in this protocol.
+    Malformed,
+    /// An answer that reports a failure: for HTTP a status outside 200 to 299.
+    WrongStatus,
+    /// An answer without the body that was expected.
+    WrongBody,
+    /// The client's own limit: no port, no file descriptor, no buffer.
+    Client,
+    /// Any other error of the network.
+    Network,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of its number.
+    pub const ALL: [ErrorKind; 10] = [
+        ErrorKind::Refused,
+        ErrorKind::ConnectTimeout,
+        ErrorKind::Reset,
+        ErrorKind::ClosedEarly,
+        ErrorKind::Timeout,
+        ErrorKind::Malformed,
+        ErrorKind::WrongStatus,
+        ErrorKind::WrongBody,
+        ErrorKind::Client,
+        ErrorKind::Network,
+    ];
+
+    /// Its name in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            ErrorKind::Refused => "refused",
+            ErrorKind::ConnectTimeout => "connect_timeout",
+            ErrorKind::Reset => "reset",
+            ErrorKind::ClosedEarly => "closed_early",
+            ErrorKind::Timeout => "timeout",
+            ErrorKind::Malformed => "malformed",
+            ErrorKind::WrongStatus => "wrong_status",
+            ErrorKind::WrongBody => "wrong_body",
+            ErrorKind::Client => "client",
+            ErrorKind::Network => "network",
+        }
+    }
+}
+
+/// One kind of error in an account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ErrorCount {
+    /// The kind.
+    pub kind: ErrorKind,
+    /// How often.
+    pub count: u64,
+    /// From the start of the account's part of the run to the first.
+    pub first: Duration,
+    /// What the first one looked like: bounded, escaped, for people.
+    pub example: String,
+}
+
+/// A distribution of times with those apart that are only known to be at least
+/// what they are.
+#[derive(Debug, Clone)]
+pub struct Latency {
+    /// Good answers.
+    pub good: Histogram<u64>,
+    /// Waits that ended without an answer: timeouts, and requests in flight at
+    /// the end. Each true value is at least this long.
+    pub censored: Histogram<u64>,
+}
+
+/// A value of a distribution that may be only a lower bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quantile {
+    /// The value, in nanoseconds.
+    pub nanoseconds: u64,
+    /// Whether a censored sample lies at or below it.
+    pub at_least: bool,
+}
+
+/// How the connections fared.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// Asked for, at once.
+    pub asked: u32,
+    /// The most that were established at once.
+    pub established: u32,
+    /// Connections made after a slot's first one.
+    pub reconnects: u64,
+    /// Attempts that failed.
+    pub failed: u64,
+    /// SYN segments that had to be sent again, over all connections looked at.
+    pub syn_retransmits: u64,
+    /// The fewest good answers that a slot for a connection had.
+    pub answers_min: u64,
+    /// The most good answers that a slot for a connection had.
+    pub answers_max: u64,
+}
+
+/// One second of the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Second {
+    /// Good answers that arrived in it.
+    pub good: u64,
+    /// Errors that came up in it.
+    pub errors: u64,
+    /// Bytes received in it.
+    pub bytes: u64,
+    /// Median service time of its answers, in nanoseconds; 0 without any.
+    pub p50: u64,
+    /// 99th percentile of service time of its answers, in nanoseconds; 0 without any.
+    pub p99: u64,
+}
+
+/// What a client thread spent within the window.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ThreadUse {
+    /// The processor that it was bound to, if it was.
+    pub cpu: Option<usize>,
+    /// CPU seconds in user mode.
+    pub user: f64,
+    /// CPU seconds in the kernel.
+    pub system: f64,
+    /// CPU seconds by wall seconds, from 0 to 1.
+    pub busy_share: f64,
+}

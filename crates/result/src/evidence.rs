@@ -1,0 +1,203 @@
+//! What one trial saw. Facts only: a missing sensor is `None`, never a zero.
+
+use serde::{Deserialize, Serialize};
+
+/// All that one trial saw.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Evidence {
+    /// Where the contender and the load ran.
+    pub place: Place,
+    /// How the contender's process fared.
+    pub process: Process,
+    /// The contract's steps, each with what came of it.
+    pub contract: Vec<ContractStep>,
+    /// What the load saw, where it was reached.
+    pub load: Option<Load>,
+    /// What was sampled while measuring.
+    pub samples: Vec<Sample>,
+    /// The contender's CPU seconds within the measured window.
+    pub server_cpu_s: Option<f64>,
+    /// Bytes that the contender wrote to disk within the measured window.
+    pub server_disk_write_bytes: Option<u64>,
+    /// The contender's largest resident memory, in bytes.
+    pub server_rss_max_bytes: Option<u64>,
+    /// Listen-queue overflows of this network namespace within the window.
+    pub listen_overflows: Option<u64>,
+    /// TCP segments sent again in this network namespace within the window.
+    pub tcp_retransmits: Option<u64>,
+    /// Share of the machine's CPU time stolen by its host within the window.
+    pub steal_share: Option<f64>,
+    /// CPU seconds of all other processes within the window.
+    pub others_cpu_s: Option<f64>,
+    /// Seconds from the start to the first right answer.
+    pub ready_s: Option<f64>,
+    /// Seconds of the trial outside of the measured window.
+    pub overhead_s: f64,
+}
+
+/// Where a trial ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Place {
+    /// The contender's processors.
+    pub server_cpus: Vec<usize>,
+    /// The load's processors.
+    pub client_cpus: Vec<usize>,
+}
+
+impl Place {
+    /// Whether server and client share a processor, so that each takes time
+    /// from the other.
+    pub fn shared(&self) -> bool {
+        self.server_cpus.iter().any(|cpu| self.client_cpus.contains(cpu))
+    }
+}
+
+/// How the contender's process fared.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Process {
+    /// The one sentence about what went wrong, where something did.
+    pub failure: Option<String>,
+    /// Its last output lines, bounded, where it failed.
+    pub last_words: Vec<String>,
+    /// Whether it had to be killed because it ignored SIGTERM.
+    pub killed: bool,
+}
+
+/// One step of the contract check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContractStep {
+    /// What was asked of the contender.
+    pub asked: String,
+    /// What was wrong with its answer; `None` where it was right.
+    pub wrong: Option<String>,
+}
+
+/// What the load generator saw. Its own report has more; this is what is judged.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Load {
+    /// Seconds measured.
+    pub seconds: f64,
+    /// Good answers that arrived within the measured window.
+    pub answers: u64,
+    /// Good answers a second within the measured window.
+    pub rate: f64,
+    /// Requests whose turn came.
+    pub scheduled: u64,
+    /// Requests of those that were never sent.
+    pub shed: u64,
+    /// Requests sent.
+    pub sent: u64,
+    /// Requests answered as the contract has it.
+    pub good: u64,
+    /// Requests without an answer when the run ended.
+    pub in_flight: u64,
+    /// Errors by kind.
+    pub errors: Vec<ErrorKind>,
+    /// The offered rate of an open loop, a second.
+    pub offered_rate: Option<f64>,
+    /// From the intended start to the whole answer, in µs.
+    pub response_us: Percentiles,
+    /// From the send to the whole answer, in µs.
+    pub service_us: Percentiles,
+    /// The generator's own delay from intended to sent, in µs; open loop only.
+    pub lateness_us: Option<Percentiles>,
+    /// Time to connect, in µs.
+    pub connect_us: Percentiles,
+    /// Bytes received within the measured window.
+    pub received_bytes: u64,
+    /// Connections asked for.
+    pub connections_asked: u32,
+    /// Connections established at once.
+    pub connections_established: u32,
+    /// Connections opened again after the first time.
+    pub reconnects: u64,
+    /// SYN segments that had to be sent again.
+    pub syn_retransmits: u64,
+    /// Fewest and most answers that a connection had.
+    pub answers_a_connection: (u64, u64),
+    /// CPU seconds of the client's threads within the measured window.
+    pub client_cpu_s: f64,
+    /// Busy share of each client thread.
+    pub client_busy_share: Vec<f64>,
+    /// Seconds of the window in turn.
+    pub per_second: Vec<Second>,
+    /// Which backend carried the load.
+    pub backend: String,
+    /// Whether the run was cut short.
+    pub interrupted: bool,
+}
+
+/// One kind of error.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ErrorKind {
+    /// Its name in the load generator's taxonomy.
+    pub kind: String,
+    /// How often.
+    pub count: u64,
+    /// Seconds from the start of the window to the first.
+    pub first_s: f64,
+    /// What the first one looked like, bounded and escaped.
+    pub example: String,
+}
+
+/// A distribution, cut to what is read of it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Samples, censored ones included.
+    pub count: u64,
+    /// Samples of those that are only known to be at least their value.
+    pub censored: u64,
+    /// Smallest.
+    pub min: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Largest.
+    pub max: f64,
+    /// Percentile (0 to 100) and value, in rising order. Those with fewer than
+    /// 100 samples beyond them are left out.
+    pub at: Vec<Percentile>,
+    /// The whole histogram: HdrHistogram V2, deflated, base64; nanoseconds.
+    pub histogram: String,
+}
+
+/// One percentile.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Percentile {
+    /// From 0 to 100.
+    pub percentile: f64,
+    /// The value.
+    pub value: f64,
+    /// Whether a censored sample lies at or below, so that the value is only a
+    /// lower bound.
+    pub at_least: bool,
+}
+
+/// One second of the measured window.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Second {
+    /// Good answers.
+    pub good: u64,
+    /// Errors.
+    pub errors: u64,
+    /// Median service time, in µs; 0 where there was no answer.
+    pub p50_us: f64,
+    /// 99th percentile of service time, in µs; 0 where there was no answer.
+    pub p99_us: f64,
+}
+
+/// One sample, taken about once a second while measuring.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sample {
+    /// Seconds from the start of the window.
+    pub at_s: f64,
+    /// CPU seconds of the contender's process tree since the sample before.
+    pub server_cpu_s: Option<f64>,
+    /// Resident memory of the contender's process tree, in bytes.
+    pub server_rss_bytes: Option<u64>,
+    /// Threads of the contender.
+    pub server_threads: Option<u32>,
+    /// Share of CPU time stolen since the sample before.
+    pub steal_share: Option<f64>,
+    /// The machine's load average over one minute.
+    pub load_average: Option<f64>,
+}

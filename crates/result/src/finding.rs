@@ -1,0 +1,51 @@
+//! One check's word on the evidence.
+
+use serde::{Deserialize, Serialize};
+
+/// What a check may say, from best to worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Looked at, and nothing is against the figure.
+    Valid,
+    /// The sensor is missing, so nothing can be said.
+    NotChecked,
+    /// Something casts doubt: the figure stands with the doubt beside it.
+    Suspect,
+    /// The figure doesn't mean what it seems to: shown struck out, never ranked.
+    Invalid,
+}
+
+impl Verdict {
+    /// The word that readers see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Valid => "valid",
+            Verdict::NotChecked => "not checked",
+            Verdict::Suspect => "suspect",
+            Verdict::Invalid => "invalid",
+        }
+    }
+}
+
+/// One check's word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The check's id, which is also its page's name in `docs/checks/`.
+    pub check: String,
+    /// Its word.
+    pub verdict: Verdict,
+    /// What was measured, with its unit.
+    pub value: String,
+    /// What it was held against, with its unit.
+    pub threshold: String,
+    /// One sentence: what this means for the figure.
+    pub says: String,
+    /// One sentence: what to do about it. Empty where the verdict is valid.
+    pub fix: String,
+}
+
+/// The worst word among findings; `NotChecked` where there is none.
+pub fn worst(findings: &[Finding]) -> Verdict {
+    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::NotChecked)
+}

@@ -1,0 +1,75 @@
+//! What a run saw and what is concluded from it: the data of `run.json`.
+//!
+//! Data only. The lab fills it, the report reads it, and neither knows the
+//! other. The four parts follow the flow of a run:
+//!
+//! - [`plan`]: what was asked, of whom, on which machine;
+//! - [`evidence`]: what one trial saw, as facts without opinion;
+//! - [`finding`]: one check's word on that evidence;
+//! - [`outcome`]: estimates over blocks, with the verdict each may carry.
+//!
+//! Units are in the names: `_us` microseconds, `_s` seconds, `_bytes` bytes,
+//! `_share` a fraction from 0 to 1. Times of day are UTC in RFC 3339.
+
+pub mod evidence;
+pub mod finding;
+pub mod outcome;
+pub mod plan;
+
+use serde::{Deserialize, Serialize};
+
+/// The version of `run.json`. It grows by one when a reader of the older form
+/// would misread the newer one; added fields alone do not change it.
+pub const SCHEMA: u32 = 1;
+
+/// A whole run: the content of `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Always [`SCHEMA`] in files that this version writes.
+    pub schema: u32,
+    /// The version of bakeoff that wrote the file.
+    pub bakeoff: String,
+    /// The name of the run, which is also the name of its folder.
+    pub id: String,
+    /// When the run began, RFC 3339, UTC.
+    pub started: String,
+    /// Whether all planned trials are in it.
+    pub state: State,
+    /// The command that repeats this run.
+    pub command: String,
+    /// The machine it ran on.
+    pub machine: plan::Machine,
+    /// The question.
+    pub study: plan::Study,
+    /// The contenders, those that could not be had among them.
+    pub contenders: Vec<plan::Contender>,
+    /// What was to be measured, in which order.
+    pub plan: plan::Plan,
+    /// What was measured, in the order of measuring.
+    pub trials: Vec<Trial>,
+    /// What follows from it. Empty until the run is complete or stopped.
+    pub outcomes: Vec<outcome::Outcome>,
+}
+
+/// How far a run got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Trials are missing: it runs still, or was stopped and can be resumed.
+    Unfinished,
+    /// Every planned trial was made.
+    Complete,
+}
+
+/// One fresh process of one contender under one load, with what it showed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Which trial of the plan this is.
+    pub slot: plan::Slot,
+    /// When it began, RFC 3339, UTC.
+    pub started: String,
+    /// What was seen; how far it got where the contender failed.
+    pub evidence: evidence::Evidence,
+    /// What the checks say of it, the worst first.
+    pub findings: Vec<finding::Finding>,
+}

@@ -1,0 +1,164 @@
+//! What a run was asked to do: the study, its contenders, the machine, and the
+//! trials in their order.
+
+use serde::{Deserialize, Serialize};
+
+/// The question that a study asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// Its folder's name under `studies/`.
+    pub name: String,
+    /// A short title.
+    pub title: String,
+    /// The question in one or two sentences.
+    pub question: String,
+    /// What a contender must do, in one or two sentences.
+    pub contract: String,
+    /// Figures that somebody published for the same question.
+    pub published: Vec<Published>,
+}
+
+/// A row of figures that somebody published.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// What was measured, as its author named it.
+    pub row: String,
+    /// The contender of today that it is set beside, if there is one.
+    pub contender: Option<String>,
+    /// Who published it, and when.
+    pub source: String,
+    /// What was wrong with it, where that is known.
+    pub mistake: Option<String>,
+    /// The figures, one a load.
+    pub figures: Vec<PublishedFigure>,
+}
+
+/// One published figure.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PublishedFigure {
+    /// Connections at once.
+    pub connections: u32,
+    /// Answers a second.
+    pub rate: f64,
+    /// The time within which 99 % of requests were answered, in milliseconds.
+    pub p99_ms: Option<f64>,
+}
+
+/// How a contender was made, which decides what it may be ranked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tier {
+    /// As the documentation of the thing shows it.
+    Idiomatic,
+    /// With settings that its documentation recommends for load.
+    Tuned,
+    /// Hand-made for benchmarks.
+    Engine,
+}
+
+/// A program to compare.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contender {
+    /// Its folder's name under the study's.
+    pub name: String,
+    /// A short title for tables.
+    pub title: String,
+    /// The language that its author would name.
+    pub language: String,
+    /// How it was made.
+    pub tier: Tier,
+    /// Versions as the thing itself told them: what, and the first line said.
+    pub versions: Vec<Version>,
+    /// The command that starts it, placeholders filled in.
+    pub run: Vec<String>,
+    /// The settings it sets beside that, as text, for disclosure.
+    pub environment: Vec<(String, String)>,
+    /// Why it is absent from the run, if it is: what is missing and what gives it.
+    pub absent: Option<String>,
+}
+
+/// A version that a program told of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// The program.
+    pub of: String,
+    /// What it said.
+    pub says: String,
+}
+
+/// The machine, as it told of itself before the first trial.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// Processors that this run may use, by number.
+    pub cpus: Vec<usize>,
+    /// Groups of those that share a physical core; a group of one has its own.
+    pub smt_siblings: Vec<Vec<usize>>,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// Name and version of the kernel.
+    pub kernel: String,
+    /// The distribution's name for itself.
+    pub distribution: String,
+    /// Whether it is a virtual machine, as far as the processor tells.
+    pub virtual_machine: Option<bool>,
+    /// Open files allowed to a process.
+    pub open_files_max: u64,
+    /// Settings of the kernel that matter for the load, by name.
+    pub sysctl: Vec<(String, String)>,
+}
+
+/// The trials in the order of measuring, and what made that order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// The profile's name: `quick`, `full`, or `chosen` where options chose.
+    pub profile: String,
+    /// The seed of the shuffle and of every trial's load.
+    pub seed: u64,
+    /// Blocks: each holds every contender once a load, shuffled.
+    pub blocks: u32,
+    /// Seconds measured a trial.
+    pub measure_s: f64,
+    /// Seconds of load before measuring.
+    pub warmup_s: f64,
+    /// All trials, in order.
+    pub slots: Vec<Slot>,
+}
+
+/// One planned trial.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Slot {
+    /// Its number in the order of measuring, from 0.
+    pub number: u32,
+    /// Its block, from 0.
+    pub block: u32,
+    /// The contender's name.
+    pub contender: String,
+    /// Set on the second of two identical entries, the A/A pair, whose
+    /// difference is the noise floor.
+    pub twin: bool,
+    /// What it is put under.
+    pub load: Load,
+}
+
+/// A load level.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Load {
+    /// Connections at once.
+    pub connections: u32,
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Whether a connection serves many requests or one.
+    pub keep_alive: bool,
+}
+
+/// How many cores a contender is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cores {
+    /// One core, the client on the others.
+    One,
+    /// Every core of the machine, but for those that the client can have alone.
+    All,
+}
