@@ -1,6 +1,6 @@
 //! What a run of load saw.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
@@ -12,6 +12,9 @@ pub struct Outcome {
     pub account: Account,
     /// The same for the warm-up, so that a server's own count can be matched.
     pub warmup: Account,
+    /// When the measured window began, so that what others sampled meanwhile can
+    /// be laid beside it.
+    pub window_began: Instant,
     /// The measured window's true length.
     pub window: Duration,
     /// Good answers that arrived within the window: what the rate is made of.
