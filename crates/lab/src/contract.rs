@@ -1,0 +1,254 @@
+//! Whether a contender does the job: the steps that it has to pass before a
+//! figure of its speed means anything.
+
+use std::net::SocketAddr;
+use std::time::{Duration, SystemTime};
+
+use result::evidence::ContractStep;
+
+use crate::http::{Answer, Connection, Wrong};
+use crate::study::Contract;
+
+/// Time for all that happens on one connection.
+const WITHIN: Duration = Duration::from_secs(5);
+/// How far a Date header may be off: a server may make it once a second.
+const DATE_OFF_MAX: Duration = Duration::from_secs(3);
+/// Two Dates this far apart must differ.
+const DATE_STEP: Duration = Duration::from_millis(2_200);
+
+/// How much time the check may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Milliseconds: before each trial.
+    Quick,
+    /// Seconds: what needs waiting as well.
+    Thorough,
+}
+
+/// Asks for the contract's own request once, and says what is wrong with the
+/// answer.
+pub fn ask_once(address: SocketAddr, contract: &Contract) -> Result<(), Wrong> {
+    Asker { address, contract }.right_answer().map(|_| ())
+}
+
+/// Goes through all steps, telling of each. If the first fails, the others have
+/// nothing to say, and are left out.
+pub fn check(
+    address: SocketAddr,
+    contract: &Contract,
+    depth: Depth,
+    mut tell: impl FnMut(&ContractStep),
+) -> Vec<ContractStep> {
+    let asker = Asker { address, contract };
+    let mut steps = Vec::new();
+    let mut step = |asked: String, outcome: Result<(), Wrong>| {
+        let step = ContractStep { asked, wrong: outcome.err().map(|wrong| wrong.to_string()) };
+        tell(&step);
+        let right = step.wrong.is_none();
+        steps.push(step);
+        right
+    };
+    let asked = format!("answers {} with status {} and its body", contract.path, contract.status);
+    if !step(asked, asker.right_answer().map(|_| ())) {
+        return steps;
+    }
+    step("answers three requests on one connection".into(), asker.keep_alive());
+    if contract.fresh {
+        step("makes a part of every answer anew".into(), asker.fresh());
+    }
+    step("takes a request that comes in single bytes".into(), asker.single_bytes());
+    step("answers a pipelined pair, in order".into(), asker.pipelined_pair());
+    step("closes the connection when asked to".into(), asker.close());
+    step("answers HEAD without a body".into(), asker.head());
+    for refusal in &contract.refuses {
+        let asked = format!("refuses {} with status {}", refusal.what, refusal.status);
+        step(asked, asker.refused(&refusal.method, &refusal.path, refusal.status));
+    }
+    step("refuses garbage with status 400, or closes".into(), asker.garbage());
+    match depth {
+        Depth::Quick => step("says the right Date".into(), asker.date().map(|_| ())),
+        Depth::Thorough => step("says the right Date, and it advances".into(), asker.date_advances()),
+    };
+    steps
+}
+
+struct Asker<'a> {
+    address: SocketAddr,
+    contract: &'a Contract,
+}
+
+impl Asker<'_> {
+    fn open(&self) -> Result<Connection, Wrong> {
+        Connection::open(self.address, WITHIN)
+    }
+
+    fn request(&self, method: &str, path: &str, more: &str) -> Vec<u8> {
+        format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{more}\r\n", self.address).into_bytes()
+    }
+
+    /// The contract's own request with a new nonce.
+    fn ask(&self) -> (String, Vec<u8>) {
+        let nonce = nonce();
+        let request = self.request("GET", &with(&self.contract.path, &nonce), "");
+        (nonce, request)
+    }
+
+    fn judge(&self, answer: &Answer, nonce: &str) -> Result<(), Wrong> {
+        expect_status(answer, self.contract.status)?;
+        let wanted = with(&self.contract.body, nonce);
+        let holds = answer.body.windows(wanted.len().max(1)).any(|part| part == wanted.as_bytes());
+        match holds {
+            true => Ok(()),
+            false => wrong(format!(
+                "the body doesn't hold {wanted:?}, which was asked for: {:?}",
+                start_of(&answer.body)
+            )),
+        }
+    }
+
+    fn right_answer(&self) -> Result<Answer, Wrong> {
+        let (nonce, request) = self.ask();
+        let mut connection = self.open()?;
+        connection.send(&request)?;
+        let answer = connection.receive(false)?;
+        self.judge(&answer, &nonce)?;
+        Ok(answer)
+    }
+
+    fn keep_alive(&self) -> Result<(), Wrong> {
+        let mut connection = self.open()?;
+        for _ in 0..3 {
+            let (nonce, request) = self.ask();
+            connection.send(&request)?;
+            self.judge(&connection.receive(false)?, &nonce)?;
+        }
+        match connection.left_over() {
+            0 => Ok(()),
+            count => wrong(format!("{count} bytes came that belong to no answer")),
+        }
+    }
+
+    fn fresh(&self) -> Result<(), Wrong> {
+        let (_, request) = self.ask();
+        let mut bodies = Vec::new();
+        for _ in 0..2 {
+            let mut connection = self.open()?;
+            connection.send(&request)?;
+            bodies.push(connection.receive(false)?.body);
+        }
+        match bodies[0] != bodies[1] {
+            true => Ok(()),
+            false => wrong(format!("two answers were the same: {:?}", start_of(&bodies[0]))),
+        }
+    }
+
+    fn single_bytes(&self) -> Result<(), Wrong> {
+        let (nonce, request) = self.ask();
+        let mut connection = self.open()?;
+        for byte in &request {
+            connection.send(&[*byte])?;
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        self.judge(&connection.receive(false)?, &nonce)
+    }
+
+    fn pipelined_pair(&self) -> Result<(), Wrong> {
+        let (first, mut requests) = self.ask();
+        let (second, request) = self.ask();
+        requests.extend(request);
+        let mut connection = self.open()?;
+        connection.send(&requests)?;
+        self.judge(&connection.receive(false)?, &first)?;
+        self.judge(&connection.receive(false)?, &second)
+    }
+
+    fn close(&self) -> Result<(), Wrong> {
+        let nonce = nonce();
+        let path = with(&self.contract.path, &nonce);
+        let mut connection = self.open()?;
+        connection.send(&self.request("GET", &path, "Connection: close\r\n"))?;
+        self.judge(&connection.receive(false)?, &nonce)?;
+        connection.is_closed()
+    }
+
+    fn head(&self) -> Result<(), Wrong> {
+        let path = with(&self.contract.path, &nonce());
+        let mut connection = self.open()?;
+        connection.send(&self.request("HEAD", &path, "Connection: close\r\n"))?;
+        expect_status(&connection.receive(true)?, self.contract.status)?;
+        connection.is_closed()
+    }
+
+    fn refused(&self, method: &str, path: &str, status: u16) -> Result<(), Wrong> {
+        let mut connection = self.open()?;
+        let more = match method {
+            "GET" | "HEAD" => "Connection: close\r\n",
+            _ => "Content-Length: 0\r\nConnection: close\r\n",
+        };
+        connection.send(&self.request(method, path, more))?;
+        expect_status(&connection.receive(method == "HEAD")?, status)
+    }
+
+    fn garbage(&self) -> Result<(), Wrong> {
+        let mut connection = self.open()?;
+        connection.send(b"\x16\x03\x01\x02 not a request\r\n\r\n")?;
+        match connection.receive(false) {
+            Ok(answer) => expect_status(&answer, 400),
+            Err(Wrong::Closed) => Ok(()),
+            Err(wrong) => Err(wrong),
+        }
+    }
+
+    fn date(&self) -> Result<SystemTime, Wrong> {
+        let answer = self.right_answer()?;
+        let Some(text) = answer.header("date") else {
+            return wrong("there is no Date header".into());
+        };
+        let Ok(date) = httpdate::parse_http_date(text) else {
+            return wrong(format!("the Date header is no date: {text:?}"));
+        };
+        let now = SystemTime::now();
+        let off = now.duration_since(date).or_else(|_| date.duration_since(now));
+        match off {
+            Ok(off) if off <= DATE_OFF_MAX => Ok(date),
+            _ => wrong(format!(
+                "the Date header is off by more than {} s: {text}",
+                DATE_OFF_MAX.as_secs()
+            )),
+        }
+    }
+
+    fn date_advances(&self) -> Result<(), Wrong> {
+        let before = self.date()?;
+        std::thread::sleep(DATE_STEP);
+        match self.date()? > before {
+            true => Ok(()),
+            false => wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64())),
+        }
+    }
+}
+
+fn expect_status(answer: &Answer, status: u16) -> Result<(), Wrong> {
+    match answer.status == status {
+        true => Ok(()),
+        false => wrong(format!("status {} instead of {status}", answer.status)),
+    }
+}
+
+fn wrong<T>(what: String) -> Result<T, Wrong> {
+    Err(Wrong::Answer(what))
+}
+
+fn with(template: &str, nonce: &str) -> String {
+    template.replace("{nonce}", nonce)
+}
+
+/// 16 digits, as the load generator makes them.
+fn nonce() -> String {
+    format!("{:016}", fastrand::u64(..1 << 53))
+}
+
+fn start_of(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
+    text.chars().take(80).collect()
+}

@@ -1,0 +1,343 @@
+//! A small, strict HTTP/1.1 client for single requests, used to see whether a
+//! contender keeps its contract. It is made to complain, not to be fast.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+const HEAD_BYTES_MAX: usize = 64 * 1024;
+const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// Its status.
+    pub status: u16,
+    /// Its headers, names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// Its body.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The value of a header, if there is one.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(have, _)| have == name).map(|(_, value)| value.as_str())
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Wrong {
+    /// The connection couldn't be made.
+    NoConnection(String),
+    /// The connection ended before an answer began.
+    Closed,
+    /// The answer is no HTTP, or not complete.
+    Answer(String),
+    /// Nothing came in time.
+    TooLate(Duration),
+}
+
+impl std::fmt::Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Wrong::NoConnection(why) => write!(f, "no connection: {why}"),
+            Wrong::Closed => write!(f, "the connection was closed without an answer"),
+            Wrong::Answer(why) => write!(f, "{why}"),
+            Wrong::TooLate(after) => write!(f, "no whole answer within {} s", after.as_secs_f64()),
+        }
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    /// Bytes received and not yet used.
+    received: Vec<u8>,
+    within: Duration,
+    deadline: Instant,
+}
+
+impl Connection {
+    /// Connects. All that happens on the connection has to be over `within` that
+    /// time.
+    pub fn open(address: SocketAddr, within: Duration) -> Result<Connection, Wrong> {
+        let no_connection = |error: std::io::Error| Wrong::NoConnection(error.to_string());
+        let deadline = Instant::now() + within;
+        let stream = TcpStream::connect_timeout(&address, within).map_err(no_connection)?;
+        stream.set_nodelay(true).map_err(no_connection)?;
+        stream.set_write_timeout(Some(within)).map_err(no_connection)?;
+        Ok(Connection { stream, received: Vec::new(), within, deadline })
+    }
+
+    /// Sends bytes as they are.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+        // A server may close while it is sent to; what counts is its answer.
+        match self.stream.write_all(bytes) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Wrong::TooLate(self.within)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives the next answer. `to_head`: it is one to a HEAD request, which
+    /// has no body whatever its headers say.
+    pub fn receive(&mut self, to_head: bool) -> Result<Answer, Wrong> {
+        let (head_length, mut answer) = loop {
+            if let Some(parsed) = parse_head(&self.received)? {
+                break parsed;
+            }
+            if self.received.len() > HEAD_BYTES_MAX {
+                return Err(Wrong::Answer("headers of more than 64 KiB".into()));
+            }
+            if self.more()? == 0 {
+                return Err(match self.received.is_empty() {
+                    true => Wrong::Closed,
+                    false => Wrong::Answer("the connection ended within the headers".into()),
+                });
+            }
+        };
+        self.received.drain(..head_length);
+        let has_no_body = to_head || answer.status == 204 || answer.status == 304;
+        if !has_no_body {
+            answer.body = self.body(&answer)?;
+        }
+        Ok(answer)
+    }
+
+    /// Whether the server closes the connection now, without a further byte.
+    pub fn is_closed(&mut self) -> Result<(), Wrong> {
+        match self.received.is_empty() && self.more()? == 0 {
+            true => Ok(()),
+            false => Err(Wrong::Answer(format!(
+                "{} more bytes came after the answer",
+                self.received.len()
+            ))),
+        }
+    }
+
+    /// How many bytes wait that belong to no answer.
+    pub fn left_over(&self) -> usize {
+        self.received.len()
+    }
+
+    fn body(&mut self, answer: &Answer) -> Result<Vec<u8>, Wrong> {
+        let chunked =
+            answer.header("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"));
+        let lengths: Vec<&str> = answer
+            .headers
+            .iter()
+            .filter(|(name, _)| name == "content-length")
+            .map(|(_, value)| value.as_str())
+            .collect();
+        match (&lengths[..], chunked) {
+            ([], false) => {
+                while self.more()? > 0 {
+                    self.check_body_length(self.received.len())?;
+                }
+                Ok(std::mem::take(&mut self.received))
+            }
+            ([length], false) => {
+                let length = length
+                    .parse()
+                    .map_err(|_| Wrong::Answer(format!("Content-Length is {length:?}")))?;
+                self.check_body_length(length)?;
+                self.take(length)
+            }
+            ([], true) => self.chunks(),
+            (_, false) => Err(Wrong::Answer("more than one Content-Length".into())),
+            (_, true) => {
+                Err(Wrong::Answer("both Content-Length and Transfer-Encoding: chunked".into()))
+            }
+        }
+    }
+
+    fn chunks(&mut self) -> Result<Vec<u8>, Wrong> {
+        let mut body = Vec::new();
+        loop {
+            let (line_length, size) = loop {
+                match httparse::parse_chunk_size(&self.received) {
+                    Ok(httparse::Status::Complete(parsed)) => break parsed,
+                    Ok(httparse::Status::Partial) => self.need_more()?,
+                    Err(_) => return Err(Wrong::Answer("a chunk without a size".into())),
+                }
+            };
+            self.received.drain(..line_length);
+            if size == 0 {
+                // Trailers, up to the empty line.
+                loop {
+                    let end = loop {
+                        match self.received.windows(2).position(|pair| pair == b"\r\n") {
+                            Some(end) => break end,
+                            None => self.need_more()?,
+                        }
+                    };
+                    self.received.drain(..end + 2);
+                    if end == 0 {
+                        return Ok(body);
+                    }
+                }
+            }
+            self.check_body_length(body.len().saturating_add(size as usize))?;
+            body.extend(self.take(size as usize)?);
+            if self.take(2)? != b"\r\n" {
+                return Err(Wrong::Answer("a chunk that is longer than its size".into()));
+            }
+        }
+    }
+
+    fn check_body_length(&self, length: usize) -> Result<(), Wrong> {
+        match length <= BODY_BYTES_MAX {
+            true => Ok(()),
+            false => Err(Wrong::Answer("a body of more than 1 MiB".into())),
+        }
+    }
+
+    fn take(&mut self, count: usize) -> Result<Vec<u8>, Wrong> {
+        while self.received.len() < count {
+            self.need_more()?;
+        }
+        Ok(self.received.drain(..count).collect())
+    }
+
+    fn need_more(&mut self) -> Result<(), Wrong> {
+        match self.more()? {
+            0 => Err(Wrong::Answer("the connection ended within the body".into())),
+            _ => Ok(()),
+        }
+    }
+
+    /// Receives what there is; 0 at the end.
+    fn more(&mut self) -> Result<usize, Wrong> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Wrong::TooLate(self.within));
+        }
+        let _ = self.stream.set_read_timeout(Some(left));
+        let mut piece = [0; 16 * 1024];
+        match self.stream.read(&mut piece) {
+            Ok(count) => {
+                self.received.extend_from_slice(&piece[..count]);
+                Ok(count)
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Err(Wrong::TooLate(self.within)),
+                ErrorKind::Interrupted => self.more(),
+                _ => Ok(0),
+            },
+        }
+    }
+}
+
+/// Parses the head of an answer, if it is all there: its length and the answer
+/// without body.
+fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Answer)>, Wrong> {
+    let mut headers = [httparse::EMPTY_HEADER; 128];
+    let mut response = httparse::Response::new(&mut headers);
+    match response.parse(bytes) {
+        Ok(httparse::Status::Partial) => Ok(None),
+        Ok(httparse::Status::Complete(length)) => Ok(Some((
+            length,
+            Answer {
+                status: response.code.unwrap_or_default(),
+                headers: response
+                    .headers
+                    .iter()
+                    .map(|header| {
+                        let value = String::from_utf8_lossy(header.value);
+                        (header.name.to_ascii_lowercase(), value.trim().to_string())
+                    })
+                    .collect(),
+                body: Vec::new(),
+            },
+        ))),
+        Err(error) => {
+            let start: String = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into();
+            Err(Wrong::Answer(format!("no HTTP answer ({error}): {start:?}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// A server that says `words`, one piece at a time, and closes.
+    fn answer_of(words: &'static [&'static str], to_head: bool) -> Result<Answer, Wrong> {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            for word in words {
+                stream.write_all(word.as_bytes()).unwrap();
+            }
+        });
+        let mut connection = Connection::open(address, Duration::from_secs(10)).unwrap();
+        let answer = connection.receive(to_head);
+        server.join().unwrap();
+        answer
+    }
+
+    fn complaint(words: &'static [&'static str]) -> String {
+        answer_of(words, false).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn bodies_of_each_framing_are_read_whole() {
+        for words in [
+            &["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", "llo"][..],
+            &["HTTP/1.1 200 OK\r\n\r\nhel", "lo"],
+            &[
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n",
+                "2;x=y\r\nlo\r\n0\r\nTrailer: 1\r\n\r\n",
+            ],
+        ] {
+            assert_eq!(answer_of(words, false).unwrap().body, b"hello", "{words:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_to_head_has_no_body() {
+        let words = &["HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"];
+        assert_eq!(answer_of(words, true).unwrap().body, b"");
+    }
+
+    #[test]
+    fn each_way_to_go_wrong_has_its_sentence() {
+        assert_eq!(complaint(&[]), "the connection was closed without an answer");
+        assert_eq!(
+            complaint(&["HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort"]),
+            "the connection ended within the body"
+        );
+        assert_eq!(
+            complaint(&["HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"]),
+            "more than one Content-Length"
+        );
+        assert_eq!(
+            complaint(&[
+                "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+            ]),
+            "both Content-Length and Transfer-Encoding: chunked"
+        );
+        assert!(complaint(&["SSH-2.0-OpenSSH_9\r\n"]).starts_with("no HTTP answer"));
+        assert_eq!(
+            complaint(&["HTTP/1.1 200 OK\r\nContent-Length: 9999999999\r\n\r\n"]),
+            "a body of more than 1 MiB"
+        );
+        assert_eq!(
+            complaint(&["HTTP/1.1 200 OK\r\nX: "]),
+            "the connection ended within the headers"
+        );
+    }
+
+    #[test]
+    fn a_silent_server_is_not_waited_for_longer_than_allowed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let within = Duration::from_millis(50);
+        let mut connection = Connection::open(listener.local_addr().unwrap(), within).unwrap();
+        assert_eq!(connection.receive(false).unwrap_err(), Wrong::TooLate(within));
+    }
+}

@@ -1,0 +1,321 @@
+//! The keeper: a small process that starts one program and lets nothing of it
+//! live on.
+//!
+//! bakeoff starts the keeper, and the keeper starts the contender. The keeper
+//! is the *subreaper* of all that follows: a descendant that calls `setsid`,
+//! daemonises, or loses its parent becomes the keeper's child, so it can't get
+//! away. The keeper's standard input is a pipe whose other end only bakeoff
+//! holds. When that end closes, the keeper stops everything: SIGTERM, some time,
+//! SIGKILL, until no child is left. A pipe closes whatever becomes of its holder,
+//! so the same happens when bakeoff is done with the contender, when it crashes,
+//! and when it is killed with SIGKILL.
+//!
+//! Should the keeper itself be killed, the contender gets SIGKILL from the
+//! kernel, and bakeoff, a subreaper as well, kills the rest.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, BufRead, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
+use rustix::thread::CpuSet;
+use serde::{Deserialize, Serialize};
+
+use crate::process_tree;
+
+/// The hidden subcommand of bakeoff that is the keeper.
+pub const SUBCOMMAND: &str = "keeper";
+
+/// What a keeper is to start: one line of JSON on its standard input.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Order {
+    /// The command.
+    pub command: Vec<String>,
+    /// The whole environment.
+    pub environment: Vec<(String, String)>,
+    /// The folder to start in, where there is no scratch folder.
+    pub folder: Option<PathBuf>,
+    /// A folder to make, start in, and remove at the end.
+    pub scratch: Option<Scratch>,
+    /// The processors to run on; all, if none is named.
+    pub cpus: Vec<usize>,
+    /// Time between SIGTERM and SIGKILL.
+    pub grace: Duration,
+}
+
+/// A folder that lives as long as the keeper.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Where. It must not be there yet.
+    pub path: PathBuf,
+    /// Files to put into it: name and content.
+    pub files: Vec<(String, String)>,
+}
+
+/// What a keeper tells: lines of JSON on its standard output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    /// The program runs.
+    Started {
+        /// Its process.
+        pid: i32,
+    },
+    /// The program couldn't be started, and why.
+    Failed(String),
+    /// The program ended by itself.
+    Exited {
+        /// Whether with exit code 0.
+        good: bool,
+        /// How, in words.
+        how: String,
+    },
+    /// Nothing is left.
+    Stopped {
+        /// Whether SIGKILL was needed.
+        killed: bool,
+    },
+}
+
+/// The keeper's whole life.
+pub fn main() -> ExitCode {
+    let asked_to_end = Arc::new(AtomicBool::new(false));
+    for signal in [
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ] {
+        // Without a handler the signal would end the keeper before its children.
+        let _ = signal_hook::flag::register(signal, asked_to_end.clone());
+    }
+    // A session of its own: Ctrl-C on the terminal is bakeoff's to handle.
+    let _ = rustix::process::setsid();
+    // A name of its own, so that killing every "bakeoff" by name spares the one
+    // that cleans up.
+    let _ = rustix::thread::set_name(c"keeper");
+
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line).is_err() {
+        return ExitCode::FAILURE;
+    }
+    let order: Order = match serde_json::from_str(&line) {
+        Ok(order) => order,
+        Err(error) => {
+            tell(&Event::Failed(format!("the keeper didn't understand its order: {error}")));
+            return ExitCode::FAILURE;
+        }
+    };
+    let result = keep(&order, &asked_to_end);
+    if let Some(scratch) = &order.scratch {
+        let _ = fs::remove_dir_all(&scratch.path);
+    }
+    match result {
+        Ok(killed) => {
+            tell(&Event::Stopped { killed });
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            tell(&Event::Failed(why));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Starts the program, waits for the end of bakeoff's interest, and stops all.
+/// Tells whether SIGKILL was needed.
+fn keep(order: &Order, asked_to_end: &AtomicBool) -> Result<bool, String> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|error| format!("couldn't become the reaper of the program's children: {error}"))?;
+    raise_open_files();
+    if let Some(scratch) = &order.scratch {
+        make(scratch).map_err(|error| {
+            format!("couldn't make the trial's folder {}: {error}", scratch.path.display())
+        })?;
+    }
+    if !order.cpus.is_empty() {
+        // The children inherit it; the keeper itself does next to nothing.
+        pin(&order.cpus)
+            .map_err(|error| format!("couldn't bind to the processors {:?}: {error}", order.cpus))?;
+    }
+    let mut main = Some(start(order)?);
+    if let Some(pid) = main {
+        tell(&Event::Started { pid: pid.as_raw_nonzero().get() });
+    }
+
+    while !asked_to_end.load(Ordering::Relaxed) && !input_is_closed(Duration::from_millis(100)) {
+        reap(&mut main);
+    }
+    stop_all(&mut main, order.grace)
+}
+
+fn make(scratch: &Scratch) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(&scratch.path)?;
+    for (name, content) in &scratch.files {
+        fs::write(scratch.path.join(name), content)?;
+    }
+    Ok(())
+}
+
+fn start(order: &Order) -> Result<Pid, String> {
+    let (program, arguments) =
+        order.command.split_first().ok_or("the command is empty".to_string())?;
+    let folder: &Path = match (&order.scratch, &order.folder) {
+        (Some(scratch), _) => &scratch.path,
+        (None, Some(folder)) => folder,
+        (None, None) => Path::new("/"),
+    };
+    let output = || -> Result<Stdio, String> {
+        let own = io::stderr().as_fd().try_clone_to_owned();
+        own.map(Stdio::from).map_err(|error| format!("couldn't share the output: {error}"))
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(output()?)
+        .stderr(output()?)
+        .process_group(0);
+    let keeper = rustix::process::getpid();
+    // SAFETY: between fork and exec only these two system calls are made; they
+    // allocate nothing and take no lock.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            // The keeper may have died before the line above took effect.
+            if rustix::process::getppid() != Some(keeper) {
+                return Err(io::Error::from(Errno::SRCH));
+            }
+            Ok(())
+        });
+    }
+    let child = command.spawn().map_err(|error| format!("couldn't start {program}: {error}"))?;
+    Pid::from_raw(child.id() as i32).ok_or("the program has no process id".to_string())
+}
+
+/// Waits for all ended children. Tells how the main program ended, once.
+/// Whether any child is left.
+fn reap(main: &mut Option<Pid>) -> bool {
+    loop {
+        match rustix::process::wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => {
+                if *main == Some(pid) {
+                    *main = None;
+                    let status = ExitStatus::from_raw(status.as_raw());
+                    tell(&Event::Exited { good: status.success(), how: in_words(status) });
+                }
+            }
+            Ok(None) => return true,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}
+
+fn in_words(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => {
+            let name = signal_hook::low_level::signal_name(signal).unwrap_or("an unnamed signal");
+            format!("{name} (signal {signal})")
+        }
+        (None, None) => status.to_string(),
+    }
+}
+
+/// SIGTERM, the grace, SIGKILL, until no child is left. As the keeper is the
+/// subreaper, no child means no descendant. Tells whether SIGKILL was needed.
+fn stop_all(main: &mut Option<Pid>, grace: Duration) -> Result<bool, String> {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let deadline = Instant::now() + grace;
+    if let Some(pid) = *main {
+        let _ = rustix::process::kill_process(pid, Signal::TERM);
+    }
+    let mut rest_asked = false;
+    while reap(main) {
+        if main.is_none() && !rest_asked {
+            // What the program left behind is asked as well.
+            send_to_descendants(own, Signal::TERM);
+            rest_asked = true;
+        }
+        if Instant::now() >= deadline {
+            return kill_all(own, main).map(|()| true);
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(false)
+}
+
+fn kill_all(own: i32, main: &mut Option<Pid>) -> Result<(), String> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while reap(main) {
+        if Instant::now() >= deadline {
+            return Err(format!(
+                "the processes {:?} outlived SIGKILL for 10 s",
+                process_tree::descendants(own)
+            ));
+        }
+        send_to_descendants(own, Signal::KILL);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}
+
+fn send_to_descendants(root: i32, signal: Signal) {
+    for pid in process_tree::descendants(root).into_iter().filter_map(Pid::from_raw) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+/// Kills every descendant of this process: what is left when a keeper was
+/// killed, and its children became those of bakeoff.
+pub(crate) fn kill_orphans() {
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let _ = kill_all(own, &mut None);
+}
+
+/// Whether bakeoff let go of its end of the pipe, after waiting at most so long.
+fn input_is_closed(wait: Duration) -> bool {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
+    match rustix::event::poll(&mut fds, Some(&wait)) {
+        Ok(0) | Err(_) => false,
+        // Nothing is ever written after the order, so readable means closed.
+        Ok(_) => true,
+    }
+}
+
+fn raise_open_files() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
+}
+
+/// Binds the calling thread, and all that it starts, to the processors.
+pub(crate) fn pin(cpus: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for &cpu in cpus {
+        set.set(cpu);
+    }
+    rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)
+}
+
+/// Tells bakeoff, if it is still there to listen.
+fn tell(event: &Event) {
+    let mut out = io::stdout().lock();
+    let _ = serde_json::to_writer(&mut out, event);
+    let _ = out.write_all(b"\n");
+    let _ = out.flush();
+}

@@ -1,0 +1,214 @@
+//! A program under a keeper, seen from bakeoff.
+
+use std::io::{BufRead, BufReader, PipeReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::keeper::{self, Event, Order};
+use crate::output_tail::{OutputTail, drain};
+
+/// A program that runs under a keeper. Dropping it stops it.
+#[derive(Debug)]
+pub struct Kept {
+    keeper: Child,
+    /// The end of the pipe whose closing stops the program.
+    hold: Option<ChildStdin>,
+    scratch: Option<PathBuf>,
+    grace: Duration,
+    told: Arc<Told>,
+    output: Arc<Mutex<OutputTail>>,
+    readers: Vec<JoinHandle<()>>,
+}
+
+/// What the keeper told so far.
+#[derive(Debug, Default)]
+struct Told {
+    events: Mutex<Events>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Events {
+    started: bool,
+    failed: Option<String>,
+    exited: Option<Exit>,
+    stopped: Option<bool>,
+    /// The keeper is gone, whether or not it said so.
+    silent: bool,
+}
+
+/// How a program ended by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Exit {
+    /// Whether with exit code 0.
+    pub good: bool,
+    /// How, in words.
+    pub how: String,
+}
+
+impl Kept {
+    /// Starts a program under a new keeper.
+    ///
+    /// # Errors
+    /// One sentence, if it doesn't run.
+    pub fn start(order: &Order) -> Result<Kept, String> {
+        // Should the keeper be killed, its children become this process's.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let pipe = |error| format!("couldn't make a pipe: {error}");
+        let (output_from, output_to) = std::io::pipe().map_err(pipe)?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("keeper")
+            .arg(keeper::SUBCOMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(output_to);
+        let mut keeper =
+            command.spawn().map_err(|error| format!("couldn't start the keeper: {error}"))?;
+        // It holds this side's copy of the output's writing end.
+        drop(command);
+        let mut hold = keeper.stdin.take();
+        let told = Arc::new(Told::default());
+        let output = Arc::new(Mutex::new(OutputTail::default()));
+        let mut readers = vec![read_output(output_from, output.clone())];
+        if let Some(events) = keeper.stdout.take() {
+            readers.push(read_events(events, told.clone()));
+        }
+        let mut line = serde_json::to_vec(order).map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        // If the keeper is gone already, the events say so.
+        let _ = hold.as_mut().map(|hold| hold.write_all(&line));
+        let kept = Kept {
+            keeper,
+            hold,
+            scratch: order.scratch.as_ref().map(|scratch| scratch.path.clone()),
+            grace: order.grace,
+            told,
+            output,
+            readers,
+        };
+        let events = kept.wait_until(Duration::from_secs(10), |events| {
+            events.started || events.failed.is_some()
+        });
+        match events {
+            Events { failed: Some(why), .. } => Err(why),
+            Events { started: true, .. } => Ok(kept),
+            _ => Err("the keeper of the program didn't start it".into()),
+        }
+    }
+
+    /// The keeper's process, whose descendants are the program's.
+    pub fn root(&self) -> i32 {
+        self.keeper.id() as i32
+    }
+
+    /// How the program ended, if it did by itself.
+    pub fn exited(&self) -> Option<Exit> {
+        let events = lock(&self.told.events);
+        match &events.exited {
+            Some(exit) => Some(exit.clone()),
+            None if events.silent => {
+                Some(Exit { good: false, how: "the end of its keeper, which was killed".into() })
+            }
+            None => None,
+        }
+    }
+
+    /// Waits for the program to end by itself, at most so long.
+    pub fn wait(&self, at_most: Duration) -> Option<Exit> {
+        self.wait_until(at_most, |events| events.exited.is_some() || events.silent);
+        self.exited()
+    }
+
+    /// The last lines of its output.
+    pub fn last_lines(&self, count: usize) -> Vec<String> {
+        lock(&self.output).last_lines(count)
+    }
+
+    /// Stops it and all that it started. Tells whether SIGKILL was needed, and
+    /// hands back its last lines.
+    ///
+    /// # Errors
+    /// One sentence, if something may have survived.
+    pub fn stop(mut self, lines: usize) -> Result<(bool, Vec<String>), String> {
+        self.end()?;
+        let killed = lock(&self.told.events).stopped.unwrap_or(true);
+        Ok((killed, self.last_lines(lines)))
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        if self.hold.take().is_none() {
+            return Ok(());
+        }
+        // The keeper's own limit for SIGKILL is 10 s.
+        let deadline = Instant::now() + self.grace + Duration::from_secs(12);
+        let mut result = Ok(());
+        while matches!(self.keeper.try_wait(), Ok(None)) {
+            if Instant::now() >= deadline {
+                let _ = self.keeper.kill();
+                let _ = self.keeper.wait();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if lock(&self.told.events).stopped.is_none() {
+            keeper::kill_orphans();
+        }
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+        let events = lock(&self.told.events).clone();
+        if let (None, Some(why)) = (events.stopped, events.failed) {
+            result = Err(why);
+        }
+        if let Some(scratch) = &self.scratch {
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+        result
+    }
+
+    fn wait_until(&self, at_most: Duration, done: impl Fn(&Events) -> bool) -> Events {
+        let events = lock(&self.told.events);
+        let waiting = |events: &mut Events| !done(events) && !events.silent;
+        match self.told.changed.wait_timeout_while(events, at_most, waiting) {
+            Ok((events, _)) => events.clone(),
+            Err(poisoned) => poisoned.into_inner().0.clone(),
+        }
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}
+
+fn read_output(from: PipeReader, into: Arc<Mutex<OutputTail>>) -> JoinHandle<()> {
+    std::thread::spawn(move || drain(from, |piece| lock(&into).push(piece)))
+}
+
+fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            let Ok(event) = serde_json::from_str::<Event>(&line) else { continue };
+            let mut events = lock(&told.events);
+            match event {
+                Event::Started { .. } => events.started = true,
+                Event::Failed(why) => events.failed = Some(why),
+                Event::Exited { good, how } => events.exited = Some(Exit { good, how }),
+                Event::Stopped { killed } => events.stopped = Some(killed),
+            }
+            told.changed.notify_all();
+        }
+        lock(&told.events).silent = true;
+        told.changed.notify_all();
+    })
+}
+
+/// A reader that panicked has broken nothing that matters here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

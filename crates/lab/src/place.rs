@@ -1,0 +1,183 @@
+//! Where a trial runs.
+//!
+//! The contender and the load each have a place. Today both are this machine;
+//! all that a trial needs of a place goes through this type, so that another
+//! machine can take its part.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use procfs::net::TcpState;
+use result::evidence::Place;
+use result::plan::{Cores, Machine};
+
+use crate::keeper::Order;
+use crate::kept::Kept;
+use crate::process_tree;
+
+/// This machine as a place for contenders and load.
+#[derive(Debug, Clone)]
+pub struct ThisMachine {
+    /// Groups of processors that share a physical core.
+    cores: Vec<Vec<usize>>,
+}
+
+impl ThisMachine {
+    /// From what the machine told of itself.
+    pub fn new(machine: &Machine) -> ThisMachine {
+        ThisMachine { cores: machine.smt_siblings.clone() }
+    }
+
+    /// The processors for the contender and for the load.
+    ///
+    /// One core: the contender has the last physical core for itself, by one of
+    /// its processors; the load has all the others. The first core is the one
+    /// that interrupts and the rest of the system like best, so it is the load's.
+    ///
+    /// All cores: from four physical cores on, the load has the first half and
+    /// the contender the rest, so that neither takes time from the other. With
+    /// fewer, the contender has all, and the load all but the first.
+    pub fn split(&self, cores: Cores) -> Place {
+        let (first, last) = match &self.cores[..] {
+            [] => (vec![0], vec![0]),
+            [only] => (only.clone(), only.clone()),
+            [first, .., last] => (first.clone(), last.clone()),
+        };
+        let count = self.cores.len();
+        match cores {
+            Cores::One => Place {
+                server_cpus: last[..1].to_vec(),
+                client_cpus: match count {
+                    0 | 1 => first,
+                    _ => self.cores[..count - 1].concat(),
+                },
+            },
+            Cores::All if count >= 4 => Place {
+                server_cpus: self.cores[count / 2..].concat(),
+                client_cpus: self.cores[..count / 2].concat(),
+            },
+            Cores::All => Place {
+                server_cpus: self.cores.concat(),
+                client_cpus: match count {
+                    0 | 1 => first,
+                    _ => self.cores[1..].concat(),
+                },
+            },
+        }
+    }
+
+    /// The address that contenders listen on.
+    pub fn host(&self) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
+    }
+
+    /// An address that nobody uses.
+    ///
+    /// Its port lies below those that the kernel gives to clients, so that no
+    /// connection of an earlier trial can hold it, and it is bound once to see
+    /// that it is free.
+    pub fn free_address(&self, rng: &mut fastrand::Rng) -> Result<SocketAddr, String> {
+        for _ in 0..100 {
+            let address = SocketAddr::new(self.host(), rng.u16(10_000..30_000));
+            if TcpListener::bind(address).is_ok() {
+                return Ok(address);
+            }
+        }
+        Err(format!("none of 100 ports tried on {} is free", self.host()))
+    }
+
+    /// A name for a trial's own folder; its keeper makes and removes it.
+    pub fn scratch(&self) -> PathBuf {
+        let name = format!("bakeoff-{:012x}", fastrand::u64(..1 << 48));
+        std::env::temp_dir().join(name)
+    }
+
+    /// Starts a program.
+    pub fn start(&self, order: &Order) -> Result<Kept, String> {
+        Kept::start(order)
+    }
+
+    /// Who else than the descendants of `root` listens on the port, in words.
+    /// An answer from there would be somebody else's.
+    pub fn foreign_listener(&self, port: u16, root: i32) -> Option<String> {
+        let listening: Vec<u64> = [procfs::net::tcp(), procfs::net::tcp6()]
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|socket| socket.state == TcpState::Listen)
+            .filter(|socket| socket.local_address.port() == port)
+            .map(|socket| socket.inode)
+            .collect();
+        let own = process_tree::sockets(root);
+        let foreign = listening.into_iter().find(|inode| !own.contains(inode))?;
+        Some(holder(foreign).unwrap_or("a process that can't be seen from here".into()))
+    }
+}
+
+/// The process that holds a socket, for people.
+fn holder(inode: u64) -> Option<String> {
+    let target = format!("socket:[{inode}]");
+    for process in procfs::process::all_processes().ok()?.flatten() {
+        let Ok(fds) = process.fd() else { continue };
+        let holds = fds.flatten().any(|fd| match fd.target {
+            procfs::process::FDTarget::Socket(held) => format!("socket:[{held}]") == target,
+            _ => false,
+        });
+        if holds {
+            let name = process.stat().map(|stat| stat.comm).unwrap_or_default();
+            return Some(format!("process {} ({name})", process.pid));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(cores: &[&[usize]]) -> ThisMachine {
+        ThisMachine { cores: cores.iter().map(|core| core.to_vec()).collect() }
+    }
+
+    #[test]
+    fn one_core_never_shares_a_physical_core_with_the_load() {
+        let place = machine(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]).split(Cores::One);
+        assert_eq!(place.server_cpus, [3]);
+        assert_eq!(place.client_cpus, [0, 4, 1, 5, 2, 6]);
+    }
+
+    #[test]
+    fn two_processors_are_shared_under_all_cores_only() {
+        let two = machine(&[&[0], &[1]]);
+        assert!(!two.split(Cores::One).shared());
+        let all = two.split(Cores::All);
+        assert_eq!((all.server_cpus.len(), all.client_cpus.len()), (2, 1));
+        assert!(all.shared(), "the figures have to say so");
+    }
+
+    #[test]
+    fn from_four_cores_on_nothing_is_shared() {
+        let place = machine(&[&[0], &[1], &[2], &[3], &[4]]).split(Cores::All);
+        assert_eq!(place.client_cpus, [0, 1]);
+        assert_eq!(place.server_cpus, [2, 3, 4]);
+    }
+
+    #[test]
+    fn a_single_processor_is_shared() {
+        let place = machine(&[&[0]]).split(Cores::One);
+        assert!(place.shared());
+        assert_eq!(place.client_cpus, [0]);
+    }
+
+    #[test]
+    fn a_port_that_somebody_else_listens_on_is_seen() {
+        let place = machine(&[&[0]]);
+        let listener = TcpListener::bind((place.host(), 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let own = std::process::id() as i32;
+        assert_eq!(place.foreign_listener(port, own), None, "our own listener is no stranger");
+        let nobody = i32::MAX;
+        let stranger = place.foreign_listener(port, nobody).expect("a stranger listens");
+        assert!(stranger.contains(&own.to_string()), "{stranger}");
+    }
+}

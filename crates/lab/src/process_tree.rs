@@ -1,0 +1,130 @@
+//! The descendants of a process, and what they have used.
+
+use std::collections::HashSet;
+use std::fs;
+
+use procfs::process::{FDTarget, Process};
+
+/// All living descendants of a process, nearest first, without itself.
+///
+/// A process may fork while this looks, so a killer has to look again until
+/// nobody is left.
+pub fn descendants(root: i32) -> Vec<i32> {
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(pid) = next.pop() {
+        for child in children(pid) {
+            if !found.contains(&child) {
+                found.push(child);
+                next.push(child);
+            }
+        }
+    }
+    found
+}
+
+/// The children of all threads of a process; none if it is gone.
+fn children(pid: i32) -> Vec<i32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    tasks
+        .flatten()
+        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+        .flat_map(|line| {
+            line.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// What a tree of processes has used since its start, and holds now.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Usage {
+    /// CPU seconds, those of ended and reaped members included.
+    pub cpu_s: f64,
+    /// Resident memory, in bytes. Pages that members share count once each.
+    pub rss_bytes: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Bytes handed to the disks; `None` where the kernel doesn't tell.
+    pub disk_write_bytes: Option<u64>,
+}
+
+/// What the descendants of `root` have used; `root` itself is left out, but its
+/// ended children are counted. `None` where nobody is alive.
+pub fn usage(root: i32) -> Option<Usage> {
+    let ticks = procfs::ticks_per_second() as f64;
+    let page = procfs::page_size();
+    let mut usage = Usage { disk_write_bytes: Some(0), ..Usage::default() };
+    let mut alive = false;
+    for pid in descendants(root) {
+        let Ok(process) = Process::new(pid) else { continue };
+        let Ok(stat) = process.stat() else { continue };
+        alive = true;
+        let reaped = (stat.cutime + stat.cstime).max(0) as u64;
+        usage.cpu_s += (stat.utime + stat.stime + reaped) as f64 / ticks;
+        usage.rss_bytes += stat.rss * page;
+        usage.threads += stat.num_threads.max(0) as u32;
+        let written = process.io().ok().map(|io| io.write_bytes);
+        usage.disk_write_bytes = usage.disk_write_bytes.zip(written).map(|(sum, own)| sum + own);
+    }
+    let keeper = Process::new(root).and_then(|process| process.stat()).ok()?;
+    usage.cpu_s += (keeper.cutime + keeper.cstime).max(0) as f64 / ticks;
+    alive.then_some(usage)
+}
+
+/// The sockets that a process and its descendants hold, by inode.
+pub fn sockets(root: i32) -> HashSet<u64> {
+    std::iter::once(root)
+        .chain(descendants(root))
+        .filter_map(|pid| Process::new(pid).ok()?.fd().ok())
+        .flatten()
+        .flatten()
+        .filter_map(|fd| match fd.target {
+            FDTarget::Socket(inode) => Some(inode),
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn grandchildren_are_found_and_their_memory_is_counted() {
+        let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
+        let me = std::process::id() as i32;
+        let tree = loop {
+            let tree = descendants(child.id() as i32);
+            if !tree.is_empty() {
+                break tree;
+            }
+            std::thread::yield_now();
+        };
+        assert!(descendants(me).contains(&tree[0]), "a grandchild is a descendant too");
+        let usage = usage(child.id() as i32).expect("the grandchild is alive");
+        assert!(usage.rss_bytes > 0 && usage.threads == 1, "{usage:?}");
+        let grandchild = rustix::process::Pid::from_raw(tree[0]).unwrap();
+        rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_process_without_descendants_has_used_nothing_that_could_be_told() {
+        assert_eq!(usage(i32::MAX), None);
+    }
+
+    #[test]
+    fn a_listening_socket_is_found_by_its_inode() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let inode = procfs::net::tcp()
+            .unwrap()
+            .into_iter()
+            .find(|entry| entry.local_address.port() == port)
+            .unwrap()
+            .inode;
+        assert!(sockets(std::process::id() as i32).contains(&inode));
+    }
+}

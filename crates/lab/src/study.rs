@@ -1,0 +1,267 @@
+//! A study: the question, the contract, the load levels, and what others
+//! published (`studies/<study>/study.toml`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use result::plan::{Cores, Published, PublishedFigure};
+use serde::Deserialize;
+
+use crate::contender::Contender;
+use crate::toml_file;
+
+/// A study with its contenders, as its folder has them.
+#[derive(Debug)]
+pub struct Study {
+    /// Its folder's name.
+    pub name: String,
+    /// What its file says.
+    pub file: StudyFile,
+    /// Its contenders, by name.
+    pub contenders: Vec<Contender>,
+}
+
+/// The content of `study.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StudyFile {
+    /// A short title.
+    pub title: String,
+    /// The question in one or two sentences.
+    pub question: String,
+    /// What a contender must do.
+    pub contract: Contract,
+    /// How much is measured, by the profile's name.
+    pub profile: BTreeMap<String, Profile>,
+    /// Figures that somebody published for the same question.
+    #[serde(default)]
+    pub published: Vec<PublishedRow>,
+}
+
+/// What a contender must do.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contract {
+    /// The same in one or two sentences, for readers.
+    pub says: String,
+    /// Path and query that are asked for; `{nonce}` stands for digits that are
+    /// new in every request.
+    pub path: String,
+    /// The status of a right answer.
+    pub status: u16,
+    /// What the body of a right answer holds; may have the request's `{nonce}`.
+    pub body: String,
+    /// Whether two answers to the same request must differ, because a part of
+    /// them is made anew each time.
+    pub fresh: bool,
+    /// Requests that must be refused, and how.
+    #[serde(default)]
+    pub refuses: Vec<Refusal>,
+}
+
+/// A request that must be refused.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// What is wrong with it, for readers.
+    pub what: String,
+    /// Its method.
+    #[serde(default = "get")]
+    pub method: String,
+    /// Its path and query.
+    pub path: String,
+    /// The status that it must get.
+    pub status: u16,
+}
+
+fn get() -> String {
+    "GET".into()
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Blocks: each holds every contender once a load.
+    pub blocks: u32,
+    /// Seconds measured a trial.
+    pub measure_s: f64,
+    /// Seconds of load before measuring.
+    pub warmup_s: f64,
+    /// The load levels.
+    pub loads: Vec<Loads>,
+}
+
+/// Load levels for one way to give cores.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Loads {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once, a level each.
+    pub connections: Vec<u32>,
+}
+
+/// A row of published figures, as a file has it: columns of equal length.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, try_from = "PublishedColumns")]
+pub struct PublishedRow(pub Published);
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PublishedColumns {
+    row: String,
+    contender: Option<String>,
+    source: String,
+    mistake: Option<String>,
+    connections: Vec<u32>,
+    rate: Vec<f64>,
+    p99_ms: Option<Vec<f64>>,
+}
+
+impl TryFrom<PublishedColumns> for PublishedRow {
+    type Error = String;
+
+    fn try_from(columns: PublishedColumns) -> Result<PublishedRow, String> {
+        let PublishedColumns { row, contender, source, mistake, connections, rate, p99_ms } =
+            columns;
+        let lengths_differ = rate.len() != connections.len()
+            || p99_ms.as_ref().is_some_and(|p99| p99.len() != connections.len());
+        if lengths_differ {
+            return Err(format!(
+                "the row `{row}` needs as many values in `rate` and `p99_ms` as in `connections`"
+            ));
+        }
+        let figures = connections
+            .iter()
+            .enumerate()
+            .map(|(at, &connections)| PublishedFigure {
+                connections,
+                rate: rate[at],
+                p99_ms: p99_ms.as_ref().map(|p99| p99[at]),
+            })
+            .collect();
+        Ok(PublishedRow(Published { row, contender, source, mistake, figures }))
+    }
+}
+
+/// Why a study couldn't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such study.
+    #[error("there is no study `{name}` in {studies}; {have}", studies = studies.display())]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// Where it was looked for.
+        studies: PathBuf,
+        /// What there is.
+        have: String,
+    },
+    /// There is no such contender in it.
+    #[error("there is no contender `{name}` in the study `{study}`; it has {have}")]
+    UnknownContender {
+        /// The name asked for.
+        name: String,
+        /// The study.
+        study: String,
+        /// Those that there are.
+        have: String,
+    },
+    /// There is nobody to compare.
+    #[error("the study `{study}` has no contender: no folder in {path} has a contender.toml",
+        path = path.display())]
+    Empty {
+        /// The study.
+        study: String,
+        /// Its folder.
+        path: PathBuf,
+    },
+    /// A file is not as it has to be.
+    #[error(transparent)]
+    File(#[from] toml_file::Error),
+    /// A folder couldn't be listed.
+    #[error("couldn't list {path}: {source}", path = path.display())]
+    List {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Study {
+    /// Reads a study and all its contenders from the folder `studies`.
+    pub fn read(studies: &Path, name: &str) -> Result<Study, Error> {
+        let folder = studies.join(name);
+        let path = folder.join("study.toml");
+        let is_a_name = !name.is_empty() && !name.contains(['/', '.']);
+        if !is_a_name || !path.is_file() {
+            return Err(Error::Unknown {
+                name: name.into(),
+                studies: studies.into(),
+                have: match folders_with(studies, "study.toml") {
+                    Ok(names) if !names.is_empty() => format!("it has {}", names.join(", ")),
+                    _ => "start bakeoff where the folder `studies` is, or give --studies".into(),
+                },
+            });
+        }
+        let file: StudyFile = toml_file::read(&path)?;
+        let contenders = folders_with(&folder, "contender.toml")?
+            .iter()
+            .map(|contender| Contender::read(&folder.join(contender), contender))
+            .collect::<Result<Vec<_>, _>>()?;
+        if contenders.is_empty() {
+            return Err(Error::Empty { study: name.into(), path: folder });
+        }
+        Ok(Study { name: name.into(), file, contenders })
+    }
+
+    /// Keeps only the contenders named; all, if none is.
+    pub fn only(mut self, names: &[String]) -> Result<Study, Error> {
+        for name in names {
+            if !self.contenders.iter().any(|contender| contender.name == *name) {
+                return Err(Error::UnknownContender {
+                    name: name.clone(),
+                    study: self.name.clone(),
+                    have: self
+                        .contenders
+                        .iter()
+                        .map(|contender| contender.name.as_str())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                });
+            }
+        }
+        if !names.is_empty() {
+            self.contenders.retain(|contender| names.contains(&contender.name));
+        }
+        Ok(self)
+    }
+
+    /// The study as a run's record has it.
+    pub fn record(&self) -> result::plan::Study {
+        result::plan::Study {
+            name: self.name.clone(),
+            title: self.file.title.clone(),
+            question: self.file.question.clone(),
+            contract: self.file.contract.says.clone(),
+            published: self.file.published.iter().map(|row| row.0.clone()).collect(),
+        }
+    }
+}
+
+/// The names of the folders in `folder` that hold the file, in order.
+fn folders_with(folder: &Path, file: &str) -> Result<Vec<String>, Error> {
+    let list = |source| Error::List { path: folder.to_path_buf(), source };
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(list)? {
+        let entry = entry.map_err(list)?;
+        if entry.path().join(file).is_file() {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}

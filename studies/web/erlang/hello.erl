@@ -1,0 +1,183 @@
+%% A hello-world server on gen_tcp: the runtime's own HTTP packet parser, one
+%% process a connection, several acceptors.
+-module(hello).
+-export([start/1]).
+-compile({no_auto_import, [date/0]}).
+
+-define(ACCEPTORS, 16).
+-define(HEADERS_MAX, 100).
+-define(ID_LENGTH_MAX, 64).
+
+%% Called by `erl -run hello start HOST PORT`.
+start([Host, Port]) ->
+    {ok, Address} = inet:parse_address(Host),
+    %% The kernel cuts the backlog to net.core.somaxconn, 4,096 on Debian 12.
+    {ok, Listener} = gen_tcp:listen(list_to_integer(Port), [
+        binary,
+        {ip, Address},
+        {packet, http_bin},
+        {active, false},
+        {reuseaddr, true},
+        {nodelay, true},
+        {backlog, 8192}
+    ]),
+    %% A socket closes with its owner, and this process ends when the start is done.
+    ok = gen_tcp:controlling_process(Listener, start_clock()),
+    [spawn(fun() -> accept(Listener) end) || _ <- lists:seq(1, ?ACCEPTORS)],
+    ok.
+
+%% The acceptor becomes the connection's process, and a new one accepts.
+accept(Listener) ->
+    case gen_tcp:accept(Listener) of
+        {ok, Socket} ->
+            spawn(fun() -> accept(Listener) end),
+            serve(Socket);
+        {error, _} ->
+            accept(Listener)
+    end.
+
+serve(Socket) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, {http_request, Method, Target, Version}} ->
+            case headers(Socket, persistent(Version), ?HEADERS_MAX) of
+                {ok, Persistent} ->
+                    {Status, Body} = answer(Method, Target),
+                    %% The body of a refused request is not read, so what follows
+                    %% on the connection would be taken for a request.
+                    Keep = Persistent andalso Status =/= 405,
+                    case {gen_tcp:send(Socket, response(Method, Status, Body, Keep)), Keep} of
+                        {ok, true} -> serve(Socket);
+                        _ -> gen_tcp:close(Socket)
+                    end;
+                error ->
+                    refuse(Socket)
+            end;
+        {ok, {http_error, Line}} when Line =:= <<"\r\n">>; Line =:= <<"\n">> ->
+            %% Empty lines before a request are allowed.
+            serve(Socket);
+        {ok, _} ->
+            refuse(Socket);
+        {error, _} ->
+            gen_tcp:close(Socket)
+    end.
+
+refuse(Socket) ->
+    gen_tcp:send(Socket, response('GET', 400, <<"bad request\n">>, false)),
+    gen_tcp:close(Socket).
+
+persistent({1, 1}) -> true;
+persistent(_) -> false.
+
+%% Reads headers to their end; tells whether the connection is to be kept.
+headers(_Socket, _Persistent, 0) ->
+    error;
+headers(Socket, Persistent, Left) ->
+    case gen_tcp:recv(Socket, 0) of
+        {ok, http_eoh} ->
+            {ok, Persistent};
+        {ok, {http_header, _, 'Connection', _, Value}} ->
+            case string:lowercase(Value) of
+                <<"close">> -> headers(Socket, false, Left - 1);
+                <<"keep-alive">> -> headers(Socket, true, Left - 1);
+                _ -> headers(Socket, Persistent, Left - 1)
+            end;
+        {ok, {http_header, _, _, _, _}} ->
+            headers(Socket, Persistent, Left - 1);
+        _ ->
+            error
+    end.
+
+answer(Method, {abs_path, PathAndQuery}) ->
+    case binary:split(PathAndQuery, <<"?">>) of
+        [<<"/hello">> | Query] when Method =:= 'GET'; Method =:= 'HEAD' ->
+            hello(id(Query));
+        [<<"/hello">> | _] ->
+            {405, <<"method not allowed\n">>};
+        _ ->
+            {404, <<"not found\n">>}
+    end;
+answer(_Method, _Target) ->
+    {400, <<"bad request\n">>}.
+
+hello({ok, Id}) ->
+    Number = string:lowercase(binary:encode_hex(rand:bytes(16))),
+    {200, [<<"hello ">>, Id, <<", your random number is ">>, Number, <<"\n">>]};
+hello(error) ->
+    {400, <<"the id has to be 1 to 64 letters and digits\n">>}.
+
+%% The query's id, if it is safe to echo into any kind of text.
+id([Query]) ->
+    case uri_string:dissect_query(Query) of
+        Pairs when is_list(Pairs) ->
+            case lists:keyfind(<<"id">>, 1, Pairs) of
+                {_, Id} when is_binary(Id), Id =/= <<>>, byte_size(Id) =< ?ID_LENGTH_MAX ->
+                    case lists:all(fun is_alphanumeric/1, binary_to_list(Id)) of
+                        true -> {ok, Id};
+                        false -> error
+                    end;
+                _ ->
+                    error
+            end;
+        _ ->
+            error
+    end;
+id([]) ->
+    error.
+
+is_alphanumeric(C) ->
+    (C >= $0 andalso C =< $9) orelse (C >= $A andalso C =< $Z) orelse (C >= $a andalso C =< $z).
+
+response(Method, Status, Body, Keep) ->
+    [
+        <<"HTTP/1.1 ">>, reason(Status),
+        <<"\r\nDate: ">>, date(),
+        <<"\r\nContent-Type: text/plain\r\nContent-Length: ">>,
+        integer_to_binary(iolist_size(Body)),
+        connection(Keep),
+        <<"\r\n\r\n">>,
+        case Method of
+            'HEAD' -> <<>>;
+            _ -> Body
+        end
+    ].
+
+reason(200) -> <<"200 OK">>;
+reason(400) -> <<"400 Bad Request">>;
+reason(404) -> <<"404 Not Found">>;
+reason(405) -> <<"405 Method Not Allowed\r\nAllow: GET, HEAD">>.
+
+connection(true) -> <<>>;
+connection(false) -> <<"\r\nConnection: close">>.
+
+%% The Date header's value is made once a second and kept in a table, as OTP's
+%% web servers do.
+start_clock() ->
+    Self = self(),
+    Clock = spawn(fun() ->
+        ?MODULE = ets:new(?MODULE, [named_table, protected, {read_concurrency, true}]),
+        tick(),
+        Self ! clock_runs,
+        clock()
+    end),
+    receive
+        clock_runs -> Clock
+    end.
+
+clock() ->
+    timer:sleep(1000 - erlang:system_time(millisecond) rem 1000),
+    tick(),
+    clock().
+
+tick() ->
+    {{Year, Month, Day} = Date, {Hour, Minute, Second}} = calendar:universal_time(),
+    DayName = element(calendar:day_of_the_week(Date), {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}),
+    MonthName = element(
+        Month, {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"}
+    ),
+    Text = io_lib:format("~s, ~2..0w ~s ~4..0w ~2..0w:~2..0w:~2..0w GMT", [
+        DayName, Day, MonthName, Year, Hour, Minute, Second
+    ]),
+    ets:insert(?MODULE, {date, iolist_to_binary(Text)}).
+
+date() ->
+    ets:lookup_element(?MODULE, date, 2).
