@@ -6,11 +6,25 @@
 //!
 //! - [`plan`]: what is asked for;
 //! - [`template`]: the requests, with placeholders;
-//! - [`outcome`]: what was seen.
+//! - `schedule`: when they are due in an open loop;
+//! - `worker`: a thread's loop, over
+//!   - `protocol`: what the bytes mean, and
+//!   - `backend`: how they get to the kernel and back;
+//! - `record`: what a thread writes down;
+//! - [`outcome`]: what was seen, merged over the threads.
 
+mod address;
+mod backend;
+pub mod bare;
+mod limits;
 pub mod outcome;
 pub mod plan;
+mod protocol;
+mod record;
+mod schedule;
 pub mod template;
+
+pub use limits::allowed_cpus;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -164,6 +164,34 @@ pub struct Latency {
     pub censored: Histogram<u64>,
 }
 
+impl Latency {
+    /// Samples of both kinds.
+    pub fn samples(&self) -> u64 {
+        self.good.len() + self.censored.len()
+    }
+
+    /// The value that a share `quantile` (from 0 to 1) of all samples lies at or
+    /// below, censored ones standing at their lower bounds; `None` without samples.
+    ///
+    /// It is a lower bound only if a censored sample lies at or below it: the
+    /// true value of that one may be larger than what is given here.
+    pub fn quantile(&self, quantile: f64) -> Option<Quantile> {
+        let Some(shortest_censored) = self.censored.iter_recorded().next() else {
+            return (!self.good.is_empty()).then(|| Quantile {
+                nanoseconds: self.good.value_at_quantile(quantile),
+                at_least: false,
+            });
+        };
+        let mut all = self.good.clone();
+        all.add(&self.censored).expect("histograms of one run have the same bounds");
+        let nanoseconds = all.value_at_quantile(quantile);
+        Some(Quantile {
+            nanoseconds,
+            at_least: nanoseconds >= shortest_censored.value_iterated_to(),
+        })
+    }
+}
+
 /// A value of a distribution that may be only a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quantile {

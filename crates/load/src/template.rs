@@ -24,3 +24,139 @@ impl Request {
         Request { method: "GET".into(), path: path.into(), headers: Vec::new(), body: Vec::new() }
     }
 }
+
+/// Bytes with placeholders, cut into pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Template(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Bytes(Vec<u8>),
+    Counter,
+    Nonce,
+}
+
+impl Template {
+    /// Cuts bytes at their placeholders. Any other brace stands for itself.
+    pub(crate) fn parse(mut bytes: &[u8]) -> Template {
+        const NAMES: [(&[u8], Piece); 2] =
+            [(b"{counter}", Piece::Counter), (b"{nonce}", Piece::Nonce)];
+        let mut pieces = Vec::new();
+        let mut plain = Vec::new();
+        while let Some(&first) = bytes.first() {
+            if let Some((name, piece)) = NAMES.iter().find(|(name, _)| bytes.starts_with(name)) {
+                if !plain.is_empty() {
+                    pieces.push(Piece::Bytes(std::mem::take(&mut plain)));
+                }
+                pieces.push(piece.clone());
+                bytes = &bytes[name.len()..];
+            } else {
+                plain.push(first);
+                bytes = &bytes[1..];
+            }
+        }
+        if !plain.is_empty() {
+            pieces.push(Piece::Bytes(plain));
+        }
+        Template(pieces)
+    }
+
+    /// The bytes, if there is no placeholder in them.
+    pub(crate) fn fixed(&self) -> Option<&[u8]> {
+        match self.0.as_slice() {
+            [] => Some(b""),
+            [Piece::Bytes(bytes)] => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// Appends the bytes for the request with this number.
+    pub(crate) fn render(&self, number: u64, seed: u64, into: &mut Vec<u8>) {
+        for piece in &self.0 {
+            match piece {
+                Piece::Bytes(bytes) => into.extend_from_slice(bytes),
+                Piece::Counter => {
+                    into.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+                }
+                Piece::Nonce => {
+                    let nonce = nonce(number, seed);
+                    into.extend_from_slice(itoa::Buffer::new().format(nonce).as_bytes());
+                }
+            }
+        }
+    }
+
+    /// The most bytes that it renders to.
+    pub(crate) fn length_max(&self) -> usize {
+        let most_digits = 20;
+        let length = |piece: &Piece| match piece {
+            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Counter => most_digits,
+            Piece::Nonce => NONCE_DIGITS,
+        };
+        self.0.iter().map(length).sum()
+    }
+}
+
+/// Digits of a nonce.
+const NONCE_DIGITS: usize = 16;
+
+/// The nonce of a request: 16 digits, the first of them 1 to 8.
+fn nonce(number: u64, seed: u64) -> u64 {
+    const LOWEST: u64 = 1_000_000_000_000_000;
+    LOWEST + mix(seed ^ mix(number)) % (8 * LOWEST)
+}
+
+/// Spreads a number evenly over all 64 bits: the finalizer of SplitMix64
+/// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+pub(crate) fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(text: &str, number: u64) -> String {
+        let mut bytes = Vec::new();
+        Template::parse(text.as_bytes()).render(number, 7, &mut bytes);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn placeholders_are_filled_and_other_braces_kept() {
+        assert_eq!(rendered("/a{counter}/{x}{", 12), "/a12/{x}{");
+        assert_eq!(rendered("{counter}{counter}", 3), "33");
+        assert_eq!(rendered("", 3), "");
+    }
+
+    #[test]
+    fn a_nonce_has_16_digits_that_every_language_can_hold() {
+        for number in 0..10_000 {
+            let nonce = nonce(number, 42);
+            assert!(nonce < 1 << 53, "{nonce} is not exact in a double");
+            assert_eq!(nonce.to_string().len(), NONCE_DIGITS);
+        }
+    }
+
+    #[test]
+    fn nonces_differ_between_requests_and_seeds() {
+        let mut seen: Vec<u64> = (0..1000).flat_map(|n| [nonce(n, 1), nonce(n, 2)]).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen.len(), 2000, "two requests share a nonce");
+    }
+
+    #[test]
+    fn length_max_bounds_every_rendering() {
+        let template = Template::parse(b"a{counter}b{nonce}c");
+        let mut bytes = Vec::new();
+        template.render(u64::MAX, 3, &mut bytes);
+        assert!(bytes.len() <= template.length_max());
+        assert_eq!(Template::parse(b"plain").fixed(), Some(&b"plain"[..]));
+        assert_eq!(Template::parse(b"{nonce}").fixed(), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! How a thread talks to the kernel: one small interface, two ways.
+//!
+//! A backend moves bytes on numbered connections, called slots, and knows
+//! neither protocols nor clocks. A slot's connection may be replaced; what the
+//! kernel still says of the old one is dropped here, by generation.
+
+pub(crate) mod epoll;
+mod socket;
+pub(crate) mod uring;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use self::socket::Blocking;
+
+/// A connection of this thread, by number from 0.
+pub(crate) type Slot = u32;
+
+/// What a backend needs to know of the run.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    /// Where connections go.
+    pub address: SocketAddr,
+    /// Slots, numbered from 0.
+    pub slots: u32,
+    /// Whether a connection is used for one request only.
+    pub one_shot: bool,
+    /// The most bytes of requests that are under way on a connection.
+    pub request_bytes_max: usize,
+}
+
+impl Setup {
+    /// A socket for one more connection.
+    fn socket(&self, source: Option<Ipv4Addr>, blocking: Blocking) -> io::Result<OwnedFd> {
+        let small_requests = self.request_bytes_max <= socket::INITIAL_WINDOW_BYTES;
+        socket::open(self.address, source, blocking, small_requests)
+    }
+}
+
+/// What happened on a slot.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The connection is established.
+    Connected(Slot),
+    /// The connection could not be made: the kernel's error number.
+    ConnectFailed(Slot, i32),
+    /// Bytes came: see [`Backend::bytes`].
+    Received(Slot, Received),
+    /// The server ended its side.
+    Ended(Slot),
+    /// The connection broke: the kernel's error number.
+    Broken(Slot, i32),
+}
+
+impl Event {
+    /// The slot that it happened on.
+    fn slot(&self) -> Slot {
+        match *self {
+            Event::Connected(slot)
+            | Event::ConnectFailed(slot, _)
+            | Event::Received(slot, _)
+            | Event::Ended(slot)
+            | Event::Broken(slot, _) => slot,
+        }
+    }
+}
+
+/// A place in the backend's own buffers where bytes lie until the next call of
+/// [`Backend::next`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Received {
+    buffer: u32,
+    start: u32,
+    length: u32,
+}
+
+/// Moves bytes on slots.
+pub(crate) trait Backend {
+    /// Begins a connection. What comes of it is an event.
+    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()>;
+
+    /// Sends bytes on an established connection; a failure is an event.
+    ///
+    /// # Safety
+    /// The bytes must stay where they are and as they are until the answer has
+    /// come or the slot has been closed.
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]);
+
+    /// Ends the slot's connection, if it has one; nothing more is heard of it.
+    fn close(&mut self, slot: Slot);
+
+    /// Hands what is queued to the kernel and sleeps until something happened
+    /// or the time is over.
+    fn wait(&mut self, at_most: Duration) -> io::Result<()>;
+
+    /// Takes the next event of those that [`Backend::wait`] brought.
+    fn next(&mut self) -> Option<Event>;
+
+    /// The bytes of an event.
+    fn bytes(&self, received: Received) -> &[u8];
+
+    /// SYN segments sent again on the slot's connection so far.
+    fn syn_retransmits(&self, slot: Slot) -> u64;
+}

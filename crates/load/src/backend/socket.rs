@@ -1,0 +1,87 @@
+//! What both backends do with a socket outside of the hot path.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::net::{
+    AddressFamily, SocketAddrV4, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt,
+};
+
+/// Whether calls on a socket wait. io_uring waits for a blocking socket by
+/// itself, and fails at once for another.
+#[derive(Clone, Copy)]
+pub(super) enum Blocking {
+    Yes,
+    No,
+}
+
+/// Bytes of requests under way on a connection that no congestion control holds
+/// back: the initial window of 10 segments (RFC 6928) of 1,460 bytes.
+pub(super) const INITIAL_WINDOW_BYTES: usize = 10 * 1460;
+
+/// Makes a TCP socket that sends at once, bound to a source address if one is given.
+///
+/// The port is chosen by the kernel only when it connects
+/// (`IP_BIND_ADDRESS_NO_PORT`): chosen at bind, a port is taken for all
+/// destinations, and 28,232 of them are soon gone.
+pub(super) fn open(
+    target: SocketAddr,
+    source: Option<Ipv4Addr>,
+    blocking: Blocking,
+    small_requests: bool,
+) -> io::Result<OwnedFd> {
+    let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let mut flags = SocketFlags::CLOEXEC;
+    flags.set(SocketFlags::NONBLOCK, matches!(blocking, Blocking::No));
+    let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    if small_requests {
+        // Requests within the initial window are never held back, so congestion
+        // control has nothing to decide; but some (BBR) pace by a timer and
+        // model the path at each acknowledgement all the same. Reno is always
+        // there, and does neither.
+        let _ = sockopt::set_tcp_congestion(&socket, "reno");
+    }
+    if let Some(source) = source {
+        set_bind_address_no_port(&socket)?;
+        bind(&socket, &SocketAddrV4::new(source, 0))?;
+    }
+    Ok(socket)
+}
+
+fn set_bind_address_no_port(socket: &impl AsFd) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+    let on: libc::c_int = 1;
+    // SAFETY: the option takes an int, which lives through the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_IP,
+            libc::IP_BIND_ADDRESS_NO_PORT,
+            (&raw const on).cast(),
+            size_of_val(&on) as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Segments sent again on this socket, from the kernel's `TCP_INFO`; 0 where it
+/// doesn't tell. Asked before or right after the handshake it counts SYNs only.
+pub(super) fn retransmits(socket: &impl AsFd) -> u64 {
+    use std::os::fd::AsRawFd;
+    // SAFETY: tcp_info is plain data, for which zeros are a valid value.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `info`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { u64::from(info.tcpi_total_retrans) } else { 0 }
+}

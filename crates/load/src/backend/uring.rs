@@ -1,0 +1,422 @@
+//! The io_uring backend.
+//!
+//! What makes it cheap, each worth a measurable part of a request:
+//! - one receive is armed for a connection's whole life (multishot), and takes
+//!   its buffers from a ring shared with the kernel;
+//! - sends complete silently, and are handed over together;
+//! - only this thread enters the ring, and the kernel runs its part of the work
+//!   right there, not in between (`SINGLE_ISSUER`, `DEFER_TASKRUN`);
+//! - connections are registered files, and so is the ring.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use io_uring::types::{BufRingEntry, CancelBuilder, Fixed, SubmitArgs, Timespec};
+use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, cqueue, opcode, squeue};
+
+use super::socket::{self, Blocking};
+use super::{Backend, Event, Received, Setup, Slot};
+
+/// Entries of the submission queue; more are handed over in parts.
+const QUEUE: u32 = 512;
+
+/// Sends handed to the kernel together. Each call costs about as much as a
+/// twentieth of a send, and each send more delays the last of them by a few µs
+/// beyond the time that is noted for it.
+const SENDS_AT_ONCE: u32 = 16;
+
+/// The group of the only buffer ring.
+const GROUP: u16 = 0;
+
+/// The step that a completion belongs to: the low bits of its user data.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Step {
+    Connect = 0,
+    Receive = 1,
+    Send = 2,
+    Silent = 3,
+}
+
+/// Packs slot, generation and step into a completion's user data.
+fn tag(slot: Slot, generation: u32, step: Step) -> u64 {
+    u64::from(slot) << 32 | u64::from(generation & 0xff_ffff) << 8 | step as u64
+}
+
+/// The ring itself, which [`Uring`] borrows so that its parts can be used apart.
+pub(crate) struct Ring(IoUring);
+
+impl Ring {
+    /// Makes a ring for so many slots.
+    ///
+    /// # Errors
+    /// The kernel's, where it has no io_uring, forbids it, or lacks what is
+    /// needed (`DEFER_TASKRUN` is of Linux 6.1).
+    pub(crate) fn new(slots: u32) -> io::Result<Ring> {
+        let completions = slots.saturating_mul(2).clamp(4096, 32768).next_power_of_two();
+        let build = |without_array: bool| {
+            let mut builder = IoUring::builder();
+            builder
+                .setup_single_issuer()
+                .setup_defer_taskrun()
+                .setup_submit_all()
+                .setup_cqsize(completions);
+            if without_array {
+                builder.setup_no_sqarray();
+            }
+            builder.build(QUEUE)
+        };
+        // The array that orders submissions is one indirection; Linux 6.6 can
+        // do without.
+        build(true).or_else(|_| build(false)).map(Ring)
+    }
+}
+
+struct Connection {
+    socket: Option<OwnedFd>,
+    generation: u32,
+}
+
+/// The backend on a [`Ring`].
+pub(crate) struct Uring<'ring> {
+    submitter: Submitter<'ring>,
+    submissions: SubmissionQueue<'ring>,
+    completions: CompletionQueue<'ring>,
+    buffers: Buffers,
+    /// The buffer of the event last taken, given back when the next is.
+    lent: Option<u16>,
+    connections: Vec<Connection>,
+    target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
+    setup: Setup,
+    sends_queued: u32,
+}
+
+impl<'ring> Uring<'ring> {
+    /// Sets the ring up for a run.
+    ///
+    /// # Errors
+    /// The kernel's, where it lacks buffer rings or the memory for them.
+    pub(crate) fn new(ring: &'ring mut Ring, setup: Setup) -> io::Result<Uring<'ring>> {
+        let (mut submitter, submissions, completions) = ring.0.split();
+        submitter.register_files_sparse(setup.slots)?;
+        // Spares the look-up of the ring's file at each call; a kernel that
+        // can't is only a little slower.
+        let _ = submitter.register_ring_fd();
+        let buffers = Buffers::new(&submitter)?;
+        let connections =
+            (0..setup.slots).map(|_| Connection { socket: None, generation: 0 }).collect();
+        Ok(Uring {
+            submitter,
+            submissions,
+            completions,
+            buffers,
+            lent: None,
+            connections,
+            target: Box::new(sockaddr(setup.address)),
+            setup,
+            sends_queued: 0,
+        })
+    }
+
+    fn push(&mut self, entry: squeue::Entry) {
+        loop {
+            // SAFETY: what entries point to lives in `self` or, for sends, as
+            // long as `Backend::send` demands.
+            if unsafe { self.submissions.push(&entry) }.is_ok() {
+                return;
+            }
+            // The queue is full: hand it over. That fails only for want of
+            // memory, and is tried again.
+            let _ = self.submit();
+        }
+    }
+
+    fn submit(&mut self) -> io::Result<()> {
+        self.submissions.sync();
+        self.sends_queued = 0;
+        let result = self.submitter.submit();
+        self.submissions.sync();
+        result.map(drop)
+    }
+
+    fn arm_receive(&mut self, slot: Slot) {
+        let generation = self.connections[slot as usize].generation;
+        let entry = if self.setup.one_shot {
+            // A multishot receive holds the socket open after its close.
+            opcode::Recv::new(Fixed(slot), ptr::null_mut(), 0)
+                .buf_group(GROUP)
+                .build()
+                .flags(squeue::Flags::BUFFER_SELECT)
+        } else {
+            opcode::RecvMulti::new(Fixed(slot), GROUP).build()
+        };
+        self.push(entry.user_data(tag(slot, generation, Step::Receive)));
+    }
+
+    /// Makes an event of a completion, or none where it needs no attention.
+    fn event(&mut self, user_data: u64, result: i32, flags: u32) -> Option<Event> {
+        let slot = (user_data >> 32) as Slot;
+        let buffer = cqueue::buffer_select(flags);
+        let step = (user_data & 0xff) as u8;
+        let generation = self.connections[slot as usize].generation & 0xff_ffff;
+        if (user_data >> 8 & 0xff_ffff) as u32 != generation || step == Step::Silent as u8 {
+            if let Some(buffer) = buffer {
+                self.buffers.give_back(buffer);
+            }
+            return None;
+        }
+        if step == Step::Receive as u8 {
+            if result > 0 {
+                let buffer = buffer.expect("received bytes lie in a buffer of the ring");
+                if !cqueue::more(flags) && !self.setup.one_shot {
+                    self.arm_receive(slot);
+                }
+                self.lent = Some(buffer);
+                let received =
+                    Received { buffer: u32::from(buffer), start: 0, length: result as u32 };
+                return Some(Event::Received(slot, received));
+            }
+            if let Some(buffer) = buffer {
+                self.buffers.give_back(buffer);
+            }
+            return match -result {
+                0 => Some(Event::Ended(slot)),
+                // All buffers were taken at that moment: ask again.
+                libc::ENOBUFS => {
+                    self.arm_receive(slot);
+                    None
+                }
+                error => Some(Event::Broken(slot, error)),
+            };
+        }
+        if step == Step::Connect as u8 {
+            if result < 0 {
+                return Some(Event::ConnectFailed(slot, -result));
+            }
+            self.arm_receive(slot);
+            return Some(Event::Connected(slot));
+        }
+        // Sends are heard of only when they fail, or stop short.
+        (result < 0).then_some(Event::Broken(slot, -result))
+    }
+}
+
+impl Backend for Uring<'_> {
+    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()> {
+        let socket = self.setup.socket(source, Blocking::Yes)?;
+        self.submitter.register_files_update(slot, &[socket.as_raw_fd()])?;
+        let connection = &mut self.connections[slot as usize];
+        connection.socket = Some(socket);
+        let generation = connection.generation;
+        let target: *const libc::sockaddr_storage = &raw const self.target.0;
+        let entry = opcode::Connect::new(Fixed(slot), target.cast(), self.target.1)
+            .build()
+            .user_data(tag(slot, generation, Step::Connect));
+        self.push(entry);
+        Ok(())
+    }
+
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) {
+        let generation = self.connections[slot as usize].generation;
+        let entry = opcode::Send::new(Fixed(slot), bytes.cast(), bytes.len() as u32)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+            .build()
+            .flags(squeue::Flags::SKIP_SUCCESS)
+            .user_data(tag(slot, generation, Step::Send));
+        self.push(entry);
+        self.sends_queued += 1;
+        if self.sends_queued >= SENDS_AT_ONCE {
+            // A failure shows again, and is handled, at the next wait.
+            let _ = self.submit();
+        }
+    }
+
+    fn close(&mut self, slot: Slot) {
+        let connection = &mut self.connections[slot as usize];
+        if connection.socket.take().is_none() {
+            return;
+        }
+        connection.generation = connection.generation.wrapping_add(1);
+        let silent = tag(slot, 0, Step::Silent);
+        if !self.setup.one_shot {
+            let cancel = opcode::AsyncCancel2::new(CancelBuilder::fd(Fixed(slot)).all())
+                .build()
+                .flags(squeue::Flags::SKIP_SUCCESS)
+                .user_data(silent);
+            self.push(cancel);
+        }
+        let close = opcode::Close::new(Fixed(slot))
+            .build()
+            .flags(squeue::Flags::SKIP_SUCCESS)
+            .user_data(silent);
+        self.push(close);
+    }
+
+    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+        self.submissions.sync();
+        self.sends_queued = 0;
+        let timeout = Timespec::new().sec(at_most.as_secs()).nsec(at_most.subsec_nanos());
+        let arguments = SubmitArgs::new().timespec(&timeout);
+        let result = self.submitter.submit_with_args(1, &arguments);
+        self.submissions.sync();
+        self.completions.sync();
+        match result {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // Time over, a signal, or completions to be taken first.
+                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn next(&mut self) -> Option<Event> {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.give_back(buffer);
+        }
+        loop {
+            let Some(completion) = self.completions.next() else {
+                self.buffers.publish();
+                return None;
+            };
+            let event = self.event(completion.user_data(), completion.result(), completion.flags());
+            if event.is_some() {
+                return event;
+            }
+        }
+    }
+
+    fn bytes(&self, received: Received) -> &[u8] {
+        self.buffers.bytes(received)
+    }
+
+    fn syn_retransmits(&self, slot: Slot) -> u64 {
+        self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
+    }
+}
+
+/// Receive buffers, shared with the kernel through a ring of their addresses.
+struct Buffers {
+    ring: *mut BufRingEntry,
+    memory: *mut u8,
+    tail: u16,
+}
+
+impl Buffers {
+    /// Buffers; a power of two. Enough for what arrives while a batch is worked
+    /// on; few enough that they stay in the cache.
+    const COUNT: u16 = 256;
+    /// Bytes of each.
+    const SIZE: usize = 4096;
+
+    fn new(submitter: &Submitter<'_>) -> io::Result<Buffers> {
+        let ring: *mut BufRingEntry =
+            map(size_of::<BufRingEntry>() * usize::from(Self::COUNT))?.cast();
+        let memory = map(Self::SIZE * usize::from(Self::COUNT))?;
+        let mut buffers = Buffers { ring, memory, tail: 0 };
+        // SAFETY: the ring's memory is mapped until the process ends or the
+        // ring, which is torn down first, is gone.
+        unsafe {
+            submitter.register_buf_ring_with_flags(ring as u64, Self::COUNT, GROUP, 0)?;
+        }
+        for buffer in 0..Self::COUNT {
+            buffers.give_back(buffer);
+        }
+        buffers.publish();
+        Ok(buffers)
+    }
+
+    fn bytes(&self, received: Received) -> &[u8] {
+        // SAFETY: the kernel filled `length` bytes of that buffer, and fills it
+        // again only after it was given back, which ends the borrow of `self`.
+        unsafe {
+            let start = self.memory.add(received.buffer as usize * Self::SIZE);
+            std::slice::from_raw_parts(start.add(received.start as usize), received.length as usize)
+        }
+    }
+
+    fn give_back(&mut self, buffer: u16) {
+        let index = usize::from(self.tail & (Self::COUNT - 1));
+        // SAFETY: the index is below the ring's length, and entries between the
+        // kernel's head and our tail only are read by the kernel.
+        unsafe {
+            let entry = &mut *self.ring.add(index);
+            entry.set_addr(self.memory.add(usize::from(buffer) * Self::SIZE) as u64);
+            entry.set_len(Self::SIZE as u32);
+            entry.set_bid(buffer);
+        }
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    fn publish(&mut self) {
+        // SAFETY: the ring's base has the tail at a place that is aligned for
+        // it; the kernel reads it with acquire order.
+        unsafe {
+            let tail = BufRingEntry::tail(self.ring).cast_mut().cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Buffers {
+    fn drop(&mut self) {
+        // SAFETY: both were mapped in `new` with these lengths.
+        unsafe {
+            let _ = rustix::mm::munmap(
+                self.ring.cast(),
+                size_of::<BufRingEntry>() * usize::from(Self::COUNT),
+            );
+            let _ = rustix::mm::munmap(self.memory.cast(), Self::SIZE * usize::from(Self::COUNT));
+        }
+    }
+}
+
+/// Maps fresh memory, aligned to pages.
+fn map(length: usize) -> io::Result<*mut u8> {
+    use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
+    // SAFETY: a new private mapping touches nothing else.
+    let address = unsafe {
+        mmap_anonymous(
+            ptr::null_mut(),
+            length,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::PRIVATE,
+        )?
+    };
+    Ok(address.cast())
+}
+
+/// The target as the kernel wants it.
+fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
+    // SAFETY: sockaddr_storage is plain data, for which zeros are a valid value.
+    let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
+    match address {
+        SocketAddr::V4(v4) => {
+            let raw = libc::sockaddr_in {
+                sin_family: libc::AF_INET as libc::sa_family_t,
+                sin_port: v4.port().to_be(),
+                sin_addr: libc::in_addr { s_addr: u32::from(*v4.ip()).to_be() },
+                sin_zero: [0; 8],
+            };
+            // SAFETY: sockaddr_storage is large enough and aligned for any address.
+            unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
+            (storage, size_of_val(&raw) as libc::socklen_t)
+        }
+        SocketAddr::V6(v6) => {
+            let raw = libc::sockaddr_in6 {
+                sin6_family: libc::AF_INET6 as libc::sa_family_t,
+                sin6_port: v6.port().to_be(),
+                sin6_flowinfo: v6.flowinfo(),
+                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
+                sin6_scope_id: v6.scope_id(),
+            };
+            // SAFETY: as above.
+            unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
+            (storage, size_of_val(&raw) as libc::socklen_t)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The bare loop: the least that any client on this ring must do.
+//!
+//! It sends a fixed request again whenever bytes have come, without looking at
+//! them, without a histogram and without a clock a request. What it costs is
+//! the practical limit that the generator is held against.
+
+use std::time::{Duration, Instant};
+
+use crate::backend::uring::{Ring, Uring};
+use crate::backend::{Backend, Event, Setup};
+use crate::{Error, Plan};
+
+/// What the bare loop did.
+#[derive(Debug, Clone, Copy)]
+pub struct Bare {
+    /// Times that bytes came, taken for an answer each.
+    pub answers: u64,
+}
+
+/// Runs the bare loop on one thread for the plan's duration.
+///
+/// # Errors
+/// [`Error::System`] where the kernel has no io_uring, or a connection fails.
+pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Error> {
+    let fail = |source| Error::System { what: "the bare loop".into(), source };
+    let setup = Setup {
+        address: plan.target.address,
+        slots: plan.connections,
+        one_shot: !plan.keep_alive,
+        request_bytes_max: request.len(),
+    };
+    let mut ring = Ring::new(plan.connections).map_err(fail)?;
+    let mut backend = Uring::new(&mut ring, setup).map_err(fail)?;
+    let mut answers = 0;
+    for slot in 0..plan.connections {
+        backend.connect(slot, None).map_err(fail)?;
+        if slot % 128 == 127 {
+            // Paced, so that no listen queue overflows.
+            backend.wait(Duration::from_millis(1)).map_err(fail)?;
+            while let Some(event) = backend.next() {
+                if let Event::Connected(slot) = event {
+                    // SAFETY: the request outlives the backend's use of it.
+                    unsafe { backend.send(slot, request) };
+                }
+            }
+        }
+    }
+    let end = Instant::now() + duration;
+    while Instant::now() < end {
+        backend.wait(Duration::from_millis(100)).map_err(fail)?;
+        while let Some(event) = backend.next() {
+            match event {
+                // SAFETY: as above.
+                Event::Connected(slot) => unsafe { backend.send(slot, request) },
+                Event::Received(slot, _) => {
+                    answers += 1;
+                    if plan.keep_alive {
+                        // SAFETY: as above.
+                        unsafe { backend.send(slot, request) };
+                    } else {
+                        backend.close(slot);
+                        backend.connect(slot, None).map_err(fail)?;
+                    }
+                }
+                Event::Ended(slot) | Event::Broken(slot, _) | Event::ConnectFailed(slot, _) => {
+                    backend.close(slot);
+                    backend.connect(slot, None).map_err(fail)?;
+                }
+            }
+        }
+    }
+    Ok(Bare { answers })
+}

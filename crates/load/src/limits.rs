@@ -1,0 +1,56 @@
+//! What the machine must allow before a run: file descriptors, processors.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::Error;
+
+/// Descriptors beside the connections: rings, output, libraries.
+const OTHERS: u64 = 64;
+
+/// Raises the limit of open files to what so many connections need.
+///
+/// # Errors
+/// [`Error::Plan`] with the number needed and the command that gives it.
+pub(crate) fn allow_connections(connections: u32) -> Result<(), Error> {
+    let needed = u64::from(connections) + OTHERS;
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let raise = |maximum: Option<u64>| {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(needed), maximum })
+    };
+    let within = limit.maximum.is_none_or(|maximum| maximum >= needed);
+    let raised = if within { raise(limit.maximum) } else { raise(Some(needed)) };
+    raised.map_err(|_| {
+        Error::Plan(format!(
+            "{connections} connections need {needed} open files, and this process may have {}; \
+             run `ulimit -n {needed}` first, as root or after raising the hard limit",
+            limit.maximum.map_or_else(|| "fewer".to_string(), |maximum| maximum.to_string()),
+        ))
+    })
+}
+
+/// The processors that this process may run on, by number.
+///
+/// # Errors
+/// The kernel's.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
+}
+
+/// Binds this thread to one processor.
+pub(crate) fn bind(cpu: usize) -> Result<(), Error> {
+    let mut set = rustix::thread::CpuSet::new();
+    if cpu >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(Error::Plan(format!("there is no processor {cpu}")));
+    }
+    set.set(cpu);
+    rustix::thread::sched_setaffinity(None, &set).map_err(|source| Error::System {
+        what: format!("binding a thread to processor {cpu}"),
+        source: source.into(),
+    })
+}

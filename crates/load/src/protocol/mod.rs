@@ -1,0 +1,65 @@
+//! What the bytes mean: an encoder of requests and an incremental decoder of
+//! answers, which takes any split of the byte stream.
+
+pub mod http1;
+
+use crate::outcome::ErrorKind;
+
+/// Turns numbered requests into bytes, and bytes into answers.
+///
+/// One instance serves a thread; what belongs to one connection is apart, in
+/// [`Protocol::Connection`].
+pub(crate) trait Protocol {
+    /// What is kept of an answer that came only in part.
+    type Connection: Default;
+
+    /// The request with this number: its bytes if they need no rendering, else
+    /// `None`, and they are written to `room`.
+    fn request(&self, number: u64, room: &mut Vec<u8>) -> Option<&[u8]>;
+
+    /// The most bytes that a request renders to, or 0 if none needs rendering.
+    fn rendered_bytes_max(&self) -> usize;
+
+    /// Takes bytes that belong to the answer of request `number`.
+    fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed;
+
+    /// The server ended its side while this answer was awaited.
+    fn end(&mut self, connection: &mut Self::Connection, number: u64) -> Fed;
+}
+
+/// What came of bytes.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Fed {
+    /// The answer isn't whole yet; all bytes were used.
+    More,
+    /// The answer is whole.
+    Answer {
+        /// Bytes used; those after them belong to the next answer.
+        used: usize,
+        /// Why it doesn't count as good, if it doesn't.
+        fault: Option<Fault>,
+        /// Whether the connection may carry another request.
+        reusable: bool,
+    },
+    /// These bytes are no answer; the connection is of no more use.
+    Broken(Fault),
+}
+
+/// What is wrong with an answer.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Fault {
+    /// Its kind.
+    pub kind: ErrorKind,
+    /// What it looked like, for people: bounded and escaped.
+    pub example: String,
+}
+
+/// Shows hostile bytes to people: escaped, and cut to a line.
+pub(crate) fn show(bytes: &[u8]) -> String {
+    const SHOWN: usize = 120;
+    let mut text = bytes[..bytes.len().min(SHOWN)].escape_ascii().to_string();
+    if bytes.len() > SHOWN {
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,251 @@
+//! What one thread writes down while it measures: nothing shared, nothing
+//! allocated a request.
+
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency, ThreadUse};
+use crate::protocol::Fault;
+
+/// The longest time that a histogram tells apart: an hour, in nanoseconds.
+const LONGEST_NS: u64 = 3_600_000_000_000;
+
+/// An empty histogram of nanoseconds with 3 significant digits.
+pub(crate) fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are within the library's")
+}
+
+/// The two parts of a run that are accounted for apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Warmup,
+    Window,
+}
+
+/// One second of a thread's window, handed to the collector when it is over.
+pub(crate) struct SecondOfThread {
+    /// Its number from 0; [`SecondOfThread::DRAIN`] for what came after the window.
+    pub number: u32,
+    /// Service times of the good answers of the window's requests.
+    pub service: Histogram<u64>,
+    /// Good answers that arrived in it, the warm-up's late ones included.
+    pub good: u64,
+    pub errors: u64,
+    pub bytes: u64,
+}
+
+impl SecondOfThread {
+    pub(crate) const DRAIN: u32 = u32::MAX;
+
+    fn new(number: u32) -> SecondOfThread {
+        SecondOfThread { number, service: histogram(), good: 0, errors: 0, bytes: 0 }
+    }
+}
+
+/// Counts of one phase.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Tally {
+    pub scheduled: u64,
+    pub shed: u64,
+    pub sent: u64,
+    pub good: u64,
+    pub errors: Vec<ErrorCount>,
+}
+
+impl Tally {
+    fn error(&mut self, fault: Fault, at: Duration) {
+        match self.errors.iter_mut().find(|error| error.kind == fault.kind) {
+            Some(error) => error.count += 1,
+            None => self.errors.push(ErrorCount {
+                kind: fault.kind,
+                count: 1,
+                first: at,
+                example: fault.example,
+            }),
+        }
+    }
+
+    /// The account; what was sent and came to no end is in flight.
+    pub(crate) fn account(&self) -> Account {
+        let errors: u64 = self.errors.iter().map(|error| error.count).sum();
+        Account {
+            scheduled: self.scheduled,
+            shed: self.shed,
+            sent: self.sent,
+            good: self.good,
+            errors: self.errors.clone(),
+            in_flight: self.sent - self.good - errors,
+        }
+    }
+}
+
+/// All that a thread writes down.
+pub(crate) struct Record {
+    pub warmup: Tally,
+    pub window: Tally,
+    /// Response times, kept apart only where they differ from service times.
+    pub response: Option<Latency>,
+    pub service_censored: Histogram<u64>,
+    pub lateness: Histogram<u64>,
+    pub connect: Histogram<u64>,
+    pub connections: Connections,
+    pub bytes_sent: u64,
+    pub usage: ThreadUse,
+    second: SecondOfThread,
+    seconds: Sender<SecondOfThread>,
+}
+
+/// The times of a request, in nanoseconds on the thread's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Times {
+    /// When it was due.
+    pub intended: u64,
+    /// When it was sent.
+    pub sent: u64,
+}
+
+impl Record {
+    /// An empty record. `response_differs` says whether requests may be sent
+    /// later than they are due.
+    pub(crate) fn new(response_differs: bool, seconds: Sender<SecondOfThread>) -> Record {
+        let latency = || Latency { good: histogram(), censored: histogram() };
+        Record {
+            warmup: Tally::default(),
+            window: Tally::default(),
+            response: response_differs.then(latency),
+            service_censored: histogram(),
+            lateness: histogram(),
+            connect: histogram(),
+            connections: Connections::default(),
+            bytes_sent: 0,
+            usage: ThreadUse::default(),
+            second: SecondOfThread::new(0),
+            seconds,
+        }
+    }
+
+    pub(crate) fn tally(&mut self, phase: Phase) -> &mut Tally {
+        match phase {
+            Phase::Warmup => &mut self.warmup,
+            Phase::Window => &mut self.window,
+        }
+    }
+
+    /// Hands over the second that is over, and begins the one with this number.
+    pub(crate) fn begin_second(&mut self, number: u32) {
+        let over = std::mem::replace(&mut self.second, SecondOfThread::new(number));
+        // A collector that is gone has no more use for it.
+        let _ = self.seconds.send(over);
+    }
+
+    /// Hands over the last second.
+    pub(crate) fn finish(&mut self) {
+        self.begin_second(SecondOfThread::DRAIN);
+    }
+
+    pub(crate) fn bytes_received(&mut self, bytes: usize) {
+        self.second.bytes += bytes as u64;
+    }
+
+    /// A good answer arrived; `phase` is its request's.
+    pub(crate) fn good(&mut self, phase: Phase, times: Times, now: u64) {
+        self.second.good += 1;
+        self.tally(phase).good += 1;
+        if phase == Phase::Warmup {
+            return;
+        }
+        self.second.service.saturating_record(now - times.sent);
+        if let Some(response) = &mut self.response {
+            response.good.saturating_record(now.saturating_sub(times.intended));
+            self.lateness.saturating_record(times.sent.saturating_sub(times.intended));
+        }
+    }
+
+    /// A request ended in an error; `waited` is set if it never had an answer,
+    /// so that its time is only known to be longer.
+    pub(crate) fn error(
+        &mut self,
+        phase: Phase,
+        fault: Fault,
+        at: Duration,
+        waited: Option<(Times, u64)>,
+    ) {
+        self.second.errors += 1;
+        self.tally(phase).error(fault, at);
+        if let Some((times, now)) = waited {
+            self.censored(phase, times, now);
+        }
+    }
+
+    /// A request had no answer until now.
+    pub(crate) fn censored(&mut self, phase: Phase, times: Times, now: u64) {
+        if phase == Phase::Warmup {
+            return;
+        }
+        self.service_censored.saturating_record(now.saturating_sub(times.sent));
+        if let Some(response) = &mut self.response {
+            response.censored.saturating_record(now.saturating_sub(times.intended));
+            self.lateness.saturating_record(times.sent.saturating_sub(times.intended));
+        }
+    }
+}
+
+/// The CPU seconds that this thread has used, in user mode and in the kernel.
+pub(crate) fn thread_cpu() -> (f64, f64) {
+    // SAFETY: rusage is plain data, for which zeros are a valid value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one rusage.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    (seconds(usage.ru_utime), seconds(usage.ru_stime))
+}
+
+/// Merges the errors of one account into another's.
+pub(crate) fn merge(into: &mut Account, other: &Account) {
+    into.scheduled += other.scheduled;
+    into.shed += other.shed;
+    into.sent += other.sent;
+    into.good += other.good;
+    into.in_flight += other.in_flight;
+    for error in &other.errors {
+        match into.errors.iter_mut().find(|known| known.kind == error.kind) {
+            Some(known) => {
+                known.count += error.count;
+                if error.first < known.first {
+                    known.first = error.first;
+                    known.example = error.example.clone();
+                }
+            }
+            None => into.errors.push(error.clone()),
+        }
+    }
+    into.errors.sort_by_key(|error| error.kind);
+}
+
+/// The kind of an error that the kernel names by number, and its words.
+pub(crate) fn fault_of(errno: i32, connecting: bool) -> Fault {
+    let kind = match errno {
+        libc::ECONNREFUSED => ErrorKind::Refused,
+        libc::ETIMEDOUT if connecting => ErrorKind::ConnectTimeout,
+        libc::ETIMEDOUT => ErrorKind::Timeout,
+        libc::ECONNRESET | libc::EPIPE | libc::ECONNABORTED => ErrorKind::Reset,
+        libc::EADDRNOTAVAIL
+        | libc::EADDRINUSE
+        | libc::EMFILE
+        | libc::ENFILE
+        | libc::ENOBUFS
+        | libc::ENOMEM => ErrorKind::Client,
+        _ => ErrorKind::Network,
+    };
+    let words = std::io::Error::from_raw_os_error(errno);
+    let example = match errno {
+        libc::EADDRNOTAVAIL => format!(
+            "{words}: this client has no free port left towards the server; the server is not at \
+             fault"
+        ),
+        _ => words.to_string(),
+    };
+    Fault { kind, example }
+}
