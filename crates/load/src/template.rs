@@ -86,12 +86,21 @@ impl Template {
         }
     }
 
+    /// The bytes that it renders to for the request with this number.
+    pub(crate) fn length(&self, number: u64) -> usize {
+        let counter = number.checked_ilog10().unwrap_or(0) as usize + 1;
+        self.length_with(counter)
+    }
+
     /// The most bytes that it renders to.
     pub(crate) fn length_max(&self) -> usize {
-        let most_digits = 20;
+        self.length_with(20)
+    }
+
+    fn length_with(&self, counter_digits: usize) -> usize {
         let length = |piece: &Piece| match piece {
             Piece::Bytes(bytes) => bytes.len(),
-            Piece::Counter => most_digits,
+            Piece::Counter => counter_digits,
             Piece::Nonce => NONCE_DIGITS,
         };
         self.0.iter().map(length).sum()
@@ -151,11 +160,18 @@ mod tests {
     }
 
     #[test]
-    fn length_max_bounds_every_rendering() {
+    fn lengths_are_known_without_rendering() {
         let template = Template::parse(b"a{counter}b{nonce}c");
-        let mut bytes = Vec::new();
-        template.render(u64::MAX, 3, &mut bytes);
-        assert!(bytes.len() <= template.length_max());
+        for number in [0, 1, 9, 10, 99, 100, 12_345, u64::MAX] {
+            let mut bytes = Vec::new();
+            template.render(number, 3, &mut bytes);
+            assert_eq!(bytes.len(), template.length(number), "Content-Length would be wrong");
+            assert!(bytes.len() <= template.length_max(), "the room would be too small");
+        }
+    }
+
+    #[test]
+    fn only_bytes_without_placeholders_are_fixed() {
         assert_eq!(Template::parse(b"plain").fixed(), Some(&b"plain"[..]));
         assert_eq!(Template::parse(b"{nonce}").fixed(), None);
     }

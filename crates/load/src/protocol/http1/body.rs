@@ -17,15 +17,20 @@ pub(crate) enum Body {
 /// Where in a chunked body the next byte lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Chunk {
-    /// In the line with a chunk's size, of which digits came already.
+    /// In the line with a chunk's size; so many bytes of the line came.
     Size {
         value: u64,
-        digits: u8,
+        line: u16,
     },
-    /// In that line, after the size; so many bytes of extensions were skipped.
+    /// In that line, in white space after the size.
+    Padding {
+        value: u64,
+        line: u16,
+    },
+    /// In that line, in extensions, which are skipped.
     Extension {
         value: u64,
-        skipped: u16,
+        line: u16,
     },
     /// At the LF of that line.
     SizeEnd {
@@ -38,12 +43,24 @@ pub(crate) enum Chunk {
     /// At the CR, or then the LF, after the data.
     DataCr,
     DataLf,
-    /// In the trailers; how many bytes of the current line came, and of all.
-    Trailer {
-        line: u32,
-        all: u32,
-        after_cr: bool,
+    /// In the trailers, of which so many bytes came.
+    Trailers {
+        at: Trailer,
+        bytes: u32,
     },
+}
+
+/// Where in the trailers the next byte lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trailer {
+    /// At the start of a line.
+    Start,
+    Name,
+    Value,
+    /// At the LF of a line.
+    End,
+    /// At the LF of the empty line that ends the body.
+    LastEnd,
 }
 
 /// How much of the bytes given a body took.
@@ -57,8 +74,8 @@ pub(crate) struct Taken {
     pub whole: bool,
 }
 
-/// The most bytes of a chunk's extensions.
-const EXTENSION_BYTES_MAX: u16 = 4096;
+/// The most bytes of the line with a chunk's size, extensions included.
+const SIZE_LINE_BYTES_MAX: u16 = 4096;
 /// The most bytes of trailers.
 const TRAILER_BYTES_MAX: u32 = 64 * 1024;
 
@@ -71,17 +88,17 @@ impl Body {
         match head.framing {
             Framing::Length(length) => Body::Length(length),
             Framing::UntilClose => Body::UntilClose,
-            Framing::Chunked => Body::Chunked(Chunk::Size { value: 0, digits: 0 }),
+            Framing::Chunked => Body::Chunked(Chunk::Size { value: 0, line: 0 }),
         }
     }
 
-    /// What of it is still to come, for people.
-    pub(crate) fn missing(&self) -> String {
+    /// What is missing of it, for people, if the server closes now.
+    pub(crate) fn missing(&self) -> Option<String> {
         match self {
-            Body::Length(left) => format!("{left} bytes missing"),
-            Body::UntilClose => "nothing missing".into(),
-            Body::Chunked(Chunk::Data { left }) => format!("{left} bytes of a chunk missing"),
-            Body::Chunked(_) => "the last chunk missing".into(),
+            Body::Length(left) => Some(format!("{left} bytes")),
+            Body::UntilClose => None,
+            Body::Chunked(Chunk::Data { left }) => Some(format!("{left} bytes of a chunk")),
+            Body::Chunked(_) => Some("the last chunk".into()),
         }
     }
 
@@ -122,47 +139,85 @@ impl Chunk {
 
     /// Takes one byte of framing; true if it was the last of the body.
     fn step(&mut self, byte: u8) -> Result<bool, String> {
-        let wrong = |what: &str| Err(format!("{what} in a chunked body: \"{}\"", show(&[byte])));
+        let wrong = |what: &str| format!("{what} in a chunked body: \"{}\"", show(&[byte]));
         *self = match *self {
-            Chunk::Size { value, digits } => match (byte as char).to_digit(16) {
-                Some(_) if digits == 16 => return wrong("a chunk size of more than 16 digits"),
-                Some(digit) => {
-                    Chunk::Size { value: value << 4 | u64::from(digit), digits: digits + 1 }
-                }
-                None if digits == 0 => return wrong("no chunk size"),
-                None => match byte {
-                    b'\r' => Chunk::SizeEnd { value },
-                    b';' | b' ' | b'\t' => Chunk::Extension { value, skipped: 0 },
-                    _ => return wrong("no digit in a chunk size"),
-                },
+            Chunk::Size { line, .. }
+            | Chunk::Padding { line, .. }
+            | Chunk::Extension { line, .. }
+                if line == SIZE_LINE_BYTES_MAX =>
+            {
+                return Err(wrong("a line of a chunk size without end"));
+            }
+            Chunk::Size { value, line } => match (byte as char).to_digit(16) {
+                Some(_) if value >> 60 != 0 => return Err(wrong("a chunk size beyond 64 bits")),
+                Some(digit) => Chunk::Size { value: value << 4 | u64::from(digit), line: line + 1 },
+                None if line == 0 => return Err(wrong("no chunk size")),
+                None => Chunk::after_size(value, line, byte).map_err(wrong)?,
             },
-            Chunk::Extension { value, skipped } => match byte {
+            Chunk::Padding { value, line } => {
+                Chunk::after_size(value, line, byte).map_err(wrong)?
+            }
+            Chunk::Extension { value, line } => match byte {
                 b'\r' => Chunk::SizeEnd { value },
-                b'\n' => return wrong("a line without CR"),
-                _ if skipped == EXTENSION_BYTES_MAX => return wrong("an extension without end"),
-                _ => Chunk::Extension { value, skipped: skipped + 1 },
+                byte if is_text(byte) => Chunk::Extension { value, line: line + 1 },
+                _ => return Err(wrong("a control character in an extension")),
             },
             Chunk::SizeEnd { value } => match byte {
-                b'\n' if value == 0 => Chunk::Trailer { line: 0, all: 0, after_cr: false },
+                b'\n' if value == 0 => Chunk::Trailers { at: Trailer::Start, bytes: 0 },
                 b'\n' => Chunk::Data { left: value },
-                _ => return wrong("CR without LF"),
+                _ => return Err(wrong("CR without LF")),
             },
             Chunk::Data { .. } => unreachable!("data is taken in pieces, not in bytes"),
             Chunk::DataCr if byte == b'\r' => Chunk::DataLf,
-            Chunk::DataLf if byte == b'\n' => Chunk::Size { value: 0, digits: 0 },
-            Chunk::DataCr | Chunk::DataLf => return wrong("no end of line after a chunk"),
-            Chunk::Trailer { all, .. } if all == TRAILER_BYTES_MAX => {
-                return wrong("trailers without end");
+            Chunk::DataLf if byte == b'\n' => Chunk::Size { value: 0, line: 0 },
+            Chunk::DataCr | Chunk::DataLf => return Err(wrong("no end of line after a chunk")),
+            Chunk::Trailers { bytes, .. } if bytes == TRAILER_BYTES_MAX => {
+                return Err(wrong("trailers without end"));
             }
-            Chunk::Trailer { line, all, after_cr } => match (byte, after_cr) {
-                (b'\n', true) if line == 0 => return Ok(true),
-                (b'\n', true) => Chunk::Trailer { line: 0, all: all + 1, after_cr: false },
-                (_, true) => return wrong("CR without LF"),
-                (b'\n', false) => return wrong("a line without CR"),
-                (b'\r', false) => Chunk::Trailer { line, all: all + 1, after_cr: true },
-                (_, false) => Chunk::Trailer { line: line + 1, all: all + 1, after_cr: false },
-            },
+            Chunk::Trailers { at: Trailer::LastEnd, .. } if byte == b'\n' => return Ok(true),
+            Chunk::Trailers { at, bytes } => {
+                Chunk::Trailers { at: at.after(byte).map_err(wrong)?, bytes: bytes + 1 }
+            }
         };
         Ok(false)
     }
+
+    /// What follows the digits of a size, or white space after them: not more
+    /// digits, since readers would not agree on the size then.
+    fn after_size(value: u64, line: u16, byte: u8) -> Result<Chunk, &'static str> {
+        match byte {
+            b'\r' => Ok(Chunk::SizeEnd { value }),
+            b';' => Ok(Chunk::Extension { value, line: line + 1 }),
+            b' ' | b'\t' => Ok(Chunk::Padding { value, line: line + 1 }),
+            _ => Err("no digit in a chunk size"),
+        }
+    }
+}
+
+impl Trailer {
+    /// The place after this byte: a trailer is built as a header is, and a line
+    /// that begins with white space would fold the one before it.
+    fn after(self, byte: u8) -> Result<Trailer, &'static str> {
+        match (self, byte) {
+            (Trailer::Start, b'\r') => Ok(Trailer::LastEnd),
+            (Trailer::Start | Trailer::Name, byte) if is_token(byte) => Ok(Trailer::Name),
+            (Trailer::Name, b':') => Ok(Trailer::Value),
+            (Trailer::Start | Trailer::Name, _) => Err("no name of a trailer"),
+            (Trailer::Value, b'\r') => Ok(Trailer::End),
+            (Trailer::Value, byte) if is_text(byte) => Ok(Trailer::Value),
+            (Trailer::Value, _) => Err("a control character in a trailer"),
+            (Trailer::End, b'\n') => Ok(Trailer::Start),
+            (Trailer::End | Trailer::LastEnd, _) => Err("CR without LF"),
+        }
+    }
+}
+
+/// Whether a byte may stand in a name (RFC 9110, section 5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Whether a byte may stand in a value: no control character but tab.
+fn is_text(byte: u8) -> bool {
+    byte == b'\t' || !byte.is_ascii_control()
 }

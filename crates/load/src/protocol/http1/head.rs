@@ -49,6 +49,7 @@ impl Heads {
     ///
     /// # Errors
     /// What is wrong with it, for people.
+    #[inline]
     pub(crate) fn take(
         &mut self,
         before: &mut Vec<u8>,
@@ -60,37 +61,59 @@ impl Heads {
         {
             return Ok(Some((parsed, self.last.len())));
         }
-        // The end may lie across the seam: up to 3 bytes of it came before.
+        self.take_new(before, bytes)
+    }
+
+    /// The same for a head that came in parts or isn't the last one again.
+    #[inline(never)]
+    fn take_new(
+        &mut self,
+        before: &mut Vec<u8>,
+        bytes: &[u8],
+    ) -> Result<Option<(Head, usize)>, String> {
         let seam = before.len();
-        let whole = if before.is_empty() {
-            end_of_head(bytes, 0).map(|end| (end, parse(&bytes[..end])))
-        } else {
+        if seam > 0 {
             before.extend_from_slice(bytes);
-            end_of_head(before, seam.saturating_sub(3)).map(|end| (end, parse(&before[..end])))
-        };
-        let Some((end, parsed)) = whole else {
-            if before.is_empty() {
+        }
+        let all = if seam > 0 { before.as_slice() } else { bytes };
+        // Said at once: who waits for the end of what is no head waits long.
+        if !all.starts_with(&VERSION[..all.len().min(VERSION.len())]) {
+            return Err(format!("no status line: \"{}\"", show(all)));
+        }
+        // The end may lie across the seam: up to 2 bytes of it came before.
+        let end = end_of_head(all, seam.saturating_sub(2));
+        if end.unwrap_or(all.len()) > HEAD_BYTES_MAX {
+            return Err(format!("a head of more than {HEAD_BYTES_MAX} bytes"));
+        }
+        let Some(end) = end else {
+            if seam == 0 {
                 before.extend_from_slice(bytes);
-            }
-            if before.len() > HEAD_BYTES_MAX {
-                return Err(format!("a head of more than {HEAD_BYTES_MAX} bytes"));
             }
             return Ok(None);
         };
-        if end > HEAD_BYTES_MAX {
-            return Err(format!("a head of more than {HEAD_BYTES_MAX} bytes"));
-        }
-        let parsed = parsed?;
-        if seam == 0 {
-            self.last.clear();
-            self.last.extend_from_slice(&bytes[..end]);
-            self.parsed = Some(parsed);
-        }
+        let head = match self.parsed {
+            Some(parsed) if self.last == all[..end] => parsed,
+            _ => {
+                let parsed = parse(&all[..end])?;
+                // An interim answer must not push out the one that it precedes.
+                if !parsed.is_interim() {
+                    self.last.clear();
+                    self.last.extend_from_slice(&all[..end]);
+                    self.parsed = Some(parsed);
+                }
+                parsed
+            }
+        };
         // Freed, not just emptied: thousands of connections may each have had one.
         *before = Vec::new();
-        Ok(Some((parsed, end - seam)))
+        Ok(Some((head, end - seam)))
     }
 }
+
+/// What every answer begins with. An empty line before it is allowed before
+/// requests only (RFC 9112, section 2.2): before an answer it shows that the
+/// last one was longer than it said.
+const VERSION: &[u8] = b"HTTP/1.";
 
 /// Where the empty line ends that closes a head, looking from `from` on. A line
 /// ends in CR LF, or in LF alone (RFC 9112, section 2.2).
@@ -110,8 +133,9 @@ fn parse(bytes: &[u8]) -> Result<Head, String> {
     let mut response = httparse::Response::new(&mut few);
     match response.parse(bytes) {
         Err(httparse::Error::TooManyHeaders) => {
-            // A header takes at least 4 bytes ("a:\r\n").
-            let mut many = vec![httparse::EMPTY_HEADER; HEAD_BYTES_MAX / 4];
+            // A header takes a line.
+            let lines = memchr_iter(b'\n', bytes).count();
+            let mut many = vec![httparse::EMPTY_HEADER; lines];
             let mut response = httparse::Response::new(&mut many);
             let status = response.parse(bytes);
             interpret(&response, status, bytes)
@@ -126,8 +150,8 @@ fn interpret(
     bytes: &[u8],
 ) -> Result<Head, String> {
     match status {
-        Ok(httparse::Status::Complete(_)) => {}
-        Ok(httparse::Status::Partial) => return Err(format!("no head: \"{}\"", show(bytes))),
+        Ok(httparse::Status::Complete(length)) if length == bytes.len() => {}
+        Ok(_) => return Err(format!("no head: \"{}\"", show(bytes))),
         Err(error) => return Err(format!("{error}: \"{}\"", show(bytes))),
     }
     let (Some(status), Some(minor)) = (response.code, response.version) else {
@@ -137,8 +161,8 @@ fn interpret(
         return Err(format!("status {status}"));
     }
     let mut length = None;
-    let mut transfer_coding: Option<&[u8]> = None;
-    let mut keep_alive = minor == 1;
+    let mut coding = None;
+    let (mut close, mut keep) = (false, false);
     for header in response.headers.iter() {
         if header.name.eq_ignore_ascii_case("content-length") {
             let value = content_length(header.value)?;
@@ -147,37 +171,63 @@ fn interpret(
             }
             length = Some(value);
         } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-            // Of several lines the last coding counts.
-            transfer_coding = Some(header.value);
+            coding = Some(last_coding(header.value, coding)?);
         } else if header.name.eq_ignore_ascii_case("connection") {
-            for option in header.value.split(|&byte| byte == b',') {
-                let option = option.trim_ascii();
-                if option.eq_ignore_ascii_case(b"close") {
-                    keep_alive = false;
-                } else if option.eq_ignore_ascii_case(b"keep-alive") && minor == 0 {
-                    keep_alive = true;
-                }
+            for option in elements(header.value) {
+                close |= option.eq_ignore_ascii_case(b"close");
+                keep |= option.eq_ignore_ascii_case(b"keep-alive");
             }
         }
     }
-    let framing = match (transfer_coding, length) {
+    let framing = match (coding, length) {
         (Some(_), _) if minor == 0 => return Err("Transfer-Encoding in HTTP/1.0".into()),
         (Some(_), Some(_)) => return Err("both Content-Length and Transfer-Encoding".into()),
-        (Some(codings), None) => {
-            let last = codings.rsplit(|&byte| byte == b',').next().unwrap_or_default();
-            if last.trim_ascii().eq_ignore_ascii_case(b"chunked") {
-                Framing::Chunked
-            } else {
-                Framing::UntilClose
-            }
-        }
+        (Some(Coding::Chunked), None) => Framing::Chunked,
+        (Some(_), None) => Framing::UntilClose,
         (None, Some(length)) => Framing::Length(length),
         (None, None) => Framing::UntilClose,
     };
-    if status == 101 {
-        keep_alive = false;
-    }
+    // RFC 9112, section 9.3: to close goes before to keep.
+    let keep_alive = !close && (minor == 1 || keep) && status != 101;
     Ok(Head { status, framing, keep_alive })
+}
+
+/// The elements of a list; empty ones don't count (RFC 9110, section 5.6.1).
+fn elements(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    list.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|element| !element.is_empty())
+}
+
+/// The last transfer coding so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coding {
+    Chunked,
+    /// Another one, after chunked or without it. Such a body ends with the
+    /// connection (RFC 9112, section 6.3, rule 4).
+    Other {
+        after_chunked: bool,
+    },
+}
+
+/// The last coding of a `Transfer-Encoding` line, where `before` is that of the
+/// lines before it.
+fn last_coding(value: &[u8], before: Option<Coding>) -> Result<Coding, String> {
+    let wrong = |what: &str| format!("{what} in Transfer-Encoding: \"{}\"", show(value));
+    let mut last = before;
+    for coding in elements(value) {
+        let after_chunked =
+            matches!(last, Some(Coding::Chunked | Coding::Other { after_chunked: true }));
+        let name = coding.split(|&byte| byte == b';').next().unwrap_or_default();
+        last = if !name.trim_ascii().eq_ignore_ascii_case(b"chunked") {
+            Some(Coding::Other { after_chunked })
+        } else if after_chunked {
+            return Err(wrong("chunked twice"));
+        } else if name.len() < coding.len() {
+            return Err(wrong("a parameter of chunked"));
+        } else {
+            Some(Coding::Chunked)
+        };
+    }
+    last.ok_or_else(|| wrong("no coding"))
 }
 
 /// A length: digits only, no sign, within 64 bits. A list of equal values counts

@@ -2,36 +2,39 @@
 //!
 //! - [`head`]: status line and headers, and what they say of the body;
 //! - [`body`]: where a body ends: by length, by chunks, by the connection's end;
+//! - [`expected`]: the text that a body must hold;
 //! - this file: requests, and whole answers from pieces.
 
 mod body;
+mod expected;
 mod head;
 
-use memchr::memmem;
-
 use self::body::{Body, Taken};
+use self::expected::{Expected, Search};
 use self::head::{Head, Heads};
 use super::{Fault, Fed, Protocol, show};
 use crate::outcome::ErrorKind;
 use crate::plan::Plan;
-use crate::template::Template;
+use crate::template::{Request, Template};
+
+/// The most interim answers (1xx) before one answer: many more than any server
+/// has a use for, and few enough that a flood of them ends.
+const INTERIM_MAX: u8 = 100;
 
 /// The encoder and decoder of one thread.
 pub(crate) struct Http1 {
     requests: Vec<Encoded>,
-    expected_body: Option<Template>,
+    expected: Option<Expected>,
     seed: u64,
-    heads: Heads,
-    /// Room to render the text that a body must hold.
-    needle: Vec<u8>,
 }
 
-/// A request, as far as it can be made ahead.
+/// A request, as far as it can be made ahead, and what is known of its answers.
 struct Encoded {
     head: Template,
     /// Present if the body's length, and so a header, varies.
     body: Option<Template>,
     is_head_method: bool,
+    heads: Heads,
 }
 
 /// An answer that came in part.
@@ -41,74 +44,95 @@ pub(crate) struct Partial {
     head: Vec<u8>,
     /// The body under way, after its head.
     body: Option<(Head, Body)>,
-    /// Whether the expected text was found in the body so far.
-    found: bool,
-    /// The end of the body so far, in which the expected text may begin.
-    tail: Vec<u8>,
+    /// Interim answers that came before it.
+    interim: u8,
+    search: Search,
 }
 
 impl Http1 {
     pub(crate) fn new(plan: &Plan) -> Http1 {
         let requests = plan.requests.iter().map(|request| encode(request, plan)).collect();
-        Http1 {
-            requests,
-            expected_body: plan.expect.body.as_ref().map(|body| Template::parse(body.as_bytes())),
-            seed: plan.seed,
-            heads: Heads::default(),
-            needle: Vec::new(),
-        }
+        // Every body holds the empty text, also one that isn't there.
+        let text = plan.expect.body.as_ref().filter(|text| !text.is_empty());
+        let expected = text.map(|text| Expected::new(Template::parse(text.as_bytes()), plan.seed));
+        Http1 { requests, expected, seed: plan.seed }
     }
 
-    fn encoded(&self, number: u64) -> &Encoded {
-        match self.requests.as_slice() {
+    fn index(&self, number: u64) -> usize {
+        match self.requests.len() {
             // Spares a division in the common case.
-            [only] => only,
-            several => &several[(number % several.len() as u64) as usize],
+            1 => 0,
+            several => (number % several as u64) as usize,
         }
     }
 
-    /// Looks for the expected text in a piece of a body.
-    fn search(&mut self, partial: &mut Partial, piece: &[u8], number: u64) {
-        let Some(expected) = &self.expected_body else { return };
-        if partial.found {
-            return;
-        }
-        self.needle.clear();
-        expected.render(number, self.seed, &mut self.needle);
-        // The text may begin in an earlier piece and end in this one.
-        let keep = self.needle.len().saturating_sub(1);
-        let across = !partial.tail.is_empty() && {
-            let mut seam = partial.tail.clone();
-            seam.extend_from_slice(&piece[..piece.len().min(keep)]);
-            memmem::find(&seam, &self.needle).is_some()
+    /// Takes bytes of the answer to request `number`.
+    ///
+    /// # Errors
+    /// What is wrong with it, for people.
+    fn decode(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Result<Fed, String> {
+        let index = self.index(number);
+        let mut used = 0;
+        let (head, mut body) = match partial.body.take() {
+            Some(under_way) => under_way,
+            None => loop {
+                let request = &mut self.requests[index];
+                let Some((head, length)) = request.heads.take(&mut partial.head, &bytes[used..])?
+                else {
+                    return Ok(Fed::More);
+                };
+                used += length;
+                if !head.is_interim() {
+                    break (head, Body::of(&head, request.is_head_method));
+                }
+                partial.interim += 1;
+                if partial.interim > INTERIM_MAX {
+                    return Err(format!("more than {INTERIM_MAX} interim answers"));
+                }
+            },
         };
-        partial.found = across || memmem::find(piece, &self.needle).is_some();
-        if !partial.found {
-            if piece.len() >= keep {
-                partial.tail.clear();
+        // A body is taken piece by piece, since chunks have frames between.
+        loop {
+            let Taken { framed, piece, whole } = body.take(&bytes[used..])?;
+            let start = used + framed;
+            used = start + piece;
+            if piece > 0
+                && let Some(expected) = &mut self.expected
+            {
+                expected.look(&mut partial.search, &bytes[start..used], number);
             }
-            partial.tail.extend_from_slice(&piece[piece.len() - piece.len().min(keep)..]);
-            let surplus = partial.tail.len().saturating_sub(keep);
-            partial.tail.drain(..surplus);
+            if whole {
+                return Ok(self.answer(partial, head, used, head.keep_alive, number));
+            }
+            if used == bytes.len() {
+                partial.body = Some((head, body));
+                return Ok(Fed::More);
+            }
         }
     }
 
-    /// Closes an answer: is it good, and can the connection go on?
-    fn answer(&mut self, partial: &mut Partial, head: Head, used: usize) -> Fed {
-        let found = std::mem::take(&mut partial.found);
-        partial.tail.clear();
-        partial.body = None;
+    /// Closes an answer: is it good?
+    fn answer(
+        &mut self,
+        partial: &mut Partial,
+        head: Head,
+        used: usize,
+        reusable: bool,
+        number: u64,
+    ) -> Fed {
+        partial.interim = 0;
+        let found = self.expected.as_ref().is_none_or(|text| text.conclude(&mut partial.search));
         let fault = if !(200..300).contains(&head.status) {
             Some(Fault { kind: ErrorKind::WrongStatus, example: format!("status {}", head.status) })
-        } else if self.expected_body.is_some() && !found {
-            Some(Fault {
-                kind: ErrorKind::WrongBody,
-                example: format!("no {:?} in the body", show(&self.needle)),
-            })
+        } else if !found && !self.requests[self.index(number)].is_head_method {
+            self.expected
+                .as_mut()
+                .map(|text| Fault { kind: ErrorKind::WrongBody, example: text.missing(number) })
         } else {
+            // An answer to HEAD has no body that could hold anything.
             None
         };
-        Fed::Answer { used, fault, reusable: head.keep_alive }
+        Fed::Answer { used, fault, reusable }
     }
 }
 
@@ -116,18 +140,17 @@ impl Protocol for Http1 {
     type Connection = Partial;
 
     fn request(&self, number: u64, room: &mut Vec<u8>) -> Option<&[u8]> {
-        let encoded = self.encoded(number);
+        let encoded = &self.requests[self.index(number)];
         if let (Some(bytes), None) = (encoded.head.fixed(), &encoded.body) {
             return Some(bytes);
         }
         room.clear();
         encoded.head.render(number, self.seed, room);
         if let Some(body) = &encoded.body {
-            let end_of_head = room.len();
+            room.extend_from_slice(CONTENT_LENGTH);
+            room.extend_from_slice(itoa::Buffer::new().format(body.length(number)).as_bytes());
+            room.extend_from_slice(b"\r\n\r\n");
             body.render(number, self.seed, room);
-            // The length stands before the body, and is known only after it.
-            let length = format!("Content-Length: {}\r\n\r\n", room.len() - end_of_head);
-            room.splice(end_of_head..end_of_head, length.into_bytes());
         }
         None
     }
@@ -135,91 +158,48 @@ impl Protocol for Http1 {
     fn rendered_bytes_max(&self) -> usize {
         let needs_room =
             |encoded: &&Encoded| encoded.head.fixed().is_none() || encoded.body.is_some();
-        let content_length_max = 64;
         self.requests
             .iter()
             .filter(needs_room)
             .map(|encoded| {
-                let body = encoded.body.as_ref().map_or(0, |body| body.length_max());
-                encoded.head.length_max() + body + content_length_max
+                let of_body = |body: &Template| {
+                    CONTENT_LENGTH.len() + "18446744073709551615\r\n\r\n".len() + body.length_max()
+                };
+                encoded.head.length_max() + encoded.body.as_ref().map_or(0, of_body)
             })
             .max()
             .unwrap_or(0)
     }
 
     fn feed(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Fed {
-        let mut used = 0;
-        loop {
-            let rest = &bytes[used..];
-            let (head, mut body) = match partial.body.take() {
-                Some(under_way) => under_way,
-                None => {
-                    let (head, length) = match self.heads.take(&mut partial.head, rest) {
-                        Ok(Some(taken)) => taken,
-                        Ok(None) => return Fed::More,
-                        Err(example) => {
-                            return Fed::Broken(Fault { kind: ErrorKind::Malformed, example });
-                        }
-                    };
-                    used += length;
-                    if head.is_interim() {
-                        continue;
-                    }
-                    (head, Body::of(&head, self.encoded(number).is_head_method))
-                }
-            };
-            let rest = &bytes[used..];
-            let mut position = 0;
-            // A body is taken piece by piece, since chunks have frames between.
-            loop {
-                match body.take(&rest[position..]) {
-                    Ok(Taken { framed, piece, whole }) => {
-                        let start = position + framed;
-                        position = start + piece;
-                        if piece > 0 {
-                            self.search(partial, &rest[start..position], number);
-                        }
-                        if whole {
-                            return self.answer(partial, head, used + position);
-                        }
-                        if position == rest.len() {
-                            partial.body = Some((head, body));
-                            return Fed::More;
-                        }
-                    }
-                    Err(example) => {
-                        return Fed::Broken(Fault { kind: ErrorKind::Malformed, example });
-                    }
-                }
-            }
-        }
+        self.decode(partial, bytes, number).unwrap_or_else(|example| {
+            *partial = Partial::default();
+            Fed::Broken(Fault { kind: ErrorKind::Malformed, example })
+        })
     }
 
-    fn end(&mut self, partial: &mut Partial, _number: u64) -> Fed {
-        let ended = std::mem::take(partial);
-        match ended.body {
-            Some((head, Body::UntilClose)) => {
-                partial.found = ended.found;
-                self.answer(partial, head, 0)
+    fn end(&mut self, partial: &mut Partial, number: u64) -> Fed {
+        let example = match partial.body.take() {
+            Some((head, body)) => match body.missing() {
+                None => return self.answer(partial, head, 0, false, number),
+                Some(missing) => format!("closed within the body, {missing} missing"),
+            },
+            None if !partial.head.is_empty() => {
+                format!("closed within the head, after \"{}\"", show(&partial.head))
             }
-            Some((_, body)) => Fed::Broken(Fault {
-                kind: ErrorKind::ClosedEarly,
-                example: format!("closed within the body, {}", body.missing()),
-            }),
-            None if ended.head.is_empty() => Fed::Broken(Fault {
-                kind: ErrorKind::ClosedEarly,
-                example: "closed without an answer".into(),
-            }),
-            None => Fed::Broken(Fault {
-                kind: ErrorKind::ClosedEarly,
-                example: format!("closed within the head, after \"{}\"", show(&ended.head)),
-            }),
-        }
+            None if partial.interim > 0 => "closed after an interim answer".into(),
+            None => "closed without an answer".into(),
+        };
+        *partial = Partial::default();
+        Fed::Broken(Fault { kind: ErrorKind::ClosedEarly, example })
     }
 }
 
+/// The start of the header that is written anew for each body.
+const CONTENT_LENGTH: &[u8] = b"Content-Length: ";
+
 /// Writes a request's head, with all that does not change from one to the next.
-fn encode(request: &crate::template::Request, plan: &Plan) -> Encoded {
+fn encode(request: &Request, plan: &Plan) -> Encoded {
     let given = |name: &str| request.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
     let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
     if !given("host") {
@@ -232,17 +212,26 @@ fn encode(request: &crate::template::Request, plan: &Plan) -> Encoded {
         head.push_str("Connection: close\r\n");
     }
     let body = Template::parse(&request.body);
-    let is_head_method = request.method == "HEAD";
-    // A GET without a body says nothing of a length; other methods say 0.
-    let bodiless = request.body.is_empty() && matches!(request.method.as_str(), "GET" | "HEAD");
-    if let Some(fixed) = body.fixed() {
-        if !bodiless && !given("content-length") {
-            head.push_str(&format!("Content-Length: {}\r\n", fixed.len()));
+    // A GET without a body says nothing of a length; other methods say 0. Who
+    // gives a length or a transfer coding frames the body himself.
+    let framed = given("content-length")
+        || given("transfer-encoding")
+        || (request.body.is_empty() && matches!(request.method.as_str(), "GET" | "HEAD"));
+    let varies = body.fixed().is_none() && !framed;
+    if !varies {
+        if !framed {
+            head.push_str(&format!("Content-Length: {}\r\n", request.body.len()));
         }
         head.push_str("\r\n");
-        let mut bytes = head.into_bytes();
-        bytes.extend_from_slice(fixed);
-        return Encoded { head: Template::parse(&bytes), body: None, is_head_method };
     }
-    Encoded { head: Template::parse(head.as_bytes()), body: Some(body), is_head_method }
+    let mut head = head.into_bytes();
+    if !varies {
+        head.extend_from_slice(&request.body);
+    }
+    Encoded {
+        head: Template::parse(&head),
+        body: varies.then_some(body),
+        is_head_method: request.method == "HEAD",
+        heads: Heads::default(),
+    }
 }
