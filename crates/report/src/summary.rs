@@ -1,0 +1,416 @@
+//! What both forms of a report say alike: the headline, names, and findings in
+//! groups.
+
+use result::finding::Verdict;
+use result::outcome::{Estimate, Outcome, Row};
+use result::plan::{Contender, Cores, Load, Tier};
+use result::{Run, State, Trial};
+
+use crate::units;
+
+/// The finding of the whole run in one sentence.
+pub fn headline(run: &Run) -> String {
+    match run.outcomes.as_slice() {
+        [] if run.state == State::Unfinished => "This run has no figures yet.".into(),
+        [] => "This run has no figures: nobody could be measured.".into(),
+        [only] => only.sentence.clone(),
+        several => headline_of(run, several),
+    }
+}
+
+/// Who is first, under how many of the loads, and how close the others come.
+fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
+    let mut groups: Vec<(Vec<&str>, Vec<&Outcome>)> = Vec::new();
+    for outcome in outcomes {
+        let first: Vec<&str> = outcome
+            .rows
+            .iter()
+            .filter(|row| row.rank == Some(1))
+            .map(|row| &*row.contender)
+            .collect();
+        match groups.iter_mut().find(|(known, _)| *known == first) {
+            Some((_, outcomes)) => outcomes.push(outcome),
+            None => groups.push((first, vec![outcome])),
+        }
+    }
+    groups.sort_by_key(|(first, outcomes)| (first.is_empty(), std::cmp::Reverse(outcomes.len())));
+
+    let parts: Vec<String> = groups
+        .iter()
+        .map(|(first, under)| {
+            let titles: Vec<&str> = first.iter().map(|name| title(run, name)).collect();
+            let loads = share_of_loads(under.len(), outcomes.len());
+            match titles.as_slice() {
+                [] => match reason_of_all(under) {
+                    Some(reason) => format!("nobody is ranked under {loads} ({reason})"),
+                    None => format!("nobody is ranked under {loads}, for reasons that differ"),
+                },
+                [winner] => match closest(under) {
+                    Some(ratio) => format!(
+                        "{winner} is first under {loads}, and no other gets beyond {} of its rate",
+                        percent_with_interval(ratio)
+                    ),
+                    None => format!("{winner} is first under {loads}"),
+                },
+                several => format!("{} tie for first under {loads}", and(several)),
+            }
+        })
+        .collect();
+    let sentence = parts.join("; ");
+    let mut chars = sentence.chars();
+    let capital = chars.next().filter(|_| groups[0].0.is_empty()).map(|char| char.to_uppercase());
+    match capital {
+        Some(capital) => format!("{capital}{}.", chars.as_str()),
+        None => format!("{sentence}."),
+    }
+}
+
+fn share_of_loads(some: usize, all: usize) -> String {
+    match (some, all) {
+        (2, 2) => "both loads".into(),
+        _ if some == all => format!("all {all} loads"),
+        _ => format!("{some} of {all} loads"),
+    }
+}
+
+/// The reason for having no rank, where every row has the same.
+fn reason_of_all<'a>(outcomes: &[&'a Outcome]) -> Option<&'a str> {
+    let mut reasons = outcomes.iter().flat_map(|outcome| &outcome.rows).map(|row| &row.unranked);
+    let first = reasons.next()?.as_deref()?;
+    reasons.all(|reason| reason.as_deref() == Some(first)).then_some(first)
+}
+
+/// The highest ratio to the winner's rate among those ranked behind it.
+fn closest<'a>(outcomes: &[&'a Outcome]) -> Option<&'a Estimate> {
+    outcomes
+        .iter()
+        .flat_map(|outcome| &outcome.rows)
+        .filter(|row| row.rank.is_some_and(|rank| rank > 1))
+        .filter_map(|row| row.rate_ratio.as_ref())
+        .max_by(|a, b| a.median.total_cmp(&b.median))
+}
+
+fn percent_with_interval(ratio: &Estimate) -> String {
+    match ratio.interval {
+        Some(interval) => {
+            format!("{} ({})", units::percent(ratio.median), units::percent_range(interval))
+        }
+        None => units::percent(ratio.median),
+    }
+}
+
+/// What to know of the run beside its finding, a sentence each.
+pub fn notes(run: &Run) -> Vec<String> {
+    let plan = &run.plan;
+    let mut notes = vec![format!(
+        "{}: {} ({}, {} s measured a trial, seed {})",
+        run.study.title,
+        run.study.question,
+        units::of(plan.blocks.into(), "block"),
+        units::plain(plan.measure_s),
+        plan.seed
+    )];
+    if run.state == State::Unfinished {
+        notes.push(format!(
+            "The run is unfinished: {} of {} made.",
+            units::whole(run.trials.len() as u64),
+            units::of(plan.slots.len() as u64, "trial")
+        ));
+    }
+    let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let verdicts: Vec<String> =
+        [Verdict::Invalid, Verdict::Suspect, Verdict::NotChecked, Verdict::Valid]
+            .into_iter()
+            .map(|verdict| (rows().filter(|row| row.verdict == verdict).count(), verdict.word()))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+    if !verdicts.is_empty() {
+        let rates = units::of(rows().count() as u64, "rate");
+        notes.push(format!("{rates}: {}.", verdicts.join(", ")));
+    }
+    notes
+}
+
+/// The finding under one load, with the difference below which it is none.
+pub fn finding(outcome: &Outcome) -> String {
+    match outcome.noise_floor {
+        None => outcome.sentence.clone(),
+        Some(floor) => format!(
+            "{} Two identical entries differed by {}.",
+            outcome.sentence,
+            units::percent(floor - 1.0)
+        ),
+    }
+}
+
+/// A load's name.
+pub fn load_name(load: &Load) -> String {
+    load_names(&[load])
+}
+
+/// The names of several loads, each kind of load named once.
+pub fn load_names(loads: &[&Load]) -> String {
+    let mut kinds: Vec<(Cores, bool, Vec<u32>)> = Vec::new();
+    for load in loads {
+        let kind = entry(
+            &mut kinds,
+            |kind| (kind.0, kind.1) == (load.cores, load.keep_alive),
+            || (load.cores, load.keep_alive, vec![]),
+        );
+        kind.2.push(load.connections);
+    }
+    let kinds: Vec<String> = kinds
+        .into_iter()
+        .map(|(cores, keep_alive, connections)| {
+            let numbers: Vec<String> =
+                connections.iter().map(|number| units::whole((*number).into())).collect();
+            let plural = if connections == [1] { "" } else { "s" };
+            let numbers = and(&numbers);
+            format!("{numbers} connection{plural}{}", kind_name(cores, keep_alive))
+        })
+        .collect();
+    kinds.join("; ")
+}
+
+fn kind_name(cores: Cores, keep_alive: bool) -> &'static str {
+    match (cores, keep_alive) {
+        (Cores::One, true) => " kept alive, one core",
+        (Cores::One, false) => " of one request each, one core",
+        (Cores::All, true) => " kept alive, all cores",
+        (Cores::All, false) => " of one request each, all cores",
+    }
+}
+
+/// A list as one says it: `a, b and c`.
+fn and(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match items.as_slice() {
+        [] => String::new(),
+        [only] => (*only).into(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
+    }
+}
+
+/// The outcomes that differ in connections only.
+pub struct Section<'a> {
+    /// What they have in common.
+    pub name: &'static str,
+    /// One for each number of connections.
+    pub outcomes: Vec<&'a Outcome>,
+}
+
+/// All outcomes, in sections.
+pub fn sections(run: &Run) -> Vec<Section<'_>> {
+    let mut sections: Vec<Section> = Vec::new();
+    for outcome in &run.outcomes {
+        let name = match (outcome.load.cores, outcome.load.keep_alive) {
+            (Cores::One, true) => "One core, connections kept alive",
+            (Cores::One, false) => "One core, a connection a request",
+            (Cores::All, true) => "All cores, connections kept alive",
+            (Cores::All, false) => "All cores, a connection a request",
+        };
+        let section = entry(
+            &mut sections,
+            |section| section.name == name,
+            || Section { name, outcomes: vec![] },
+        );
+        section.outcomes.push(outcome);
+    }
+    sections
+}
+
+/// The word for a tier.
+pub fn tier_name(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Idiomatic => "idiomatic",
+        Tier::Tuned => "tuned",
+        Tier::Engine => "engine",
+    }
+}
+
+/// A verdict's sign, which tells it from the others without colour.
+pub fn sign(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Valid => "✓",
+        Verdict::NotChecked => "○",
+        Verdict::Suspect => "?",
+        Verdict::Invalid => "✗",
+    }
+}
+
+/// The contender of a name.
+pub fn contender<'a>(run: &'a Run, name: &str) -> Option<&'a Contender> {
+    run.contenders.iter().find(|contender| contender.name == name)
+}
+
+/// A contender's title, or its name where the run doesn't describe it.
+pub fn title<'a>(run: &'a Run, name: &'a str) -> &'a str {
+    contender(run, name).map_or(name, |contender| &contender.title)
+}
+
+/// The trials behind a row, in block order.
+pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> {
+    let mut trials: Vec<&Trial> = run
+        .trials
+        .iter()
+        .filter(|trial| {
+            trial.slot.load == *load && trial.slot.contender == contender && !trial.slot.twin
+        })
+        .collect();
+    trials.sort_by_key(|trial| trial.slot.block);
+    trials
+}
+
+/// Said where [`shares_cores`].
+pub const SHARED_CORES: &str =
+    "Server and client share cores here, so that each takes time from the other.";
+
+/// Whether server and client shared processors in a section.
+pub fn shares_cores(run: &Run, section: &Section) -> bool {
+    run.trials.iter().any(|trial| {
+        trial.evidence.place.shared()
+            && section.outcomes.iter().any(|outcome| outcome.load == trial.slot.load)
+    })
+}
+
+/// Contenders that could be had but have no row under this load, with the reason.
+pub fn without_figure<'a>(run: &'a Run, outcome: &Outcome) -> Vec<(&'a str, &'a str)> {
+    run.contenders
+        .iter()
+        .filter(|contender| contender.absent.is_none())
+        .filter(|contender| outcome.rows.iter().all(|row| row.contender != contender.name))
+        .map(|contender| {
+            let reason = trials(run, &outcome.load, &contender.name)
+                .iter()
+                .find_map(|trial| trial.evidence.process.failure.as_deref())
+                .unwrap_or("it wasn't measured under this load");
+            (&*contender.title, reason)
+        })
+        .collect()
+}
+
+/// Contenders that could not be had, with the reason.
+pub fn absent(run: &Run) -> Vec<(&str, &str)> {
+    run.contenders
+        .iter()
+        .filter_map(|contender| Some((&*contender.title, contender.absent.as_deref()?)))
+        .collect()
+}
+
+/// The word that stands beside a row's range of rates.
+pub fn range(estimate: &Estimate) -> Range {
+    match (estimate.interval, estimate.blocks.as_slice()) {
+        (Some(interval), _) => Range::Interval(interval),
+        (None, [] | [_]) => Range::None,
+        (None, blocks) => Range::Blocks((
+            blocks.iter().copied().fold(f64::INFINITY, f64::min),
+            blocks.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )),
+    }
+}
+
+/// How far a median may be off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Range {
+    /// The 95 % interval.
+    Interval(units::Range),
+    /// The lowest and highest block, where there are too few for an interval.
+    Blocks(units::Range),
+    /// One block tells nothing.
+    None,
+}
+
+/// The findings of one check with one word, over all rows.
+#[derive(Debug, PartialEq)]
+pub struct Group<'a> {
+    /// The check's id.
+    pub check: &'a str,
+    /// Its word.
+    pub verdict: Verdict,
+    /// What it says, each with those it says it of.
+    pub points: Vec<Point<'a>>,
+}
+
+/// One sentence of a check, and of whom it says it.
+#[derive(Debug, PartialEq)]
+pub struct Point<'a> {
+    /// What it means.
+    pub says: &'a str,
+    /// What to do.
+    pub fix: &'a str,
+    /// Of whom, with which value.
+    pub cases: Vec<Case<'a>>,
+}
+
+/// One contender with one value.
+#[derive(Debug, PartialEq)]
+pub struct Case<'a> {
+    /// The contender's title.
+    pub who: &'a str,
+    /// What was measured.
+    pub value: &'a str,
+    /// What it was held against.
+    pub threshold: &'a str,
+    /// Under which loads.
+    pub loads: Vec<&'a Load>,
+}
+
+/// The findings that stand against a figure, the worst first, each check once.
+pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group> = Vec::new();
+    for outcome in &run.outcomes {
+        for row in &outcome.rows {
+            for finding in row.findings.iter().filter(|it| it.verdict != Verdict::Valid) {
+                let group = entry(
+                    &mut groups,
+                    |group| group.check == finding.check && group.verdict == finding.verdict,
+                    || Group { check: &finding.check, verdict: finding.verdict, points: vec![] },
+                );
+                let point = entry(
+                    &mut group.points,
+                    |point| point.says == finding.says && point.fix == finding.fix,
+                    || Point { says: &finding.says, fix: &finding.fix, cases: vec![] },
+                );
+                let who = title(run, &row.contender);
+                let case = entry(
+                    &mut point.cases,
+                    |case| {
+                        case.who == who
+                            && case.value == finding.value
+                            && case.threshold == finding.threshold
+                    },
+                    || Case {
+                        who,
+                        value: &finding.value,
+                        threshold: &finding.threshold,
+                        loads: vec![],
+                    },
+                );
+                case.loads.push(&outcome.load);
+            }
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.verdict));
+    groups
+}
+
+/// The element that fits, made first if there is none.
+fn entry<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+    let at = list.iter().position(fits).unwrap_or_else(|| {
+        list.push(make());
+        list.len() - 1
+    });
+    &mut list[at]
+}
+
+/// A row's rank with its tie, as `=1`.
+pub fn rank(outcome: &Outcome, row: &Row) -> String {
+    match row.rank {
+        None => units::NOTHING.into(),
+        Some(rank) => {
+            let tied = outcome.rows.iter().filter(|other| other.rank == Some(rank)).count() > 1;
+            format!("{}{rank}", if tied { "=" } else { "" })
+        }
+    }
+}

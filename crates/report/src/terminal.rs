@@ -1,0 +1,354 @@
+//! A run at the terminal: the finding, a table, then what to know before using
+//! a figure of it.
+
+use anstyle::{AnsiColor, Style};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row as TableRow, Table,
+    presets,
+};
+use result::Run;
+use result::finding::Verdict;
+use result::outcome::{Estimate, Outcome, Row};
+
+use crate::latency;
+use crate::summary::{self, Case, Group, Range};
+use crate::text::visible;
+use crate::units;
+
+/// What the terminal can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminal {
+    /// Its width in characters.
+    pub columns: u16,
+    /// Whether it may be sent colour and strike-out.
+    pub colour: bool,
+}
+
+/// The whole run as text, ending in a line break.
+pub fn terminal(run: &Run, terminal: Terminal) -> String {
+    let mut page = Page { out: String::new(), terminal };
+    page.paragraph(BOLD, "", &summary::headline(run));
+    for note in summary::notes(run) {
+        page.paragraph(PLAIN, "", &note);
+    }
+    page.figures(run);
+    page.legend(run);
+    page.absent(run);
+    page.findings(run);
+    page.out
+}
+
+const PLAIN: Style = Style::new();
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+
+/// Narrower than this, columns give way, and names stand for titles.
+const WIDE: u16 = 110;
+
+/// Lines that one finding may take to say of whom it speaks. The HTML report
+/// has them all.
+const CASES_MAX: usize = 6;
+
+/// The columns of the table: title, side, and whether a narrow terminal has it.
+const COLUMNS: [(&str, CellAlignment, bool); 12] = [
+    ("", CellAlignment::Right, true),
+    ("", CellAlignment::Left, true),
+    ("tier", CellAlignment::Left, false),
+    ("answers/s", CellAlignment::Right, true),
+    ("", CellAlignment::Left, true),
+    ("of best", CellAlignment::Right, true),
+    ("", CellAlignment::Left, false),
+    ("CPU µs", CellAlignment::Right, true),
+    ("p50", CellAlignment::Right, true),
+    ("p99", CellAlignment::Right, true),
+    ("", CellAlignment::Left, true),
+    ("", CellAlignment::Left, false),
+];
+
+/// Which of them holds the contender: the one that gives way to the others.
+const CONTENDER: usize = 1;
+
+struct Page {
+    out: String,
+    terminal: Terminal,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.out.push_str(line.trim_end());
+        self.out.push('\n');
+    }
+
+    /// Text wrapped to the terminal, every line after the first indented as deep
+    /// as the text of the first.
+    fn paragraph(&mut self, style: Style, indent: &str, text: &str) {
+        let hanging = " ".repeat(indent.chars().count());
+        let options = textwrap::Options::new(self.terminal.columns.into())
+            .initial_indent(indent)
+            .subsequent_indent(&hanging);
+        let style = if self.terminal.colour { style } else { PLAIN };
+        for line in textwrap::wrap(&visible(text), options) {
+            self.line(&format!("{style}{line}{style:#}"));
+        }
+    }
+
+    /// One table over all loads, so that its columns stand below each other,
+    /// broken up by what a load has to say before its rows.
+    fn figures(&mut self, run: &Run) {
+        let sections = summary::sections(run);
+        let mut table = self.table();
+        for outcome in sections.iter().flat_map(|section| &section.outcomes) {
+            for row in &outcome.rows {
+                let mut cells = TableRow::from(self.cells(run, outcome, row));
+                cells.max_height(1);
+                table.add_row(cells);
+            }
+        }
+        let text = table.to_string();
+        let mut lines = text.lines();
+        let header = lines.next().unwrap_or_default();
+
+        for section in &sections {
+            self.line("");
+            self.paragraph(BOLD, "", section.name);
+            if summary::shares_cores(run, section) {
+                self.paragraph(PLAIN, "", summary::SHARED_CORES);
+            }
+            self.line(header);
+            for outcome in &section.outcomes {
+                self.line("");
+                let connections = units::of(outcome.load.connections.into(), "connection");
+                self.paragraph(BOLD, "", &format!("{connections}: {}", summary::finding(outcome)));
+                for line in lines.by_ref().take(outcome.rows.len()) {
+                    self.line(line);
+                }
+                for (who, reason) in summary::without_figure(run, outcome) {
+                    self.paragraph(PLAIN, "    ", &format!("{who} has no figure: {reason}"));
+                }
+            }
+        }
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new();
+        table
+            .load_style(presets::NOTHING)
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(self.terminal.columns)
+            .set_header(COLUMNS.map(|(title, ..)| self.styled(title, Attribute::Dim)));
+        if self.terminal.colour {
+            table.enforce_styling();
+        } else {
+            table.force_no_tty();
+        }
+        for (at, (column, (_, alignment, narrow))) in
+            table.column_iter_mut().zip(COLUMNS).enumerate()
+        {
+            column.set_padding((0, 1)).set_cell_alignment(alignment);
+            if !narrow && !self.is_wide() {
+                column.set_constraint(ColumnConstraint::Hidden);
+            } else if at != CONTENDER {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        table
+    }
+
+    fn is_wide(&self) -> bool {
+        self.terminal.columns >= WIDE
+    }
+
+    fn cells(&self, run: &Run, outcome: &Outcome, row: &Row) -> Vec<Cell> {
+        let trials = summary::trials(run, &outcome.load, &row.contender);
+        let time = |estimate: &Option<Estimate>, percentile| match estimate {
+            None => units::NOTHING.to_string(),
+            Some(estimate) => {
+                let found = latency::percentile(&trials, percentile);
+                let bound = at_least(found.is_some_and(|time| time.at_least));
+                format!("{bound}{}", units::time(estimate.median))
+            }
+        };
+        let contender = summary::contender(run, &row.contender);
+        let who = contender.filter(|_| self.is_wide()).map_or(&row.contender, |it| &it.title);
+        let tier = contender.map_or(units::NOTHING, |it| summary::tier_name(it.tier));
+        let (rate, rate_range) = rate(row);
+        let (ratio, ratio_range) = ratio(row);
+        let cpu = row.server_cpu_us.as_ref();
+        let figures = [
+            rate,
+            rate_range,
+            ratio,
+            ratio_range,
+            cpu.map_or(units::NOTHING.into(), |cpu| units::plain(cpu.median)),
+            time(&row.p50_us, 50.0),
+            time(&row.p99_us, 99.0),
+        ];
+        let words = [summary::rank(outcome, row), visible(who).into(), tier.into()];
+        let verdict = [summary::sign(row.verdict), row.verdict.word()];
+        words
+            .into_iter()
+            .map(Cell::new)
+            .chain(figures.into_iter().map(|figure| self.figure(&figure, row.verdict)))
+            .chain(verdict.map(|text| self.verdict(text, row.verdict)))
+            .collect()
+    }
+
+    fn figure(&self, text: &str, verdict: Verdict) -> Cell {
+        if verdict == Verdict::Invalid && !text.is_empty() {
+            return self.styled(text, Attribute::CrossedOut);
+        }
+        Cell::new(text)
+    }
+
+    fn styled(&self, text: &str, attribute: Attribute) -> Cell {
+        let cell = Cell::new(text);
+        if self.terminal.colour { cell.add_attribute(attribute) } else { cell }
+    }
+
+    fn verdict(&self, text: &str, verdict: Verdict) -> Cell {
+        let colour = match verdict {
+            _ if !self.terminal.colour => return Cell::new(text),
+            Verdict::Valid => comfy_table::Color::Blue,
+            Verdict::NotChecked => return self.styled(text, Attribute::Dim),
+            Verdict::Suspect => comfy_table::Color::Yellow,
+            Verdict::Invalid => comfy_table::Color::Red,
+        };
+        Cell::new(text).fg(colour)
+    }
+
+    /// Explains the marks, those only that were used.
+    fn legend(&mut self, run: &Run) {
+        let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+        let has_range =
+            |fits: fn(&Range) -> bool| rows().any(|row| fits(&summary::range(&row.rate)));
+        let marks = [
+            (has_range(|it| matches!(it, Range::Interval(_))), "(a–b) 95 % interval"),
+            (
+                has_range(|it| matches!(it, Range::Blocks(_))),
+                "[a–b] lowest and highest block, too few for an interval",
+            ),
+            (rows().any(|row| row.rate_at_least), "≥ before a rate: the client was the limit"),
+            (
+                run.outcomes.iter().any(|outcome| has_lower_bound(run, outcome)),
+                "≥ before a time: requests without an answer are in it",
+            ),
+            (rows().any(|row| row.verdict == Verdict::Valid), "✓ valid"),
+            (rows().any(|row| row.verdict == Verdict::NotChecked), "○ not checked by every check"),
+            (rows().any(|row| row.verdict == Verdict::Suspect), "? doubtful, for the reason below"),
+            (
+                rows().any(|row| row.verdict == Verdict::Invalid),
+                "✗ not a figure to use, for the reason below",
+            ),
+        ];
+        let used: Vec<&str> =
+            marks.into_iter().filter(|(used, _)| *used).map(|(_, mark)| mark).collect();
+        if !used.is_empty() {
+            self.line("");
+            self.paragraph(DIM, "", &used.join(" · "));
+        }
+    }
+
+    fn absent(&mut self, run: &Run) {
+        let absent = summary::absent(run);
+        if absent.is_empty() {
+            return;
+        }
+        self.line("");
+        self.paragraph(BOLD, "", "Absent");
+        for (who, reason) in absent {
+            self.paragraph(PLAIN, "  ", &format!("{who}: {reason}"));
+        }
+    }
+
+    fn findings(&mut self, run: &Run) {
+        let (unchecked, against): (Vec<Group>, Vec<Group>) = summary::findings_against(run)
+            .into_iter()
+            .partition(|group| group.verdict == Verdict::NotChecked);
+        if !against.is_empty() {
+            self.line("");
+            self.paragraph(BOLD, "", "Before you use a figure");
+        }
+        for group in &against {
+            self.line("");
+            self.group(run, group);
+        }
+        if !unchecked.is_empty() {
+            let checks: Vec<&str> = unchecked.iter().map(|group| group.check).collect();
+            let says = format!("Not checked, because a sensor is missing: {}", checks.join(", "));
+            self.line("");
+            self.paragraph(DIM, "", &says);
+        }
+    }
+
+    fn group(&mut self, run: &Run, group: &Group) {
+        let style = match group.verdict {
+            Verdict::Invalid => AnsiColor::Red.on_default(),
+            _ => AnsiColor::Yellow.on_default(),
+        };
+        let sign = summary::sign(group.verdict);
+        self.paragraph(style, "", &format!("{sign} {}: {}", group.verdict.word(), group.check));
+        for point in &group.points {
+            self.paragraph(PLAIN, "  ", point.says);
+            for case in point.cases.iter().take(CASES_MAX) {
+                self.paragraph(PLAIN, "  - ", &case_line(run, case));
+            }
+            if let Some(more) = point.cases.len().checked_sub(CASES_MAX).filter(|more| *more > 0) {
+                self.paragraph(PLAIN, "  - ", &format!("and {more} more"));
+            }
+            if !point.fix.is_empty() {
+                self.paragraph(PLAIN, "  ", &format!("Fix: {}", point.fix));
+            }
+        }
+    }
+}
+
+/// The rate, and how far it may be off.
+fn rate(row: &Row) -> (String, String) {
+    let invalid = if row.verdict == Verdict::Invalid { "✗" } else { "" };
+    let bound = at_least(row.rate_at_least);
+    let range = match summary::range(&row.rate) {
+        Range::Interval(interval) => format!("({})", units::count_range(interval)),
+        Range::Blocks(blocks) => format!("[{}]", units::count_range(blocks)),
+        Range::None => String::new(),
+    };
+    (format!("{invalid}{bound}{}", units::count(row.rate.median)), range)
+}
+
+/// The rate as a share of the best one's, and how far that may be off.
+fn ratio(row: &Row) -> (String, String) {
+    let Some(ratio) = &row.rate_ratio else { return (units::NOTHING.into(), String::new()) };
+    let range = match ratio.interval {
+        Some((low, high)) if low < high => format!("({})", units::percent_range((low, high))),
+        _ => String::new(),
+    };
+    (units::percent(ratio.median), range)
+}
+
+fn has_lower_bound(run: &Run, outcome: &Outcome) -> bool {
+    outcome.rows.iter().any(|row| {
+        let trials = summary::trials(run, &outcome.load, &row.contender);
+        [50.0, 99.0]
+            .iter()
+            .filter_map(|percentile| latency::percentile(&trials, *percentile))
+            .any(|time| time.at_least)
+    })
+}
+
+fn at_least(is: bool) -> &'static str {
+    if is { "≥" } else { "" }
+}
+
+/// Of whom a finding speaks, and under which loads.
+fn case_line(run: &Run, case: &Case) -> String {
+    let value = match (case.value, case.threshold) {
+        ("", "") => String::new(),
+        (value, "") => format!(": {value}"),
+        (value, threshold) => format!(": {value}, against {threshold}"),
+    };
+    let loads = if case.loads.len() == run.outcomes.len() && case.loads.len() > 1 {
+        "every load".into()
+    } else {
+        summary::load_names(&case.loads)
+    };
+    format!("{}{value} ({loads})", case.who)
+}

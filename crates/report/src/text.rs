@@ -1,0 +1,69 @@
+//! Text from elsewhere, made safe to look at.
+
+use std::borrow::Cow;
+
+/// Longer than any sentence that is meant for people, in characters.
+const CHARS_MAX: usize = 1_000;
+
+/// The text with everything that can't be seen written out as `\u{…}`, cut
+/// where it is too long to be read.
+///
+/// A server under test chooses much of what a report shows. Control characters
+/// would steer the terminal, and direction marks would let a text look like
+/// another one.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let end = text.char_indices().nth(CHARS_MAX).map_or(text.len(), |(at, _)| at);
+    if end == text.len() && !text.contains(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(end + 16);
+    for char in text[..end].chars() {
+        if is_hidden(char) { out.extend(char.escape_default()) } else { out.push(char) }
+    }
+    if end < text.len() {
+        out.push('…');
+    }
+    Cow::Owned(out)
+}
+
+fn is_hidden(char: char) -> bool {
+    char.is_control()
+        || matches!(char,
+            '\u{ad}'                      // soft hyphen
+            | '\u{61c}'                   // Arabic letter mark
+            | '\u{200b}'..='\u{200f}'     // no width, marks of direction
+            | '\u{2028}'..='\u{202e}'     // line separators, embeddings of direction
+            | '\u{2060}'..='\u{206f}'     // joiners, isolates of direction
+            | '\u{feff}'                  // byte order mark
+            | '\u{fff9}'..='\u{fffb}'     // annotations
+            | '\u{fdd0}'..='\u{fdef}'     // characters that are none
+            | '\u{fffe}' | '\u{ffff}'
+            | '\u{e0000}'..='\u{e007f}') // tags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_do_not_reach_the_terminal() {
+        assert_eq!(visible("\u{1b}[2Jgone\r\n"), "\\u{1b}[2Jgone\\r\\n");
+    }
+
+    #[test]
+    fn marks_of_direction_are_written_out() {
+        assert_eq!(visible("a\u{202e}b"), "a\\u{202e}b");
+    }
+
+    #[test]
+    fn plain_text_of_any_language_stays_as_it_is() {
+        assert!(matches!(visible("Zürich 東京 ≥ µs"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_text_without_end_is_cut_between_characters() {
+        let cut = visible(&"é".repeat(5_000)).into_owned();
+        assert_eq!(cut.chars().count(), CHARS_MAX + 1);
+        assert!(cut.ends_with("é…"));
+    }
+}

@@ -1,0 +1,187 @@
+//! Numbers as people read them: three significant digits and a fitting unit.
+
+/// A range's two ends.
+pub type Range = (f64, f64);
+
+/// A rate of answers, as `31.2k/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{}/s", count(per_second))
+}
+
+/// A large number, as `31.2k`.
+pub fn count(number: f64) -> String {
+    let scale = Scale::of(number, &THOUSANDS);
+    format!("{}{}", scale.digits(number), scale.unit)
+}
+
+/// A range of large numbers, as `30.9–31.6k`.
+pub fn count_range((low, high): Range) -> String {
+    let scale = Scale::of(high, &THOUSANDS);
+    format!("{}–{}{}", scale.digits(low), scale.digits(high), scale.unit)
+}
+
+/// A time given in µs, as `1.25 ms`.
+pub fn time(us: f64) -> String {
+    let scale = Scale::of(us, &TIMES);
+    format!("{} {}", scale.digits(us), scale.unit)
+}
+
+/// A range of times given in µs, as `1.25–1.31 ms`.
+pub fn time_range((low, high): Range) -> String {
+    let scale = Scale::of(high, &TIMES);
+    format!("{}–{} {}", scale.digits(low), scale.digits(high), scale.unit)
+}
+
+/// A number without a unit, to three digits.
+pub fn plain(number: f64) -> String {
+    Scale::of(number, &ONE).digits(number)
+}
+
+/// A share as a percentage, as `87 %`.
+pub fn percent(share: f64) -> String {
+    format!("{} %", percentage(share))
+}
+
+/// A range of shares as percentages, as `85–89`.
+pub fn percent_range((low, high): Range) -> String {
+    format!("{}–{}", percentage(low), percentage(high))
+}
+
+/// Whole per cent; one place more below ten and close to a hundred, where the
+/// first place decides.
+fn percentage(share: f64) -> String {
+    let percent = share * 100.0;
+    if !percent.is_finite() {
+        return NOTHING.into();
+    }
+    let places = usize::from(percent.abs() < 9.95 || (98.95..101.05).contains(&percent));
+    let text = format!("{percent:.places$}");
+    text.strip_suffix(".0").map(str::to_string).unwrap_or(text)
+}
+
+/// A whole number with its thousands apart, as `1,000`.
+pub fn whole(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A number of bytes, as `7.75 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    let scale = Scale::of(bytes as f64, &BYTES);
+    format!("{} {}", scale.digits(bytes as f64), scale.unit)
+}
+
+/// A plural where there is not exactly one, as `6 blocks`.
+pub fn of(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", whole(number), if number == 1 { "" } else { "s" })
+}
+
+/// Shown where there is no number.
+pub const NOTHING: &str = "–";
+
+type Units = [(f64, &'static str)];
+
+const THOUSANDS: [(f64, &str); 4] = [(1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G")];
+const TIMES: [(f64, &str); 4] = [(1e-3, "ns"), (1.0, "µs"), (1e3, "ms"), (1e6, "s")];
+const BYTES: [(f64, &str); 4] =
+    [(1.0, "B"), (1024.0, "KiB"), (1048576.0, "MiB"), (1073741824.0, "GiB")];
+const ONE: [(f64, &str); 1] = [(1.0, "")];
+
+/// A unit, and how many places a number in it has.
+struct Scale {
+    factor: f64,
+    unit: &'static str,
+    places: usize,
+}
+
+impl Scale {
+    /// The largest unit that leaves at least one before the point.
+    fn of(number: f64, units: &Units) -> Scale {
+        let rounded = three_digits(number).abs();
+        let &(factor, unit) =
+            units.iter().rev().find(|(factor, _)| rounded >= *factor).unwrap_or(&units[0]);
+        let whole_digits = match rounded / factor {
+            scaled if scaled >= 100.0 => 3,
+            scaled if scaled >= 10.0 => 2,
+            _ => 1,
+        };
+        let counts_things = factor == 1.0 && unit.is_empty() && units.len() > 1 || unit == "B";
+        Scale { factor, unit, places: if counts_things { 0 } else { 3 - whole_digits } }
+    }
+
+    fn digits(&self, number: f64) -> String {
+        if !number.is_finite() {
+            return NOTHING.into();
+        }
+        format!("{:.*}", self.places, number / self.factor)
+    }
+}
+
+/// Rounded to three significant digits, so that 999.7 µs becomes 1.00 ms and
+/// not 1000 µs.
+fn three_digits(number: f64) -> f64 {
+    format!("{number:.2e}").parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_keep_three_digits() {
+        let shown = [0.0, 7.0, 987.4, 1_000.0, 12_345.0, 999_900.0, 1_234_567.0].map(rate);
+        assert_eq!(
+            shown,
+            ["0/s", "7/s", "987/s", "1.00k/s", "12.3k/s", "1.00M/s", "1.23M/s"],
+            "a rate lost digits or has the wrong unit"
+        );
+    }
+
+    #[test]
+    fn times_take_the_fitting_unit() {
+        let shown = [0.25, 9.96, 85.0, 999.7, 1_250.0, 42_000.0, 3_079_000.0].map(time);
+        assert_eq!(
+            shown,
+            ["250 ns", "9.96 µs", "85.0 µs", "1.00 ms", "1.25 ms", "42.0 ms", "3.08 s"],
+            "a time has the wrong unit"
+        );
+    }
+
+    #[test]
+    fn both_ends_of_a_range_have_one_unit() {
+        assert_eq!(count_range((950.0, 1_020.0)), "0.95–1.02k");
+        assert_eq!(time_range((950.0, 1_020.0)), "0.95–1.02 ms");
+    }
+
+    #[test]
+    fn percentages_show_the_place_that_decides() {
+        let shown = [0.0523, 0.87, 0.994, 1.0, 1.2].map(percent);
+        assert_eq!(shown, ["5.2 %", "87 %", "99.4 %", "100 %", "120 %"]);
+    }
+
+    #[test]
+    fn what_is_no_number_is_not_shown_as_one() {
+        assert_eq!(rate(f64::NAN), "–/s");
+        assert_eq!(percent(f64::INFINITY), "– %");
+    }
+
+    #[test]
+    fn thousands_stand_apart() {
+        assert_eq!([7, 999, 1_000, 1_234_567].map(whole), ["7", "999", "1,000", "1,234,567"]);
+        assert_eq!(of(1, "block"), "1 block");
+        assert_eq!(of(6, "block"), "6 blocks");
+    }
+
+    #[test]
+    fn memory_is_in_binary_units() {
+        assert_eq!(bytes(512), "512 B");
+        assert_eq!(bytes(8_321_499_136), "7.75 GiB");
+    }
+}

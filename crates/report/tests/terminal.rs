@@ -1,0 +1,80 @@
+//! What a user reads at the terminal.
+
+mod fixture;
+
+use report::{Terminal, terminal};
+use result::Run;
+
+fn plain(run: &Run, columns: u16) -> String {
+    terminal(run, Terminal { columns, colour: false })
+}
+
+#[test]
+fn a_full_study_reads_well() {
+    insta::assert_snapshot!(plain(&fixture::web(), 120));
+}
+
+#[test]
+fn a_full_study_fits_80_columns() {
+    let text = plain(&fixture::web(), 80);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "a line of {widest:?} characters wraps at 80 columns");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_quick_run_says_why_there_is_no_rank() {
+    insta::assert_snapshot!(plain(&fixture::quick(), 100));
+}
+
+#[test]
+fn a_run_without_figures_says_so() {
+    let mut run = fixture::quick();
+    run.state = result::State::Unfinished;
+    run.trials.truncate(1);
+    run.outcomes.clear();
+    insta::assert_snapshot!(plain(&run, 80));
+}
+
+#[test]
+fn a_server_that_never_came_up_is_not_dropped() {
+    let mut run = fixture::quick();
+    for outcome in &mut run.outcomes {
+        outcome.rows.retain(|row| row.contender != "go");
+    }
+    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        trial.evidence.load = None;
+        trial.evidence.process.failure = Some("port 8080 was in use".into());
+    }
+    assert!(plain(&run, 100).contains("Go net/http has no figure: port 8080 was in use"));
+}
+
+#[test]
+fn colour_is_sent_only_where_it_may_be() {
+    let run = fixture::web();
+    assert!(!plain(&run, 80).contains('\u{1b}'), "escape sequences reached a file or pipe");
+    let coloured = terminal(&run, Terminal { columns: 80, colour: true });
+    assert!(coloured.contains("\u{1b}[9m"), "an invalid figure isn't struck out");
+    assert_eq!(strip(&coloured), plain(&run, 80), "colour changed more than the colour");
+}
+
+#[test]
+fn no_control_character_of_a_run_reaches_the_terminal() {
+    for columns in [40, 80, 120] {
+        let text = plain(&fixture::hostile(), columns);
+        let found = text.chars().find(|char| char.is_control() && *char != '\n');
+        assert_eq!(found, None, "at {columns} columns");
+        assert!(!text.contains('\u{202e}'), "a mark of direction, at {columns} columns");
+    }
+}
+
+#[test]
+fn hostile_text_is_bounded() {
+    let text = plain(&fixture::hostile(), 80);
+    assert!(text.len() < 100_000, "{} bytes flood the terminal", text.len());
+}
+
+fn strip(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
