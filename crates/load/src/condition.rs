@@ -1,0 +1,500 @@
+//! Conditions on what a run saw, as `p99 < 10ms`.
+//!
+//! A condition is a metric, an operator and a value. It holds, it fails, or it
+//! is unknown: a percentile with too few samples beyond it has no value, and a
+//! lower bound of 5 s decides `p99 > 1s`, but not `p99 < 10s`. Whoever acts on a
+//! condition must say what unknown counts as.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::outcome::Outcome;
+use crate::reading::{self, Reading, Statistic};
+
+/// A condition on an [`Outcome`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    text: String,
+    metric: Metric,
+    operator: Operator,
+    /// In the unit of the metric.
+    threshold: f64,
+}
+
+/// What a condition looks at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Metric {
+    /// A statistic of one of the measured times.
+    Time(Series, Statistic),
+    /// Good answers a second.
+    Rate,
+    /// Requests that ended in an error.
+    Errors,
+    /// The share of errors in the requests that ended.
+    ErrorShare,
+}
+
+/// The measured times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Series {
+    /// From the intended start to the whole answer.
+    Response,
+    /// From the send to the whole answer.
+    Service,
+    /// From the intended start to the send.
+    Lateness,
+    /// From the SYN to the established connection.
+    Connect,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operator {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// The unit of a metric's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Nanoseconds.
+    Nanoseconds,
+    /// A second.
+    PerSecond,
+    /// Requests.
+    Count,
+    /// From 0 to 1.
+    Share,
+}
+
+impl Metric {
+    /// The unit of its values.
+    pub fn unit(self) -> Unit {
+        match self {
+            Metric::Time(..) => Unit::Nanoseconds,
+            Metric::Rate => Unit::PerSecond,
+            Metric::Errors => Unit::Count,
+            Metric::ErrorShare => Unit::Share,
+        }
+    }
+
+    /// Its value in a run.
+    fn measure(self, outcome: &Outcome) -> Measured {
+        let exact = |value| Measured::Value { value, at_least: false };
+        let account = &outcome.account;
+        match self {
+            Metric::Rate => exact(outcome.rate()),
+            Metric::Errors => exact(account.errors_total() as f64),
+            Metric::ErrorShare => match account.good + account.errors_total() {
+                0 => Measured::TooFewSamples { samples: 0, needed: 1 },
+                ended => exact(account.errors_total() as f64 / ended as f64),
+            },
+            Metric::Time(series, statistic) => {
+                let reading = match series {
+                    Series::Response => reading::read(&outcome.response, statistic),
+                    Series::Service => reading::read(&outcome.service, statistic),
+                    Series::Lateness => reading::read_exact(&outcome.lateness, statistic),
+                    Series::Connect => reading::read_exact(&outcome.connect, statistic),
+                };
+                match reading {
+                    Reading::Value(quantile) => Measured::Value {
+                        value: quantile.nanoseconds as f64,
+                        at_least: quantile.at_least,
+                    },
+                    Reading::TooFewSamples { samples, needed } => {
+                        Measured::TooFewSamples { samples, needed }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a condition comes to in a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Judgement {
+    /// The word on it.
+    pub verdict: Verdict,
+    /// What the word rests on.
+    pub measured: Measured,
+}
+
+/// The word on a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is so.
+    Holds,
+    /// It is not so.
+    Fails,
+    /// What was seen doesn't decide it.
+    Unknown,
+}
+
+/// A metric's value in a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Measured {
+    /// Its value, in the metric's unit.
+    Value {
+        /// The value.
+        value: f64,
+        /// Whether the true value may be larger.
+        at_least: bool,
+    },
+    /// None: it would take more samples.
+    TooFewSamples {
+        /// The samples that there are.
+        samples: u64,
+        /// The samples that it takes.
+        needed: u64,
+    },
+}
+
+impl Condition {
+    /// What it looks at.
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The name of what it looks at, as it was written.
+    pub fn metric_name(&self) -> &str {
+        let end = self.text.find(['<', '>']).unwrap_or(self.text.len());
+        self.text[..end].trim_end()
+    }
+
+    /// What it comes to in a run.
+    pub fn judge(&self, outcome: &Outcome) -> Judgement {
+        let measured = self.metric.measure(outcome);
+        let verdict = match measured {
+            Measured::Value { value, at_least } => self.decide(value, at_least),
+            Measured::TooFewSamples { .. } => Verdict::Unknown,
+        };
+        Judgement { verdict, measured }
+    }
+
+    fn decide(&self, value: f64, at_least: bool) -> Verdict {
+        let holds = match self.operator {
+            Operator::Less => value < self.threshold,
+            Operator::LessOrEqual => value <= self.threshold,
+            Operator::Greater => value > self.threshold,
+            Operator::GreaterOrEqual => value >= self.threshold,
+        };
+        let upwards = matches!(self.operator, Operator::Greater | Operator::GreaterOrEqual);
+        // A larger true value can make `>` true and `<` false, never the reverse.
+        match (holds, at_least) {
+            (true, true) if !upwards => Verdict::Unknown,
+            (false, true) if upwards => Verdict::Unknown,
+            (true, _) => Verdict::Holds,
+            (false, _) => Verdict::Fails,
+        }
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Why a text is no condition, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    text: String,
+    place: Range<usize>,
+    what: String,
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let before = self.text[..self.place.start].chars().count();
+        let marked = self.text[self.place.clone()].chars().count().max(1);
+        write!(f, "{}\n    {}\n", self.what, self.text)?;
+        write!(f, "    {:before$}{:^<marked$}", "", "")
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+impl FromStr for Condition {
+    type Err = Complaint;
+
+    fn from_str(text: &str) -> Result<Condition, Complaint> {
+        let text = text.trim();
+        let complain =
+            |place: Range<usize>, what: String| Complaint { text: text.into(), place, what };
+        let Some(operator_at) = text.find(['<', '>', '=', '!']) else {
+            return Err(complain(
+                text.len()..text.len(),
+                "there is no operator, one of < <= > >=; write for example: p99 < 10ms".into(),
+            ));
+        };
+        let metric_text = text[..operator_at].trim_end();
+        let metric = metric(metric_text)
+            .map_err(|what| complain(0..metric_text.len().max(1).min(text.len()), what))?;
+        let operator_length =
+            text[operator_at..].chars().take_while(|char| "<>=!".contains(*char)).count();
+        let operator_end = operator_at + operator_length;
+        let operator = match &text[operator_at..operator_end] {
+            "<" => Operator::Less,
+            "<=" => Operator::LessOrEqual,
+            ">" => Operator::Greater,
+            ">=" => Operator::GreaterOrEqual,
+            _ => {
+                return Err(complain(
+                    operator_at..operator_end,
+                    "the operator is one of < <= > >=".into(),
+                ));
+            }
+        };
+        let value_text = text[operator_end..].trim_start();
+        let value_at = text.len() - value_text.len();
+        let threshold = value(value_text, metric.unit()).map_err(|(place, what)| {
+            complain(value_at + place.start..value_at + place.end, what)
+        })?;
+        Ok(Condition { text: text.into(), metric, operator, threshold })
+    }
+}
+
+fn metric(text: &str) -> Result<Metric, String> {
+    match text {
+        "rate" => return Ok(Metric::Rate),
+        "errors" => return Ok(Metric::Errors),
+        "error_share" => return Ok(Metric::ErrorShare),
+        _ => {}
+    }
+    let (series, statistic) = match text.split_once('_') {
+        None => (Series::Response, text),
+        Some(("service", statistic)) => (Series::Service, statistic),
+        Some(("lateness", statistic)) => (Series::Lateness, statistic),
+        Some(("connect", statistic)) => (Series::Connect, statistic),
+        Some(_) => return Err(unknown_metric(text)),
+    };
+    let statistic = match statistic {
+        "max" => Statistic::Max,
+        "mean" => Statistic::Mean,
+        _ => {
+            let percentile = statistic.strip_prefix('p').filter(|rest| is_decimal(rest));
+            let percentile: f64 = percentile
+                .and_then(|digits| digits.parse().ok())
+                .ok_or_else(|| unknown_metric(text))?;
+            if percentile <= 0.0 || percentile >= 100.0 {
+                return Err("a percentile lies between p0 and p100; the largest is max".into());
+            }
+            Statistic::Percentile(percentile)
+        }
+    };
+    Ok(Metric::Time(series, statistic))
+}
+
+fn unknown_metric(text: &str) -> String {
+    let what = if text.is_empty() { "there is no metric" } else { "there is no such metric" };
+    format!(
+        "{what}; there are p50, p90, p99, p99.9 (or any other), mean and max of the response \
+         time, the same with service_, lateness_ or connect_ before them, rate, errors and \
+         error_share"
+    )
+}
+
+fn is_decimal(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
+        && text.chars().all(|char| char.is_ascii_digit() || char == '.')
+}
+
+/// A number with its unit, in the unit of the metric.
+fn value(text: &str, unit: Unit) -> Result<f64, (Range<usize>, String)> {
+    let number_end =
+        text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
+    let number: f64 = text[..number_end]
+        .parse()
+        .map_err(|_| (0..number_end.max(1).min(text.len()), "there is no number".to_string()))?;
+    let suffix = text[number_end..].trim_start();
+    let scales: &[(&str, f64)] = match unit {
+        Unit::Nanoseconds => &[("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
+        Unit::PerSecond => {
+            &[("", 1.0), ("k", 1e3), ("M", 1e6), ("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6)]
+        }
+        Unit::Count => &[("", 1.0), ("k", 1e3), ("M", 1e6)],
+        Unit::Share => &[("%", 0.01)],
+    };
+    match scales.iter().find(|(name, _)| *name == suffix) {
+        Some((_, scale)) => Ok(number * scale),
+        None => {
+            let needed = match unit {
+                Unit::Nanoseconds => "a time has one of the units us, ms, s",
+                Unit::PerSecond => {
+                    "a rate is a number a second, with k for thousands or M for \
+                                    millions"
+                }
+                Unit::Count => "a count is a number, with k for thousands or M for millions",
+                Unit::Share => "a share is in %",
+            };
+            let start = text.len() - suffix.len();
+            let place = if suffix.is_empty() { 0..number_end } else { start..text.len() };
+            Err((place, needed.into()))
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+    use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency};
+    use crate::record::histogram;
+
+    /// A run of ten seconds with these response times and waits without answer,
+    /// in µs; its service times are half of them.
+    pub(crate) fn outcome(good_us: &[u64], censored_us: &[u64]) -> Outcome {
+        let latency = |scale: u64| {
+            let mut latency = Latency { good: histogram(), censored: histogram() };
+            good_us.iter().for_each(|us| latency.good.record(us * scale).unwrap());
+            censored_us.iter().for_each(|us| latency.censored.record(us * scale).unwrap());
+            latency
+        };
+        let (good, waited) = (good_us.len() as u64, censored_us.len() as u64);
+        let timeouts = ErrorCount {
+            kind: ErrorKind::Timeout,
+            count: waited,
+            first: Duration::from_secs(1),
+            example: "no answer".into(),
+        };
+        Outcome {
+            account: Account {
+                scheduled: good + waited,
+                sent: good + waited,
+                good,
+                errors: if waited > 0 { vec![timeouts] } else { vec![] },
+                ..Account::default()
+            },
+            warmup: Account::default(),
+            window_began: Instant::now(),
+            window: Duration::from_secs(10),
+            answers_in_window: good,
+            bytes_received: 0,
+            bytes_sent: 0,
+            response: latency(1_000),
+            service: latency(500),
+            lateness: histogram(),
+            connect: histogram(),
+            connections: Connections::default(),
+            seconds: vec![],
+            threads: vec![],
+            backend: "epoll".into(),
+            interrupted: false,
+        }
+    }
+
+    fn condition(text: &str) -> Condition {
+        text.parse().unwrap_or_else(|complaint| panic!("{complaint}"))
+    }
+
+    fn verdict(text: &str, outcome: &Outcome) -> Verdict {
+        condition(text).judge(outcome).verdict
+    }
+
+    #[test]
+    fn each_metric_reads_what_its_name_says() {
+        // 10,000 answers of 1 ms to 10 ms, and 100 connections of 2 ms.
+        let mut outcome = outcome(&(1..=10_000).map(|n| n + 999).collect::<Vec<_>>(), &[]);
+        (0..10_000).for_each(|_| outcome.lateness.record(30_000).unwrap());
+        (0..200).for_each(|_| outcome.connect.record(2_000_000).unwrap());
+        for holds in [
+            "p50 > 5.9ms",
+            "p50 < 6.1 ms",
+            "p99>10.8ms",
+            "p90 <= 10.1ms",
+            "max < 11.1ms",
+            "max >= 0.0109s",
+            "mean < 6.1ms",
+            "service_p50 < 3.1ms",
+            "service_max > 5400us",
+            "lateness_p99 < 31µs",
+            "connect_p50 > 1.9ms",
+            "rate >= 1k",
+            "rate < 1001/s",
+            "rate > 0.0009M",
+            "errors <= 0",
+            "error_share < 0.01%",
+        ] {
+            assert_eq!(verdict(holds, &outcome), Verdict::Holds, "{holds}");
+        }
+        for fails in ["p50 > 6.1ms", "rate > 1k", "errors > 0", "error_share > 1 %"] {
+            assert_eq!(verdict(fails, &outcome), Verdict::Fails, "{fails}");
+        }
+    }
+
+    #[test]
+    fn a_lower_bound_decides_only_what_a_larger_value_could_not_change() {
+        // The median of these is a wait of 5 s that never ended.
+        let outcome = outcome(&[1_000; 100], &[5_000_000; 300]);
+        let verdicts =
+            ["p50 > 1s", "p50 >= 1s", "p50 < 1s", "p50 <= 1s"].map(|text| verdict(text, &outcome));
+        assert_eq!(verdicts, [Verdict::Holds, Verdict::Holds, Verdict::Fails, Verdict::Fails]);
+        let verdicts =
+            ["p50 > 10s", "p50 >= 10s", "p50 < 10s", "p50 <= 10s", "max < 10s", "mean < 10s"]
+                .map(|text| verdict(text, &outcome));
+        assert_eq!(verdicts, [Verdict::Unknown; 6], "a wait of at least 5 s is not less than 10 s");
+    }
+
+    #[test]
+    fn a_quantile_below_every_censored_sample_is_exact() {
+        let outcome = outcome(&[1_000; 1_000], &[5_000_000; 3]);
+        assert_eq!(verdict("p50 < 2ms", &outcome), Verdict::Holds);
+    }
+
+    #[test]
+    fn too_few_samples_leave_a_percentile_unknown() {
+        let outcome = outcome(&[1_000; 9_999], &[]);
+        let judgement = condition("p99 < 1s").judge(&outcome);
+        assert_eq!(judgement.verdict, Verdict::Unknown);
+        assert_eq!(judgement.measured, Measured::TooFewSamples { samples: 9_999, needed: 10_000 });
+        assert_eq!(verdict("p90 < 1s", &outcome), Verdict::Holds);
+    }
+
+    #[test]
+    fn errors_count_in_number_and_share() {
+        let outcome = outcome(&[1_000; 99], &[5_000_000]);
+        assert_eq!(verdict("errors >= 1", &outcome), Verdict::Holds);
+        assert_eq!(verdict("error_share <= 1%", &outcome), Verdict::Holds);
+        assert_eq!(verdict("error_share < 1%", &outcome), Verdict::Fails);
+    }
+
+    #[test]
+    fn the_share_of_no_requests_is_unknown() {
+        assert_eq!(verdict("error_share < 1%", &outcome(&[], &[])), Verdict::Unknown);
+    }
+
+    #[test]
+    fn a_condition_is_shown_as_it_was_written() {
+        let condition = condition("  service_p99.9<=1.5s ");
+        assert_eq!(condition.to_string(), "service_p99.9<=1.5s");
+        assert_eq!(condition.metric_name(), "service_p99.9");
+    }
+
+    #[test]
+    fn a_complaint_points_at_the_place() {
+        let complaints: Vec<String> = [
+            "p99",
+            "p99 < 10",
+            "p99 < 10mins",
+            "p99 =< 10ms",
+            "p99 == 10ms",
+            "p100 < 1s",
+            "latency < 1s",
+            "< 1s",
+            "rate > fast",
+            "rate > 20ms",
+            "error_share < 1",
+            "errors >",
+            "µ50 > 1..5ms",
+            "p99 > 1..5ms",
+            "",
+        ]
+        .iter()
+        .map(|text| text.parse::<Condition>().unwrap_err().to_string())
+        .collect();
+        insta::assert_snapshot!(complaints.join("\n\n"));
+    }
+}

@@ -1,0 +1,488 @@
+//! What a reader must know before trusting a run: above all, when the client
+//! was itself the limit.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::outcome::{ErrorKind, Outcome};
+use crate::plan::{Arrivals, Plan};
+use crate::reading::{Reading, Statistic, read, read_exact};
+
+/// One thing to know before using a run's figures, with advice.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// A client thread had hardly any time left.
+    ThreadBusy {
+        /// Its number.
+        thread: usize,
+        /// Its CPU seconds by wall seconds.
+        busy_share: f64,
+    },
+    /// Requests went out late although connections were free.
+    Late {
+        /// 99th percentile of lateness.
+        p99: Duration,
+    },
+    /// Requests waited because every connection was taken.
+    ConnectionsBusy {
+        /// 99th percentile of lateness.
+        p99: Duration,
+        /// Connections of the plan.
+        connections: u32,
+    },
+    /// Fewer requests came to an end than were offered.
+    RateNotReached {
+        /// Offered a second.
+        offered: f64,
+        /// Ended a second.
+        reached: f64,
+    },
+    /// Requests were due and never sent.
+    Shed {
+        /// How many.
+        shed: u64,
+        /// Out of these.
+        scheduled: u64,
+    },
+    /// The client's machine refused something: ports, descriptors, buffers.
+    ClientErrors {
+        /// How often.
+        count: u64,
+        /// What the first looked like.
+        example: String,
+    },
+    /// The server stalled, and a closed loop stalled with it.
+    ClosedLoopStalled {
+        /// The longest wait of a request, or the longest silence.
+        longest: Duration,
+        /// The measured window.
+        window: Duration,
+    },
+    /// Fewer connections were established than asked for.
+    FewerConnections {
+        /// Asked for.
+        asked: u32,
+        /// The most at once.
+        established: u32,
+    },
+    /// Connection attempts were lost on the way.
+    SynRetransmits {
+        /// Segments sent again.
+        count: u64,
+    },
+    /// Some connections had no answer at all.
+    Starved {
+        /// The most answers that a connection had.
+        answers_max: u64,
+    },
+}
+
+/// A thread this busy has no time to be on time.
+const BUSY_SHARE_MAX: f64 = 0.9;
+/// Lateness below this is no more than a processor's wake-up.
+const LATENESS_MIN: Duration = Duration::from_millis(1);
+/// Lateness that makes up a tenth of what is measured is no longer small.
+const LATENESS_SHARE: f64 = 0.1;
+/// Connections this much in use on average are often all in use.
+const CONNECTIONS_BUSY_SHARE: f64 = 0.8;
+/// The part of an offered rate that may be missing.
+const RATE_SHORTFALL_MAX: f64 = 0.01;
+/// A stall of this share of the window would be seen in the 99th percentile of
+/// requests that come at their own times.
+const STALL_SHARE: f64 = 0.01;
+/// A wait this many times the 99th percentile (or the median, where there is
+/// none) is a stall, and not the slow end of an even service.
+const STALL_RATIO: f64 = 10.0;
+
+impl Warning {
+    /// Its name in output.
+    pub fn id(&self) -> &'static str {
+        match self {
+            Warning::ThreadBusy { .. } => "thread_busy",
+            Warning::Late { .. } => "late",
+            Warning::ConnectionsBusy { .. } => "connections_busy",
+            Warning::RateNotReached { .. } => "rate_not_reached",
+            Warning::Shed { .. } => "shed",
+            Warning::ClientErrors { .. } => "client_errors",
+            Warning::ClosedLoopStalled { .. } => "closed_loop_stalled",
+            Warning::FewerConnections { .. } => "fewer_connections",
+            Warning::SynRetransmits { .. } => "syn_retransmits",
+            Warning::Starved { .. } => "starved",
+        }
+    }
+
+    /// Whether it says that the client, and not the server, was the limit.
+    pub fn is_client_limit(&self) -> bool {
+        matches!(
+            self,
+            Warning::ThreadBusy { .. } | Warning::Late { .. } | Warning::ClientErrors { .. }
+        )
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::ThreadBusy { thread, busy_share } => write!(
+                f,
+                "The client was at its limit: its thread {thread} was busy {:.0} % of the \
+                 time. The server may be able to do more. Give the client more processors \
+                 (--cpus, -t), and look with --ceiling what it can reach.",
+                busy_share * 100.0
+            ),
+            Warning::Late { p99 } => write!(
+                f,
+                "The client sent 1 % of the requests at least {} late, although connections \
+                 were free. Its own delay is in the response times. Give it \
+                 processors that nothing else uses, or offer less.",
+                time(*p99)
+            ),
+            Warning::ConnectionsBusy { p99, connections } => write!(
+                f,
+                "1 % of the requests waited at least {} for a free connection: all \
+                 {connections} were taken. The wait is in the response times, as it would be for \
+                 users behind a pool of this size. To see the server without it, give more \
+                 connections (-c).",
+                time(*p99)
+            ),
+            Warning::RateNotReached { offered, reached } => write!(
+                f,
+                "{offered:.0} requests a second were offered, and {reached:.0} came to an end. \
+                 The response times are those of a queue that grows with time, and say how long \
+                 the run was, not how fast the server is. Offer less, or search with --find-rate."
+            ),
+            Warning::Shed { shed, scheduled } => write!(
+                f,
+                "{shed} of {scheduled} requests were due and never sent, so that no response \
+                 time tells of them. Take the percentiles for too good, and offer less."
+            ),
+            Warning::ClientErrors { count, example } => write!(
+                f,
+                "{count} requests failed for lack of something on the client's machine \
+                 ({example}). They say nothing of the server."
+            ),
+            Warning::ClosedLoopStalled { longest, window } => write!(
+                f,
+                "The server stalled: for {} of {} there was a request \
+                 without an answer. A closed loop asks nothing while it waits, so its percentiles \
+                 leave out those who would have come meanwhile: don't trust them as response \
+                 times. Offer a rate (--rate) to see what users would.",
+                time(*longest),
+                time(*window)
+            ),
+            Warning::FewerConnections { asked, established } => write!(
+                f,
+                "{asked} connections were asked for, and {established} established at once. The \
+                 figures are those of {established} connections. Look at the server's limits of \
+                 connections and open files, and at the errors."
+            ),
+            Warning::SynRetransmits { count } => write!(
+                f,
+                "{count} connection requests (SYN) were lost and sent again after 1 s, 3 s or \
+                 longer. Such a wait is none of the server's work: its listen queue was full. \
+                 Raise its backlog and net.core.somaxconn."
+            ),
+            Warning::Starved { answers_max } => write!(
+                f,
+                "Some connections had not one answer, while another had {answers_max}. The \
+                 server leaves connections waiting."
+            ),
+        }
+    }
+}
+
+/// A time as people read it.
+fn time(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
+}
+
+/// All that a reader must know before using the figures of this run.
+pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    warnings.extend(thread_busy(outcome));
+    warnings.extend(client_errors(outcome));
+    match plan.arrivals {
+        Arrivals::Closed => warnings.extend(stalled(outcome)),
+        Arrivals::Constant(rate) | Arrivals::Poisson(rate) => {
+            warnings.extend(late(plan, outcome));
+            warnings.extend(rate_not_reached(rate, outcome));
+        }
+    }
+    let (account, connections) = (&outcome.account, &outcome.connections);
+    if account.shed > 0 {
+        warnings.push(Warning::Shed { shed: account.shed, scheduled: account.scheduled });
+    }
+    if connections.established < connections.asked && plan.keep_alive {
+        warnings.push(Warning::FewerConnections {
+            asked: connections.asked,
+            established: connections.established,
+        });
+    }
+    if connections.syn_retransmits > 0 {
+        warnings.push(Warning::SynRetransmits { count: connections.syn_retransmits });
+    }
+    // With fewer answers than this some connection has none by chance.
+    let enough = u64::from(connections.asked) * 20;
+    if connections.answers_min == 0
+        && account.good >= enough
+        && connections.established == connections.asked
+    {
+        warnings.push(Warning::Starved { answers_max: connections.answers_max });
+    }
+    warnings
+}
+
+/// The busiest thread, if it was too busy.
+fn thread_busy(outcome: &Outcome) -> Option<Warning> {
+    let (thread, busiest) = outcome
+        .threads
+        .iter()
+        .enumerate()
+        .max_by(|a, b| a.1.busy_share.total_cmp(&b.1.busy_share))?;
+    (busiest.busy_share >= BUSY_SHARE_MAX)
+        .then_some(Warning::ThreadBusy { thread, busy_share: busiest.busy_share })
+}
+
+fn client_errors(outcome: &Outcome) -> Option<Warning> {
+    let error = outcome.account.errors.iter().find(|error| error.kind == ErrorKind::Client)?;
+    Some(Warning::ClientErrors { count: error.count, example: error.example.clone() })
+}
+
+/// Requests that went out late, for want of time or of a connection.
+fn late(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
+    let p99 = value(read_exact(&outcome.lateness, Statistic::Percentile(99.0)))?;
+    let response = value(read(&outcome.response, Statistic::Percentile(99.0)))?;
+    if p99 < LATENESS_MIN || p99.as_secs_f64() < LATENESS_SHARE * response.as_secs_f64() {
+        return None;
+    }
+    // By Little's law, as many requests are under way as come in one's time.
+    let service = value(read(&outcome.service, Statistic::Mean))?;
+    let under_way = outcome.rate() * service.as_secs_f64();
+    let room = f64::from(plan.connections) * f64::from(plan.pipeline);
+    // A stall takes all connections as well, but lasts no longer than the
+    // longest service.
+    let longest = value(read(&outcome.service, Statistic::Max))?;
+    let taken = under_way >= CONNECTIONS_BUSY_SHARE * room || longest >= p99;
+    Some(if taken {
+        Warning::ConnectionsBusy { p99, connections: plan.connections }
+    } else {
+        Warning::Late { p99 }
+    })
+}
+
+fn rate_not_reached(offered: f64, outcome: &Outcome) -> Option<Warning> {
+    let window = outcome.window.as_secs_f64();
+    let expected = offered * window;
+    if expected == 0.0 {
+        return None;
+    }
+    let errors: u64 = outcome.account.errors_total();
+    let ended = (outcome.answers_in_window + errors) as f64;
+    // Random arrivals scatter by the square root of their number.
+    let tolerance = RATE_SHORTFALL_MAX * expected + 3.0 * expected.sqrt();
+    (ended < expected - tolerance)
+        .then_some(Warning::RateNotReached { offered, reached: ended / window })
+}
+
+/// Whether the server was silent for long, by the longest wait of a request and
+/// by seconds without an answer.
+fn stalled(outcome: &Outcome) -> Option<Warning> {
+    let longest_wait = value(read(&outcome.service, Statistic::Max))?;
+    let usual = [99.0, 50.0]
+        .into_iter()
+        .find_map(|percentile| value(read(&outcome.service, Statistic::Percentile(percentile))))?;
+    let long = longest_wait.as_secs_f64() >= STALL_SHARE * outcome.window.as_secs_f64()
+        && longest_wait.as_secs_f64() >= STALL_RATIO * usual.as_secs_f64();
+    let silent_seconds = outcome
+        .seconds
+        .split(|second| second.good > 0)
+        .map(<[_]>::len)
+        .max()
+        .filter(|_| usual < Duration::from_secs(1))
+        .unwrap_or(0);
+    let longest = longest_wait.max(Duration::from_secs(silent_seconds as u64));
+    (long || silent_seconds > 0)
+        .then_some(Warning::ClosedLoopStalled { longest, window: outcome.window })
+}
+
+fn value(reading: Reading) -> Option<Duration> {
+    reading.value().map(|quantile| Duration::from_nanos(quantile.nanoseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::condition::tests::outcome;
+    use crate::outcome::{ErrorCount, Second, ThreadUse};
+    use crate::plan::Target;
+    use crate::template::Request;
+
+    fn plan(arrivals: Arrivals) -> Plan {
+        let target = Target {
+            address: "127.0.0.1:80".parse().unwrap(),
+            authority: "127.0.0.1".into(),
+            path: "/".into(),
+        };
+        let mut plan = Plan::new(target, vec![Request::get("/")]);
+        plan.arrivals = arrivals;
+        plan.connections = 100;
+        plan
+    }
+
+    /// Ten seconds with 1,000 answers of 1 ms (service: 0.5 ms) a second.
+    fn quiet() -> Outcome {
+        let mut outcome = outcome(&[1_000; 10_000], &[]);
+        outcome.seconds = vec![Second { good: 1_000, ..Second::default() }; 10];
+        outcome.connections.asked = 100;
+        outcome.connections.established = 100;
+        outcome.connections.answers_min = 80;
+        outcome.connections.answers_max = 120;
+        outcome.threads = vec![ThreadUse { busy_share: 0.4, ..ThreadUse::default() }; 2];
+        (0..10_000).for_each(|_| outcome.lateness.record(50_000).unwrap());
+        outcome
+    }
+
+    fn ids(arrivals: Arrivals, outcome: &Outcome) -> Vec<&'static str> {
+        warnings(&plan(arrivals), outcome).iter().map(Warning::id).collect()
+    }
+
+    const OPEN: Arrivals = Arrivals::Constant(1_000.0);
+
+    #[test]
+    fn a_quiet_run_has_no_warning() {
+        for arrivals in [Arrivals::Closed, OPEN, Arrivals::Poisson(1_000.0)] {
+            assert_eq!(ids(arrivals, &quiet()), [""; 0], "{arrivals:?}");
+        }
+    }
+
+    #[test]
+    fn a_busy_thread_is_named() {
+        let mut outcome = quiet();
+        outcome.threads[1].busy_share = 0.93;
+        let warnings = warnings(&plan(OPEN), &outcome);
+        assert_eq!(
+            warnings,
+            [Warning::ThreadBusy { thread: 1, busy_share: 0.93 }],
+            "a client at its limit went unnoticed"
+        );
+        assert!(warnings[0].is_client_limit());
+    }
+
+    #[test]
+    fn lateness_with_free_connections_is_the_clients() {
+        let mut outcome = quiet();
+        (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
+        assert_eq!(ids(OPEN, &outcome), ["late"]);
+    }
+
+    #[test]
+    fn lateness_that_is_small_beside_the_response_is_no_matter() {
+        let mut outcome = quiet();
+        (0..500).for_each(|_| outcome.lateness.record(2_000_000).unwrap());
+        (0..500).for_each(|_| outcome.response.good.record(100_000_000).unwrap());
+        assert_eq!(ids(OPEN, &outcome), [""; 0]);
+    }
+
+    #[test]
+    fn lateness_for_want_of_a_connection_is_not_the_clients() {
+        let mut stalled = quiet();
+        (0..500).for_each(|_| stalled.lateness.record(40_000_000).unwrap());
+        (0..100).for_each(|_| stalled.service.good.record(50_000_000).unwrap());
+        assert_eq!(ids(OPEN, &stalled), ["connections_busy"], "all waited in a stall");
+
+        let mut full = quiet();
+        (0..500).for_each(|_| full.lateness.record(4_000_000_000).unwrap());
+        full.service.good.clear();
+        (0..10_000).for_each(|_| full.service.good.record(95_000_000).unwrap());
+        assert_eq!(ids(OPEN, &full), ["connections_busy"], "95 of 100 were in use on average");
+    }
+
+    #[test]
+    fn a_rate_that_was_not_reached_is_said_beyond_chance_only() {
+        let mut outcome = quiet();
+        outcome.answers_in_window = 9_700;
+        assert_eq!(ids(OPEN, &outcome), [""; 0], "300 of 10,000 are within chance");
+        outcome.answers_in_window = 9_500;
+        assert_eq!(ids(OPEN, &outcome), ["rate_not_reached"]);
+        assert_eq!(ids(Arrivals::Closed, &outcome), [""; 0]);
+    }
+
+    #[test]
+    fn shed_requests_are_said() {
+        let mut outcome = quiet();
+        outcome.account.shed = 7;
+        assert_eq!(ids(OPEN, &outcome), ["shed"]);
+    }
+
+    #[test]
+    fn ports_that_ran_out_are_the_clients_error() {
+        let mut outcome = quiet();
+        outcome.account.errors.push(ErrorCount {
+            kind: ErrorKind::Client,
+            count: 3,
+            first: Duration::ZERO,
+            example: "no port".into(),
+        });
+        let warnings = warnings(&plan(Arrivals::Closed), &outcome);
+        assert_eq!(warnings, [Warning::ClientErrors { count: 3, example: "no port".into() }]);
+        assert!(warnings[0].is_client_limit(), "the server was blamed for the client's ports");
+    }
+
+    #[test]
+    fn a_stall_makes_a_closed_loop_untrustworthy_and_an_open_loop_not() {
+        let mut outcome = quiet();
+        outcome.service.good.record(2_000_000_000).unwrap();
+        assert_eq!(ids(Arrivals::Closed, &outcome), ["closed_loop_stalled"]);
+        assert_eq!(ids(OPEN, &outcome), [""; 0]);
+    }
+
+    #[test]
+    fn seconds_without_an_answer_are_a_stall() {
+        let mut outcome = quiet();
+        outcome.seconds[4].good = 0;
+        outcome.seconds[5].good = 0;
+        let warnings = warnings(&plan(Arrivals::Closed), &outcome);
+        let longest = Duration::from_secs(2);
+        assert_eq!(warnings, [Warning::ClosedLoopStalled { longest, window: outcome.window }]);
+    }
+
+    #[test]
+    fn slow_answers_alone_are_no_stall() {
+        let mut outcome = quiet();
+        (0..500).for_each(|_| outcome.service.good.record(300_000_000).unwrap());
+        assert_eq!(ids(Arrivals::Closed, &outcome), [""; 0], "p99 tells of these itself");
+    }
+
+    #[test]
+    fn connections_that_never_came_lost_syns_and_starved_ones_are_said() {
+        let mut fewer = quiet();
+        fewer.connections.established = 64;
+        fewer.connections.answers_min = 0;
+        fewer.connections.syn_retransmits = 5;
+        assert_eq!(ids(OPEN, &fewer), ["fewer_connections", "syn_retransmits"]);
+        let mut starved = quiet();
+        starved.connections.answers_min = 0;
+        assert_eq!(ids(OPEN, &starved), ["starved"]);
+    }
+
+    #[test]
+    fn each_warning_is_whole_sentences_with_advice() {
+        let second = Duration::from_secs(1);
+        let all = [
+            Warning::ThreadBusy { thread: 1, busy_share: 0.934 },
+            Warning::Late { p99: Duration::from_micros(12_340) },
+            Warning::ConnectionsBusy { p99: second, connections: 64 },
+            Warning::RateNotReached { offered: 20_000.0, reached: 17_345.6 },
+            Warning::Shed { shed: 12, scheduled: 20_000 },
+            Warning::ClientErrors { count: 3, example: "no free port".into() },
+            Warning::ClosedLoopStalled { longest: second * 2, window: second * 10 },
+            Warning::FewerConnections { asked: 5_000, established: 1_024 },
+            Warning::SynRetransmits { count: 17 },
+            Warning::Starved { answers_max: 4_000 },
+        ];
+        let text: Vec<String> =
+            all.iter().map(|warning| format!("{}: {warning}", warning.id())).collect();
+        insta::assert_snapshot!(text.join("\n\n"));
+    }
+}
