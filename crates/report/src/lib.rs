@@ -15,7 +15,7 @@
 mod latency;
 mod summary;
 mod terminal;
-mod text;
-mod units;
+pub mod text;
+pub mod units;
 
 pub use terminal::{Terminal, terminal};
