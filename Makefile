@@ -1,0 +1,48 @@
+# `make` or `make help` lists what there is to do.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench-load bench-bodies bench-memory bench-closed calibrate
+
+target := $(or $(CARGO_TARGET_DIR),target)
+bakeoff := $(target)/release/bakeoff
+proof := $(target)/release/proof
+
+# Debian keeps servers where only root looks.
+export PATH := $(PATH):/usr/sbin:/sbin
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.* ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
+
+run: ## install what is missing, build, and run the web study, quick
+	@setup/install run
+	cargo build --locked --release -p bakeoff
+	$(bakeoff) run web --quick
+
+test: ## install what is missing, then lint and run every test
+	@setup/install run
+	@$(MAKE) --no-print-directory lint
+	cargo test --locked --workspace --no-fail-fast -- --quiet
+
+lint: ## formatting and clippy, warnings denied
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+
+.PHONY: proof
+proof:
+	@setup/install bench
+	cargo build --locked --release -p bakeoff -p proof
+
+bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop (ARGS=--quick)
+	$(proof) speed $(ARGS)
+
+bench-bodies: proof ## bytes a second beside wrk: bodies of 4 KB, 64 KB and 1 MB
+	$(proof) bodies $(ARGS)
+
+bench-memory: proof ## memory a connection, up to 10,000 connections
+	$(proof) memory $(ARGS)
+
+bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no port runs short
+	$(proof) closed $(ARGS)
+
+calibrate: proof ## latencies, rate and counts beside a server that knows its own
+	$(proof) truth $(ARGS)
