@@ -20,6 +20,9 @@ pub(crate) trait Protocol {
     /// The most bytes that a request renders to, or 0 if none needs rendering.
     fn rendered_bytes_max(&self) -> usize;
 
+    /// The most bytes of any request.
+    fn request_bytes_max(&self) -> usize;
+
     /// Takes bytes that belong to the answer of request `number`.
     fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed;
 
@@ -46,7 +49,7 @@ pub(crate) enum Fed {
 }
 
 /// What is wrong with an answer.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
     /// Its kind.
     pub kind: ErrorKind,

@@ -18,11 +18,11 @@ pub(crate) struct Expected {
 }
 
 /// The search through one body.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Search {
     found: bool,
-    /// The end of the body so far, in which the text may begin.
-    tail: Vec<u8>,
+    /// The end of the body so far, in which the text may begin: shorter than it.
+    pub(super) tail: Vec<u8>,
 }
 
 impl Expected {

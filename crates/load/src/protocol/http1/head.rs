@@ -249,3 +249,43 @@ fn content_length(value: &[u8]) -> Result<u64, String> {
     }
     length.ok_or_else(wrong)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERIM: &[u8] = b"HTTP/1.1 103 x\r\n\r\n";
+    const FINAL: &[u8] = b"HTTP/1.1 200 x\r\nContent-Length: 7\r\n\r\n";
+
+    #[test]
+    fn an_interim_head_does_not_push_out_the_remembered_one() {
+        let mut heads = Heads::default();
+        for head in [FINAL, INTERIM, FINAL] {
+            let taken = heads.take(&mut Vec::new(), head).unwrap();
+            assert_eq!(taken.map(|(_, length)| length), Some(head.len()));
+            assert_eq!(heads.last, FINAL);
+        }
+    }
+
+    #[test]
+    fn a_head_in_parts_is_remembered_as_a_whole_one_is() {
+        for cut in 1..FINAL.len() {
+            let (mut heads, mut before) = (Heads::default(), Vec::new());
+            assert_eq!(heads.take(&mut before, &FINAL[..cut]), Ok(None));
+            let (head, length) = heads.take(&mut before, &FINAL[cut..]).unwrap().unwrap();
+            assert_eq!((head.framing, length), (Framing::Length(7), FINAL.len() - cut));
+            assert_eq!(heads.take(&mut before, FINAL), Ok(Some((head, FINAL.len()))));
+            assert_eq!(heads.last, FINAL, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_head_that_begins_like_the_remembered_one_is_another() {
+        let mut heads = Heads::default();
+        let longer = b"HTTP/1.1 200 x\r\nContent-Length: 71\r\n\r\n";
+        let mut length = |head: &[u8]| heads.take(&mut Vec::new(), head).unwrap().unwrap().0;
+        assert_eq!(length(FINAL).framing, Framing::Length(7));
+        assert_eq!(length(longer).framing, Framing::Length(71));
+        assert_eq!(length(FINAL).framing, Framing::Length(7));
+    }
+}

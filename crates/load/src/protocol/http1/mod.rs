@@ -7,7 +7,13 @@
 
 mod body;
 mod expected;
+#[cfg(test)]
+mod generated;
 mod head;
+#[cfg(any(test, fuzzing))]
+pub mod splits;
+#[cfg(test)]
+mod tests;
 
 use self::body::{Body, Taken};
 use self::expected::{Expected, Search};
@@ -37,8 +43,23 @@ struct Encoded {
     heads: Heads,
 }
 
+impl Encoded {
+    /// The whole request, if it never varies.
+    fn fixed(&self) -> Option<&[u8]> {
+        if self.body.is_none() { self.head.fixed() } else { None }
+    }
+
+    /// The most bytes that it has.
+    fn bytes_max(&self) -> usize {
+        let with_length = |body: &Template| {
+            CONTENT_LENGTH.len() + "18446744073709551615\r\n\r\n".len() + body.length_max()
+        };
+        self.head.length_max() + self.body.as_ref().map_or(0, with_length)
+    }
+}
+
 /// An answer that came in part.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(crate) struct Partial {
     /// The bytes of an unfinished head.
     head: Vec<u8>,
@@ -141,7 +162,7 @@ impl Protocol for Http1 {
 
     fn request(&self, number: u64, room: &mut Vec<u8>) -> Option<&[u8]> {
         let encoded = &self.requests[self.index(number)];
-        if let (Some(bytes), None) = (encoded.head.fixed(), &encoded.body) {
+        if let Some(bytes) = encoded.fixed() {
             return Some(bytes);
         }
         room.clear();
@@ -156,19 +177,12 @@ impl Protocol for Http1 {
     }
 
     fn rendered_bytes_max(&self) -> usize {
-        let needs_room =
-            |encoded: &&Encoded| encoded.head.fixed().is_none() || encoded.body.is_some();
-        self.requests
-            .iter()
-            .filter(needs_room)
-            .map(|encoded| {
-                let of_body = |body: &Template| {
-                    CONTENT_LENGTH.len() + "18446744073709551615\r\n\r\n".len() + body.length_max()
-                };
-                encoded.head.length_max() + encoded.body.as_ref().map_or(0, of_body)
-            })
-            .max()
-            .unwrap_or(0)
+        let rendered = self.requests.iter().filter(|encoded| encoded.fixed().is_none());
+        rendered.map(Encoded::bytes_max).max().unwrap_or(0)
+    }
+
+    fn request_bytes_max(&self) -> usize {
+        self.requests.iter().map(Encoded::bytes_max).max().unwrap_or(0)
     }
 
     fn feed(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Fed {

@@ -1,0 +1,136 @@
+//! Reads one stream of answers in any split, and says what came of it: what the
+//! tests and the fuzz target hold the decoder to.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use super::head::HEAD_BYTES_MAX;
+use super::{Fault, Fed, Http1, Partial, Protocol};
+use crate::outcome::ErrorKind;
+use crate::plan::{Plan, Target};
+use crate::template::{Request, Template, mix};
+
+/// What was asked on a connection.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// For each request, whether its method is HEAD (else GET).
+    pub head: Vec<bool>,
+    /// The text that each body must hold.
+    pub expected: Option<String>,
+}
+
+/// What came of an answer, or of the connection.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// An answer ended at this byte of the stream.
+    Answer {
+        /// Where it ended.
+        end: usize,
+        /// What was wrong with it.
+        fault: Option<ErrorKind>,
+        /// Whether the next request may follow.
+        reusable: bool,
+    },
+    /// The stream was found to be no answer before its end.
+    Broken(ErrorKind),
+    /// The stream ended within an answer, or before one.
+    Cut(ErrorKind),
+}
+
+/// The most bytes of what people are shown of an error.
+const EXAMPLE_BYTES_MAX: usize = 1024;
+
+impl Asked {
+    /// A decoder for the answers to these requests.
+    fn decoder(&self) -> Http1 {
+        let target = Target {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 80)),
+            authority: "localhost".into(),
+            path: "/".into(),
+        };
+        let request = |&head: &bool| Request {
+            method: if head { "HEAD" } else { "GET" }.into(),
+            ..Request::get("/")
+        };
+        let mut plan = Plan::new(target, self.head.iter().map(request).collect());
+        plan.expect.body = self.expected.clone();
+        Http1::new(&plan)
+    }
+
+    /// Reads a stream cut at these places (ascending), as one connection whose
+    /// server closes at the end, until each request has its answer.
+    ///
+    /// # Panics
+    /// Where the decoder goes beyond a bound: bytes used, kept or shown.
+    pub fn read(&self, stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<Step> {
+        let mut decoder = self.decoder();
+        let mut partial = Partial::default();
+        let mut steps = Vec::new();
+        let text = self.expected.as_deref().unwrap_or_default().as_bytes();
+        let text = Template::parse(text).length_max();
+        let mut start = 0;
+        for end in cuts.into_iter().chain([stream.len()]) {
+            let piece = &stream[start..end];
+            let mut used = 0;
+            while used < piece.len() {
+                let number = steps.len() as u64;
+                match decoder.feed(&mut partial, &piece[used..], number) {
+                    Fed::More => used = piece.len(),
+                    Fed::Answer { used: more, fault, reusable } => {
+                        assert!(more > 0, "an answer without a byte");
+                        used += more;
+                        assert!(used <= piece.len(), "more bytes used than given");
+                        assert_eq!(partial, Partial::default(), "something of an answer is kept");
+                        let fault = fault.map(kind);
+                        steps.push(Step::Answer { end: start + used, fault, reusable });
+                        if !reusable || steps.len() == self.head.len() {
+                            return steps;
+                        }
+                    }
+                    Fed::Broken(fault) => {
+                        assert_eq!(partial, Partial::default(), "something of an error is kept");
+                        steps.push(Step::Broken(kind(fault)));
+                        return steps;
+                    }
+                }
+                assert!(partial.head.len() <= HEAD_BYTES_MAX, "too much of a head is kept");
+                assert!(partial.search.tail.len() <= text, "too much of a body is kept");
+            }
+            start = end;
+        }
+        match decoder.end(&mut partial, steps.len() as u64) {
+            Fed::More => panic!("something follows the end"),
+            Fed::Answer { used, fault, reusable } => {
+                assert_eq!(used, 0, "bytes used of none");
+                steps.push(Step::Answer { end: stream.len(), fault: fault.map(kind), reusable });
+            }
+            Fed::Broken(fault) => steps.push(Step::Cut(kind(fault))),
+        }
+        assert_eq!(partial, Partial::default(), "something outlives the connection");
+        steps
+    }
+}
+
+/// A fault's kind, after a look at its example.
+fn kind(fault: Fault) -> ErrorKind {
+    assert!(fault.example.len() <= EXAMPLE_BYTES_MAX, "a long example: {}", fault.example);
+    assert!(
+        fault.example.chars().all(|letter| !letter.is_control()),
+        "an example with a control character: {:?}",
+        fault.example
+    );
+    fault.kind
+}
+
+/// Cuts for a stream of so many bytes, by chance: pieces of 1 to `longest` bytes.
+pub fn random_cuts(length: usize, longest: usize, seed: u64) -> Vec<usize> {
+    let mut cuts = Vec::new();
+    let mut at = 0;
+    loop {
+        let chance = mix(seed.wrapping_add(cuts.len() as u64));
+        at += 1 + (chance % longest as u64) as usize;
+        if at >= length {
+            return cuts;
+        }
+        cuts.push(at);
+    }
+}
