@@ -144,11 +144,6 @@ pub fn finding(outcome: &Outcome) -> String {
     }
 }
 
-/// A load's name.
-pub fn load_name(load: &Load) -> String {
-    load_names(&[load])
-}
-
 /// The names of several loads, each kind of load named once.
 pub fn load_names(loads: &[&Load]) -> String {
     let mut kinds: Vec<(Cores, bool, Vec<u32>)> = Vec::new();

@@ -3,11 +3,6 @@
 /// A range's two ends.
 pub type Range = (f64, f64);
 
-/// A rate of answers, as `31.2k/s`.
-pub fn rate(per_second: f64) -> String {
-    format!("{}/s", count(per_second))
-}
-
 /// A large number, as `31.2k`.
 pub fn count(number: f64) -> String {
     let scale = Scale::of(number, &THOUSANDS);
@@ -26,15 +21,21 @@ pub fn time(us: f64) -> String {
     format!("{} {}", scale.digits(us), scale.unit)
 }
 
-/// A range of times given in µs, as `1.25–1.31 ms`.
-pub fn time_range((low, high): Range) -> String {
-    let scale = Scale::of(high, &TIMES);
-    format!("{}–{} {}", scale.digits(low), scale.digits(high), scale.unit)
-}
-
 /// A number without a unit, to three digits.
 pub fn plain(number: f64) -> String {
     Scale::of(number, &ONE).digits(number)
+}
+
+/// A range of numbers without a unit, as `16.9–17.6`.
+pub fn plain_range((low, high): Range) -> String {
+    let scale = Scale::of(high, &ONE);
+    format!("{}–{}", scale.digits(low), scale.digits(high))
+}
+
+/// A round number, as `20k` or `2.5`.
+pub fn tick(number: f64) -> String {
+    let scale = Scale::of(number, &THOUSANDS);
+    format!("{}{}", number / scale.factor, scale.unit)
 }
 
 /// A share as a percentage, as `87 %`.
@@ -136,10 +137,10 @@ mod tests {
 
     #[test]
     fn rates_keep_three_digits() {
-        let shown = [0.0, 7.0, 987.4, 1_000.0, 12_345.0, 999_900.0, 1_234_567.0].map(rate);
+        let shown = [0.0, 7.0, 987.4, 1_000.0, 12_345.0, 999_900.0, 1_234_567.0].map(count);
         assert_eq!(
             shown,
-            ["0/s", "7/s", "987/s", "1.00k/s", "12.3k/s", "1.00M/s", "1.23M/s"],
+            ["0", "7", "987", "1.00k", "12.3k", "1.00M", "1.23M"],
             "a rate lost digits or has the wrong unit"
         );
     }
@@ -157,7 +158,7 @@ mod tests {
     #[test]
     fn both_ends_of_a_range_have_one_unit() {
         assert_eq!(count_range((950.0, 1_020.0)), "0.95–1.02k");
-        assert_eq!(time_range((950.0, 1_020.0)), "0.95–1.02 ms");
+        assert_eq!(plain_range((9.5, 10.2)), "9.5–10.2");
     }
 
     #[test]
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number_is_not_shown_as_one() {
-        assert_eq!(rate(f64::NAN), "–/s");
+        assert_eq!(count(f64::NAN), "–");
         assert_eq!(percent(f64::INFINITY), "– %");
     }
 

@@ -1,0 +1,139 @@
+//! Bars on a common axis: a median, its interval, and a dot a block.
+
+use maud::{Markup, html};
+use result::outcome::Estimate;
+
+/// An axis from zero to a little beyond the largest value.
+pub struct Axis {
+    end: f64,
+}
+
+/// How a bar is filled.
+#[derive(Clone, Copy)]
+pub enum Fill {
+    /// The figure is what it seems to be.
+    Solid,
+    /// The figure is a lower bound.
+    Hatched,
+    /// The figure is invalid.
+    Outline,
+}
+
+impl Axis {
+    /// An axis that has all of these on it.
+    pub fn over<'a>(estimates: impl IntoIterator<Item = &'a Estimate>) -> Axis {
+        let values = estimates.into_iter().flat_map(|estimate| {
+            let high = estimate.interval.map(|(_, high)| high);
+            estimate.blocks.iter().copied().chain(high).chain([estimate.median])
+        });
+        let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+        Axis { end: if largest > 0.0 { largest * 1.03 } else { 1.0 } }
+    }
+
+    /// Where a value lies, in per cent of the axis.
+    fn percent(&self, value: f64) -> String {
+        let percent = (value / self.end * 100.0).clamp(0.0, 100.0);
+        format!("{:.2}%", if percent.is_nan() { 0.0 } else { percent })
+    }
+
+    /// Round values, three to six of them, from zero.
+    fn ticks(&self) -> Vec<f64> {
+        let rough = self.end / 5.0;
+        let power = 10_f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0]
+            .map(|times| times * power)
+            .into_iter()
+            .find(|step| *step >= rough)
+            .unwrap_or(rough);
+        (0..).map(|at| f64::from(at) * step).take_while(|tick| *tick <= self.end).collect()
+    }
+
+    /// The axis by itself, its values named.
+    pub fn scale(&self, name: impl Fn(f64) -> String) -> Markup {
+        html! {
+            svg.scale width="100%" height="16" aria-hidden="true" {
+                @for tick in self.ticks() {
+                    @let anchor = match tick / self.end {
+                        share if share < 0.05 => "start",
+                        share if share > 0.9 => "end",
+                        _ => "middle",
+                    };
+                    text x=(self.percent(tick)) y="12" text-anchor=(anchor) { (name(tick)) }
+                }
+            }
+        }
+    }
+
+    /// One bar. The alternative says what a reader sees of it.
+    pub fn bar(&self, estimate: &Estimate, fill: Fill, alternative: &str) -> Markup {
+        let class = match fill {
+            Fill::Solid => "solid",
+            Fill::Hatched => "hatched",
+            Fill::Outline => "outline",
+        };
+        let end = self.percent(estimate.median);
+        html! {
+            svg.bar width="100%" height="24" role="img" aria-label=(alternative) {
+                @for tick in self.ticks() {
+                    @let x = self.percent(tick);
+                    line.grid x1=(x) x2=(x) y1="0" y2="24" {}
+                }
+                rect.(class) x="0" y="3" width=(end) height="12" {}
+                @if let Fill::Outline = fill { line.strike x1="0" x2=(end) y1="9" y2="9" {} }
+                @if let Some((low, high)) = estimate.interval {
+                    @let (low, high) = (self.percent(low), self.percent(high));
+                    line.interval x1=(low) x2=(high) y1="9" y2="9" {}
+                    line.interval x1=(low) x2=(low) y1="5" y2="13" {}
+                    line.interval x1=(high) x2=(high) y1="5" y2="13" {}
+                }
+                @for block in &estimate.blocks {
+                    circle.block cx=(self.percent(*block)) cy="20" r="2" {}
+                }
+            }
+        }
+    }
+}
+
+/// The pattern that hatched bars are filled with, once a page.
+pub fn hatching() -> Markup {
+    html! {
+        svg.definitions width="0" height="0" aria-hidden="true" {
+            defs {
+                pattern id="hatching" width="6" height="6" patternUnits="userSpaceOnUse"
+                    patternTransform="rotate(45)" {
+                    rect.under width="6" height="6" {}
+                    line.over x1="0" x2="0" y1="0" y2="6" {}
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(largest: f64) -> Axis {
+        Axis::over(&[Estimate { median: largest, interval: None, blocks: vec![] }])
+    }
+
+    #[test]
+    fn ticks_are_round_and_few() {
+        for largest in [0.004, 1.0, 17.0, 99.0, 57_800.0, 1.3e6] {
+            let ticks = axis(largest).ticks();
+            assert!((3..=6).contains(&ticks.len()), "{largest} has ticks {ticks:?}");
+            assert_eq!(ticks[0], 0.0, "an axis must begin at zero, or bars lie");
+        }
+        assert_eq!(axis(57_800.0).ticks(), [0.0, 20_000.0, 40_000.0]);
+    }
+
+    #[test]
+    fn what_is_no_number_stays_on_the_axis() {
+        let axis = axis(f64::NAN);
+        assert_eq!(
+            [f64::NAN, f64::INFINITY, -1.0].map(|it| axis.percent(it)),
+            ["0.00%", "100.00%", "0.00%"]
+        );
+        assert!(axis.ticks().len() < 10);
+    }
+}

@@ -1,0 +1,141 @@
+//! Everything that somebody needs to repeat a run, or to doubt it.
+
+use std::collections::BTreeSet;
+
+use maud::{Markup, html};
+use result::Run;
+use result::plan::{Contender, Cores};
+
+use crate::summary;
+use crate::text::visible;
+use crate::units;
+
+/// The last part of the page.
+pub fn disclosure(run: &Run) -> Markup {
+    html! {
+        h2 { "How it was measured" }
+        p { "The command that repeats it:" }
+        pre { (visible(&run.command)) }
+        (plan(run))
+        h3 { "Machine" }
+        (machine(run))
+        h3 { "Contenders" }
+        p { "All meet this contract: " (visible(&run.study.contract)) }
+        @for contender in &run.contenders { (contender_facts(contender)) }
+        h3 { "How to read the figures" }
+        ul {
+            li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
+            li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
+            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited." }
+            li { "Struck out: invalid. It has no rank, and it stays so that you see what happened." }
+            li { "○ not checked: a check lacks its sensor on this machine, so nothing is said for or against." }
+        }
+    }
+}
+
+/// Facts by name.
+fn facts(facts: Vec<(&str, Markup)>) -> Markup {
+    html! { dl { @for (name, fact) in facts { div { dt { (name) } dd { (fact) } } } } }
+}
+
+fn plan(run: &Run) -> Markup {
+    let plan = &run.plan;
+    let backends: BTreeSet<&str> = run
+        .trials
+        .iter()
+        .filter_map(|trial| Some(&*trial.evidence.load.as_ref()?.backend))
+        .collect();
+    let backends: Vec<_> = backends.into_iter().map(visible).collect();
+    let mut list = vec![
+        ("bakeoff", html! { (visible(&run.bakeoff)) ", run " (visible(&run.id)) }),
+        ("profile", html! { (visible(&plan.profile)) ", seed " (plan.seed) }),
+        (
+            "trials",
+            html! {
+                (units::whole(run.trials.len() as u64)) " of "
+                (units::whole(plan.slots.len() as u64)) " in " (units::of(plan.blocks.into(), "block"))
+                ", each " (units::plain(plan.warmup_s)) " s of warm-up and "
+                (units::plain(plan.measure_s)) " s measured"
+            },
+        ),
+        ("client", html! { (backends.join(", ")) }),
+    ];
+    for (cores, name) in [(Cores::One, "one core"), (Cores::All, "all cores")] {
+        if let Some(trial) = run.trials.iter().find(|trial| trial.slot.load.cores == cores) {
+            let place = &trial.evidence.place;
+            list.push((
+                name,
+                html! {
+                    "server on CPU " (cpus(&place.server_cpus)) ", client on CPU "
+                    (cpus(&place.client_cpus))
+                    @if place.shared() { " (shared)" }
+                },
+            ));
+        }
+    }
+    facts(list)
+}
+
+fn cpus(cpus: &[usize]) -> String {
+    cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn machine(run: &Run) -> Markup {
+    let machine = &run.machine;
+    let siblings: Vec<String> = machine
+        .smt_siblings
+        .iter()
+        .filter(|group| group.len() > 1)
+        .map(|group| cpus(group))
+        .collect();
+    let virtual_machine = match machine.virtual_machine {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "unknown",
+    };
+    facts(vec![
+        ("processor", html! { (visible(&machine.cpu)) }),
+        ("CPUs used", html! { (cpus(&machine.cpus)) }),
+        (
+            "SMT siblings",
+            html! { @if siblings.is_empty() { "none" } @else { (siblings.join("; ")) } },
+        ),
+        ("memory", html! { (units::bytes(machine.memory_bytes)) }),
+        ("virtual", html! { (virtual_machine) }),
+        ("kernel", html! { (visible(&machine.kernel)) }),
+        ("distribution", html! { (visible(&machine.distribution)) }),
+        ("open files", html! { "at most " (units::whole(machine.open_files_max)) " a process" }),
+        ("settings", html! { @for (name, value) in &machine.sysctl { (setting(name, value)) } }),
+    ])
+}
+
+fn setting(name: &str, value: &str) -> Markup {
+    html! { div { code { (visible(name)) " = " (visible(value)) } } }
+}
+
+fn contender_facts(contender: &Contender) -> Markup {
+    html! {
+        h4 { (visible(&contender.title)) }
+        (facts(vec![
+            ("name", html! { code { (visible(&contender.name)) } }),
+            ("made", html! { (summary::tier_name(contender.tier)) ", " (visible(&contender.language)) }),
+            (
+                "version",
+                html! {
+                    @for version in &contender.versions {
+                        div { (visible(&version.of)) ": " (visible(&version.says)) }
+                    }
+                    @if contender.versions.is_empty() { "unknown" }
+                },
+            ),
+            ("command", html! { code { (visible(&contender.run.join(" "))) } }),
+            (
+                "environment",
+                html! {
+                    @for (name, value) in &contender.environment { (setting(name, value)) }
+                    @if contender.environment.is_empty() { "nothing set" }
+                },
+            ),
+        ]))
+    }
+}

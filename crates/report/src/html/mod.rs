@@ -1,0 +1,87 @@
+//! A run as one HTML page that needs nothing else: no network, no script.
+//!
+//! One file a part of the page; this one has their order. Charts are SVG made
+//! here, because they take their colours from the page (light, dark, print) and
+//! stretch in width while their text and lines do not.
+
+mod bars;
+mod disclosure;
+mod load;
+mod overview;
+mod raw;
+mod seconds;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use result::Run;
+use result::finding::Verdict;
+
+use crate::summary;
+use crate::text::visible;
+
+/// Nothing is fetched and no script runs, whatever a server under test wrote.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// The whole page.
+pub fn html(run: &Run) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (visible(&run.study.title)) ": bakeoff" }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body {
+                (bars::hatching())
+                header {
+                    h1 { (visible(&summary::headline(run))) }
+                    @for note in summary::notes(run) { p { (visible(&note)) } }
+                    p.quiet {
+                        (visible(&run.machine.cpu)) ", " (visible(&run.machine.kernel)) ", "
+                        (visible(&run.started))
+                    }
+                }
+                main {
+                    (overview::figures(run))
+                    (overview::absent(run))
+                    (overview::findings(run))
+                    @for section in summary::sections(run) {
+                        h2 { (section.name) }
+                        @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
+                        @for outcome in &section.outcomes { (load::load(run, outcome)) }
+                    }
+                    (disclosure::disclosure(run))
+                    (raw::raw(run))
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// A verdict's word and sign. The sign tells it from the others without colour.
+fn badge(verdict: Verdict) -> Markup {
+    let class = match verdict {
+        Verdict::Valid => "valid",
+        Verdict::NotChecked => "not-checked",
+        Verdict::Suspect => "suspect",
+        Verdict::Invalid => "invalid",
+    };
+    html! { span.badge.(class) { (summary::sign(verdict)) " " (verdict.word()) } }
+}
+
+/// A figure, struck out where it is invalid.
+fn figure(verdict: Verdict, figure: impl maud::Render) -> Markup {
+    match verdict {
+        Verdict::Invalid => html! { s { (figure) } },
+        _ => figure.render(),
+    }
+}
+
+/// A table that scrolls by itself where the page is too narrow for it.
+fn scrolling(label: &str, table: Markup) -> Markup {
+    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (table) } }
+}

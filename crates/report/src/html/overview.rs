@@ -1,0 +1,118 @@
+//! What a reader sees first: every rate in one table, who is absent, and what
+//! speaks against figures.
+
+use maud::{Markup, html};
+use result::Run;
+use result::finding::Verdict;
+use result::outcome::{Outcome, Row};
+
+use super::{badge, figure, scrolling};
+use crate::summary::{self, Case, Section};
+use crate::text::visible;
+use crate::units;
+
+/// A table a section: contenders down, connections across.
+pub fn figures(run: &Run) -> Markup {
+    html! {
+        @for section in summary::sections(run) {
+            (scrolling(section.name, table(run, &section)))
+        }
+    }
+}
+
+fn table(run: &Run, section: &Section) -> Markup {
+    // In the order of the first load; whoever has no figure there comes last.
+    let mut contenders: Vec<&str> = Vec::new();
+    for row in section.outcomes.iter().flat_map(|outcome| &outcome.rows) {
+        if !contenders.contains(&&*row.contender) {
+            contenders.push(&row.contender);
+        }
+    }
+    html! {
+        table {
+            caption { (section.name) }
+            thead {
+                tr {
+                    th scope="col" { "answers/s by connections" }
+                    @for outcome in &section.outcomes {
+                        th.number scope="col" {
+                            a href={ "#" (anchor(outcome)) } {
+                                (units::whole(outcome.load.connections.into()))
+                            }
+                        }
+                    }
+                }
+            }
+            tbody {
+                @for contender in contenders {
+                    tr {
+                        th scope="row" { (visible(summary::title(run, contender))) }
+                        @for outcome in &section.outcomes {
+                            @let row = outcome.rows.iter().find(|row| row.contender == contender);
+                            td.number { (row.map_or(html! { (units::NOTHING) }, rate)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn rate(row: &Row) -> Markup {
+    let bound = if row.rate_at_least { "≥" } else { "" };
+    let rate = html! { (bound) (units::count(row.rate.median)) };
+    html! {
+        @if row.rank == Some(1) { strong { (rate) } } @else { (figure(row.verdict, rate)) }
+        @if matches!(row.verdict, Verdict::Suspect | Verdict::Invalid) {
+            " " span title=(row.verdict.word()) { (summary::sign(row.verdict)) }
+        }
+    }
+}
+
+/// The id of a load's part of the page.
+pub fn anchor(outcome: &Outcome) -> String {
+    let load = &outcome.load;
+    let kept = if load.keep_alive { "kept-alive" } else { "closed" };
+    format!("{:?}-{kept}-{}", load.cores, load.connections).to_lowercase()
+}
+
+/// Contenders that could not be had.
+pub fn absent(run: &Run) -> Markup {
+    let absent = summary::absent(run);
+    html! {
+        @if !absent.is_empty() {
+            h2 { "Absent" }
+            ul {
+                @for (who, reason) in absent {
+                    li { strong { (visible(who)) } ": " (visible(reason)) }
+                }
+            }
+        }
+    }
+}
+
+/// What stands against figures, each check once.
+pub fn findings(run: &Run) -> Markup {
+    let groups = summary::findings_against(run);
+    html! {
+        @if !groups.is_empty() { h2 { "Before you use a figure" } }
+        @for group in &groups {
+            details.finding open[group.verdict != Verdict::NotChecked] {
+                summary { (badge(group.verdict)) " " code { (visible(group.check)) } }
+                @for point in &group.points {
+                    p { (visible(point.says)) }
+                    ul { @for case in &point.cases { li { (case_line(case)) } } }
+                    @if !point.fix.is_empty() { p { strong { "Fix: " } (visible(point.fix)) } }
+                }
+            }
+        }
+    }
+}
+
+fn case_line(case: &Case) -> Markup {
+    html! {
+        (visible(case.who)) ": " (visible(case.value))
+        @if !case.threshold.is_empty() { ", against " (visible(case.threshold)) }
+        " " span.quiet { "(" (summary::load_names(&case.loads)) ")" }
+    }
+}

@@ -1,0 +1,51 @@
+//! The data behind the page, within it.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::{Compression, write::GzEncoder};
+use maud::{Markup, html};
+use result::Run;
+
+use crate::units;
+
+/// Leaves a page of the largest study below a megabyte.
+const BYTES_MAX: usize = 512 * 1024;
+
+/// A link that saves the run without its histograms, which are most of it.
+/// Compressed text in base64 has no character that HTML knows, so whatever a
+/// server wrote stays data.
+pub fn raw(run: &Run) -> Markup {
+    let data = compressed(run).map(|bytes| BASE64_STANDARD.encode(bytes));
+    html! {
+        h2 { "Raw data" }
+        @match data {
+            Ok(data) if data.len() <= BYTES_MAX => {
+                p {
+                    a download="run.json.gz" href={ "data:application/gzip;base64," (data) } {
+                        "run.json.gz"
+                    }
+                    " (" (units::bytes((data.len() / 4 * 3) as u64)) ") is this run with all its trials. "
+                    "Only the histograms are left out; run.json beside this page has them too."
+                }
+            }
+            Ok(_) => p { "The trials are too many to be kept in this page; run.json beside it has them." },
+            Err(why) => p { "The trials could not be put into this page: " (why) },
+        }
+    }
+}
+
+fn compressed(run: &Run) -> std::io::Result<Vec<u8>> {
+    let mut run = run.clone();
+    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
+        let others = [&mut load.response_us, &mut load.service_us, &mut load.connect_us];
+        for percentiles in others.into_iter().chain(&mut load.lateness_us) {
+            percentiles.histogram.clear();
+        }
+    }
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    serde_json::to_writer(&mut encoder, &run)?;
+    encoder.flush()?;
+    encoder.finish()
+}

@@ -1,0 +1,99 @@
+//! The rate second by second: whether a figure was steady.
+
+use std::fmt::Write;
+
+use maud::{Markup, html};
+use result::Run;
+use result::Trial;
+use result::evidence::Second;
+use result::outcome::Outcome;
+
+use crate::summary;
+use crate::text::visible;
+use crate::units;
+
+/// Height of a strip in pixels, and in units of its own.
+const HEIGHT: f64 = 30.0;
+
+/// Seconds' worth of space between two blocks.
+const GAP: f64 = 0.5;
+
+/// A strip a contender, every block of it in turn, on a common axis.
+pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
+    let trials = |name| summary::trials(run, &outcome.load, name);
+    let highest = outcome
+        .rows
+        .iter()
+        .flat_map(|row| trials(&row.contender))
+        .flat_map(seconds)
+        .map(|second| second.good)
+        .max();
+    let Some(highest @ 1..) = highest else { return html! {} };
+    html! {
+        figure {
+            figcaption {
+                "Second by second "
+                span.quiet {
+                    "answers/s from 0 to " (units::count(highest as f64))
+                    ", blocks from left to right, seconds with errors marked below"
+                }
+            }
+            @for row in &outcome.rows {
+                @let title = visible(summary::title(run, &row.contender));
+                @let trials = trials(&row.contender);
+                div.row {
+                    span.who { (title) }
+                    (strip(&trials, highest, &title))
+                    span.value.quiet { (range(&trials)) }
+                }
+            }
+        }
+    }
+}
+
+fn seconds(trial: &Trial) -> &[Second] {
+    trial.evidence.load.as_ref().map_or(&[], |load| &load.per_second)
+}
+
+fn strip(trials: &[&Trial], highest: u64, title: &str) -> Markup {
+    let mut rates = String::new();
+    let mut errors = String::new();
+    let mut at = 0.0;
+    for trial in trials {
+        for (number, second) in seconds(trial).iter().enumerate() {
+            let y = HEIGHT - 2.0 - second.good as f64 / highest as f64 * (HEIGHT - 4.0);
+            let join = if number == 0 { format!("M{at}") } else { "V".into() };
+            let comma = if number == 0 { "," } else { "" };
+            at += 1.0;
+            // Writing to a string can't fail.
+            let _ = write!(rates, "{join}{comma}{y:.1}H{at}");
+            if second.errors > 0 {
+                let _ = write!(errors, "M{},{}h1", at - 1.0, HEIGHT - 1.0);
+            }
+        }
+        at += GAP;
+    }
+    let width = (at - GAP).max(1.0);
+    let view = format!("0 0 {width} {HEIGHT}");
+    html! {
+        svg.strip width="100%" height=(HEIGHT) viewBox=(view) preserveAspectRatio="none"
+            role="img" aria-label={ (title) ", second by second: " (range(trials)) } {
+            path.rates d=(rates) {}
+            @if !errors.is_empty() { path.errors d=(errors) {} }
+        }
+    }
+}
+
+fn range(trials: &[&Trial]) -> String {
+    let all = || trials.iter().flat_map(|trial| seconds(trial));
+    let (Some(low), Some(high)) =
+        (all().map(|second| second.good).min(), all().map(|second| second.good).max())
+    else {
+        return units::NOTHING.into();
+    };
+    let range = units::count_range((low as f64, high as f64));
+    match all().map(|second| second.errors).sum() {
+        0 => range,
+        errors => format!("{range}, {}", units::of(errors, "error")),
+    }
+}

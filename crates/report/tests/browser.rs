@@ -1,0 +1,113 @@
+//! The page in a real browser, where there is one.
+
+mod fixture;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// Put into a copy of the page: names what sticks out of the page, and what a
+/// reader can't get at.
+const MEASURE: &str = r#"<script>
+addEventListener("load", () => {
+  const width = document.documentElement.clientWidth;
+  const out = [...document.body.querySelectorAll("*")].filter(element => {
+    const scrolls = element.parentElement.closest(".scroll");
+    const box = element.getBoundingClientRect();
+    return !scrolls && box.width > 0 && (box.right > width + 0.5 || box.left < -0.5);
+  });
+  const name = element => `${element.tagName}.${element.getAttribute("class")} ${element.textContent.slice(0, 40)}`;
+  const scroll = document.documentElement.scrollWidth;
+  parent.postMessage(JSON.stringify({ width, scroll, out: out.map(name) }), "*");
+});
+</script>"#;
+
+#[test]
+fn nothing_sticks_out_of_a_phone_or_a_desk() {
+    let Some(browser) = browser() else { return };
+    for (name, run) in
+        [("web", fixture::web()), ("quick", fixture::quick()), ("hostile", fixture::hostile())]
+    {
+        for width in [400, 1400] {
+            let page = report::html(&run)
+                .replacen("http-equiv", "data-was", 1)
+                .replace("</body>", &format!("{MEASURE}</body>"));
+            let page = written(&format!("{name}-{width}"), &page);
+            let frame = written(&format!("{name}-{width}-frame"), &frame(&page, width));
+            let dom = browser.open(&frame).stdout;
+            let dom = String::from_utf8_lossy(&dom);
+            let title = dom
+                .split("<title>")
+                .nth(1)
+                .and_then(|it| it.split("</title>").next())
+                .unwrap_or(&dom);
+            assert_eq!(
+                title,
+                format!(r#"{{"width":{width},"scroll":{width},"out":[]}}"#),
+                "{name} at {width} pixels"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_console_stays_silent() {
+    let Some(browser) = browser() else { return };
+    for (name, run) in [("web", fixture::web()), ("hostile", fixture::hostile())] {
+        let file = written(&format!("{name}-console"), &report::html(&run));
+        let opened = browser.open(&file);
+        let log = String::from_utf8_lossy(&opened.stderr);
+        let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+        assert!(said.is_empty(), "{name}: the console said {said:#?}");
+        assert!(!String::from_utf8_lossy(&opened.stdout).contains("<title>owned"));
+    }
+}
+
+/// A page that shows another as wide as asked. A window would not become as
+/// narrow as a phone.
+fn frame(page: &Path, width: u32) -> String {
+    let page = page.display();
+    format!(
+        r#"<!doctype html><title></title>
+<script>addEventListener("message", event => document.title = event.data)</script>
+<iframe src="file://{page}" style="border: 0; width: {width}px; height: 900px"></iframe>"#
+    )
+}
+
+fn written(name: &str, page: &str) -> PathBuf {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
+    fs::write(&file, page).unwrap();
+    file
+}
+
+struct Browser(&'static str);
+
+fn browser() -> Option<Browser> {
+    let found = BROWSERS.into_iter().find(|name| {
+        Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success())
+    });
+    if found.is_none() {
+        eprintln!(
+            "skipped: none of {BROWSERS:?} is installed; `apt-get install chromium` gives one"
+        );
+    }
+    found.map(Browser)
+}
+
+impl Browser {
+    fn open(&self, file: &Path) -> Output {
+        let profile = tempfile::tempdir().unwrap();
+        let output = Command::new(self.0)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
+            .arg("--enable-logging=stderr")
+            .args(["--dump-dom", "--virtual-time-budget=5000", "--window-size=1500,900"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(file)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+}
