@@ -27,6 +27,7 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
         address: plan.target.address,
         slots: plan.connections,
         one_shot: !plan.keep_alive,
+        pipelined: false,
         request_bytes_max: request.len(),
     };
     let mut ring = Ring::new(plan.connections).map_err(fail)?;
@@ -50,8 +51,10 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
         backend.wait(Duration::from_millis(100)).map_err(fail)?;
         while let Some(event) = backend.next() {
             match event {
-                // SAFETY: as above.
-                Event::Connected(slot) => unsafe { backend.send(slot, request) },
+                Event::Connected(slot) => {
+                    // SAFETY: as above.
+                    unsafe { backend.send(slot, request) };
+                }
                 Event::Received(slot, _) => {
                     answers += 1;
                     if plan.keep_alive {

@@ -12,25 +12,48 @@
 //!   - `backend`: how they get to the kernel and back;
 //! - `record`: what a thread writes down;
 //! - [`outcome`]: what was seen, merged over the threads.
+//!
+//! What is made of an outcome:
+//!
+//! - [`reading`]: percentiles, and when they are withheld;
+//! - [`condition`]: `p99 < 10ms` and the like;
+//! - [`limit`]: what to know before using the figures;
+//! - [`search`]: the highest rate at which a condition holds;
+//! - [`ceiling`]: what the generator reaches at most, against `null_server`.
 
 mod address;
 mod backend;
 pub mod bare;
+pub mod ceiling;
+pub mod condition;
+mod connects;
+pub mod limit;
 mod limits;
+mod null_server;
 pub mod outcome;
 pub mod plan;
 mod protocol;
+pub mod reading;
 mod record;
+mod run;
 mod schedule;
+pub mod search;
+mod slots;
 pub mod template;
+mod turns;
+mod worker;
 
 pub use limits::allowed_cpus;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use protocol::http1::splits;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use outcome::Outcome;
 pub use plan::Plan;
+pub use run::run;
 
 /// Why no load could be offered at all. What happens to single requests is no
 /// such error: it is in the [`Outcome`].
@@ -77,17 +100,4 @@ pub struct Progress {
     pub second: outcome::Second,
     /// Errors so far.
     pub errors: u64,
-}
-
-/// Runs a plan to its end or until stopped, and tells of each second.
-///
-/// # Errors
-/// [`Error`] if no load could be offered at all.
-pub fn run(
-    plan: &Plan,
-    stop: &Stop,
-    progress: &mut dyn FnMut(&Progress),
-) -> Result<Outcome, Error> {
-    let _ = (plan, stop, progress);
-    unimplemented!()
 }

@@ -54,3 +54,11 @@ pub(crate) fn bind(cpu: usize) -> Result<(), Error> {
         source: source.into(),
     })
 }
+
+/// Lets this thread's sleeps end when they should: the kernel else puts them
+/// together with others up to 50 µs later.
+pub(crate) fn wake_on_time() {
+    // SAFETY: this option takes a number, and changes this thread only. It
+    // can't fail for a number above 0.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}

@@ -24,10 +24,13 @@ pub(crate) enum Phase {
     Window,
 }
 
-/// One second of a thread's window, handed to the collector when it is over.
+/// One second of a thread's run, handed to the collector when it is over.
 pub(crate) struct SecondOfThread {
-    /// Its number from 0; [`SecondOfThread::DRAIN`] for what came after the window.
-    pub number: u32,
+    /// Its thread.
+    pub thread: usize,
+    /// Its number in the window, from 0; negative before, and
+    /// [`SecondOfThread::DRAIN`] for what came after the window.
+    pub number: i64,
     /// Service times of the good answers of the window's requests.
     pub service: Histogram<u64>,
     /// Good answers that arrived in it, the warm-up's late ones included.
@@ -37,10 +40,11 @@ pub(crate) struct SecondOfThread {
 }
 
 impl SecondOfThread {
-    pub(crate) const DRAIN: u32 = u32::MAX;
+    pub(crate) const BEFORE: i64 = i64::MIN;
+    pub(crate) const DRAIN: i64 = i64::MAX;
 
-    fn new(number: u32) -> SecondOfThread {
-        SecondOfThread { number, service: histogram(), good: 0, errors: 0, bytes: 0 }
+    fn new(thread: usize, number: i64) -> SecondOfThread {
+        SecondOfThread { thread, number, service: histogram(), good: 0, errors: 0, bytes: 0 }
     }
 }
 
@@ -55,13 +59,13 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    fn error(&mut self, fault: Fault, at: Duration) {
+    fn error(&mut self, fault: Fault, now: u64) {
         match self.errors.iter_mut().find(|error| error.kind == fault.kind) {
             Some(error) => error.count += 1,
             None => self.errors.push(ErrorCount {
                 kind: fault.kind,
                 count: 1,
-                first: at,
+                first: Duration::from_nanos(now),
                 example: fault.example,
             }),
         }
@@ -94,7 +98,8 @@ pub(crate) struct Record {
     pub bytes_sent: u64,
     pub usage: ThreadUse,
     second: SecondOfThread,
-    seconds: Sender<SecondOfThread>,
+    /// Until the end.
+    seconds: Option<Sender<SecondOfThread>>,
 }
 
 /// The times of a request, in nanoseconds on the thread's clock.
@@ -102,14 +107,20 @@ pub(crate) struct Record {
 pub(crate) struct Times {
     /// When it was due.
     pub intended: u64,
+    /// When it was taken up: sent, or its connection begun.
+    pub begun: u64,
     /// When it was sent.
     pub sent: u64,
 }
 
 impl Record {
-    /// An empty record. `response_differs` says whether requests may be sent
-    /// later than they are due.
-    pub(crate) fn new(response_differs: bool, seconds: Sender<SecondOfThread>) -> Record {
+    /// An empty record. `response_differs` says whether a request may be sent
+    /// later than it is due.
+    pub(crate) fn new(
+        thread: usize,
+        response_differs: bool,
+        seconds: Sender<SecondOfThread>,
+    ) -> Record {
         let latency = || Latency { good: histogram(), censored: histogram() };
         Record {
             warmup: Tally::default(),
@@ -118,11 +129,11 @@ impl Record {
             service_censored: histogram(),
             lateness: histogram(),
             connect: histogram(),
-            connections: Connections::default(),
+            connections: Connections { answers_min: u64::MAX, ..Connections::default() },
             bytes_sent: 0,
             usage: ThreadUse::default(),
-            second: SecondOfThread::new(0),
-            seconds,
+            second: SecondOfThread::new(thread, SecondOfThread::BEFORE),
+            seconds: Some(seconds),
         }
     }
 
@@ -134,15 +145,13 @@ impl Record {
     }
 
     /// Hands over the second that is over, and begins the one with this number.
-    pub(crate) fn begin_second(&mut self, number: u32) {
-        let over = std::mem::replace(&mut self.second, SecondOfThread::new(number));
-        // A collector that is gone has no more use for it.
-        let _ = self.seconds.send(over);
-    }
-
-    /// Hands over the last second.
-    pub(crate) fn finish(&mut self) {
-        self.begin_second(SecondOfThread::DRAIN);
+    pub(crate) fn begin_second(&mut self, number: i64) {
+        let next = SecondOfThread::new(self.second.thread, number);
+        let over = std::mem::replace(&mut self.second, next);
+        if let Some(seconds) = &self.seconds {
+            // A collector that is gone has no more use for it.
+            let _ = seconds.send(over);
+        }
     }
 
     pub(crate) fn bytes_received(&mut self, bytes: usize) {
@@ -156,25 +165,19 @@ impl Record {
         if phase == Phase::Warmup {
             return;
         }
-        self.second.service.saturating_record(now - times.sent);
+        self.second.service.saturating_record(now.saturating_sub(times.sent));
         if let Some(response) = &mut self.response {
             response.good.saturating_record(now.saturating_sub(times.intended));
-            self.lateness.saturating_record(times.sent.saturating_sub(times.intended));
+            self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
         }
     }
 
-    /// A request ended in an error; `waited` is set if it never had an answer,
-    /// so that its time is only known to be longer.
-    pub(crate) fn error(
-        &mut self,
-        phase: Phase,
-        fault: Fault,
-        at: Duration,
-        waited: Option<(Times, u64)>,
-    ) {
+    /// A request ended in an error at this time. Its times are given if it never
+    /// had an answer, so that it is only known to have taken longer.
+    pub(crate) fn error(&mut self, phase: Phase, fault: Fault, now: u64, waited: Option<Times>) {
         self.second.errors += 1;
-        self.tally(phase).error(fault, at);
-        if let Some((times, now)) = waited {
+        self.tally(phase).error(fault, now);
+        if let Some(times) = waited {
             self.censored(phase, times, now);
         }
     }
@@ -187,8 +190,21 @@ impl Record {
         self.service_censored.saturating_record(now.saturating_sub(times.sent));
         if let Some(response) = &mut self.response {
             response.censored.saturating_record(now.saturating_sub(times.intended));
-            self.lateness.saturating_record(times.sent.saturating_sub(times.intended));
+            self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
         }
+    }
+
+    /// A request of the window was never sent, though it was due so long ago.
+    pub(crate) fn shed(&mut self, waited: u64) {
+        if let Some(response) = &mut self.response {
+            response.censored.saturating_record(waited);
+        }
+    }
+
+    /// Hands over the last second, and lets the collector know that it was.
+    pub(crate) fn finish(&mut self) {
+        self.begin_second(SecondOfThread::DRAIN);
+        self.seconds = None;
     }
 }
 

@@ -140,6 +140,8 @@ fn flush(connection: &mut Connection) -> Result<(), Errno> {
 }
 
 impl Backend for Epoll {
+    const IN_BATCHES: bool = false;
+
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()> {
         let socket = self.setup.socket(source, Blocking::No)?;
         let connection = &mut self.connections[slot as usize];
@@ -158,7 +160,9 @@ impl Backend for Epoll {
         Ok(())
     }
 
-    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) {
+    fn receive_more(&mut self, _slot: Slot) {}
+
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> bool {
         let connection = &mut self.connections[slot as usize];
         connection.unsent.push_back(bytes);
         if connection.unsent.len() == 1
@@ -167,6 +171,7 @@ impl Backend for Epoll {
             connection.unsent.clear();
             self.more.push_back(Event::Broken(slot, error.raw_os_error()));
         }
+        true
     }
 
     fn close(&mut self, slot: Slot) {

@@ -27,6 +27,8 @@ pub(crate) struct Setup {
     pub slots: u32,
     /// Whether a connection is used for one request only.
     pub one_shot: bool,
+    /// Whether several requests may be under way on a connection.
+    pub pipelined: bool,
     /// The most bytes of requests that are under way on a connection.
     pub request_bytes_max: usize,
 }
@@ -78,15 +80,24 @@ pub(crate) struct Received {
 
 /// Moves bytes on slots.
 pub(crate) trait Backend {
+    /// Whether all that [`Backend::next`] gives had come when the last
+    /// [`Backend::wait`] ended, and not only when it is given.
+    const IN_BATCHES: bool;
+
     /// Begins a connection. What comes of it is an event.
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()>;
 
-    /// Sends bytes on an established connection; a failure is an event.
+    /// Goes on receiving on a connection that has brought only part of an
+    /// answer: needed where a connection is used for one request only.
+    fn receive_more(&mut self, slot: Slot);
+
+    /// Sends bytes on an established connection; a failure is an event. Gives
+    /// whether the kernel was entered, so that time has passed.
     ///
     /// # Safety
     /// The bytes must stay where they are and as they are until the answer has
     /// come or the slot has been closed.
-    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]);
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> bool;
 
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);

@@ -8,6 +8,7 @@
 //!   right there, not in between (`SINGLE_ISSUER`, `DEFER_TASKRUN`);
 //! - connections are registered files, and so is the ring.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -15,7 +16,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use io_uring::types::{BufRingEntry, CancelBuilder, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{BufRingEntry, CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 
 use super::socket::{self, Blocking};
@@ -76,9 +77,33 @@ impl Ring {
     }
 }
 
+#[derive(Default)]
 struct Connection {
     socket: Option<OwnedFd>,
     generation: u32,
+    /// Whether the handshake is under way.
+    connecting: bool,
+    /// Whether a receive is armed, which holds the socket open.
+    receiving: bool,
+    /// Pipelined requests that are not sent yet: one after the other, since the
+    /// kernel may finish sends in another order than it was given them.
+    unsent: VecDeque<*const [u8]>,
+}
+
+/// Makes an entry for a slot's socket: a registered file where connections are
+/// kept, which spares the kernel a look-up each time; a plain descriptor where
+/// to register each would cost more than that.
+macro_rules! on_socket {
+    ($backend:expr, $slot:expr, |$socket:ident| $entry:expr) => {
+        if $backend.setup.one_shot {
+            let socket = $backend.connections[$slot as usize].socket.as_ref();
+            let $socket = Fd(socket.map_or(-1, AsRawFd::as_raw_fd));
+            $entry
+        } else {
+            let $socket = Fixed($slot);
+            $entry
+        }
+    };
 }
 
 /// The backend on a [`Ring`].
@@ -102,13 +127,14 @@ impl<'ring> Uring<'ring> {
     /// The kernel's, where it lacks buffer rings or the memory for them.
     pub(crate) fn new(ring: &'ring mut Ring, setup: Setup) -> io::Result<Uring<'ring>> {
         let (mut submitter, submissions, completions) = ring.0.split();
-        submitter.register_files_sparse(setup.slots)?;
+        if !setup.one_shot {
+            submitter.register_files_sparse(setup.slots)?;
+        }
         // Spares the look-up of the ring's file at each call; a kernel that
         // can't is only a little slower.
         let _ = submitter.register_ring_fd();
         let buffers = Buffers::new(&submitter)?;
-        let connections =
-            (0..setup.slots).map(|_| Connection { socket: None, generation: 0 }).collect();
+        let connections = (0..setup.slots).map(|_| Connection::default()).collect();
         Ok(Uring {
             submitter,
             submissions,
@@ -144,17 +170,35 @@ impl<'ring> Uring<'ring> {
     }
 
     fn arm_receive(&mut self, slot: Slot) {
-        let generation = self.connections[slot as usize].generation;
         let entry = if self.setup.one_shot {
-            // A multishot receive holds the socket open after its close.
-            opcode::Recv::new(Fixed(slot), ptr::null_mut(), 0)
-                .buf_group(GROUP)
-                .build()
-                .flags(squeue::Flags::BUFFER_SELECT)
+            // A multishot receive would hold the socket open after its close.
+            on_socket!(self, slot, |socket| {
+                opcode::Recv::new(socket, ptr::null_mut(), 0).buf_group(GROUP).build()
+            })
+            .flags(squeue::Flags::BUFFER_SELECT)
         } else {
             opcode::RecvMulti::new(Fixed(slot), GROUP).build()
         };
+        let connection = &mut self.connections[slot as usize];
+        connection.receiving = true;
+        let generation = connection.generation;
         self.push(entry.user_data(tag(slot, generation, Step::Receive)));
+    }
+
+    fn push_send(&mut self, slot: Slot, bytes: *const [u8]) {
+        let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let entry = on_socket!(self, slot, |socket| {
+            opcode::Send::new(socket, bytes.cast(), bytes.len() as u32).flags(flags).build()
+        });
+        // Only where the next send waits for this one is its success of interest.
+        let entry = if self.setup.pipelined {
+            entry
+        } else {
+            entry.flags(squeue::Flags::SKIP_SUCCESS)
+        };
+        let generation = self.connections[slot as usize].generation;
+        self.push(entry.user_data(tag(slot, generation, Step::Send)));
+        self.sends_queued += 1;
     }
 
     /// Makes an event of a completion, or none where it needs no attention.
@@ -169,10 +213,12 @@ impl<'ring> Uring<'ring> {
             }
             return None;
         }
+        let connection = &mut self.connections[slot as usize];
         if step == Step::Receive as u8 {
+            connection.receiving = cqueue::more(flags);
             if result > 0 {
                 let buffer = buffer.expect("received bytes lie in a buffer of the ring");
-                if !cqueue::more(flags) && !self.setup.one_shot {
+                if !connection.receiving && !self.setup.one_shot {
                     self.arm_receive(slot);
                 }
                 self.lent = Some(buffer);
@@ -194,66 +240,87 @@ impl<'ring> Uring<'ring> {
             };
         }
         if step == Step::Connect as u8 {
+            connection.connecting = false;
             if result < 0 {
                 return Some(Event::ConnectFailed(slot, -result));
             }
             self.arm_receive(slot);
             return Some(Event::Connected(slot));
         }
-        // Sends are heard of only when they fail, or stop short.
-        (result < 0).then_some(Event::Broken(slot, -result))
+        if result < 0 {
+            return Some(Event::Broken(slot, -result));
+        }
+        connection.unsent.pop_front();
+        if let Some(&next) = connection.unsent.front() {
+            self.push_send(slot, next);
+        }
+        None
     }
 }
 
 impl Backend for Uring<'_> {
+    const IN_BATCHES: bool = true;
+
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()> {
         let socket = self.setup.socket(source, Blocking::Yes)?;
-        self.submitter.register_files_update(slot, &[socket.as_raw_fd()])?;
+        if !self.setup.one_shot {
+            self.submitter.register_files_update(slot, &[socket.as_raw_fd()])?;
+        }
         let connection = &mut self.connections[slot as usize];
         connection.socket = Some(socket);
+        connection.connecting = true;
         let generation = connection.generation;
-        let target: *const libc::sockaddr_storage = &raw const self.target.0;
-        let entry = opcode::Connect::new(Fixed(slot), target.cast(), self.target.1)
-            .build()
-            .user_data(tag(slot, generation, Step::Connect));
-        self.push(entry);
+        let (target, length) = (&raw const self.target.0, self.target.1);
+        let entry = on_socket!(self, slot, |socket| {
+            opcode::Connect::new(socket, target.cast(), length).build()
+        });
+        self.push(entry.user_data(tag(slot, generation, Step::Connect)));
         Ok(())
     }
 
-    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) {
-        let generation = self.connections[slot as usize].generation;
-        let entry = opcode::Send::new(Fixed(slot), bytes.cast(), bytes.len() as u32)
-            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
-            .build()
-            .flags(squeue::Flags::SKIP_SUCCESS)
-            .user_data(tag(slot, generation, Step::Send));
-        self.push(entry);
-        self.sends_queued += 1;
-        if self.sends_queued >= SENDS_AT_ONCE {
-            // A failure shows again, and is handled, at the next wait.
-            let _ = self.submit();
+    fn receive_more(&mut self, slot: Slot) {
+        if self.setup.one_shot {
+            self.arm_receive(slot);
         }
+    }
+
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> bool {
+        if self.setup.pipelined {
+            let unsent = &mut self.connections[slot as usize].unsent;
+            unsent.push_back(bytes);
+            if unsent.len() > 1 {
+                return false;
+            }
+        }
+        self.push_send(slot, bytes);
+        if self.sends_queued < SENDS_AT_ONCE {
+            return false;
+        }
+        // A failure shows again, and is handled, at the next wait.
+        let _ = self.submit();
+        true
     }
 
     fn close(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot as usize];
-        if connection.socket.take().is_none() {
-            return;
+        let Some(socket) = connection.socket.take() else { return };
+        let generation = connection.generation;
+        connection.generation = generation.wrapping_add(1);
+        connection.unsent.clear();
+        if std::mem::take(&mut connection.receiving) {
+            // What the kernel still has to do on it would hold it open.
+            let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
         }
-        connection.generation = connection.generation.wrapping_add(1);
-        let silent = tag(slot, 0, Step::Silent);
+        if std::mem::take(&mut connection.connecting) {
+            let handshake = CancelBuilder::user_data(tag(slot, generation, Step::Connect));
+            let cancel = opcode::AsyncCancel2::new(handshake).build();
+            let silent = tag(slot, generation, Step::Silent);
+            self.push(cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(silent));
+        }
         if !self.setup.one_shot {
-            let cancel = opcode::AsyncCancel2::new(CancelBuilder::fd(Fixed(slot)).all())
-                .build()
-                .flags(squeue::Flags::SKIP_SUCCESS)
-                .user_data(silent);
-            self.push(cancel);
+            // Fails only for a slot that was never registered.
+            let _ = self.submitter.register_files_update(slot, &[-1]);
         }
-        let close = opcode::Close::new(Fixed(slot))
-            .build()
-            .flags(squeue::Flags::SKIP_SUCCESS)
-            .user_data(silent);
-        self.push(close);
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<()> {

@@ -1,0 +1,173 @@
+//! When a thread may open connections: paced, so that a listen queue that the
+//! server could have served does not overflow, and with a pause where nobody
+//! listens.
+
+use std::collections::VecDeque;
+
+use crate::backend::Slot;
+
+/// Handshakes under way at once: a quarter of the listen queue that servers
+/// commonly have (nginx: 511), since several threads may connect.
+const AT_ONCE: u32 = 128;
+/// First connections that are opened each millisecond. A handshake on loopback
+/// is over before anybody has accepted it, so that it alone slows nothing down.
+const FIRST_EACH_MS: u64 = 10;
+/// First connections that need no pacing: any listen queue takes them.
+const FIRST_AT_ONCE: u64 = 32;
+/// The shortest and the longest pause after a failure, in nanoseconds.
+const PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
+
+/// The slots that wait for a connection.
+pub(crate) struct Connects {
+    waiting: VecDeque<Slot>,
+    under_way: u32,
+    /// First connections of slots that are still to be begun.
+    first: u64,
+    first_begun: u64,
+    began: u64,
+    pause: u64,
+    paused_until: u64,
+}
+
+impl Connects {
+    /// All slots wait for their first connection.
+    pub(crate) fn new(slots: u32, now: u64) -> Connects {
+        Connects {
+            waiting: (0..slots).collect(),
+            under_way: 0,
+            first: u64::from(slots),
+            first_begun: 0,
+            began: now,
+            pause: 0,
+            paused_until: 0,
+        }
+    }
+
+    /// A slot wants a connection.
+    pub(crate) fn want(&mut self, slot: Slot) {
+        self.waiting.push_back(slot);
+    }
+
+    /// Takes the slot that has waited longest: it is to be begun. To be called
+    /// only when it may: see [`Connects::may_at`].
+    pub(crate) fn begin_next(&mut self) -> Slot {
+        let slot = self.waiting.pop_front().expect("a slot waits where one may connect");
+        self.under_way += 1;
+        self.first_begun += u64::from(self.first_begun < self.first);
+        slot
+    }
+
+    /// Whether a slot waits for a connection.
+    pub(crate) fn any_waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// When the next slot may connect; `None` if none waits, or only an event
+    /// will let it.
+    pub(crate) fn may_at(&self, now: u64) -> Option<u64> {
+        if self.waiting.is_empty() || self.under_way >= AT_ONCE {
+            return None;
+        }
+        let first_at = if self.first_begun < self.first {
+            let paced = self.first_begun.saturating_sub(FIRST_AT_ONCE);
+            self.began + paced * 1_000_000 / FIRST_EACH_MS
+        } else {
+            now
+        };
+        Some(first_at.max(self.paused_until))
+    }
+
+    /// A connection that was begun is established.
+    pub(crate) fn succeeded(&mut self) {
+        self.under_way -= 1;
+        self.pause = 0;
+        self.paused_until = 0;
+    }
+
+    /// A connection that was begun came to nothing.
+    pub(crate) fn failed(&mut self, now: u64) {
+        self.under_way -= 1;
+        if now < self.paused_until {
+            // Begun together with one that failed before: one and the same failure.
+            return;
+        }
+        self.pause = (self.pause * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
+        self.paused_until = now + self.pause;
+    }
+
+    /// Whether every slot has had its turn and its outcome.
+    pub(crate) fn are_settled(&self) -> bool {
+        self.waiting.is_empty() && self.under_way == 0
+    }
+
+    /// Nobody waits any more.
+    pub(crate) fn forget_waiting(&mut self) {
+        self.waiting.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn begun(connects: &mut Connects, now: u64) -> usize {
+        let mut count = 0;
+        while connects.may_at(now).is_some_and(|at| at <= now) {
+            connects.begin_next();
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn first_connections_come_a_few_each_millisecond() {
+        let mut connects = Connects::new(1000, 0);
+        let at_once = begun(&mut connects, 0);
+        assert!(at_once <= 33, "{at_once} at once overflow a short listen queue");
+        for _ in 0..at_once {
+            connects.succeeded();
+        }
+        assert_eq!(begun(&mut connects, 5 * MS), 50);
+    }
+
+    #[test]
+    fn handshakes_under_way_are_bounded() {
+        let mut connects = Connects::new(1000, 0);
+        assert_eq!(begun(&mut connects, 1000 * MS), AT_ONCE as usize);
+        assert_eq!(connects.may_at(1000 * MS), None, "only an event lets the next begin");
+        connects.succeeded();
+        assert_eq!(begun(&mut connects, 1000 * MS), 1);
+    }
+
+    #[test]
+    fn failures_of_connections_begun_together_are_one_failure() {
+        let mut connects = Connects::new(20, 0);
+        begun(&mut connects, 0);
+        for _ in 0..20 {
+            connects.failed(MS);
+        }
+        connects.want(0);
+        assert_eq!(connects.may_at(MS), Some(MS + PAUSE_NS.0));
+    }
+
+    #[test]
+    fn failures_pause_ever_longer_and_a_success_ends_that() {
+        let mut connects = Connects::new(10, 0);
+        let mut now = 0;
+        let mut pauses = Vec::new();
+        for _ in 0..9 {
+            connects.begin_next();
+            connects.failed(now);
+            let may_at = connects.may_at(now).unwrap();
+            pauses.push((may_at - now) / MS);
+            now = may_at;
+        }
+        assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        connects.begin_next();
+        connects.succeeded();
+        connects.want(3);
+        assert_eq!(connects.may_at(now), Some(now));
+    }
+}

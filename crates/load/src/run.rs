@@ -1,0 +1,359 @@
+//! A run: its threads, their common start, and what they saw, put together.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use crate::address::Sources;
+use crate::backend::epoll::Epoll;
+use crate::backend::uring::{Ring, Uring};
+use crate::backend::{Backend, Setup};
+use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};
+use crate::plan::{Arrivals, BackendChoice, Plan, Until};
+use crate::protocol::Protocol;
+use crate::protocol::http1::Http1;
+use crate::record::{Record, SecondOfThread, Tally, histogram, merge};
+use crate::turns::{Turns, Window};
+use crate::worker::{Clock, Worker};
+use crate::{Error, Outcome, Progress, Stop, limits};
+
+/// Between the last thread's readiness and the common start: time for all to wake up.
+const START_AHEAD_NS: u64 = 2_000_000;
+
+/// Runs a plan to its end or until stopped, and tells of each second.
+///
+/// # Errors
+/// [`Error`] if no load could be offered at all.
+pub fn run(
+    plan: &Plan,
+    stop: &Stop,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Outcome, Error> {
+    plan.check()?;
+    limits::allow_connections(plan.connections)?;
+    let crew = Crew::of(plan)?;
+    let clock = Clock(Instant::now());
+    std::thread::scope(|scope| {
+        let (seconds_to, seconds) = mpsc::channel();
+        let (ready_to, ready) = mpsc::channel();
+        let (threads, starts): (Vec<_>, Vec<_>) = (0..crew.threads)
+            .map(|thread| {
+                let (start_to, start) = mpsc::channel();
+                let share = Share { plan, stop, clock, thread, crew: &crew };
+                let (ready_to, seconds_to) = (ready_to.clone(), seconds_to.clone());
+                let name = format!("load-{thread}");
+                let handle = std::thread::Builder::new()
+                    .name(name)
+                    .spawn_scoped(scope, move || share.work(ready_to, &start, seconds_to))
+                    .map_err(|source| Error::System { what: "starting a thread".into(), source });
+                (handle, start_to)
+            })
+            .unzip();
+        drop((ready_to, seconds_to));
+        // A thread is heard once and lets go; one that fails lets go without a word.
+        let all_ready = ready.iter().count() == crew.threads;
+        let start = clock.now() + START_AHEAD_NS;
+        let window = plan.window(start);
+        if all_ready {
+            for start_to in &starts {
+                let _ = start_to.send(window);
+            }
+        }
+        drop(starts);
+        let collected = Collected::collect(&seconds, crew.threads, window, clock, progress);
+        let mut reports = Vec::new();
+        for thread in threads {
+            reports.push(thread?.join().expect("a thread of load does not panic")?);
+        }
+        Ok(put_together(plan, stop, clock, window, reports, collected))
+    })
+}
+
+impl Plan {
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |what: &str| Err(Error::Plan(what.into()));
+        if self.connections == 0 {
+            return wrong("a run needs at least one connection");
+        }
+        if self.requests.is_empty() {
+            return wrong("a run needs at least one request to send");
+        }
+        if self.pipeline == 0 {
+            return wrong("at least one request is under way on a connection");
+        }
+        if self.pipeline > 1 && !self.keep_alive {
+            return wrong("requests can be pipelined only on connections that are kept");
+        }
+        if let Arrivals::Constant(rate) | Arrivals::Poisson(rate) = self.arrivals
+            && !(rate > 0.0 && rate.is_finite())
+        {
+            return wrong("an open loop needs a rate above 0");
+        }
+        if self.timeout.is_zero() {
+            return wrong("no answer comes within a timeout of 0");
+        }
+        Ok(())
+    }
+
+    /// The borders of a run that starts at this time.
+    fn window(&self, start: u64) -> Window {
+        let begin = start + self.warmup.as_nanos() as u64;
+        let end = match self.until {
+            Until::Elapsed(time) => begin + time.as_nanos() as u64,
+            Until::Requests(_) => u64::MAX,
+        };
+        Window { start, begin, end }
+    }
+}
+
+/// Who carries a plan out.
+struct Crew {
+    threads: usize,
+    cpus: Vec<usize>,
+}
+
+impl Crew {
+    fn of(plan: &Plan) -> Result<Crew, Error> {
+        let allowed = limits::allowed_cpus()
+            .map_err(|source| Error::System { what: "asking for the processors".into(), source })?;
+        let cpus = if plan.cpus.is_empty() { allowed } else { plan.cpus.clone() };
+        let threads = if plan.threads == 0 { cpus.len() } else { plan.threads };
+        // A thread without a connection has nothing to do.
+        Ok(Crew { threads: threads.clamp(1, plan.connections as usize), cpus })
+    }
+}
+
+/// What a thread has to do with.
+struct Share<'a> {
+    plan: &'a Plan,
+    stop: &'a Stop,
+    clock: Clock,
+    thread: usize,
+    crew: &'a Crew,
+}
+
+/// What a thread tells at its end.
+struct Report {
+    record: Record,
+    window_end: u64,
+    backend: String,
+}
+
+impl Share<'_> {
+    fn slots(&self) -> u32 {
+        let (thread, threads) = (self.thread as u32, self.crew.threads as u32);
+        self.plan.connections / threads + u32::from(thread < self.plan.connections % threads)
+    }
+
+    /// A thread's whole life.
+    fn work(
+        &self,
+        ready: Sender<()>,
+        start: &Receiver<Window>,
+        seconds: Sender<SecondOfThread>,
+    ) -> Result<Report, Error> {
+        let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
+        limits::bind(cpu)?;
+        limits::wake_on_time();
+        let differs = self.plan.arrivals != Arrivals::Closed || !self.plan.keep_alive;
+        let mut record = Record::new(self.thread, differs, seconds);
+        record.usage.cpu = Some(cpu);
+        let setup = Setup {
+            address: self.plan.target.address,
+            slots: self.slots(),
+            one_shot: !self.plan.keep_alive,
+            pipelined: self.plan.pipeline > 1,
+            request_bytes_max: Http1::new(self.plan).request_bytes_max()
+                * self.plan.pipeline as usize,
+        };
+        let epoll = |setup, name: String, record, ready| {
+            let backend = Epoll::new(setup)
+                .map_err(|source| Error::System { what: "setting epoll up".into(), source })?;
+            self.run(backend, name, record, ready, start)
+        };
+        if self.plan.backend == BackendChoice::Epoll {
+            return epoll(setup, "epoll".into(), record, ready);
+        }
+        let mut ring = None;
+        let uring = Ring::new(setup.slots)
+            .and_then(|new| Uring::new(ring.insert(new), setup.clone()));
+        match uring {
+            Ok(backend) => self.run(backend, "io_uring".into(), record, ready, start),
+            Err(error) if self.plan.backend == BackendChoice::Auto => {
+                epoll(setup, format!("epoll (io_uring: {error})"), record, ready)
+            }
+            Err(source) => Err(Error::System {
+                what: "setting io_uring up (`--backend epoll` does without)".into(),
+                source,
+            }),
+        }
+    }
+
+    fn run<B: Backend>(
+        &self,
+        backend: B,
+        name: String,
+        record: Record,
+        ready: Sender<()>,
+        start: &Receiver<Window>,
+    ) -> Result<Report, Error> {
+        let lost = |source| Error::System { what: "waiting for the network".into(), source };
+        let (plan, clock) = (self.plan, self.clock);
+        let slots = self.slots();
+        let sources =
+            Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
+        let parts = (backend, Http1::new(plan), record);
+        let mut worker = Worker::new(plan, self.stop, clock, slots, sources, parts);
+        worker.connect_ahead().map_err(lost)?;
+        let _ = ready.send(());
+        drop(ready);
+        // No word comes if another thread failed: then nothing is run.
+        let Ok(window) = start.recv() else {
+            return Err(Error::Plan("another thread of this run failed".into()));
+        };
+        let turns = Turns::new(plan, window, self.thread, self.crew.threads);
+        let (record, window_end) = worker.run(turns).map_err(lost)?;
+        Ok(Report { record, window_end, backend: name })
+    }
+}
+
+/// The threads' seconds, added up.
+struct Collected {
+    seconds: BTreeMap<i64, Sum>,
+    service: Histogram<u64>,
+}
+
+/// One second of all threads.
+struct Sum {
+    second: Second,
+    service: Histogram<u64>,
+}
+
+impl Collected {
+    /// Takes seconds from the threads until the last is done, and tells of each
+    /// when all threads are past it.
+    fn collect(
+        from: &Receiver<SecondOfThread>,
+        threads: usize,
+        window: Window,
+        clock: Clock,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Collected {
+        let mut all = Collected { seconds: BTreeMap::new(), service: histogram() };
+        let mut past = vec![i64::MIN; threads];
+        let (mut told, mut errors) = (i64::MIN, 0);
+        while let Ok(second) = from.recv() {
+            past[second.thread] = second.number;
+            all.add(&second);
+            let done = past.iter().copied().min().unwrap_or(i64::MIN);
+            let news: Vec<i64> = all.seconds.range(told.saturating_add(1)..=done).map(|(&number, _)| number).collect();
+            for number in news {
+                let second = all.seconds[&number].second;
+                errors += second.errors;
+                told = number;
+                progress(&Progress {
+                    elapsed_s: clock.now().saturating_sub(window.start) as f64 / 1e9,
+                    warming_up: number < 0,
+                    second,
+                    errors,
+                });
+            }
+        }
+        all
+    }
+
+    fn add(&mut self, new: &SecondOfThread) {
+        self.service += &new.service;
+        if new.number == SecondOfThread::BEFORE || new.number == SecondOfThread::DRAIN {
+            return;
+        }
+        let sum = self
+            .seconds
+            .entry(new.number)
+            .or_insert_with(|| Sum { second: Second::default(), service: histogram() });
+        sum.service += &new.service;
+        let second = &mut sum.second;
+        second.good += new.good;
+        second.errors += new.errors;
+        second.bytes += new.bytes;
+        if !sum.service.is_empty() {
+            second.p50 = sum.service.value_at_quantile(0.5);
+            second.p99 = sum.service.value_at_quantile(0.99);
+        }
+    }
+}
+
+fn put_together(
+    plan: &Plan,
+    stop: &Stop,
+    clock: Clock,
+    window: Window,
+    reports: Vec<Report>,
+    collected: Collected,
+) -> Outcome {
+    let window_end = reports.iter().map(|report| report.window_end).max().unwrap_or(window.begin);
+    let length = Duration::from_nanos(window_end.saturating_sub(window.begin));
+    let mut seconds = vec![Second::default(); length.as_secs_f64().ceil() as usize];
+    for (number, sum) in collected.seconds.range(0..) {
+        if let Some(second) = seconds.get_mut(*number as usize) {
+            *second = sum.second;
+        }
+    }
+    let mut outcome = Outcome {
+        account: Account::default(),
+        warmup: Account::default(),
+        window_began: clock.0 + Duration::from_nanos(window.begin),
+        window: length,
+        answers_in_window: seconds.iter().map(|second| second.good).sum(),
+        bytes_received: seconds.iter().map(|second| second.bytes).sum(),
+        bytes_sent: 0,
+        response: Latency { good: histogram(), censored: histogram() },
+        service: Latency { good: collected.service, censored: histogram() },
+        lateness: histogram(),
+        connect: histogram(),
+        connections: Connections { answers_min: u64::MAX, ..Connections::default() },
+        seconds,
+        threads: Vec::new(),
+        backend: reports.first().map(|report| report.backend.clone()).unwrap_or_default(),
+        interrupted: stop.asked(),
+    };
+    outcome.connections.asked = plan.connections;
+    for Report { record, .. } in reports {
+        merge(&mut outcome.account, &account(&record.window, window.begin));
+        merge(&mut outcome.warmup, &account(&record.warmup, window.start));
+        outcome.bytes_sent += record.bytes_sent;
+        outcome.service.censored += &record.service_censored;
+        if let Some(response) = &record.response {
+            outcome.response.good += &response.good;
+            outcome.response.censored += &response.censored;
+        }
+        if plan.arrivals != Arrivals::Closed {
+            outcome.lateness += &record.lateness;
+        }
+        outcome.connect += &record.connect;
+        let (all, one) = (&mut outcome.connections, &record.connections);
+        all.established += one.established;
+        all.reconnects += one.reconnects;
+        all.failed += one.failed;
+        all.syn_retransmits += one.syn_retransmits;
+        all.answers_min = all.answers_min.min(one.answers_min);
+        all.answers_max = all.answers_max.max(one.answers_max);
+        outcome.threads.push(ThreadUse { ..record.usage });
+    }
+    if plan.arrivals == Arrivals::Closed && plan.keep_alive {
+        // A request is due when it can be sent: both times are the same.
+        outcome.response = outcome.service.clone();
+    }
+    outcome
+}
+
+/// A thread's account, its errors' times counted from the phase's begin.
+fn account(tally: &Tally, begin: u64) -> Account {
+    let mut account = tally.account();
+    for error in &mut account.errors {
+        error.first = error.first.saturating_sub(Duration::from_nanos(begin));
+    }
+    account
+}

@@ -1,0 +1,179 @@
+//! What a thread knows of each of its connections, and of the requests on them.
+
+use crate::backend::Slot;
+use crate::record::Times;
+use crate::turns::Turn;
+
+/// A request under way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Flight {
+    pub turn: Turn,
+    /// When it was taken up: sent, or its connection begun.
+    pub begun: u64,
+    /// When it was sent.
+    pub sent: u64,
+}
+
+impl Flight {
+    pub(crate) fn times(&self) -> Times {
+        Times { intended: self.turn.intended, begun: self.begun, sent: self.sent }
+    }
+}
+
+/// What has become of a slot's connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum State {
+    Closed,
+    /// Begun at this time.
+    Connecting(u64),
+    Open,
+}
+
+/// A connection of this thread.
+pub(crate) struct Connection<C> {
+    pub state: State,
+    /// What the protocol keeps of an answer that came in part.
+    pub partial: C,
+    /// Good answers so far.
+    pub good: u64,
+    /// Whether it was established before.
+    pub had_one: bool,
+    /// Whether it stands in the line of those that can take a request.
+    pub in_line: bool,
+    first: u32,
+    under_way: u32,
+}
+
+/// All connections of a thread, with the requests under way on each, oldest first.
+pub(crate) struct Slots<C> {
+    connections: Vec<Connection<C>>,
+    flights: Vec<Flight>,
+    depth: u32,
+}
+
+impl<C: Default> Slots<C> {
+    /// So many closed connections, for at most `depth` requests each.
+    pub(crate) fn new(slots: u32, depth: u32) -> Slots<C> {
+        let connection = || Connection {
+            state: State::Closed,
+            partial: C::default(),
+            good: 0,
+            had_one: false,
+            in_line: false,
+            first: 0,
+            under_way: 0,
+        };
+        let none = Flight { turn: Turn::NONE, begun: 0, sent: 0 };
+        Slots {
+            connections: (0..slots).map(|_| connection()).collect(),
+            flights: vec![none; slots as usize * depth as usize],
+            depth,
+        }
+    }
+
+    pub(crate) fn connection(&mut self, slot: Slot) -> &mut Connection<C> {
+        &mut self.connections[slot as usize]
+    }
+
+    /// How many slots there are.
+    pub(crate) fn count(&self) -> Slot {
+        self.connections.len() as Slot
+    }
+
+    /// The flight at a place.
+    pub(crate) fn flight(&mut self, place: usize) -> &mut Flight {
+        &mut self.flights[place]
+    }
+
+    /// The place of a slot's flight among all flights.
+    fn place(&self, slot: Slot, nth: u32) -> usize {
+        let mut place = self.connections[slot as usize].first + nth;
+        if place >= self.depth {
+            place -= self.depth;
+        }
+        slot as usize * self.depth as usize + place as usize
+    }
+
+    /// How many requests are under way on a slot.
+    pub(crate) fn under_way(&self, slot: Slot) -> u32 {
+        self.connections[slot as usize].under_way
+    }
+
+    /// Whether a slot can take another request.
+    pub(crate) fn has_room(&self, slot: Slot) -> bool {
+        self.under_way(slot) < self.depth
+    }
+
+    /// The oldest request under way on a slot.
+    pub(crate) fn oldest(&mut self, slot: Slot) -> Option<&mut Flight> {
+        if self.under_way(slot) == 0 {
+            return None;
+        }
+        let place = self.place(slot, 0);
+        Some(&mut self.flights[place])
+    }
+
+    /// Adds a request to a slot with room; gives its place among all flights.
+    pub(crate) fn push(&mut self, slot: Slot, flight: Flight) -> usize {
+        let nth = self.under_way(slot);
+        debug_assert!(nth < self.depth, "slot {slot} has no room");
+        let place = self.place(slot, nth);
+        self.flights[place] = flight;
+        self.connections[slot as usize].under_way += 1;
+        place
+    }
+
+    /// The place among all flights of a slot's only request.
+    pub(crate) fn place_of_oldest(&self, slot: Slot) -> usize {
+        self.place(slot, 0)
+    }
+
+    /// Takes the oldest request off a slot.
+    pub(crate) fn pop(&mut self, slot: Slot) -> Option<Flight> {
+        if self.under_way(slot) == 0 {
+            return None;
+        }
+        let flight = self.flights[self.place(slot, 0)];
+        let depth = self.depth;
+        let connection = self.connection(slot);
+        connection.first = if connection.first + 1 == depth { 0 } else { connection.first + 1 };
+        connection.under_way -= 1;
+        Some(flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Phase;
+
+    fn flight(number: u64) -> Flight {
+        let turn = Turn { number, intended: 0, phase: Phase::Window };
+        Flight { turn, begun: 0, sent: 0 }
+    }
+
+    #[test]
+    fn answers_belong_to_requests_in_the_order_they_were_sent() {
+        let mut slots: Slots<()> = Slots::new(2, 3);
+        for round in 0..5 {
+            let base = round * 3;
+            for number in base..base + 3 {
+                slots.push(1, flight(number));
+            }
+            assert!(!slots.has_room(1));
+            assert!(slots.has_room(0), "one slot's requests take another's room");
+            for number in base..base + 3 {
+                assert_eq!(slots.oldest(1).unwrap().turn.number, number);
+                assert_eq!(slots.pop(1).unwrap().turn.number, number);
+                // Keeps the ring turning by odd steps.
+                if number == base {
+                    slots.push(1, flight(99));
+                    slots.push(0, flight(7));
+                    slots.pop(0);
+                }
+            }
+            assert_eq!(slots.pop(1).unwrap().turn.number, 99);
+        }
+        assert!(slots.pop(1).is_none());
+    }
+}

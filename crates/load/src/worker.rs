@@ -1,0 +1,573 @@
+//! A thread's loop: connections, requests, answers, time.
+//!
+//! It first makes the connections that are kept, before any clock runs; then
+//! offers load from the start of the warm-up to the end of the window; and at
+//! last awaits the answers that are still under way. Times are nanoseconds on a
+//! clock that the threads of a run share.
+
+use std::collections::VecDeque;
+use std::io;
+use std::time::{Duration, Instant};
+
+use crate::Stop;
+use crate::address::Sources;
+use crate::backend::{Backend, Event, Received, Slot};
+use crate::connects::Connects;
+use crate::outcome::ErrorKind;
+use crate::plan::{Plan, Until};
+use crate::protocol::{Fault, Fed, Protocol, show};
+use crate::record::{Phase, Record, SecondOfThread, fault_of, thread_cpu};
+use crate::slots::{Flight, Slots, State};
+use crate::turns::{Turn, Turns};
+
+/// The longest sleep: how soon a request to stop is heard.
+const SLEEP_NS_MAX: u64 = 20_000_000;
+/// The longest wait for answers after the window; then they count as in flight.
+const DRAIN_NS_MAX: u64 = 2_000_000_000;
+/// A handshake that took so long may have lost a SYN: the kernel sends it again
+/// after a second (RFC 6298).
+const SYN_LOST_NS: u64 = 900_000_000;
+/// Failures in a row after which no more connections are made ahead.
+const FAILURES_MAX: u64 = 3;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// The threads' common clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock(pub Instant);
+
+impl Clock {
+    /// Nanoseconds since the run was set up.
+    pub(crate) fn now(self) -> u64 {
+        self.0.elapsed().as_nanos() as u64
+    }
+}
+
+/// One thread's part of a run.
+pub(crate) struct Worker<'a, B, P: Protocol> {
+    plan: &'a Plan,
+    stop: &'a Stop,
+    clock: Clock,
+    backend: B,
+    protocol: P,
+    record: Record,
+    slots: Slots<P::Connection>,
+    connects: Connects,
+    sources: Sources,
+    turns: Turns,
+    /// Open slots with room for a request, in the order in which they got it.
+    /// Only an open loop has any: a closed one takes them at once.
+    line: VecDeque<Slot>,
+    /// Room for the requests that need rendering, by flight.
+    rooms: Vec<Vec<u8>>,
+    /// Open connections.
+    open: u32,
+    /// Requests under way.
+    under_way: u64,
+    /// When the events now looked at had come.
+    arrived: u64,
+    /// The latest time known.
+    now: u64,
+    next_scan: u64,
+}
+
+impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
+    /// A worker for so many connections, none of them begun.
+    pub(crate) fn new(
+        plan: &'a Plan,
+        stop: &'a Stop,
+        clock: Clock,
+        slots: u32,
+        sources: Sources,
+        (backend, protocol, record): (B, P, Record),
+    ) -> Self {
+        let room = protocol.rendered_bytes_max();
+        let rooms = if room == 0 { 0 } else { slots as usize * plan.pipeline as usize };
+        let now = clock.now();
+        Worker {
+            plan,
+            stop,
+            clock,
+            backend,
+            protocol,
+            record,
+            slots: Slots::new(slots, plan.pipeline),
+            connects: Connects::new(slots, now),
+            sources,
+            turns: Turns::none(),
+            line: VecDeque::new(),
+            rooms: (0..rooms).map(|_| Vec::with_capacity(room)).collect(),
+            open: 0,
+            under_way: 0,
+            arrived: now,
+            now,
+            next_scan: now,
+        }
+    }
+
+    /// Opens the connections that are kept, until each has had its outcome or
+    /// nothing moves any more.
+    ///
+    /// # Errors
+    /// The kernel's, if it can't wait for events.
+    pub(crate) fn connect_ahead(&mut self) -> io::Result<()> {
+        if !self.plan.keep_alive {
+            return Ok(());
+        }
+        let (mut most, mut since, mut failed) = (0, self.now, 0);
+        while !self.connects.are_settled() && !self.stop.asked() {
+            self.open_connections();
+            self.turn_over(self.connects.may_at(self.now).unwrap_or(u64::MAX))?;
+            let failures = self.record.connections.failed;
+            if self.open > most {
+                (most, since, failed) = (self.open, self.now, failures);
+            }
+            let patience_over = self.now - since > self.plan.timeout.as_nanos() as u64;
+            if failures - failed >= FAILURES_MAX || patience_over {
+                break;
+            }
+        }
+        self.connects.forget_waiting();
+        Ok(())
+    }
+
+    /// Offers the load, awaits the answers, and gives what was written down and
+    /// when the window ended.
+    ///
+    /// # Errors
+    /// The kernel's, if it can't wait for events.
+    pub(crate) fn run(mut self, turns: Turns) -> io::Result<(Record, u64)> {
+        let window = turns.window();
+        while self.now < window.start {
+            self.turn_over(window.start)?;
+        }
+        self.begin(turns);
+        let counted = matches!(self.plan.until, Until::Requests(_));
+        let (mut cpu_before, mut next_second) = (None, window.start);
+        loop {
+            if self.now >= next_second {
+                let number = seconds_since(window.begin, self.now);
+                self.record.begin_second(number);
+                next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
+                if number >= 0 {
+                    cpu_before.get_or_insert_with(|| (thread_cpu(), self.now));
+                }
+            }
+            let stopped = self.stop.asked();
+            if stopped {
+                self.turns.end_at(self.now);
+            }
+            if !self.turns.goes_on(self.now) && (stopped || !counted || self.under_way == 0) {
+                break;
+            }
+            self.send_due();
+            self.open_connections();
+            self.turn_over(self.wake_at(next_second.min(window.end)))?;
+        }
+        let window_end = self.now.min(window.end);
+        if let Some(((user, system), since)) = cpu_before {
+            let (user_now, system_now) = thread_cpu();
+            let usage = &mut self.record.usage;
+            (usage.user, usage.system) = (user_now - user, system_now - system);
+            let wall = (self.now - since).max(1) as f64 / 1e9;
+            usage.busy_share = ((usage.user + usage.system) / wall).min(1.0);
+        }
+        self.record.begin_second(SecondOfThread::DRAIN);
+        self.drain()?;
+        self.close_books(window_end);
+        self.record.finish();
+        Ok((self.record, window_end))
+    }
+
+    /// Puts every slot to work.
+    fn begin(&mut self, turns: Turns) {
+        self.turns = turns;
+        if !self.plan.keep_alive {
+            // Paced from now on.
+            self.connects = Connects::new(self.slots.count(), self.now);
+            return;
+        }
+        for slot in 0..self.slots.count() {
+            match self.slots.connection(slot).state {
+                State::Open => self.take_requests(slot),
+                State::Closed => self.connects.want(slot),
+                State::Connecting(_) => {}
+            }
+        }
+    }
+
+    /// Awaits the answers under way.
+    fn drain(&mut self) -> io::Result<()> {
+        let patience = DRAIN_NS_MAX.min(self.plan.timeout.as_nanos() as u64);
+        let end = self.now + patience;
+        self.connects.forget_waiting();
+        while self.under_way > 0 && self.now < end && !self.stop.asked() {
+            self.turn_over(end)?;
+        }
+        Ok(())
+    }
+
+    /// Settles what is left: requests under way, and those that were due and
+    /// never sent.
+    fn close_books(&mut self, window_end: u64) {
+        for slot in 0..self.slots.count() {
+            while let Some(flight) = self.slots.pop(slot) {
+                self.record.censored(flight.turn.phase, flight.times(), self.now);
+            }
+            let good = self.slots.connection(slot).good;
+            let connections = &mut self.record.connections;
+            connections.answers_min = connections.answers_min.min(good);
+            connections.answers_max = connections.answers_max.max(good);
+        }
+        if self.turns.is_open_loop() {
+            self.turns.end_at(window_end);
+            while let Some(turn) = self.turns.take(self.now) {
+                let tally = self.record.tally(turn.phase);
+                tally.scheduled += 1;
+                tally.shed += 1;
+                if turn.phase == Phase::Window {
+                    self.record.shed(self.now - turn.intended);
+                }
+            }
+        }
+    }
+
+    /// The time until which may be slept.
+    fn wake_at(&self, other: u64) -> u64 {
+        // Only where a slot could take it does a request's turn matter.
+        let can_send =
+            if self.plan.keep_alive { !self.line.is_empty() } else { self.connects.any_waits() };
+        let due = if can_send { self.turns.due() } else { None };
+        let connect = match self.connects.may_at(self.now) {
+            // Without its request's turn a connection for one is not begun.
+            Some(at) if !self.plan.keep_alive => due.map_or(at, |due| due.max(at)),
+            Some(at) => at,
+            None => u64::MAX,
+        };
+        let due = if self.plan.keep_alive { due.unwrap_or(u64::MAX) } else { u64::MAX };
+        due.min(connect).min(other)
+    }
+
+    /// Sleeps until something happens or this time has come, and sees to it.
+    fn turn_over(&mut self, until: u64) -> io::Result<()> {
+        let sleep = until.saturating_sub(self.now).min(SLEEP_NS_MAX);
+        self.backend.wait(Duration::from_nanos(sleep))?;
+        self.now = self.clock.now();
+        self.arrived = self.now;
+        while let Some(event) = self.backend.next() {
+            if !B::IN_BATCHES {
+                self.now = self.clock.now();
+                self.arrived = self.now;
+            }
+            self.see_to(event);
+        }
+        if self.now >= self.next_scan {
+            self.end_those_that_wait_too_long();
+        }
+        Ok(())
+    }
+
+    fn see_to(&mut self, event: Event) {
+        match event {
+            Event::Received(slot, received) => self.received(slot, received),
+            Event::Connected(slot) => self.connected(slot),
+            Event::ConnectFailed(slot, errno) => {
+                self.connect_failed(slot, fault_of(errno, true));
+            }
+            Event::Ended(slot) => self.ended(slot),
+            Event::Broken(slot, errno) => self.broken(slot, &fault_of(errno, false)),
+        }
+    }
+
+    // Connections.
+
+    /// Begins the connections that may be begun.
+    fn open_connections(&mut self) {
+        while let Some(may_at) = self.connects.may_at(self.now)
+            && may_at <= self.now
+        {
+            let turn = if self.plan.keep_alive {
+                None
+            } else {
+                match self.turns.take(self.now) {
+                    Some(turn) => Some(turn),
+                    None => return,
+                }
+            };
+            let slot = self.connects.begin_next();
+            if let Some(turn) = turn {
+                self.take_up(slot, turn);
+            }
+            self.slots.connection(slot).state = State::Connecting(self.now);
+            let source = self.sources.next();
+            if let Err(error) = self.backend.connect(slot, source) {
+                let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                self.connect_failed(slot, fault_of(errno, true));
+            }
+        }
+    }
+
+    fn connected(&mut self, slot: Slot) {
+        let connection = self.slots.connection(slot);
+        let State::Connecting(since) = connection.state else { return };
+        connection.state = State::Open;
+        let took = self.arrived - since;
+        self.record.connections.reconnects += u64::from(connection.had_one);
+        connection.had_one = true;
+        if took >= SYN_LOST_NS {
+            self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
+        }
+        self.record.connect.saturating_record(took);
+        self.connects.succeeded();
+        self.open += 1;
+        self.record.connections.established = self.record.connections.established.max(self.open);
+        if self.plan.keep_alive {
+            self.take_requests(slot);
+        } else {
+            self.send(slot, self.slots.place_of_oldest(slot));
+        }
+    }
+
+    /// A connection came to nothing: so does the request that is its own, or
+    /// else the one whose turn it is.
+    fn connect_failed(&mut self, slot: Slot, fault: Fault) {
+        if matches!(self.slots.connection(slot).state, State::Connecting(since)
+            if self.now - since >= SYN_LOST_NS)
+        {
+            self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
+        }
+        self.record.connections.failed += 1;
+        self.connects.failed(self.now);
+        self.slots.connection(slot).state = State::Closed;
+        self.backend.close(slot);
+        if self.slots.under_way(slot) == 0
+            && let Some(turn) = self.turns.take(self.now)
+        {
+            self.take_up(slot, turn);
+        }
+        self.fail_all(slot, fault);
+        if self.turns.goes_on(self.now) {
+            self.connects.want(slot);
+        }
+    }
+
+    /// Ends a slot's connection, and asks for the next.
+    fn replace(&mut self, slot: Slot) {
+        let connection = self.slots.connection(slot);
+        if connection.state == State::Open {
+            self.open -= 1;
+        }
+        connection.state = State::Closed;
+        connection.partial = P::Connection::default();
+        self.backend.close(slot);
+        if self.turns.goes_on(self.now) {
+            self.connects.want(slot);
+        }
+    }
+
+    // Requests.
+
+    /// Sends what is due, as far as there are connections free for it.
+    fn send_due(&mut self) {
+        while let Some(&slot) = self.line.front() {
+            let connection = self.slots.connection(slot);
+            if connection.state != State::Open || !self.slots.has_room(slot) {
+                self.leave_line(slot);
+                continue;
+            }
+            let Some(turn) = self.turns.take(self.now) else { return };
+            self.leave_line(slot);
+            let place = self.take_up(slot, turn);
+            self.send(slot, place);
+            self.stand_in_line(slot);
+        }
+    }
+
+    fn leave_line(&mut self, slot: Slot) {
+        self.line.pop_front();
+        self.slots.connection(slot).in_line = false;
+    }
+
+    fn stand_in_line(&mut self, slot: Slot) {
+        if self.slots.has_room(slot) && !self.slots.connection(slot).in_line {
+            self.slots.connection(slot).in_line = true;
+            self.line.push_back(slot);
+        }
+    }
+
+    /// An open slot takes as many requests as it has room for.
+    fn take_requests(&mut self, slot: Slot) {
+        if self.turns.is_open_loop() {
+            return self.stand_in_line(slot);
+        }
+        while self.slots.has_room(slot)
+            && let Some(turn) = self.turns.take(self.now)
+        {
+            let place = self.take_up(slot, turn);
+            self.send(slot, place);
+        }
+    }
+
+    /// Enters a request in the books; gives its place among all flights.
+    fn take_up(&mut self, slot: Slot, turn: Turn) -> usize {
+        let tally = self.record.tally(turn.phase);
+        tally.scheduled += 1;
+        tally.sent += 1;
+        self.under_way += 1;
+        self.slots.push(slot, Flight { turn, begun: self.now, sent: self.now })
+    }
+
+    /// Sends the request at this place.
+    fn send(&mut self, slot: Slot, place: usize) {
+        let flight = self.slots.flight(place);
+        flight.sent = self.now;
+        let Turn { number, phase, .. } = flight.turn;
+        let mut none = Vec::new();
+        let room = self.rooms.get_mut(place).unwrap_or(&mut none);
+        let bytes: *const [u8] = match self.protocol.request(number, room) {
+            Some(fixed) => fixed,
+            None => room.as_slice(),
+        };
+        if phase == Phase::Window {
+            self.record.bytes_sent += bytes.len() as u64;
+        }
+        // SAFETY: a fixed request lives as long as the protocol, a rendered one
+        // stays in its room until the place is used again: after its answer, or
+        // after the slot was closed.
+        if unsafe { self.backend.send(slot, bytes) } {
+            self.now = self.clock.now();
+        }
+    }
+
+    // Answers.
+
+    fn received(&mut self, slot: Slot, received: Received) {
+        let Worker { backend, protocol, record, slots, .. } = self;
+        let mut bytes = backend.bytes(received);
+        record.bytes_received(bytes.len());
+        loop {
+            let Some(number) = slots.oldest(slot).map(|flight| flight.turn.number) else {
+                let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
+                return self.unasked(slot, Fault { kind: ErrorKind::Malformed, example });
+            };
+            let fed = protocol.feed(&mut slots.connection(slot).partial, bytes, number);
+            let (used, mut fault, reusable) = match fed {
+                Fed::More => return backend.receive_more(slot),
+                Fed::Answer { used, fault, reusable } => (used, fault, reusable),
+                Fed::Broken(fault) => return self.broken(slot, &fault),
+            };
+            bytes = &bytes[used..];
+            let last = slots.under_way(slot) == 1;
+            if last && !bytes.is_empty() && fault.is_none() {
+                let example = format!("bytes after the answer: \"{}\"", show(bytes));
+                fault = Some(Fault { kind: ErrorKind::Malformed, example });
+            }
+            let Some(flight) = slots.pop(slot) else { return };
+            self.under_way -= 1;
+            match fault {
+                None => {
+                    slots.connection(slot).good += 1;
+                    record.good(flight.turn.phase, flight.times(), self.arrived);
+                }
+                Some(fault) => record.error(flight.turn.phase, fault, self.arrived, None),
+            }
+            if !reusable || !self.plan.keep_alive || (last && !bytes.is_empty()) {
+                return self.closed_by_server(slot);
+            }
+            if bytes.is_empty() {
+                return self.take_requests(slot);
+            }
+        }
+    }
+
+    /// A connection is over after an answer; requests behind it have none.
+    fn closed_by_server(&mut self, slot: Slot) {
+        self.fail_all(
+            slot,
+            Fault {
+                kind: ErrorKind::ClosedEarly,
+                example: "the server closed after an answer, with more requests under way".into(),
+            },
+        );
+        self.replace(slot);
+    }
+
+    /// The server ended its side: that may be how an answer ends.
+    fn ended(&mut self, slot: Slot) {
+        let Some(&mut flight) = self.slots.oldest(slot) else { return self.replace(slot) };
+        let partial = &mut self.slots.connection(slot).partial;
+        match self.protocol.end(partial, flight.turn.number) {
+            Fed::Answer { fault, .. } => {
+                self.slots.pop(slot);
+                self.under_way -= 1;
+                match fault {
+                    None => {
+                        self.slots.connection(slot).good += 1;
+                        self.record.good(flight.turn.phase, flight.times(), self.arrived);
+                    }
+                    Some(fault) => self.record.error(flight.turn.phase, fault, self.arrived, None),
+                }
+                self.closed_by_server(slot);
+            }
+            Fed::Broken(fault) => self.broken(slot, &fault),
+            Fed::More => unreachable!("nothing comes after the end"),
+        }
+    }
+
+    /// A connection is of no more use, and neither are the requests on it.
+    fn broken(&mut self, slot: Slot, fault: &Fault) {
+        self.fail_all(slot, fault.clone());
+        self.replace(slot);
+    }
+
+    /// Something is wrong with a connection on which nothing was asked: the
+    /// request whose turn it is meets with that.
+    fn unasked(&mut self, slot: Slot, fault: Fault) {
+        match self.turns.take(self.now) {
+            Some(turn) => {
+                self.take_up(slot, turn);
+            }
+            None => self.record.connections.failed += 1,
+        }
+        self.broken(slot, &fault);
+    }
+
+    /// All requests on a slot end in this error.
+    fn fail_all(&mut self, slot: Slot, fault: Fault) {
+        let unanswered = matches!(fault.kind, ErrorKind::Timeout | ErrorKind::ConnectTimeout);
+        while let Some(flight) = self.slots.pop(slot) {
+            self.under_way -= 1;
+            let waited = unanswered.then(|| flight.times());
+            self.record.error(flight.turn.phase, fault.clone(), self.now, waited);
+        }
+    }
+
+    fn end_those_that_wait_too_long(&mut self) {
+        let timeout = self.plan.timeout.as_nanos() as u64;
+        self.next_scan = self.now + (timeout / 10).clamp(1_000_000, 100_000_000);
+        for slot in 0..self.slots.count() {
+            match self.slots.connection(slot).state {
+                State::Closed => {}
+                State::Connecting(since) => {
+                    if self.now.saturating_sub(since) >= timeout {
+                        let example = format!("no connection within {:?}", self.plan.timeout);
+                        let fault = Fault { kind: ErrorKind::ConnectTimeout, example };
+                        self.connect_failed(slot, fault);
+                    }
+                }
+                State::Open => {
+                    let sent = self.slots.oldest(slot).map(|flight| flight.sent);
+                    if sent.is_some_and(|sent| self.now.saturating_sub(sent) >= timeout) {
+                        let example = format!("no whole answer within {:?}", self.plan.timeout);
+                        let fault = Fault { kind: ErrorKind::Timeout, example };
+                        self.broken(slot, &fault);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whole seconds from one time to another, rounded down; negative before it.
+fn seconds_since(then: u64, now: u64) -> i64 {
+    (now as i64 - then as i64).div_euclid(SECOND_NS as i64)
+}
