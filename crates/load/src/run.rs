@@ -177,8 +177,8 @@ impl Share<'_> {
             return epoll(setup, "epoll".into(), record, ready);
         }
         let mut ring = None;
-        let uring = Ring::new(setup.slots)
-            .and_then(|new| Uring::new(ring.insert(new), setup.clone()));
+        let uring =
+            Ring::new(setup.slots).and_then(|new| Uring::new(ring.insert(new), setup.clone()));
         match uring {
             Ok(backend) => self.run(backend, "io_uring".into(), record, ready, start),
             Err(error) if self.plan.backend == BackendChoice::Auto => {
@@ -248,7 +248,12 @@ impl Collected {
             past[second.thread] = second.number;
             all.add(&second);
             let done = past.iter().copied().min().unwrap_or(i64::MIN);
-            let news: Vec<i64> = all.seconds.range(told.saturating_add(1)..=done).map(|(&number, _)| number).collect();
+            let news: Vec<i64> = all
+                .seconds
+                .keys()
+                .copied()
+                .filter(|&number| number > told && number <= done)
+                .collect();
             for number in news {
                 let second = all.seconds[&number].second;
                 errors += second.errors;

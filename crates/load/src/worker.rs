@@ -144,7 +144,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let counted = matches!(self.plan.until, Until::Requests(_));
         let (mut cpu_before, mut next_second) = (None, window.start);
         loop {
-            if self.now >= next_second {
+            if self.now >= next_second && self.now < window.end {
                 let number = seconds_since(window.begin, self.now);
                 self.record.begin_second(number);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);

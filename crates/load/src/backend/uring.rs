@@ -191,11 +191,8 @@ impl<'ring> Uring<'ring> {
             opcode::Send::new(socket, bytes.cast(), bytes.len() as u32).flags(flags).build()
         });
         // Only where the next send waits for this one is its success of interest.
-        let entry = if self.setup.pipelined {
-            entry
-        } else {
-            entry.flags(squeue::Flags::SKIP_SUCCESS)
-        };
+        let entry =
+            if self.setup.pipelined { entry } else { entry.flags(squeue::Flags::SKIP_SUCCESS) };
         let generation = self.connections[slot as usize].generation;
         self.push(entry.user_data(tag(slot, generation, Step::Send)));
         self.sends_queued += 1;
