@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use result::plan::Tier;
 use serde::Deserialize;
 
-use crate::toml_file;
+use crate::{limits, toml_file};
 
 /// A contender as its folder has it.
 #[derive(Debug)]
@@ -34,11 +34,13 @@ pub struct ContenderFile {
     pub needs: BTreeMap<String, String>,
     /// Files of its folder that are copied into each trial's own folder, with
     /// their placeholders filled in.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limits::file_names")]
     pub files: Vec<String>,
-    /// The command that makes it, where there is something to make.
-    pub build: Option<Vec<String>>,
+    /// The command that makes it in its folder, where there is something to make.
+    #[serde(default)]
+    pub build: Vec<String>,
     /// The command that starts it, and stays in the foreground.
+    #[serde(deserialize_with = "limits::command")]
     pub run: Vec<String>,
     /// Settings beside the command line.
     #[serde(default)]
@@ -47,7 +49,7 @@ pub struct ContenderFile {
     #[serde(default)]
     pub versions: BTreeMap<String, Vec<String>>,
     /// Seconds that it may take until its first right answer.
-    #[serde(default = "ready_within_s")]
+    #[serde(default = "ready_within_s", deserialize_with = "limits::seconds")]
     pub ready_within_s: f64,
 }
 
@@ -59,7 +61,9 @@ impl Contender {
     /// Reads a contender from its folder.
     pub fn read(folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
         let file = toml_file::read(&folder.join("contender.toml"))?;
-        Ok(Contender { name: name.into(), source: folder.to_path_buf(), file })
+        // Its programs are started elsewhere, so a relative path would mislead them.
+        let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        Ok(Contender { name: name.into(), source, file })
     }
 }
 

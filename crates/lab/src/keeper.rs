@@ -8,7 +8,8 @@
 //! holds. When that end closes, the keeper stops everything: SIGTERM, some time,
 //! SIGKILL, until no child is left. A pipe closes whatever becomes of its holder,
 //! so the same happens when bakeoff is done with the contender, when it crashes,
-//! and when it is killed with SIGKILL.
+//! and when it is killed with SIGKILL. A byte written before says that there is
+//! no time for SIGTERM.
 //!
 //! Should the keeper itself be killed, the contender gets SIGKILL from the
 //! kernel, and bakeoff, a subreaper as well, kills the rest.
@@ -115,6 +116,7 @@ pub fn main() -> ExitCode {
         }
     };
     let result = keep(&order, &asked_to_end);
+    // Whatever the program made of it, the folder is the keeper's.
     if let Some(scratch) = &order.scratch {
         let _ = fs::remove_dir_all(&scratch.path);
     }
@@ -151,10 +153,12 @@ fn keep(order: &Order, asked_to_end: &AtomicBool) -> Result<bool, String> {
         tell(&Event::Started { pid: pid.as_raw_nonzero().get() });
     }
 
-    while !asked_to_end.load(Ordering::Relaxed) && !input_is_closed(Duration::from_millis(100)) {
+    while !asked_to_end.load(Ordering::Relaxed) && !input_is_ready(Duration::from_millis(100)) {
         reap(&mut main);
     }
-    stop_all(&mut main, order.grace)
+    let at_once = input_is_ready(Duration::ZERO)
+        && rustix::io::read(io::stdin(), &mut [0; 1]).is_ok_and(|count| count > 0);
+    stop_all(&mut main, if at_once { Duration::ZERO } else { order.grace })
 }
 
 fn make(scratch: &Scratch) -> io::Result<()> {
@@ -285,16 +289,13 @@ pub(crate) fn kill_orphans() {
     let _ = kill_all(own, &mut None);
 }
 
-/// Whether bakeoff let go of its end of the pipe, after waiting at most so long.
-fn input_is_closed(wait: Duration) -> bool {
+/// Whether bakeoff let go of its end of the pipe or wrote to it, after waiting at
+/// most so long.
+fn input_is_ready(wait: Duration) -> bool {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
     let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
-    match rustix::event::poll(&mut fds, Some(&wait)) {
-        Ok(0) | Err(_) => false,
-        // Nothing is ever written after the order, so readable means closed.
-        Ok(_) => true,
-    }
+    rustix::event::poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
 }
 
 fn raise_open_files() {

@@ -129,6 +129,12 @@ impl Kept {
         lock(&self.output).last_lines(count)
     }
 
+    /// Has it stopped with SIGKILL when its time comes: there is none to wait.
+    pub fn hurry(&mut self) {
+        // If the keeper is gone already, nothing is left to hurry.
+        let _ = self.hold.as_mut().map(|hold| hold.write_all(b"k"));
+    }
+
     /// Stops it and all that it started. Tells whether SIGKILL was needed, and
     /// hands back its last lines.
     ///

@@ -1,14 +1,27 @@
-//! From a study to findings.
+//! From a study to findings: what is asked (study, contender, plan), how one
+//! trial of it is made (trial and what it is made of), what that shows (judge,
+//! outcomes), and the whole in its order (run).
 
+pub mod connections;
 pub mod contender;
 pub mod contract;
+mod folder;
 pub mod http;
+pub mod judge;
 pub mod keeper;
 pub mod kept;
+mod limits;
 pub mod machine;
+mod measure;
+pub mod outcomes;
 pub mod output_tail;
 pub mod place;
+pub mod plan;
+pub mod prepare;
 pub mod process_tree;
+pub mod run;
 pub mod sample;
+pub mod statistics;
 pub mod study;
 pub mod toml_file;
+pub mod trial;

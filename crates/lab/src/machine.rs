@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use procfs::{Current, CurrentSI};
+use procfs::Current;
 use result::plan::Machine;
 use rustix::process::Resource;
 
@@ -25,7 +25,7 @@ const SYSCTL: [&str; 12] = [
 /// Asks the machine. What it doesn't tell stays empty.
 pub fn describe() -> Machine {
     let cpuinfo = procfs::CpuInfo::current().ok();
-    let cpus = allowed_cpus();
+    let cpus = load::allowed_cpus().unwrap_or_default();
     Machine {
         cpu: cpuinfo
             .as_ref()
@@ -43,14 +43,6 @@ pub fn describe() -> Machine {
         open_files_max: rustix::process::getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX),
         sysctl: SYSCTL.iter().filter_map(|name| Some((name.to_string(), sysctl(name)?))).collect(),
         cpus,
-    }
-}
-
-/// The processors that this process may use.
-pub fn allowed_cpus() -> Vec<usize> {
-    match rustix::thread::sched_getaffinity(None) {
-        Ok(set) => (0..rustix::thread::CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect(),
-        Err(_) => (0..std::thread::available_parallelism().map_or(1, usize::from)).collect(),
     }
 }
 
@@ -75,7 +67,7 @@ fn cpu_list(text: &str) -> Option<Vec<usize>> {
     let mut cpus = Vec::new();
     for part in text.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse().ok()?..=last.parse().ok()?);
+        cpus.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
     }
     Some(cpus)
 }

@@ -25,44 +25,33 @@ pub struct ThisMachine {
 impl ThisMachine {
     /// From what the machine told of itself.
     pub fn new(machine: &Machine) -> ThisMachine {
-        ThisMachine { cores: machine.smt_siblings.clone() }
+        let told = machine.smt_siblings.concat();
+        ThisMachine {
+            cores: if told.is_empty() { vec![vec![0]] } else { machine.smt_siblings.clone() },
+        }
     }
 
     /// The processors for the contender and for the load.
     ///
-    /// One core: the contender has the last physical core for itself, by one of
-    /// its processors; the load has all the others. The first core is the one
-    /// that interrupts and the rest of the system like best, so it is the load's.
+    /// One core: the contender has one processor of the first physical core, the
+    /// load all other cores.
     ///
-    /// All cores: from four physical cores on, the load has the first half and
-    /// the contender the rest, so that neither takes time from the other. With
-    /// fewer, the contender has all, and the load all but the first.
+    /// All cores: from four physical cores on, the contender has the first half
+    /// and the load the rest, so that neither takes time from the other. With
+    /// fewer, both have all, and the figures say so.
     pub fn split(&self, cores: Cores) -> Place {
-        let (first, last) = match &self.cores[..] {
-            [] => (vec![0], vec![0]),
-            [only] => (only.clone(), only.clone()),
-            [first, .., last] => (first.clone(), last.clone()),
-        };
-        let count = self.cores.len();
-        match cores {
-            Cores::One => Place {
-                server_cpus: last[..1].to_vec(),
-                client_cpus: match count {
-                    0 | 1 => first,
-                    _ => self.cores[..count - 1].concat(),
-                },
-            },
-            Cores::All if count >= 4 => Place {
-                server_cpus: self.cores[count / 2..].concat(),
-                client_cpus: self.cores[..count / 2].concat(),
-            },
-            Cores::All => Place {
-                server_cpus: self.cores.concat(),
-                client_cpus: match count {
-                    0 | 1 => first,
-                    _ => self.cores[1..].concat(),
-                },
-            },
+        let all = self.cores.concat();
+        let cpus = |cores: &[Vec<usize>]| cores.concat();
+        match (cores, &self.cores[..]) {
+            (Cores::One, [first, others @ ..]) if !others.is_empty() => {
+                Place { server_cpus: first[..1].to_vec(), client_cpus: cpus(others) }
+            }
+            (Cores::One, _) => Place { server_cpus: all[..1].to_vec(), client_cpus: all },
+            (Cores::All, cores) if cores.len() >= 4 => {
+                let (server, client) = cores.split_at(cores.len() / 2);
+                Place { server_cpus: cpus(server), client_cpus: cpus(client) }
+            }
+            (Cores::All, _) => Place { server_cpus: all.clone(), client_cpus: all },
         }
     }
 
@@ -76,9 +65,9 @@ impl ThisMachine {
     /// Its port lies below those that the kernel gives to clients, so that no
     /// connection of an earlier trial can hold it, and it is bound once to see
     /// that it is free.
-    pub fn free_address(&self, rng: &mut fastrand::Rng) -> Result<SocketAddr, String> {
+    pub fn free_address(&self) -> Result<SocketAddr, String> {
         for _ in 0..100 {
-            let address = SocketAddr::new(self.host(), rng.u16(10_000..30_000));
+            let address = SocketAddr::new(self.host(), fastrand::u16(10_000..30_000));
             if TcpListener::bind(address).is_ok() {
                 return Ok(address);
             }
@@ -142,8 +131,8 @@ mod tests {
     #[test]
     fn one_core_never_shares_a_physical_core_with_the_load() {
         let place = machine(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]).split(Cores::One);
-        assert_eq!(place.server_cpus, [3]);
-        assert_eq!(place.client_cpus, [0, 4, 1, 5, 2, 6]);
+        assert_eq!(place.server_cpus, [0]);
+        assert_eq!(place.client_cpus, [1, 5, 2, 6, 3, 7]);
     }
 
     #[test]
@@ -151,15 +140,14 @@ mod tests {
         let two = machine(&[&[0], &[1]]);
         assert!(!two.split(Cores::One).shared());
         let all = two.split(Cores::All);
-        assert_eq!((all.server_cpus.len(), all.client_cpus.len()), (2, 1));
         assert!(all.shared(), "the figures have to say so");
     }
 
     #[test]
     fn from_four_cores_on_nothing_is_shared() {
         let place = machine(&[&[0], &[1], &[2], &[3], &[4]]).split(Cores::All);
-        assert_eq!(place.client_cpus, [0, 1]);
-        assert_eq!(place.server_cpus, [2, 3, 4]);
+        assert_eq!(place.server_cpus, [0, 1]);
+        assert_eq!(place.client_cpus, [2, 3, 4]);
     }
 
     #[test]

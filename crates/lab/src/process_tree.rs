@@ -46,6 +46,9 @@ pub struct Usage {
     pub threads: u32,
     /// Bytes handed to the disks; `None` where the kernel doesn't tell.
     pub disk_write_bytes: Option<u64>,
+    /// Context switches of the threads that live, wanted or not; `None` where the
+    /// kernel doesn't tell.
+    pub context_switches: Option<u64>,
 }
 
 /// What the descendants of `root` have used; `root` itself is left out, but its
@@ -53,7 +56,8 @@ pub struct Usage {
 pub fn usage(root: i32) -> Option<Usage> {
     let ticks = procfs::ticks_per_second() as f64;
     let page = procfs::page_size();
-    let mut usage = Usage { disk_write_bytes: Some(0), ..Usage::default() };
+    let mut usage =
+        Usage { disk_write_bytes: Some(0), context_switches: Some(0), ..Usage::default() };
     let mut alive = false;
     for pid in descendants(root) {
         let Ok(process) = Process::new(pid) else { continue };
@@ -65,10 +69,27 @@ pub fn usage(root: i32) -> Option<Usage> {
         usage.threads += stat.num_threads.max(0) as u32;
         let written = process.io().ok().map(|io| io.write_bytes);
         usage.disk_write_bytes = usage.disk_write_bytes.zip(written).map(|(sum, own)| sum + own);
+        let switches = context_switches(pid);
+        usage.context_switches = usage.context_switches.zip(switches).map(|(sum, own)| sum + own);
     }
     let keeper = Process::new(root).and_then(|process| process.stat()).ok()?;
     usage.cpu_s += (keeper.cutime + keeper.cstime).max(0) as f64 / ticks;
     alive.then_some(usage)
+}
+
+/// Context switches of a process's threads.
+fn context_switches(pid: i32) -> Option<u64> {
+    let mut sum = 0;
+    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
+        // A thread may end while this looks.
+        let Ok(status) = fs::read_to_string(task.path().join("status")) else { continue };
+        let counts = status
+            .lines()
+            .filter_map(|line| line.split_once("voluntary_ctxt_switches:"))
+            .map(|(_, count)| count.trim().parse::<u64>().ok());
+        sum += counts.sum::<Option<u64>>()?;
+    }
+    Some(sum)
 }
 
 /// The sockets that a process and its descendants hold, by inode.
@@ -105,6 +126,7 @@ mod tests {
         assert!(descendants(me).contains(&tree[0]), "a grandchild is a descendant too");
         let usage = usage(child.id() as i32).expect("the grandchild is alive");
         assert!(usage.rss_bytes > 0 && usage.threads == 1, "{usage:?}");
+        assert!(usage.context_switches > Some(0), "it was switched to at least once");
         let grandchild = rustix::process::Pid::from_raw(tree[0]).unwrap();
         rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();
         child.wait().unwrap();

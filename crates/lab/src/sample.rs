@@ -1,9 +1,10 @@
 //! What is sampled while a trial measures: the contender, the client's own
 //! process, and the machine.
 //!
-//! A thread reads counters that only grow, four times a second. What happened
-//! within the measured window is the difference between its edges, each
-//! interpolated between the two readings around it.
+//! A thread reads counters that only grow, four times a second, so that what
+//! happened within the measured window is the difference between its edges, each
+//! interpolated between the two readings around it. The evidence has a sample a
+//! second of that.
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -12,15 +13,21 @@ use std::time::{Duration, Instant};
 use procfs::{Current, CurrentSI};
 use result::evidence::{Evidence, Sample};
 
+use crate::connections::{self, Connections};
+use crate::keeper;
 use crate::process_tree::{self, Usage};
 
 const EVERY: Duration = Duration::from_millis(250);
+/// Counting thousands of connections takes milliseconds, so it is done once a
+/// second: every so many readings.
+const CONNECTIONS_EVERY: usize = 4;
 
 /// One reading of everything.
 #[derive(Debug, Clone)]
 struct Reading {
     at: Instant,
     server: Option<Usage>,
+    connections: Option<Connections>,
     own_cpu_s: Option<f64>,
     busy_s: Option<f64>,
     steal_s: Option<f64>,
@@ -38,13 +45,19 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to sample the descendants of `root` and the machine.
-    pub fn start(root: i32) -> Sampler {
+    /// Starts to sample the descendants of `root`, the connections at `port`, and
+    /// the machine, from the load's processors: the contender's are its own.
+    pub fn start(root: i32, port: u16, cpus: Vec<usize>) -> Sampler {
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
+            let _ = keeper::pin(&cpus);
             let mut readings = vec![read(root)];
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                readings.push(read(root));
+                let mut reading = read(root);
+                if readings.len() % CONNECTIONS_EVERY == 0 {
+                    reading.connections = connections::at_port(port);
+                }
+                readings.push(reading);
             }
             readings.push(read(root));
             readings
@@ -74,6 +87,7 @@ fn read(root: i32) -> Reading {
     Reading {
         at,
         server: process_tree::usage(root),
+        connections: None,
         own_cpu_s: procfs::process::Process::myself()
             .and_then(|process| process.stat())
             .ok()
@@ -138,11 +152,23 @@ fn write(readings: &[Reading], began: Instant, window: Duration, evidence: &mut 
                 reading.at.max(to).duration_since(reading.at.min(to))
             });
             let usage = near.and_then(|reading| reading.server);
+            let switches = |reading: &Reading| {
+                reading.server.and_then(|usage| Some(usage.context_switches? as f64))
+            };
+            let counted = readings
+                .iter()
+                .filter(|reading| reading.at > from && reading.at <= to)
+                .find_map(|reading| reading.connections);
             Sample {
                 at_s: to.duration_since(began).as_secs_f64(),
                 server_cpu_s: difference(readings, from, to, &server_cpu),
                 server_rss_bytes: usage.map(|usage| usage.rss_bytes),
                 server_threads: usage.map(|usage| usage.threads),
+                server_context_switches: difference(readings, from, to, &switches)
+                    .map(|switches| switches.round() as u64),
+                connections_established: counted.map(|counted| counted.established),
+                accept_queue: counted.map(|counted| counted.accept_queue),
+                client_cpu_s: difference(readings, from, to, &|reading| reading.own_cpu_s),
                 steal_share: steal(from, to),
                 load_average: near.and_then(|reading| reading.load_average),
             }
@@ -184,7 +210,14 @@ mod tests {
     fn reading(at: Instant, cpu_s: f64) -> Reading {
         Reading {
             at,
-            server: Some(Usage { cpu_s, rss_bytes: 1000, threads: 3, disk_write_bytes: Some(0) }),
+            server: Some(Usage {
+                cpu_s,
+                rss_bytes: 1000,
+                threads: 3,
+                disk_write_bytes: Some(0),
+                context_switches: Some((cpu_s * 100.0) as u64),
+            }),
+            connections: Some(Connections { established: 30, accept_queue: 2 }),
             own_cpu_s: Some(0.0),
             busy_s: Some(cpu_s + 0.5),
             steal_s: Some(0.0),
@@ -208,6 +241,9 @@ mod tests {
         assert_eq!(evidence.samples.len(), 2);
         assert!((evidence.samples[1].server_cpu_s.unwrap() - 1.0).abs() < 1e-9);
         assert_eq!(evidence.others_cpu_s.map(|cpu| cpu.round()), Some(0.0));
+        assert_eq!(evidence.samples[1].server_context_switches, Some(100));
+        assert_eq!(evidence.samples[1].connections_established, Some(30));
+        assert_eq!(evidence.samples[1].accept_queue, Some(2));
         assert_eq!(evidence.server_rss_max_bytes, Some(1000));
         assert_eq!(evidence.listen_overflows, Some(0));
     }
@@ -217,6 +253,7 @@ mod tests {
         let start = Instant::now();
         let mut gone = reading(start, 0.0);
         gone.server = None;
+        gone.connections = None;
         let mut later = gone.clone();
         later.at = start + Duration::from_secs(1);
         let mut evidence = Evidence::default();
@@ -226,6 +263,7 @@ mod tests {
         assert_eq!(evidence.steal_share, None);
         assert_eq!(evidence.tcp_retransmits, None);
         assert_eq!(evidence.samples[0].server_cpu_s, None);
+        assert_eq!(evidence.samples[0].connections_established, None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use result::plan::{Cores, Published, PublishedFigure};
 use serde::Deserialize;
 
 use crate::contender::Contender;
-use crate::toml_file;
+use crate::{limits, toml_file};
 
 /// A study with its contenders, as its folder has them.
 #[derive(Debug)]
@@ -47,8 +47,10 @@ pub struct Contract {
     pub says: String,
     /// Path and query that are asked for; `{nonce}` stands for digits that are
     /// new in every request.
+    #[serde(deserialize_with = "limits::path")]
     pub path: String,
     /// The status of a right answer.
+    #[serde(deserialize_with = "limits::success")]
     pub status: u16,
     /// What the body of a right answer holds; may have the request's `{nonce}`.
     pub body: String,
@@ -84,10 +86,13 @@ fn get() -> String {
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// Blocks: each holds every contender once a load.
+    #[serde(deserialize_with = "limits::blocks")]
     pub blocks: u32,
     /// Seconds measured a trial.
+    #[serde(deserialize_with = "limits::seconds")]
     pub measure_s: f64,
     /// Seconds of load before measuring.
+    #[serde(deserialize_with = "limits::seconds")]
     pub warmup_s: f64,
     /// The load levels.
     pub loads: Vec<Loads>,
@@ -100,6 +105,7 @@ pub struct Loads {
     /// Cores given to the contender.
     pub cores: Cores,
     /// Connections at once, a level each.
+    #[serde(deserialize_with = "limits::connections")]
     pub connections: Vec<u32>,
 }
 

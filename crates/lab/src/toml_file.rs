@@ -58,15 +58,20 @@ fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Error> {
 
 /// The parser speaks of fields and variants; a file has keys and values.
 fn in_plain_words(message: &str) -> String {
-    message
-        .replace("unknown field", "unknown key")
+    let message = message
         .replace("missing field", "missing key")
         .replace("duplicate field", "key given twice:")
-        .replace("unknown variant", "unknown value")
-        .replace(", expected one of", "; allowed here are")
-        .replace(", expected `", "; allowed here is `")
         .trim_end()
-        .replace('\n', "; ")
+        .replace('\n', "; ");
+    if !message.starts_with("unknown") {
+        return message;
+    }
+    message
+        .replace("unknown field", "unknown key")
+        .replace("unknown variant", "unknown value")
+        .replace(", expected one of ", "; allowed: ")
+        .replace(", expected ", "; allowed: ")
+        .replace(", there are no fields", "; none is allowed here")
 }
 
 #[cfg(test)]
@@ -90,7 +95,7 @@ mod tests {
     #[test]
     fn an_unknown_key_is_named_with_its_place_and_what_is_allowed() {
         insta::assert_snapshot!(complaint("dish = 'soup'\nprise = 3\n"), @r"
-        studies/menu.toml:2:1: unknown key `prise`; allowed here are `dish`, `price`
+        studies/menu.toml:2:1: unknown key `prise`; allowed: `dish` or `price`
           2 | prise = 3
         ");
     }

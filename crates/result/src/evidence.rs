@@ -196,6 +196,14 @@ pub struct Sample {
     pub server_rss_bytes: Option<u64>,
     /// Threads of the contender.
     pub server_threads: Option<u32>,
+    /// Context switches of the contender's threads since the sample before.
+    pub server_context_switches: Option<u64>,
+    /// Connections established at the contender's port.
+    pub connections_established: Option<u32>,
+    /// Connections of those that the contender hasn't accepted yet.
+    pub accept_queue: Option<u32>,
+    /// CPU seconds of the client's process since the sample before.
+    pub client_cpu_s: Option<f64>,
     /// Share of CPU time stolen since the sample before.
     pub steal_share: Option<f64>,
     /// The machine's load average over one minute.

@@ -69,7 +69,8 @@ pub struct Contender {
     pub tier: Tier,
     /// Versions as the thing itself told them: what, and the first line said.
     pub versions: Vec<Version>,
-    /// The command that starts it, placeholders filled in.
+    /// The command that starts it. `$HOST`, `$PORT` and the like stand for what
+    /// differs from trial to trial.
     pub run: Vec<String>,
     /// The settings it sets beside that, as text, for disclosure.
     pub environment: Vec<(String, String)>,

@@ -1,0 +1,143 @@
+//! Connections at a server's port, as the kernel counts them.
+//!
+//! Asked through `sock_diag(7)`, where the kernel picks the sockets of one port;
+//! reading `/proc/net/tcp` with thousands of connections in it would take time
+//! from what is measured.
+
+use std::io;
+use std::time::Duration;
+
+use rustix::fd::OwnedFd;
+use rustix::net::netlink::SOCK_DIAG;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+
+/// Connections at one port of this machine.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// Established, those not yet accepted among them.
+    pub established: u32,
+    /// Not yet accepted by the program that listens.
+    pub accept_queue: u32,
+}
+
+/// Counts them; `None` where the kernel doesn't tell.
+pub fn at_port(port: u16) -> Option<Connections> {
+    let socket = rustix::net::socket_with(
+        AddressFamily::NETLINK,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        Some(SOCK_DIAG),
+    )
+    .ok()?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_secs(1))).ok()?;
+    let mut counted = Connections::default();
+    // A server that listens on IPv6 as well has its IPv4 connections there.
+    for family in [AddressFamily::INET, AddressFamily::INET6] {
+        ask(&socket, family, port, &mut counted).ok()?;
+    }
+    Some(counted)
+}
+
+// From linux/netlink.h, linux/sock_diag.h and net/tcp_states.h.
+const NLMSG_HEADER_BYTES: usize = 16;
+const NLMSG_DONE: u16 = 3;
+const SOCK_DIAG_BY_FAMILY: u16 = 20;
+const NLM_F_REQUEST_DUMP: u16 = 0x301;
+const TCP: u8 = 6;
+const ESTABLISHED: u8 = 1;
+const LISTEN: u8 = 10;
+// Offsets in `struct inet_diag_msg`, after the message's header.
+const STATE_AT: usize = NLMSG_HEADER_BYTES + 1;
+const RECEIVE_QUEUE_AT: usize = NLMSG_HEADER_BYTES + 56;
+
+/// A `struct inet_diag_req_v2` in its message: all sockets of a port that are
+/// established or listen.
+fn request(family: AddressFamily, port: u16) -> [u8; 72] {
+    let mut message = [0; 72];
+    message[0..4].copy_from_slice(&72_u32.to_ne_bytes());
+    message[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
+    message[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
+    message[16] = family.as_raw() as u8;
+    message[17] = TCP;
+    let states = 1_u32 << ESTABLISHED | 1 << LISTEN;
+    message[20..24].copy_from_slice(&states.to_ne_bytes());
+    message[24..26].copy_from_slice(&port.to_be_bytes());
+    message
+}
+
+fn ask(
+    socket: &OwnedFd,
+    family: AddressFamily,
+    port: u16,
+    counted: &mut Connections,
+) -> io::Result<()> {
+    rustix::net::send(socket, &request(family, port), SendFlags::empty())?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let (length, _) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty())?;
+        if count(&buffer[..length], counted)? {
+            return Ok(());
+        }
+    }
+}
+
+/// Counts the messages of one datagram; whether the last one was among them.
+fn count(mut datagram: &[u8], counted: &mut Connections) -> io::Result<bool> {
+    while let Some(header) = datagram.first_chunk::<NLMSG_HEADER_BYTES>() {
+        let length = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]) as usize;
+        let Some(message) = datagram.get(..length).filter(|message| !message.is_empty()) else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        match u16::from_ne_bytes([header[4], header[5]]) {
+            NLMSG_DONE => return Ok(true),
+            SOCK_DIAG_BY_FAMILY => match message.get(STATE_AT).copied() {
+                Some(ESTABLISHED) => counted.established += 1,
+                Some(LISTEN) => {
+                    let queue = message
+                        .get(RECEIVE_QUEUE_AT..)
+                        .and_then(|rest| rest.first_chunk())
+                        .ok_or(io::ErrorKind::InvalidData)?;
+                    counted.accept_queue += u32::from_ne_bytes(*queue);
+                }
+                _ => return Err(io::ErrorKind::InvalidData.into()),
+            },
+            // An error of the kernel's, or something unknown.
+            _ => return Err(io::ErrorKind::Unsupported.into()),
+        }
+        datagram = &datagram[length.next_multiple_of(4).min(datagram.len())..];
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[test]
+    fn accepted_and_waiting_connections_are_told_apart() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let Some(none) = at_port(address.port()) else {
+            eprintln!("skipped: this kernel doesn't offer sock_diag");
+            return;
+        };
+        assert_eq!(none, Connections::default());
+        let _clients: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
+        let _accepted: Vec<_> = (0..60).map(|_| listener.accept().unwrap()).collect();
+        let expected = Connections { established: 100, accept_queue: 40 };
+        assert_eq!(at_port(address.port()), Some(expected));
+    }
+
+    #[test]
+    fn a_cut_or_foreign_message_is_an_error_and_no_count() {
+        for datagram in [&[1, 0, 0, 0][..], &[0; 16], &[255; 16], &[255; 40]] {
+            let mut counted = Connections::default();
+            let complete = count(datagram, &mut counted);
+            assert!(!matches!(complete, Ok(true)), "{datagram:?}");
+            assert_eq!(counted, Connections::default());
+        }
+    }
+}

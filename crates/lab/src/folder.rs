@@ -1,0 +1,249 @@
+//! A run's folder: `run.json`, and what is made from it.
+//!
+//! `run.json` is written anew after every trial: to a file beside it, synced,
+//! then renamed. So whatever happens (a crash, a full disk, a power cut), what is
+//! there is whole, and at most one trial old.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use result::{Run, SCHEMA};
+
+const FILE: &str = "run.json";
+const NEW_FILE: &str = ".run.json.new";
+const LATEST: &str = "latest";
+
+/// The folder of one run.
+#[derive(Debug, Clone)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// Why a run couldn't be kept or taken up again.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A folder couldn't be made.
+    #[error("couldn't make the folder {path}: {source}", path = path.display())]
+    Make {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The run couldn't be written.
+    #[error("couldn't write {path}: {source}; what was there before is still there",
+        path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The run couldn't be read.
+    #[error("couldn't read {path}: {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is no run.
+    #[error("{path}: this is no run of bakeoff: {source}", path = path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What the parser said.
+        source: serde_json::Error,
+    },
+    /// The file is a run of another version.
+    #[error("{path} has the schema {found}, and this version of bakeoff reads {SCHEMA}",
+        path = path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+}
+
+impl Folder {
+    /// Makes the folder of a new run below `runs`, with a name that nobody has.
+    pub fn create(runs: &Path, name: &str) -> Result<Folder, Error> {
+        let failed = |path: &Path, source| Error::Make { path: path.into(), source };
+        fs::create_dir_all(runs).map_err(|source| failed(runs, source))?;
+        let mut path = runs.join(name);
+        for number in 2.. {
+            match fs::create_dir(&path) {
+                Ok(()) => break,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    path = runs.join(format!("{name}-{number}"));
+                }
+                Err(source) => return Err(failed(&path, source)),
+            }
+        }
+        Ok(Folder { path })
+    }
+
+    /// Opens the folder of a run, by itself or by its `run.json`.
+    pub fn open(path: &Path) -> Result<(Folder, Run), Error> {
+        let path = match path.is_file() {
+            true => path.parent().unwrap_or(Path::new(".")),
+            false => path,
+        };
+        // `latest` may point elsewhere before the run is over.
+        let path = path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;
+        let run = read(&path.join(FILE))?;
+        Ok((Folder { path }, run))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Replaces `run.json` with this.
+    pub fn write(&self, run: &Run) -> Result<(), Error> {
+        let path = self.path.join(FILE);
+        let new = self.path.join(NEW_FILE);
+        let written = (|| {
+            let mut file = BufWriter::new(File::create(&new)?);
+            serde_json::to_writer(&mut file, run)?;
+            file.write_all(b"\n")?;
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            fs::rename(&new, &path)?;
+            // The new name has to reach the disk as well.
+            File::open(&self.path)?.sync_all()
+        })();
+        written.map_err(|source| {
+            let _ = fs::remove_file(&new);
+            Error::Write { path, source }
+        })
+    }
+
+    /// Lets the link `latest` beside it point to it. It is a convenience, so its
+    /// failure is none of the run's.
+    pub fn is_latest(&self) {
+        let Some(runs) = self.path.parent() else { return };
+        let new = runs.join(format!(".{LATEST}.new"));
+        let _ = fs::remove_file(&new);
+        if std::os::unix::fs::symlink(self.name(), &new).is_ok() {
+            let _ = fs::rename(&new, runs.join(LATEST));
+        }
+    }
+}
+
+/// Reads a `run.json`.
+pub fn read(path: &Path) -> Result<Run, Error> {
+    let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let content = |source| Error::Content { path: path.into(), source };
+    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(content)?;
+    match value.get("schema").and_then(serde_json::Value::as_u64) {
+        Some(found) if found != u64::from(SCHEMA) => {
+            Err(Error::Schema { path: path.into(), found })
+        }
+        _ => serde_json::from_value(value).map_err(content),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::State;
+    use result::plan::{Machine, Plan, Study};
+
+    use super::*;
+
+    fn run() -> Run {
+        Run {
+            schema: SCHEMA,
+            bakeoff: "0".into(),
+            id: "web-1".into(),
+            started: "2026-01-01T00:00:00Z".into(),
+            state: State::Unfinished,
+            command: "bakeoff run web".into(),
+            machine: Machine::default(),
+            study: Study {
+                name: "web".into(),
+                title: "t".into(),
+                question: "q".into(),
+                contract: "c".into(),
+                published: Vec::new(),
+            },
+            contenders: Vec::new(),
+            plan: Plan {
+                profile: "quick".into(),
+                seed: u64::MAX,
+                blocks: 1,
+                measure_s: 0.1,
+                warmup_s: 0.1,
+                slots: Vec::new(),
+            },
+            trials: Vec::new(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_is_left() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        let mut later = run();
+        later.state = State::Complete;
+        folder.write(&later).unwrap();
+        let (opened, read) = Folder::open(folder.path()).unwrap();
+        assert_eq!(read, later);
+        assert_eq!(opened.name(), "web-1");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn two_runs_within_a_second_have_folders_of_their_own() {
+        let runs = tempfile::tempdir().unwrap();
+        let first = Folder::create(runs.path(), "web-1").unwrap();
+        let second = Folder::create(runs.path(), "web-1").unwrap();
+        assert_eq!((first.name(), second.name()), ("web-1".into(), "web-1-2".into()));
+    }
+
+    #[test]
+    fn latest_points_to_the_newest() {
+        let runs = tempfile::tempdir().unwrap();
+        for name in ["web-1", "web-2"] {
+            let folder = Folder::create(runs.path(), name).unwrap();
+            folder.write(&run()).unwrap();
+            folder.is_latest();
+        }
+        let (latest, _) = Folder::open(&runs.path().join(LATEST)).unwrap();
+        assert_eq!(latest.name(), "web-2");
+    }
+
+    #[test]
+    fn another_version_and_another_file_are_refused_with_a_reason() {
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        let complaint = |text: &str| {
+            fs::write(&path, text).unwrap();
+            read(&path).unwrap_err().to_string()
+        };
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1"));
+        assert!(complaint("{}").contains("this is no run of bakeoff"));
+        assert!(complaint("no json").contains("this is no run of bakeoff"));
+    }
+
+    #[test]
+    fn a_failed_write_keeps_what_was_there() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        // A folder in the new file's place can't be written to.
+        fs::create_dir(folder.path().join(NEW_FILE)).unwrap();
+        let error = folder.write(&run()).unwrap_err().to_string();
+        assert!(error.contains("run.json"), "{error}");
+        assert_eq!(Folder::open(folder.path()).unwrap().1, run());
+    }
+}

@@ -1,0 +1,176 @@
+//! Do the figures fit each other?
+
+use result::evidence::{Load, Percentiles};
+
+use super::{Check, Seen, Word, percent};
+
+/// How far two ways to the same number may be apart, for rounding.
+const ROUNDING: f64 = 0.005;
+/// How far Little's law may be off.
+const LITTLE_SUSPECT: f64 = 0.1;
+/// From here on the times can't be right.
+const LITTLE_INVALID: f64 = 0.3;
+/// A percentile with fewer samples beyond it says little.
+const BEYOND_MIN: f64 = 100.0;
+/// With fewer answers a connection, requests that began before the window or
+/// ended after it weigh too much for Little's law.
+const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
+
+pub(super) const ARITHMETIC: Check = Check {
+    id: "arithmetic",
+    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time.",
+    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; connections and rate × mean time within 10 %, and at more than 30 % the figure is invalid",
+    why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. Requests that wait in the client or in a kernel queue, where the clock doesn't run, show in Little's law: 10 % is what the window's edges explain.",
+    fix: "Report it with the run's folder: the generator is wrong, or the connections didn't all carry load.",
+    look,
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    if let Some(fault) = fault_in_counts(load).or_else(|| fault_in_times(load)) {
+        return Word::invalid("contradiction", fault);
+    }
+    // Connections that are closed and opened spend time that no request sees.
+    let closed_loop = load.offered_rate.is_none() && seen.slot.load.keep_alive;
+    let connections = f64::from(load.connections_established);
+    let enough = load.good as f64 >= ANSWERS_A_CONNECTION_MIN * connections;
+    let has_errors = !load.errors.is_empty();
+    if !closed_loop || !enough || has_errors || connections == 0.0 {
+        return Word::valid("consistent", "Counts and percentiles fit each other.");
+    }
+    let busy = load.rate * load.service_us.mean / 1e6;
+    let off = busy / connections - 1.0;
+    let value = format!("Little's law off by {}", percent(off));
+    if off.abs() > LITTLE_INVALID {
+        Word::invalid(value, "Rate, times and connections can't all be right.")
+    } else if off.abs() > LITTLE_SUSPECT {
+        Word::suspect(value, "Connections were idle for a part of the time, or times too short.")
+    } else {
+        Word::valid(value, "Rate, times and connections fit each other.")
+    }
+}
+
+fn fault_in_counts(load: &Load) -> Option<String> {
+    let errors: u64 = load.errors.iter().map(|error| error.count).sum();
+    if load.scheduled != load.sent + load.shed {
+        return Some(format!(
+            "{} requests were scheduled, but {} sent and {} shed.",
+            load.scheduled, load.sent, load.shed
+        ));
+    }
+    if load.sent != load.good + errors + load.in_flight {
+        return Some(format!(
+            "{} requests were sent, but {} good, {errors} errors and {} in flight.",
+            load.sent, load.good, load.in_flight
+        ));
+    }
+    let by_rate = load.rate * load.seconds;
+    if differ(by_rate, load.answers as f64) {
+        return Some(format!(
+            "Rate × time is {by_rate:.0}, but {} answers were counted.",
+            load.answers
+        ));
+    }
+    let by_second: u64 = load.per_second.iter().map(|second| second.good).sum();
+    if !load.per_second.is_empty() && differ(by_second as f64, load.answers as f64) {
+        return Some(format!(
+            "The seconds have {by_second} answers together, the window {}.",
+            load.answers
+        ));
+    }
+    None
+}
+
+fn differ(a: f64, b: f64) -> bool {
+    (a - b).abs() > ROUNDING * a.max(b) + 1.0
+}
+
+fn fault_in_times(load: &Load) -> Option<String> {
+    let named = [("response", &load.response_us), ("service", &load.service_us)];
+    let lateness = load.lateness_us.iter().map(|lateness| ("lateness", lateness));
+    named.into_iter().chain(lateness).find_map(|(name, times)| {
+        fault_in(times).map(|fault| format!("In the {name} times, {fault}."))
+    })
+}
+
+fn fault_in(times: &Percentiles) -> Option<&'static str> {
+    if times.count == 0 {
+        return None;
+    }
+    // A histogram of three digits gives its values within 0.1 %.
+    let above = |a: f64, b: f64| a > b * (1.0 + ROUNDING);
+    let values: Vec<f64> = times.at.iter().map(|one| one.value).collect();
+    let too_far = times
+        .at
+        .iter()
+        .any(|one| times.count as f64 * (1.0 - one.percentile / 100.0) < BEYOND_MIN * 0.999);
+    if values.windows(2).any(|pair| pair[0] > pair[1]) {
+        Some("a higher percentile has a smaller value")
+    } else if above(times.min, times.mean) || above(times.mean, times.max) {
+        Some("the mean doesn't lie between smallest and largest")
+    } else if values.iter().any(|&value| above(value, times.max) || above(times.min, value)) {
+        Some("a percentile doesn't lie between smallest and largest")
+    } else if too_far {
+        Some("a percentile is shown with fewer than 100 samples beyond it")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after_load;
+    use super::*;
+
+    fn with(change: impl FnOnce(&mut Load)) -> (Verdict, String) {
+        let word = word_after_load(&ARITHMETIC, change);
+        (word.verdict, word.says)
+    }
+
+    #[test]
+    fn a_request_lost_or_counted_twice_makes_the_figures_invalid() {
+        for change in [
+            |load: &mut Load| load.in_flight -= 1,
+            |load: &mut Load| load.sent += 1,
+            |load: &mut Load| load.shed = 1,
+            |load: &mut Load| load.rate *= 1.01,
+            |load: &mut Load| load.per_second[0].good = 0,
+        ] {
+            let (verdict, says) = with(change);
+            assert_eq!(verdict, Verdict::Invalid, "{says}");
+        }
+    }
+
+    #[test]
+    fn times_that_contradict_each_other_make_the_figures_invalid() {
+        for change in [
+            |load: &mut Load| load.service_us.at[0].value = 5_000.0,
+            |load: &mut Load| load.service_us.mean = 10_000.0,
+            |load: &mut Load| load.response_us.max = 5_000.0,
+            |load: &mut Load| load.response_us.at[2].percentile = 99.99,
+        ] {
+            let (verdict, says) = with(change);
+            assert_eq!(verdict, Verdict::Invalid, "{says}");
+            assert!(says.starts_with("In the "), "{says}");
+        }
+    }
+
+    #[test]
+    fn littles_law_tells_when_times_are_too_short() {
+        let mean = |factor: f64| with(|load| load.service_us.mean *= factor).0;
+        assert_eq!(mean(0.95), Verdict::Valid);
+        assert_eq!(mean(0.8), Verdict::Suspect);
+        assert_eq!(mean(0.5), Verdict::Invalid);
+    }
+
+    #[test]
+    fn littles_law_is_not_asked_where_it_doesnt_hold() {
+        let (verdict, _) = with(|load| {
+            load.offered_rate = Some(50_000.0);
+            load.service_us.mean *= 0.5;
+        });
+        assert_eq!(verdict, Verdict::Valid, "in an open loop connections may be idle");
+    }
+}

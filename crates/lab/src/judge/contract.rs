@@ -1,0 +1,64 @@
+//! Does the contender do the job?
+
+use super::{Check, Seen, Word};
+
+pub(super) const CONTRACT: Check = Check {
+    id: "contract",
+    signal: "The steps of the contract check before the load, and whether the contender's process lived through the trial.",
+    threshold: "every step right, and the process alive to the end",
+    why: "A server that leaves out a part of the job is faster for it. In 2009 one that didn't parse HTTP won.",
+    fix: "Run `bakeoff check` on the contender, which shows every step and what was seen, and mend the contender.",
+    look,
+};
+
+fn look(seen: &Seen) -> Word {
+    if let Some(failure) = &seen.evidence.process.failure {
+        return Word::invalid("failed", format!("The contender failed: {failure}."));
+    }
+    let steps = &seen.evidence.contract;
+    let wrong: Vec<_> =
+        steps.iter().filter_map(|step| Some((&step.asked, step.wrong.as_ref()?))).collect();
+    match wrong.first() {
+        Some((asked, what)) => Word::invalid(
+            format!("{} of {} steps wrong", wrong.len(), steps.len()),
+            format!("The contender doesn't do the job. It was asked whether it {asked}: {what}."),
+        ),
+        None if steps.is_empty() => Word::not_checked("The contract was not checked."),
+        None => Word::valid(
+            format!("{} steps right", steps.len()),
+            "The contender does the job that it is compared for.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    #[test]
+    fn a_wrong_step_makes_the_figures_invalid() {
+        let word = word_after(&CONTRACT, |evidence| {
+            evidence.contract[0].wrong = Some("status 500 instead of 200".into());
+        });
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert_eq!(word.value, "1 of 1 steps wrong");
+        assert!(word.says.contains("status 500 instead of 200"), "{}", word.says);
+    }
+
+    #[test]
+    fn a_process_that_died_makes_the_figures_invalid() {
+        let word = word_after(&CONTRACT, |evidence| {
+            evidence.process.failure = Some("it ended with exit code 1".into());
+        });
+        assert_eq!(word.verdict, Verdict::Invalid);
+    }
+
+    #[test]
+    fn a_contract_that_nobody_checked_is_not_valid() {
+        let word = word_after(&CONTRACT, |evidence| evidence.contract.clear());
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}

@@ -1,0 +1,92 @@
+//! Did the load arrive?
+
+use super::{Check, Seen, Word};
+
+pub(super) const LOAD_ARRIVED: Check = Check {
+    id: "load-arrived",
+    signal: "Connections asked for; connections established at once as the client counts them, and at the server's port as the kernel counts them; SYN segments that had to be sent again, and overflows of listen queues.",
+    threshold: "all connections established, on both sides; no SYN sent again, no listen queue overflown",
+    why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009.",
+    fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; then measure again.",
+    look,
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let asked = load.connections_asked;
+    let client = load.connections_established;
+    if client < asked {
+        return Word::invalid(
+            format!("{client} of {asked} established"),
+            "Fewer connections carried the load than the figure says.",
+        );
+    }
+    // With a connection a request, how many there are at a moment is chance.
+    let server = match seen.slot.load.keep_alive {
+        true => seen.evidence.samples.iter().filter_map(|it| it.connections_established).max(),
+        false => Some(asked),
+    };
+    if let Some(server) = server.filter(|&server| server < asked) {
+        return Word::invalid(
+            format!("{server} of {asked} established at the server"),
+            "The server had fewer connections than the client thought.",
+        );
+    }
+    let syn = load.syn_retransmits;
+    let overflows = seen.evidence.listen_overflows;
+    if syn > 0 || overflows.is_some_and(|count| count > 0) {
+        return Word::suspect(
+            format!("{syn} SYN sent again, {} listen overflows", overflows.unwrap_or(0)),
+            "Connections were lost while they were made, and made again seconds later.",
+        );
+    }
+    match (server, overflows) {
+        (None, _) => Word::not_checked("The connections at the server couldn't be counted."),
+        (_, None) => Word::not_checked("Overflows of listen queues couldn't be counted."),
+        (Some(_), Some(_)) => Word::valid(
+            format!("{client} of {asked} established"),
+            "Every connection asked for was there, at both ends.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::{word_after, word_after_load};
+    use super::*;
+
+    #[test]
+    fn a_connection_too_few_at_the_client_makes_the_figures_invalid() {
+        let word = word_after_load(&LOAD_ARRIVED, |load| load.connections_established = 99);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "99 of 100 established"));
+    }
+
+    #[test]
+    fn a_limit_at_the_server_makes_the_figures_invalid() {
+        let word = word_after(&LOAD_ARRIVED, |evidence| {
+            for sample in &mut evidence.samples {
+                sample.connections_established = Some(64);
+            }
+        });
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert_eq!(word.value, "64 of 100 established at the server");
+    }
+
+    #[test]
+    fn a_lost_syn_or_an_overflow_casts_doubt() {
+        let word = word_after_load(&LOAD_ARRIVED, |load| load.syn_retransmits = 1);
+        assert_eq!(word.verdict, Verdict::Suspect);
+        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_overflows = Some(3));
+        assert_eq!(word.verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn a_missing_sensor_is_not_checked() {
+        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_overflows = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
+        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.samples.clear());
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}

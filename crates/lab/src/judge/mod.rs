@@ -1,0 +1,279 @@
+//! Whether a trial's figures mean what they seem to.
+//!
+//! One file a check. A check looks at the evidence of one trial and gives its
+//! word; this frame adds what the check says of itself, and the order. To add
+//! one: a file here, a line in [`CHECKS`], and a page of the check's own words
+//! in `docs/checks/`. A test holds the page against them.
+
+mod arithmetic;
+mod client_limit;
+mod contract;
+mod errors;
+mod load_arrived;
+mod server_cores;
+mod shared_cores;
+mod steady;
+
+use result::Trial;
+use result::evidence::{Evidence, Load};
+use result::finding::{Finding, Verdict};
+use result::plan::Slot;
+
+pub use client_limit::CLIENT_LIMIT;
+
+/// All checks, in the order of what can go wrong: first whether the contender
+/// does the job, last whether it does so steadily.
+pub const CHECKS: [&Check; 8] = [
+    &contract::CONTRACT,
+    &load_arrived::LOAD_ARRIVED,
+    &errors::ERRORS,
+    &client_limit::CLIENT_LIMIT,
+    &server_cores::SERVER_CORES,
+    &shared_cores::SHARED_CORES,
+    &arithmetic::ARITHMETIC,
+    &steady::STEADY,
+];
+
+/// One check.
+#[derive(Debug)]
+pub struct Check {
+    /// Its id, which is its page's name.
+    pub id: &'static str,
+    /// What it looks at.
+    pub signal: &'static str,
+    /// From where on that speaks against a figure.
+    pub threshold: &'static str,
+    /// Why the threshold is there.
+    pub why: &'static str,
+    /// What to do if it does.
+    pub fix: &'static str,
+    /// Gives its word.
+    look: fn(&Seen) -> Word,
+}
+
+/// What a check may look at.
+#[derive(Debug, Clone, Copy)]
+struct Seen<'a> {
+    slot: &'a Slot,
+    evidence: &'a Evidence,
+}
+
+/// A check's word.
+#[derive(Debug, Clone, PartialEq)]
+struct Word {
+    verdict: Verdict,
+    /// What was measured, with its unit.
+    value: String,
+    /// One sentence: what this means.
+    says: String,
+}
+
+impl Word {
+    fn valid(value: impl Into<String>, says: impl Into<String>) -> Word {
+        Word { verdict: Verdict::Valid, value: value.into(), says: says.into() }
+    }
+
+    fn suspect(value: impl Into<String>, says: impl Into<String>) -> Word {
+        Word { verdict: Verdict::Suspect, value: value.into(), says: says.into() }
+    }
+
+    fn invalid(value: impl Into<String>, says: impl Into<String>) -> Word {
+        Word { verdict: Verdict::Invalid, value: value.into(), says: says.into() }
+    }
+
+    /// The sensor is missing: nothing can be said.
+    fn not_checked(says: impl Into<String>) -> Word {
+        Word { verdict: Verdict::NotChecked, value: "–".into(), says: says.into() }
+    }
+
+    fn no_load() -> Word {
+        Word::not_checked("The trial ended before there was load.")
+    }
+}
+
+impl<'a> Seen<'a> {
+    fn load(&self) -> Option<&'a Load> {
+        self.evidence.load.as_ref()
+    }
+}
+
+impl Check {
+    fn finding(&self, seen: &Seen) -> Finding {
+        let Word { verdict, value, says } = (self.look)(seen);
+        Finding {
+            check: self.id.into(),
+            verdict,
+            value,
+            threshold: self.threshold.into(),
+            says,
+            fix: match verdict {
+                Verdict::Valid => String::new(),
+                _ => self.fix.into(),
+            },
+        }
+    }
+}
+
+/// What all checks say of a trial, the worst first.
+pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
+    let seen = Seen { slot, evidence };
+    let mut findings: Vec<Finding> = CHECKS.iter().map(|check| check.finding(&seen)).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    findings
+}
+
+/// Of each check the worst word over trials, the worst first.
+pub fn worst_of_each<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Finding> {
+    let mut worst: Vec<Finding> = Vec::new();
+    for finding in trials.into_iter().flat_map(|trial| &trial.findings) {
+        match worst.iter_mut().find(|known| known.check == finding.check) {
+            Some(known) if known.verdict >= finding.verdict => {}
+            Some(known) => *known = finding.clone(),
+            None => worst.push(finding.clone()),
+        }
+    }
+    worst.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    worst
+}
+
+/// A share as people read it.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use result::evidence::{ContractStep, Percentile, Percentiles, Place, Sample, Second};
+    use result::plan::Cores;
+
+    use super::*;
+
+    /// A trial that nothing is wrong with: 100 connections for 4 s, 50,000
+    /// answers a second of 2 ms each, one core each for server and client.
+    pub(super) fn sound() -> (Slot, Evidence) {
+        let slot = Slot {
+            number: 0,
+            block: 0,
+            contender: "go".into(),
+            twin: false,
+            load: result::plan::Load { connections: 100, cores: Cores::One, keep_alive: true },
+        };
+        let times = Percentiles {
+            count: 200_000,
+            min: 100.0,
+            mean: 2_000.0,
+            max: 9_000.0,
+            at: [(50.0, 1_900.0), (99.0, 4_000.0), (99.9, 6_000.0)]
+                .map(|(percentile, value)| Percentile { percentile, value, at_least: false })
+                .to_vec(),
+            ..Percentiles::default()
+        };
+        let second = Second { good: 50_000, errors: 0, p50_us: 1_900.0, p99_us: 4_000.0 };
+        let sample = |at: u32| Sample {
+            at_s: at.into(),
+            server_cpu_s: Some(0.99),
+            connections_established: Some(100),
+            accept_queue: Some(0),
+            ..Sample::default()
+        };
+        let evidence = Evidence {
+            place: Place { server_cpus: vec![0], client_cpus: vec![1] },
+            contract: vec![ContractStep { asked: "answers".into(), wrong: None }],
+            load: Some(Load {
+                seconds: 4.0,
+                answers: 200_000,
+                rate: 50_000.0,
+                scheduled: 200_100,
+                sent: 200_100,
+                good: 200_000,
+                in_flight: 100,
+                response_us: times.clone(),
+                service_us: times,
+                connections_asked: 100,
+                connections_established: 100,
+                answers_a_connection: (1_900, 2_100),
+                client_cpu_s: 2.4,
+                client_busy_share: vec![0.6],
+                per_second: vec![second; 4],
+                ..Load::default()
+            }),
+            samples: (1..=4).map(sample).collect(),
+            server_cpu_s: Some(3.96),
+            listen_overflows: Some(0),
+            tcp_retransmits: Some(0),
+            ..Evidence::default()
+        };
+        (slot, evidence)
+    }
+
+    /// A check's word on the sound trial after a change to it.
+    pub(super) fn word_after(check: &Check, change: impl FnOnce(&mut Evidence)) -> Finding {
+        let (slot, mut evidence) = sound();
+        change(&mut evidence);
+        check.finding(&Seen { slot: &slot, evidence: &evidence })
+    }
+
+    /// The same, of a change to what the load saw.
+    pub(super) fn word_after_load(check: &Check, change: impl FnOnce(&mut Load)) -> Finding {
+        word_after(check, |evidence| change(evidence.load.as_mut().unwrap()))
+    }
+
+    #[test]
+    fn every_check_is_silent_on_a_sound_trial() {
+        let (slot, evidence) = sound();
+        for finding in judge(&slot, &evidence) {
+            assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
+            assert_eq!(finding.fix, "", "there is nothing to fix");
+        }
+    }
+
+    #[test]
+    fn a_trial_without_evidence_is_never_valid() {
+        let (slot, _) = sound();
+        for finding in judge(&slot, &Evidence::default()) {
+            assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
+        }
+    }
+
+    #[test]
+    fn the_worst_finding_comes_first_and_stays_over_blocks() {
+        let (slot, mut evidence) = sound();
+        evidence.place = Place { server_cpus: vec![0, 1], client_cpus: vec![0, 1] };
+        evidence.server_cpu_s = Some(5.0);
+        let findings = judge(&slot, &evidence);
+        assert_eq!(findings[0].check, "shared-cores");
+        let trial = |findings| Trial {
+            slot: slot.clone(),
+            started: String::new(),
+            evidence: evidence.clone(),
+            findings,
+        };
+        let trials = [trial(judge(&slot, &sound().1)), trial(findings)];
+        let worst = worst_of_each(&trials);
+        assert_eq!(worst.len(), CHECKS.len(), "one word a check");
+        assert_eq!((&*worst[0].check, worst[0].verdict), ("shared-cores", Verdict::Suspect));
+    }
+
+    #[test]
+    fn every_check_has_a_page_with_its_own_words_and_every_page_a_check() {
+        let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/checks");
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        for check in CHECKS {
+            let path = pages.join(format!("{}.md", check.id));
+            let page = std::fs::read_to_string(&path)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let page = one_line(&page);
+            for words in [check.signal, check.threshold, check.why, check.fix] {
+                assert!(page.contains(&one_line(words)), "docs/checks/{}.md lacks: {words}", check.id);
+            }
+        }
+        for page in std::fs::read_dir(pages).unwrap() {
+            let name = page.unwrap().file_name().into_string().unwrap();
+            let id = name.strip_suffix(".md").unwrap();
+            let known = id == "README" || CHECKS.iter().any(|check| check.id == id);
+            assert!(known, "docs/checks/{name} is no check's page");
+        }
+    }
+}

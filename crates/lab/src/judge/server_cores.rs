@@ -1,0 +1,92 @@
+//! Did the contender use what it was given?
+
+use super::{Check, Seen, Word};
+
+/// Share of the given cores below which something else may be the limit.
+const USED_SUSPECT: f64 = 0.85;
+/// Below this, it is.
+const USED_INVALID: f64 = 0.6;
+/// Clock ticks and the window's edges may make so much more than all.
+const USED_MAX: f64 = 1.05;
+
+pub(super) const SERVER_CORES: Check = Check {
+    id: "server-cores",
+    signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together.",
+    threshold: "from 85 % to 105 % of the cores given; less than 60 % or more than 105 % make the figure invalid",
+    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. More than it was given means that it got away from its cores.",
+    fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers); look for a lock or a single acceptor; see whether the client was the limit.",
+    look,
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let Some(cpu_s) = seen.evidence.server_cpu_s.filter(|_| load.seconds > 0.0) else {
+        return Word::not_checked("The contender's CPU time is not known.");
+    };
+    let place = &seen.evidence.place;
+    let given = place.server_cpus.len();
+    let (cpu_s, who) = match place.shared() {
+        true => (cpu_s + load.client_cpu_s, "Server and client together"),
+        false => (cpu_s, "The contender"),
+    };
+    let used = cpu_s / load.seconds;
+    let share = used / given.max(1) as f64;
+    let value = format!("{used:.2} of {given} cores");
+    if share > USED_MAX {
+        Word::invalid(value, format!("{who} used more than the cores given."))
+    } else if share < USED_INVALID {
+        Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
+    } else if share < USED_SUSPECT {
+        Word::suspect(value, format!("{who} left a part of the cores idle."))
+    } else {
+        Word::valid(value, format!("{who} used the cores given."))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    fn with(cpu_s: f64, cores: usize) -> Verdict {
+        word_after(&SERVER_CORES, |evidence| {
+            evidence.server_cpu_s = Some(cpu_s);
+            evidence.place.server_cpus = (10..10 + cores).collect();
+        })
+        .verdict
+    }
+
+    #[test]
+    fn one_busy_core_of_two_makes_the_figures_invalid() {
+        assert_eq!(with(4.0, 2), Verdict::Invalid, "GOMAXPROCS=1 must not pass");
+        assert_eq!(with(4.0, 1), Verdict::Valid);
+    }
+
+    #[test]
+    fn some_idle_time_casts_doubt() {
+        assert_eq!(with(3.3, 1), Verdict::Suspect);
+    }
+
+    #[test]
+    fn more_than_was_given_makes_the_figures_invalid() {
+        assert_eq!(with(4.3, 1), Verdict::Invalid, "it got away from its core");
+    }
+
+    #[test]
+    fn on_shared_cores_both_count() {
+        let word = word_after(&SERVER_CORES, |evidence| {
+            evidence.place.server_cpus = vec![0, 1];
+            evidence.place.client_cpus = vec![0, 1];
+            evidence.server_cpu_s = Some(5.0);
+        });
+        assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "1.85 of 2 cores"));
+    }
+
+    #[test]
+    fn an_unknown_cpu_time_is_not_checked() {
+        let word = word_after(&SERVER_CORES, |evidence| evidence.server_cpu_s = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}

@@ -1,0 +1,70 @@
+//! What a value in a study's or contender's file may be. Refused while the file
+//! is read, so that the complaint has the value's line.
+
+use serde::de::{Deserialize, Deserializer, Error};
+
+use crate::statistics::BLOCKS_MAX;
+
+fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+    allowed: &str,
+    is_allowed: impl Fn(&T) -> bool,
+) -> Result<T, D::Error> {
+    let value = T::deserialize(deserializer)?;
+    match is_allowed(&value) {
+        true => Ok(value),
+        false => Err(D::Error::custom(format!("this has to be {allowed}"))),
+    }
+}
+
+/// How often a comparison is repeated.
+pub(crate) fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let allowed = format!("a number from 1 to {BLOCKS_MAX}");
+    checked(deserializer, &allowed, |blocks| (1..=BLOCKS_MAX as u32).contains(blocks))
+}
+
+/// A time.
+pub(crate) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    checked(deserializer, "from 0.1 to 3600 seconds", |seconds| (0.1..=3600.0).contains(seconds))
+}
+
+/// Load levels.
+pub(crate) fn connections<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<u32>, D::Error> {
+    checked(deserializer, "a list of numbers from 1 to 100000", |levels: &Vec<u32>| {
+        !levels.is_empty() && levels.iter().all(|level| (1..=100_000).contains(level))
+    })
+}
+
+/// The start of a request.
+pub(crate) fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked(deserializer, "a path that begins with / and has no space", |path: &String| {
+        path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic())
+    })
+}
+
+/// A status that the load generator takes for a success.
+pub(crate) fn success<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    checked(deserializer, "a status from 200 to 299", |status| (200..=299).contains(status))
+}
+
+/// A program and its arguments.
+pub(crate) fn command<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    checked(deserializer, "a list with a program and its arguments", |command: &Vec<String>| {
+        command.first().is_some_and(|program| !program.is_empty())
+    })
+}
+
+/// Files beside a contender's file.
+pub(crate) fn file_names<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<String>, D::Error> {
+    checked(deserializer, "a list of names of files in the contender's folder", |names: &Vec<_>| {
+        names.iter().all(|name: &String| {
+            !name.is_empty() && !name.contains('/') && name != "." && name != ".."
+        })
+    })
+}

@@ -1,0 +1,206 @@
+//! From a contract and a slot of the plan to a plan of load, and from what the
+//! load saw to evidence.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use load::outcome::Latency;
+use load::plan::{Expect, Target, Until};
+use load::template::Request;
+use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
+use result::plan::{Plan, Slot};
+
+use crate::output_tail::harmless;
+use crate::study::Contract;
+
+/// The percentiles that are told, if enough samples lie beyond them.
+const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+/// Samples that have to lie beyond a percentile: with fewer, it is a few single
+/// events that would be different next time.
+const BEYOND_MIN: f64 = 100.0;
+
+const NS_A_US: f64 = 1000.0;
+
+/// The load of a slot.
+pub fn load_plan(
+    plan: &Plan,
+    slot: &Slot,
+    contract: &Contract,
+    address: SocketAddr,
+    cpus: Vec<usize>,
+) -> load::Plan {
+    let target =
+        Target { address, authority: address.to_string(), path: contract.path.clone() };
+    load::Plan {
+        expect: Expect { body: Some(contract.body.clone()) },
+        connections: slot.load.connections,
+        keep_alive: slot.load.keep_alive,
+        until: Until::Elapsed(Duration::from_secs_f64(plan.measure_s)),
+        warmup: Duration::from_secs_f64(plan.warmup_s),
+        cpus,
+        // Twins and blocks send other nonces.
+        seed: plan.seed.wrapping_add(slot.number.into()),
+        ..load::Plan::new(target, vec![Request::get(&contract.path)])
+    }
+}
+
+/// What the load saw, as evidence.
+pub fn evidence(seen: &load::Outcome) -> Load {
+    let threads = &seen.threads;
+    Load {
+        seconds: seen.window.as_secs_f64(),
+        answers: seen.answers_in_window,
+        rate: seen.rate(),
+        scheduled: seen.account.scheduled,
+        shed: seen.account.shed,
+        sent: seen.account.sent,
+        good: seen.account.good,
+        in_flight: seen.account.in_flight,
+        errors: seen
+            .account
+            .errors
+            .iter()
+            .map(|error| ErrorKind {
+                kind: error.kind.name().into(),
+                count: error.count,
+                first_s: error.first.as_secs_f64(),
+                example: harmless(&error.example),
+            })
+            .collect(),
+        offered_rate: None,
+        response_us: latency(&seen.response),
+        service_us: latency(&seen.service),
+        lateness_us: (!seen.lateness.is_empty()).then(|| percentiles(&seen.lateness)),
+        connect_us: percentiles(&seen.connect),
+        received_bytes: seen.bytes_received,
+        connections_asked: seen.connections.asked,
+        connections_established: seen.connections.established,
+        reconnects: seen.connections.reconnects,
+        syn_retransmits: seen.connections.syn_retransmits,
+        answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
+        client_cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
+        client_busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
+        per_second: seen
+            .seconds
+            .iter()
+            .map(|second| Second {
+                good: second.good,
+                errors: second.errors,
+                p50_us: second.p50 as f64 / NS_A_US,
+                p99_us: second.p99 as f64 / NS_A_US,
+            })
+            .collect(),
+        backend: seen.backend.clone(),
+        interrupted: seen.interrupted,
+    }
+}
+
+/// A distribution with its censored samples at their lower bounds.
+fn latency(latency: &Latency) -> Percentiles {
+    let mut all = latency.good.clone();
+    all.add(&latency.censored).expect("histograms of one run have the same bounds");
+    let mut percentiles = percentiles(&all);
+    percentiles.censored = latency.censored.len();
+    for one in &mut percentiles.at {
+        one.at_least = latency
+            .quantile(one.percentile / 100.0)
+            .is_some_and(|quantile| quantile.at_least);
+    }
+    percentiles
+}
+
+/// A histogram of nanoseconds, cut to what is read of it.
+fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
+    let count = histogram.len();
+    let us = |ns: u64| ns as f64 / NS_A_US;
+    let at = PERCENTILES
+        .into_iter()
+        .filter(|percentile| beyond(count, *percentile) >= BEYOND_MIN)
+        .map(|percentile| Percentile {
+            percentile,
+            value: us(histogram.value_at_quantile(percentile / 100.0)),
+            at_least: false,
+        })
+        .collect();
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("a histogram can be written to memory");
+    Percentiles {
+        count,
+        censored: 0,
+        min: if count == 0 { 0.0 } else { us(histogram.min()) },
+        mean: histogram.mean() / NS_A_US,
+        max: us(histogram.max()),
+        at,
+        histogram: STANDARD.encode(bytes),
+    }
+}
+
+/// Samples that lie beyond a percentile.
+fn beyond(count: u64, percentile: f64) -> f64 {
+    // 1 - 0.999 is a little less than 0.001, which must not cost a percentile.
+    count as f64 * (1.0 - percentile / 100.0) * (1.0 + 1e-9)
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::serialization::Deserializer;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        values.into_iter().for_each(|value| histogram.record(value).unwrap());
+        histogram
+    }
+
+    fn told(count: u64) -> Vec<f64> {
+        percentiles(&histogram(1..=count)).at.iter().map(|one| one.percentile).collect()
+    }
+
+    #[test]
+    fn a_percentile_needs_a_hundred_samples_beyond_it() {
+        assert!(told(199).is_empty());
+        assert_eq!(told(200), [50.0]);
+        assert_eq!(told(9_999), [50.0, 75.0, 90.0, 95.0]);
+        assert_eq!(told(10_000), [50.0, 75.0, 90.0, 95.0, 99.0]);
+        assert_eq!(told(100_000).last(), Some(&99.9));
+    }
+
+    #[test]
+    fn a_wait_without_an_answer_stays_in_the_figures_as_a_lower_bound() {
+        let seen = Latency {
+            good: histogram((1..=960).map(|_| 1_000_000)),
+            censored: histogram((1..=1040).map(|_| 5_000_000_000)),
+        };
+        let told = latency(&seen);
+        assert_eq!((told.count, told.censored), (2_000, 1_040));
+        let median = told.at[0];
+        assert!(median.at_least && median.value > 4e6, "{median:?}");
+    }
+
+    #[test]
+    fn nothing_seen_is_nothing_told() {
+        let told = percentiles(&histogram([]));
+        assert_eq!((told.count, told.min, told.mean, told.max), (0, 0.0, 0.0, 0.0));
+    }
+
+    proptest! {
+        #[test]
+        fn a_stored_histogram_is_the_one_measured(
+            values in prop::collection::vec(1..60_000_000_000_u64, 0..300),
+        ) {
+            let measured = histogram(values);
+            let stored = STANDARD.decode(percentiles(&measured).histogram).unwrap();
+            let read: Histogram<u64> =
+                Deserializer::new().deserialize(&mut &stored[..]).unwrap();
+            prop_assert_eq!(read, measured);
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! What follows from the trials: estimates over blocks, ratios, ranks with ties,
+//! and the verdict that each row carries.
+
+use std::collections::BTreeMap;
+
+use result::Trial;
+use result::evidence;
+use result::finding::{Verdict, worst};
+use result::outcome::{Estimate, Outcome, Row};
+use result::plan::{Contender, Load, Plan};
+
+use crate::judge::{self, CLIENT_LIMIT};
+use crate::statistics::{
+    BLOCKS_MIN, SIGNIFICANCE, log_ratios, median, median_interval, noise_floor, sign_flip_test,
+};
+
+/// Concludes what can be concluded so far: one outcome a load that has trials.
+pub fn outcomes(plan: &Plan, contenders: &[Contender], trials: &[Trial]) -> Vec<Outcome> {
+    let mut by_load: BTreeMap<&Load, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        by_load.entry(&trial.slot.load).or_default().push(trial);
+    }
+    let mut by_load: Vec<_> = by_load.into_iter().collect();
+    by_load.sort_by_key(|(load, _)| (load.cores, load.connections, load.keep_alive));
+    by_load
+        .into_iter()
+        .map(|(load, trials)| Group { seed: plan.seed, contenders, trials }.outcome(load))
+        .collect()
+}
+
+/// The trials under one load.
+struct Group<'a> {
+    seed: u64,
+    contenders: &'a [Contender],
+    trials: Vec<&'a Trial>,
+}
+
+impl<'a> Group<'a> {
+    fn outcome(&self, load: &Load) -> Outcome {
+        let mut rows: Vec<Row> =
+            self.contenders.iter().filter_map(|contender| self.row(&contender.name)).collect();
+        rows.sort_by(|a, b| b.rate.median.total_cmp(&a.rate.median));
+        let noise_floor = self.noise_floor();
+        self.rank(&mut rows, noise_floor);
+        if let Some(best) = best_ranked(&rows) {
+            for row in rows.iter_mut().filter(|row| row.rank.is_some()) {
+                row.rate_ratio = self.ratio(&row.contender, &best);
+            }
+        }
+        let sentence = self.sentence(&rows);
+        Outcome { load: load.clone(), noise_floor, rows, sentence }
+    }
+
+    /// One contender's trials in block order.
+    fn of(&self, contender: &str, twin: bool) -> impl Iterator<Item = &'a Trial> {
+        let mut trials: Vec<&Trial> = self
+            .trials
+            .iter()
+            .copied()
+            .filter(|trial| trial.slot.contender == contender && trial.slot.twin == twin)
+            .collect();
+        trials.sort_by_key(|trial| trial.slot.block);
+        trials.into_iter()
+    }
+
+    /// A contender's row; `None` where no trial of it got as far as load.
+    fn row(&self, contender: &str) -> Option<Row> {
+        let trials: Vec<&Trial> = self.of(contender, false).collect();
+        let each = |of: &dyn Fn(&Trial, &evidence::Load) -> Option<f64>| {
+            let values: Vec<f64> = trials
+                .iter()
+                .filter_map(|trial| of(trial, trial.evidence.load.as_ref()?))
+                .collect();
+            self.estimate(values)
+        };
+        // A figure that a block lacks would be the median of the luckier ones.
+        let every = |of: &dyn Fn(&Trial, &evidence::Load) -> Option<f64>| {
+            each(of).filter(|estimate| estimate.blocks.len() == trials.len())
+        };
+        let rate = each(&|_, load| Some(load.rate))?;
+        let findings = judge::worst_of_each(trials.iter().copied());
+        let rate_at_least = findings
+            .iter()
+            .any(|finding| finding.check == CLIENT_LIMIT.id && finding.verdict >= Verdict::Suspect);
+        Some(Row {
+            contender: contender.into(),
+            rank: None,
+            unranked: None,
+            rate,
+            rate_at_least,
+            rate_ratio: None,
+            server_cpu_us: every(&|trial, load| {
+                a_request(trial.evidence.server_cpu_s?, load.answers)
+            }),
+            client_cpu_us: each(&|_, load| a_request(load.client_cpu_s, load.answers))
+                .unwrap_or(Estimate { median: 0.0, interval: None, blocks: Vec::new() }),
+            p50_us: every(&|_, load| percentile(load, 50.0)),
+            p99_us: every(&|_, load| percentile(load, 99.0)),
+            verdict: worst(&findings),
+            findings,
+        })
+    }
+
+    fn estimate(&self, blocks: Vec<f64>) -> Option<Estimate> {
+        let interval = median_interval(&blocks, self.seed);
+        Some(Estimate { median: median(&blocks)?, interval, blocks })
+    }
+
+    /// The rates of two contenders in the blocks that have both.
+    fn pairs(&self, a: (&str, bool), b: (&str, bool)) -> Vec<(f64, f64)> {
+        let rate = |trial: &Trial| trial.evidence.load.as_ref().map(|load| load.rate);
+        self.of(a.0, a.1)
+            .filter_map(|one| {
+                let other =
+                    self.of(b.0, b.1).find(|other| other.slot.block == one.slot.block)?;
+                rate(one).zip(rate(other))
+            })
+            .collect()
+    }
+
+    /// What the two identical entries differ by.
+    fn noise_floor(&self) -> Option<f64> {
+        let twin = &self.trials.iter().find(|trial| trial.slot.twin)?.slot.contender;
+        noise_floor(&log_ratios(&self.pairs((twin, true), (twin, false))), self.seed)
+    }
+
+    /// The ratio of two contenders' rates, from paired blocks.
+    fn ratio(&self, contender: &str, best: &str) -> Option<Estimate> {
+        let ratios = log_ratios(&self.pairs((contender, false), (best, false)));
+        let Estimate { median, interval, blocks } = self.estimate(ratios)?;
+        Some(Estimate {
+            median: median.exp(),
+            interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+            blocks: blocks.into_iter().map(f64::exp).collect(),
+        })
+    }
+
+    /// Gives ranks to rows in the order of their rates. A row ties with those
+    /// above it unless it differs from the first of them, beyond chance and
+    /// beyond what identical entries differ by.
+    fn rank(&self, rows: &mut [Row], noise_floor: Option<f64>) {
+        let mut first_of_tie: Option<(String, u32)> = None;
+        let mut ranked = 0;
+        for row in rows {
+            row.unranked = unranked(row, noise_floor);
+            if row.unranked.is_some() {
+                continue;
+            }
+            ranked += 1;
+            let rank = match &first_of_tie {
+                Some((first, rank)) if self.is_tie(first, &row.contender, noise_floor) => *rank,
+                _ => {
+                    first_of_tie = Some((row.contender.clone(), ranked));
+                    ranked
+                }
+            };
+            row.rank = Some(rank);
+        }
+    }
+
+    fn is_tie(&self, a: &str, b: &str, noise_floor: Option<f64>) -> bool {
+        let ratios = log_ratios(&self.pairs((a, false), (b, false)));
+        let by_chance = ratios.len() < BLOCKS_MIN || sign_flip_test(&ratios) > SIGNIFICANCE;
+        let apart = median(&ratios).map_or(1.0, |ratio| ratio.abs().exp());
+        by_chance || noise_floor.is_none_or(|floor| apart <= floor)
+    }
+
+    fn sentence(&self, rows: &[Row]) -> String {
+        let first: Vec<&Row> = rows.iter().filter(|row| row.rank == Some(1)).collect();
+        let second = rows.iter().find(|row| row.rank.is_some_and(|rank| rank > 1));
+        let title = |row: &Row| -> String {
+            let contender = self.contenders.iter().find(|it| it.name == row.contender);
+            contender.map_or(row.contender.clone(), |it| it.title.clone())
+        };
+        let sentence = match (&first[..], second) {
+            ([], _) => return nobody_ranked(rows),
+            ([only], None) => {
+                return format!("{} alone could be ranked.", title(only));
+            }
+            ([winner], Some(second)) => {
+                let ratio = second.rate_ratio.as_ref();
+                let apart = ratio.map(|ratio| match ratio.interval {
+                    Some((low, high)) => format!(
+                        " {:.2} times ({:.2} to {:.2}) as many requests a second as",
+                        1.0 / ratio.median,
+                        1.0 / high,
+                        1.0 / low
+                    ),
+                    None => format!(" {:.2} times as many requests a second as", 1.0 / ratio.median),
+                });
+                let apart = apart.unwrap_or(" more requests a second than".into());
+                format!("{} answers{apart} {}.", title(winner), title(second))
+            }
+            (tied, _) => {
+                let titles: Vec<String> = tied.iter().map(|row| title(row)).collect();
+                format!("{} tie: no difference beyond chance and noise.", titles.join(" and "))
+            }
+        };
+        match self.tiers(rows) {
+            Some(tiers) => format!("{sentence} Their tiers differ: {tiers}."),
+            None => sentence,
+        }
+    }
+
+    /// The tiers of the ranked, where they differ.
+    fn tiers(&self, rows: &[Row]) -> Option<String> {
+        let ranked: Vec<&Contender> = rows
+            .iter()
+            .filter(|row| row.rank.is_some())
+            .filter_map(|row| self.contenders.iter().find(|it| it.name == row.contender))
+            .collect();
+        let first = ranked.first()?.tier;
+        let differ = ranked.iter().any(|contender| contender.tier != first);
+        let named = ranked.iter().map(|contender| {
+            let tier = match contender.tier {
+                result::plan::Tier::Idiomatic => "idiomatic",
+                result::plan::Tier::Tuned => "tuned",
+                result::plan::Tier::Engine => "engine",
+            };
+            format!("{} is {tier}", contender.name)
+        });
+        differ.then(|| named.collect::<Vec<_>>().join(", "))
+    }
+}
+
+fn a_request(cpu_s: f64, answers: u64) -> Option<f64> {
+    (answers > 0).then(|| cpu_s * 1e6 / answers as f64)
+}
+
+fn percentile(load: &evidence::Load, percentile: f64) -> Option<f64> {
+    load.service_us.at.iter().find(|one| one.percentile == percentile).map(|one| one.value)
+}
+
+fn best_ranked(rows: &[Row]) -> Option<String> {
+    rows.iter().find(|row| row.rank == Some(1)).map(|row| row.contender.clone())
+}
+
+/// Why a row may not be ranked.
+fn unranked(row: &Row, noise_floor: Option<f64>) -> Option<String> {
+    let blocks = row.rate.blocks.len();
+    if row.verdict == Verdict::Invalid {
+        Some("its figures are invalid".into())
+    } else if blocks < BLOCKS_MIN {
+        Some(format!("a rank needs {BLOCKS_MIN} blocks, and this run has fewer"))
+    } else if noise_floor.is_none() {
+        Some("a rank needs a noise floor, and no A/A pair was measured".into())
+    } else {
+        None
+    }
+}
+
+fn nobody_ranked(rows: &[Row]) -> String {
+    let mut reasons: Vec<&str> = rows.iter().filter_map(|row| row.unranked.as_deref()).collect();
+    reasons.dedup();
+    match &reasons[..] {
+        [] => "Nobody could be measured.".into(),
+        [reason] => format!("Nobody is ranked: {reason}."),
+        _ => "Nobody is ranked, for reasons that differ.".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::{Evidence, Load as Seen, Percentile, Percentiles};
+    use result::finding::Finding;
+    use result::plan::{Cores, Slot, Tier};
+
+    use super::*;
+
+    fn load() -> Load {
+        Load { connections: 100, cores: Cores::One, keep_alive: true }
+    }
+
+    fn contender(name: &str) -> Contender {
+        Contender {
+            name: name.into(),
+            title: name.to_uppercase(),
+            language: "C".into(),
+            tier: Tier::Idiomatic,
+            versions: Vec::new(),
+            run: Vec::new(),
+            environment: Vec::new(),
+            absent: None,
+        }
+    }
+
+    fn finding(check: &str, verdict: Verdict) -> Finding {
+        Finding {
+            check: check.into(),
+            verdict,
+            value: String::new(),
+            threshold: String::new(),
+            says: String::new(),
+            fix: String::new(),
+        }
+    }
+
+    /// A trial with this rate and a 99th percentile of 1,000,000 / rate µs.
+    fn trial(contender: &str, twin: bool, block: u32, rate: f64) -> Trial {
+        let p99 = Percentile { percentile: 99.0, value: 1e6 / rate, at_least: false };
+        Trial {
+            slot: Slot { number: 0, block, contender: contender.into(), twin, load: load() },
+            started: String::new(),
+            evidence: Evidence {
+                load: Some(Seen {
+                    seconds: 1.0,
+                    rate,
+                    answers: rate as u64,
+                    client_cpu_s: 0.5,
+                    service_us: Percentiles { at: vec![p99], ..Percentiles::default() },
+                    ..Seen::default()
+                }),
+                server_cpu_s: Some(1.0),
+                ..Evidence::default()
+            },
+            findings: vec![finding("contract", Verdict::Valid)],
+        }
+    }
+
+    /// Rates of contenders `a` and `b` and of `a`'s twin, block by block.
+    fn trials(a: &[f64], b: &[f64], twin: &[f64]) -> Vec<Trial> {
+        let of = |name: &'static str, is_twin: bool, rates: &[f64]| {
+            let rates = rates.to_vec();
+            (0..).zip(rates).map(move |(block, rate)| trial(name, is_twin, block, rate))
+        };
+        of("a", false, a).chain(of("b", false, b)).chain(of("a", true, twin)).collect()
+    }
+
+    fn concluded(trials: &[Trial]) -> Outcome {
+        let plan = Plan {
+            profile: "full".into(),
+            seed: 1,
+            blocks: 6,
+            measure_s: 1.0,
+            warmup_s: 0.0,
+            slots: Vec::new(),
+        };
+        let mut outcomes = outcomes(&plan, &[contender("a"), contender("b")], trials);
+        assert_eq!(outcomes.len(), 1);
+        outcomes.remove(0)
+    }
+
+    fn ranks(outcome: &Outcome) -> Vec<(&str, Option<u32>)> {
+        outcome.rows.iter().map(|row| (&*row.contender, row.rank)).collect()
+    }
+
+    const STEADY: [f64; 6] = [100.0; 6];
+    const NOISY: [f64; 6] = [101.0, 99.0, 101.0, 99.0, 101.0, 99.0];
+
+    #[test]
+    fn a_clear_difference_is_ranked_with_its_ratio() {
+        let outcome = concluded(&trials(&STEADY, &[50.0; 6], &NOISY));
+        assert_eq!(ranks(&outcome), [("a", Some(1)), ("b", Some(2))]);
+        assert_eq!(outcome.rows[1].rate_ratio.as_ref().unwrap().interval, Some((0.5, 0.5)));
+        insta::assert_snapshot!(outcome.sentence, @"A answers 2.00 times (2.00 to 2.00) as many requests a second as B.");
+    }
+
+    #[test]
+    fn a_difference_within_the_noise_of_twins_is_a_tie() {
+        let outcome = concluded(&trials(&STEADY, &[99.5; 6], &NOISY));
+        assert_eq!(ranks(&outcome), [("a", Some(1)), ("b", Some(1))]);
+        insta::assert_snapshot!(outcome.sentence, @"A and B tie: no difference beyond chance and noise.");
+    }
+
+    #[test]
+    fn a_difference_that_changes_sides_is_a_tie_however_large() {
+        let b = [50.0, 150.0, 50.0, 150.0, 50.0, 140.0];
+        let outcome = concluded(&trials(&STEADY, &b, &STEADY));
+        assert_eq!(ranks(&outcome), [("a", Some(1)), ("b", Some(1))]);
+    }
+
+    #[test]
+    fn five_blocks_are_not_ranked() {
+        let outcome = concluded(&trials(&STEADY[..5], &[50.0; 5], &NOISY[..5]));
+        assert_eq!(ranks(&outcome), [("a", None), ("b", None)]);
+        assert_eq!(outcome.rows[0].rate.interval, None);
+        insta::assert_snapshot!(outcome.sentence, @"Nobody is ranked: a rank needs 6 blocks, and this run has fewer.");
+    }
+
+    #[test]
+    fn without_twins_nobody_is_ranked() {
+        let outcome = concluded(&trials(&STEADY, &[50.0; 6], &[]));
+        assert_eq!(ranks(&outcome), [("a", None), ("b", None)]);
+    }
+
+    #[test]
+    fn one_invalid_block_takes_the_rank_and_not_the_figures() {
+        let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        trials[3].findings.push(finding("errors", Verdict::Invalid));
+        let outcome = concluded(&trials);
+        assert_eq!(ranks(&outcome), [("a", None), ("b", Some(1))]);
+        assert_eq!(outcome.rows[0].verdict, Verdict::Invalid);
+        assert_eq!(outcome.rows[0].rate.median, 100.0, "it stays in the report, struck out");
+        insta::assert_snapshot!(outcome.sentence, @"B alone could be ranked.");
+    }
+
+    #[test]
+    fn where_the_client_was_near_its_limit_a_rate_is_a_lower_bound() {
+        let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        trials[0].findings.push(finding(CLIENT_LIMIT.id, Verdict::Suspect));
+        let outcome = concluded(&trials);
+        assert!(outcome.rows[0].rate_at_least && !outcome.rows[1].rate_at_least);
+    }
+
+    #[test]
+    fn a_percentile_that_one_block_lacks_is_withheld() {
+        let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        assert_eq!(concluded(&trials).rows[0].p99_us.as_ref().unwrap().median, 10_000.0);
+        trials[2].evidence.load.as_mut().unwrap().service_us.at.clear();
+        assert_eq!(concluded(&trials).rows[0].p99_us, None);
+    }
+
+    #[test]
+    fn cpu_a_request_is_cpu_by_answers() {
+        let outcome = concluded(&trials(&STEADY, &[50.0; 6], &NOISY));
+        assert_eq!(outcome.rows[0].server_cpu_us.as_ref().unwrap().median, 10_000.0);
+        assert_eq!(outcome.rows[1].client_cpu_us.median, 10_000.0);
+    }
+
+    #[test]
+    fn who_never_got_as_far_as_load_has_no_row() {
+        let mut trials = trials(&STEADY, &[50.0], &NOISY);
+        trials[6].evidence.load = None;
+        assert_eq!(ranks(&concluded(&trials)), [("a", Some(1))]);
+    }
+
+    #[test]
+    fn unequal_tiers_are_not_compared_without_saying_so() {
+        let mut tuned = contender("b");
+        tuned.tier = Tier::Tuned;
+        let plan = Plan {
+            profile: "full".into(),
+            seed: 1,
+            blocks: 6,
+            measure_s: 1.0,
+            warmup_s: 0.0,
+            slots: Vec::new(),
+        };
+        let trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        let outcome = &outcomes(&plan, &[contender("a"), tuned], &trials)[0];
+        assert!(outcome.sentence.ends_with("Their tiers differ: a is idiomatic, b is tuned."));
+    }
+}

@@ -1,0 +1,163 @@
+//! Makes contenders ready: are their tools there, does their build succeed,
+//! which versions are they?
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use load::Stop;
+
+use crate::contender::{Contender, Placeholders};
+use crate::keeper::Order;
+use crate::kept::{Exit, Kept};
+
+/// Lines of a failed build that are shown.
+const LINES: usize = 15;
+/// Time for a program to tell its version.
+const VERSION_WITHIN: Duration = Duration::from_secs(10);
+/// How often an order to stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How making a contender ready came out.
+#[derive(Debug)]
+pub enum Prepared {
+    /// It can be started; what it told of its versions is in the record.
+    Ready(Box<result::plan::Contender>),
+    /// Its tools are not all there: what is missing, and what gives it.
+    Absent(String),
+    /// Its build failed: the sentence and the last lines.
+    Failed(String),
+    /// Somebody asked to stop.
+    Interrupted,
+}
+
+/// Makes a contender ready.
+pub fn prepare(contender: &Contender, stop: &Stop) -> Prepared {
+    if let Some(missing) = missing(contender) {
+        return Prepared::Absent(missing);
+    }
+    match build(contender, stop) {
+        Ok(true) => {}
+        Ok(false) => return Prepared::Interrupted,
+        Err(why) => return Prepared::Failed(why),
+    }
+    let mut record = record(contender);
+    for (of, command) in &contender.file.versions {
+        let says = ask(command);
+        record.versions.push(result::plan::Version { of: of.clone(), says });
+    }
+    Prepared::Ready(Box::new(record))
+}
+
+/// A contender as a run's record has it, before anything is known of it.
+pub fn record(contender: &Contender) -> result::plan::Contender {
+    let file = &contender.file;
+    result::plan::Contender {
+        name: contender.name.clone(),
+        title: file.title.clone(),
+        language: file.language.clone(),
+        tier: file.tier,
+        versions: Vec::new(),
+        run: file.run.clone(),
+        environment: file.environment.clone().into_iter().collect(),
+        absent: None,
+    }
+}
+
+/// The folder that a contender's build puts things into.
+pub fn build_folder(contender: &Contender) -> PathBuf {
+    contender.source.join("build")
+}
+
+/// What is missing of its needs, and what to do about it.
+fn missing(contender: &Contender) -> Option<String> {
+    let search = std::env::var_os("PATH").unwrap_or_default();
+    let missing: Vec<_> =
+        contender.file.needs.iter().filter(|(program, _)| !is_there(program, &search)).collect();
+    let programs: Vec<_> = missing.iter().map(|(program, _)| format!("`{program}`")).collect();
+    let mut packages: Vec<_> = missing.iter().map(|(_, package)| package.as_str()).collect();
+    packages.dedup();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "{} {} not installed; on Debian: apt-get install {}",
+            programs.join(" and "),
+            if programs.len() == 1 { "is" } else { "are" },
+            packages.join(" ")
+        )
+    })
+}
+
+fn is_there(program: &str, search: &OsStr) -> bool {
+    std::env::split_paths(search).any(|folder| is_executable(&folder.join(program)))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// Builds it, if there is something to build. False if stopped.
+fn build(contender: &Contender, stop: &Stop) -> Result<bool, String> {
+    let Some(program) = contender.file.build.first() else { return Ok(true) };
+    let folder = build_folder(contender);
+    fs::create_dir_all(&folder)
+        .map_err(|error| format!("couldn't make the folder {}: {error}", folder.display()))?;
+    let placeholders = Placeholders {
+        source: contender.source.clone(),
+        build: folder,
+        ..Placeholders::default()
+    };
+    let command: Vec<String> =
+        contender.file.build.iter().map(|word| placeholders.fill(word)).collect();
+    let build = Kept::start(&order(command, Some(contender.source.clone())))?;
+    let exit = loop {
+        if stop.asked() {
+            return Ok(false);
+        }
+        if let Some(exit) = build.wait(LOOK_EVERY) {
+            break exit;
+        }
+    };
+    let (_, lines) = build.stop(LINES)?;
+    match exit {
+        Exit { good: true, .. } => Ok(true),
+        Exit { how, .. } => {
+            let said = match lines.is_empty() {
+                true => "it said nothing".into(),
+                false => format!("its last lines:\n    {}", lines.join("\n    ")),
+            };
+            Err(format!("its build with `{program}` failed ({how}); {said}"))
+        }
+    }
+}
+
+/// What a program says when it is asked for its version: its first line.
+fn ask(command: &[String]) -> String {
+    let unknown = |why: &str| format!("unknown: {why}");
+    let program = match Kept::start(&order(command.to_vec(), None)) {
+        Ok(program) => program,
+        Err(why) => return unknown(&why),
+    };
+    let asked = Instant::now();
+    let exit = program.wait(VERSION_WITHIN);
+    match (program.stop(usize::MAX), exit) {
+        (Ok((_, lines)), Some(_)) if !lines.is_empty() => lines[0].clone(),
+        (Ok(_), Some(_)) => unknown("it said nothing"),
+        (Ok(_), None) => unknown(&format!("no word for {} s", asked.elapsed().as_secs())),
+        (Err(why), _) => unknown(&why),
+    }
+}
+
+/// An order for a tool that runs once, with the user's own environment.
+fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
+    Order {
+        command,
+        environment: std::env::vars().collect(),
+        folder,
+        scratch: None,
+        cpus: Vec::new(),
+        grace: GRACE,
+    }
+}

@@ -1,0 +1,204 @@
+//! Statistics over blocks.
+//!
+//! The unit of replication is a fresh process: one value a block. Two contenders
+//! are compared within blocks, where the machine was the same for both, by the
+//! logarithm of their ratio: so that twice as fast and half as fast are the same
+//! distance from equal.
+
+/// The fewest blocks that an interval, a test or a rank is made of. With fewer,
+/// no result of a sign-flip test could fall below 5 %.
+pub const BLOCKS_MIN: usize = 6;
+/// The most blocks: the sign-flip test goes through all 2^n ways.
+pub const BLOCKS_MAX: usize = 20;
+/// The level of intervals and tests.
+pub const SIGNIFICANCE: f64 = 0.05;
+
+const RESAMPLES: usize = 10_000;
+
+/// The median; `None` of nothing.
+pub fn median(values: &[f64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    median_of_sorted(&sorted)
+}
+
+fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(sorted[middle]),
+        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
+    }
+}
+
+/// The 95 % interval of the median, by a percentile bootstrap with a seed of its
+/// own; `None` with fewer than [`BLOCKS_MIN`] values.
+///
+/// With so few values such an interval is somewhat too narrow. Ranks therefore
+/// rest on the exact test and on the noise floor, and the report shows every
+/// block's value beside the interval.
+pub fn median_interval(values: &[f64], seed: u64) -> Option<(f64, f64)> {
+    if values.len() < BLOCKS_MIN {
+        return None;
+    }
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut resample = vec![0.0; values.len()];
+    let mut medians: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            for value in &mut resample {
+                *value = values[rng.usize(..values.len())];
+            }
+            resample.sort_by(f64::total_cmp);
+            median_of_sorted(&resample)
+        })
+        .collect();
+    medians.sort_by(f64::total_cmp);
+    let tail = (RESAMPLES as f64 * SIGNIFICANCE / 2.0) as usize;
+    Some((medians[tail], medians[RESAMPLES - 1 - tail]))
+}
+
+/// The logarithms of the ratios of two contenders, block by block.
+pub fn log_ratios(pairs: &[(f64, f64)]) -> Vec<f64> {
+    pairs
+        .iter()
+        .filter(|(a, b)| *a > 0.0 && *b > 0.0)
+        .map(|(a, b)| (a / b).ln())
+        .collect()
+}
+
+/// The exact two-sided sign-flip test: the share of all ways to give the values
+/// signs in which their sum is at least as far from zero as it is. If both
+/// contenders were equal, each sign would be as likely as its opposite.
+///
+/// # Panics
+/// With more than [`BLOCKS_MAX`] values, of which there would be too many ways.
+pub fn sign_flip_test(values: &[f64]) -> f64 {
+    assert!(values.len() <= BLOCKS_MAX, "a study has at most {BLOCKS_MAX} blocks");
+    let seen: f64 = values.iter().sum::<f64>().abs();
+    // Sums that are equal but for rounding count as equal.
+    let rounding = 1e-9 * values.iter().map(|value| value.abs()).sum::<f64>();
+    let ways = 1_u32 << values.len();
+    let as_far = (0..ways)
+        .filter(|way| {
+            let signed = values.iter().enumerate().map(|(at, value)| match way >> at & 1 {
+                0 => *value,
+                _ => -*value,
+            });
+            signed.sum::<f64>().abs() >= seen - rounding
+        })
+        .count();
+    as_far as f64 / f64::from(ways)
+}
+
+/// The noise floor from an A/A pair's log-ratios: the ratio, above 1, up to which
+/// identical entries differ. It is the end of the median's interval that is
+/// farther from equal; with too few blocks for one, the largest difference seen.
+pub fn noise_floor(log_ratios: &[f64], seed: u64) -> Option<f64> {
+    let farthest = match median_interval(log_ratios, seed) {
+        Some((low, high)) => low.abs().max(high.abs()),
+        None => log_ratios.iter().map(|ratio| ratio.abs()).reduce(f64::max)?,
+    };
+    Some(farthest.exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn medians_of_odd_even_and_no_values() {
+        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+        assert_eq!(median(&[]), None);
+    }
+
+    #[test]
+    fn the_sign_flip_test_gives_the_known_answers() {
+        // All on one side: only the two ways with all signs alike are as far.
+        assert_eq!(sign_flip_test(&[1.0; 6]), 2.0 / 64.0);
+        assert_eq!(sign_flip_test(&[0.1, 0.2, 0.3, 0.4, 0.5]), 2.0 / 32.0);
+        // Sums of ±1±2±3 are ±6, ±4, ±2, 0, 0; with 1 - 2 + 3 = 2 all but two ways.
+        assert_eq!(sign_flip_test(&[1.0, -2.0, 3.0]), 6.0 / 8.0);
+        assert_eq!(sign_flip_test(&[1.0, -1.0]), 1.0);
+        assert_eq!(sign_flip_test(&[]), 1.0);
+    }
+
+    #[test]
+    fn five_blocks_could_never_show_a_difference_and_six_can() {
+        assert!(sign_flip_test(&[1.0; BLOCKS_MIN - 1]) > SIGNIFICANCE);
+        assert!(sign_flip_test(&[1.0; BLOCKS_MIN]) <= SIGNIFICANCE);
+    }
+
+    #[test]
+    fn the_interval_of_equal_values_is_that_value() {
+        assert_eq!(median_interval(&[7.0; 6], 1), Some((7.0, 7.0)));
+        assert_eq!(median_interval(&[7.0; 5], 1), None, "five blocks are too few");
+    }
+
+    /// Enumerated by hand: a resampled median of 1 to 7 is below 2 only if at
+    /// least 4 of 7 draws are 1, which happens in 1.0 % of cases; below 3 if at
+    /// least 4 are 1 or 2, in 9.7 %. So the 2.5 % point is 2.
+    #[test]
+    fn the_interval_of_a_known_sample_is_the_known_one() {
+        let values: Vec<f64> = (1..=7).map(f64::from).collect();
+        assert_eq!(median_interval(&values, 42), Some((2.0, 6.0)));
+    }
+
+    #[test]
+    fn the_noise_floor_is_above_one_whichever_twin_is_faster() {
+        let floor = noise_floor(&[0.02; 6], 1).unwrap();
+        assert!((floor - 0.02_f64.exp()).abs() < 1e-12);
+        assert_eq!(noise_floor(&[-0.02; 6], 1), Some(floor));
+        assert_eq!(noise_floor(&[0.01, -0.02], 1), Some(floor), "two blocks: the largest");
+        assert_eq!(noise_floor(&[], 1), None);
+    }
+
+    proptest! {
+        #[test]
+        fn an_interval_holds_the_median_and_stays_within_the_values(
+            values in prop::collection::vec(1e-3..1e6_f64, BLOCKS_MIN..12),
+            seed in any::<u64>(),
+        ) {
+            let (low, high) = median_interval(&values, seed).unwrap();
+            let median = median(&values).unwrap();
+            let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let largest = values.iter().copied().fold(0.0, f64::max);
+            prop_assert!(smallest <= low && low <= median && median <= high && high <= largest);
+        }
+
+        #[test]
+        fn the_same_seed_gives_the_same_interval(
+            values in prop::collection::vec(1.0..9.0_f64, BLOCKS_MIN..9),
+            seed in any::<u64>(),
+        ) {
+            prop_assert_eq!(median_interval(&values, seed), median_interval(&values, seed));
+        }
+
+        #[test]
+        fn a_unit_of_measure_doesnt_change_a_comparison(
+            pairs in prop::collection::vec((1.0..1e3_f64, 1.0..1e3_f64), 1..8),
+        ) {
+            let scaled: Vec<_> = pairs.iter().map(|(a, b)| (a * 1024.0, b * 1024.0)).collect();
+            prop_assert_eq!(log_ratios(&pairs), log_ratios(&scaled));
+        }
+
+        #[test]
+        fn who_is_named_first_doesnt_change_the_test(
+            values in prop::collection::vec(-1.0..1.0_f64, 0..10),
+        ) {
+            let turned: Vec<f64> = values.iter().map(|value| -value).collect();
+            prop_assert_eq!(sign_flip_test(&values), sign_flip_test(&turned));
+        }
+
+        #[test]
+        fn a_p_value_is_a_share_and_never_below_two_of_all_ways(
+            values in prop::collection::vec(-1.0..1.0_f64, 1..10),
+        ) {
+            let p = sign_flip_test(&values);
+            let least = 2.0 / f64::from(1_u32 << values.len());
+            prop_assert!((least..=1.0).contains(&p), "{}", p);
+        }
+    }
+}

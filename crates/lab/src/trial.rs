@@ -1,0 +1,271 @@
+//! One trial: a fresh process of one contender under one load.
+//!
+//! start pinned → ready → contract → warm up → measure → stop. Whatever happens
+//! on the way is evidence: a contender that fails is a result, not an error.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use load::Stop;
+use result::evidence::{ContractStep, Evidence, Place};
+use result::plan::{Cores, Plan, Slot};
+
+use crate::contender::{Contender, Placeholders};
+use crate::contract::{self, Depth};
+use crate::http::Wrong;
+use crate::keeper::{Order, Scratch};
+use crate::kept::Kept;
+use crate::measure;
+use crate::place::ThisMachine;
+use crate::prepare::build_folder;
+use crate::sample::Sampler;
+use crate::study::Contract;
+
+/// Lines of a contender's output that are kept where it failed.
+const LINES: usize = 10;
+/// Time between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(3);
+/// Time for a contender that answers, but wrongly, to come to its senses: it may
+/// say 503 while it starts.
+const WRONG_ANSWERS_FOR: Duration = Duration::from_secs(3);
+/// Between two tries whether a contender is ready.
+const TRY_EVERY: Duration = Duration::from_millis(5);
+
+/// What all trials of a run have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Bench<'a> {
+    /// Where they are made.
+    pub machine: &'a ThisMachine,
+    /// What a contender has to do.
+    pub contract: &'a Contract,
+    /// Ends a trial early.
+    pub stop: &'a Stop,
+}
+
+/// A contender that answers.
+struct Running {
+    kept: Kept,
+    address: SocketAddr,
+}
+
+/// Why a contender isn't running, with its last words.
+struct Failure {
+    sentence: String,
+    last_words: Vec<String>,
+}
+
+impl Failure {
+    fn new(sentence: impl Into<String>) -> Failure {
+        Failure { sentence: sentence.into(), last_words: Vec::new() }
+    }
+}
+
+impl Bench<'_> {
+    /// Makes one trial of a plan; `None` if it was stopped on the way, so that it
+    /// tells nothing.
+    ///
+    /// # Errors
+    /// Where no load could be offered, which is not the contender's fault.
+    pub fn trial(
+        &self,
+        plan: &Plan,
+        slot: &Slot,
+        contender: &Contender,
+    ) -> Result<Option<Evidence>, load::Error> {
+        let began = Instant::now();
+        let place = self.machine.split(slot.load.cores);
+        let mut evidence = Evidence { place, ..Evidence::default() };
+        let measured = self.with_running(contender, &mut evidence, |running, evidence| {
+            let told = |_: &ContractStep| {};
+            evidence.contract =
+                contract::check(running.address, self.contract, Depth::Quick, told);
+            if self.stop.asked() || evidence.contract.iter().all(|step| step.wrong.is_some()) {
+                return Ok(());
+            }
+            self.measure(plan, slot, running, evidence)
+        });
+        if let Some(result) = measured {
+            result?;
+        }
+        let seconds = evidence.load.as_ref().map_or(0.0, |load| load.seconds);
+        evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
+        let interrupted = evidence.load.as_ref().is_some_and(|load| load.interrupted);
+        Ok((!interrupted && !self.stop.asked()).then_some(evidence))
+    }
+
+    /// Starts a contender, goes through its contract thoroughly, and stops it.
+    pub fn check(&self, contender: &Contender, mut tell: impl FnMut(&ContractStep)) -> Evidence {
+        let place = self.machine.split(Cores::All);
+        let mut evidence = Evidence { place, ..Evidence::default() };
+        self.with_running(contender, &mut evidence, |running, evidence| {
+            evidence.contract =
+                contract::check(running.address, self.contract, Depth::Thorough, &mut tell);
+        });
+        evidence
+    }
+
+    /// Starts a contender, does something with it, stops it, and writes down how
+    /// its process fared. `None` if it couldn't be started.
+    fn with_running<T>(
+        &self,
+        contender: &Contender,
+        evidence: &mut Evidence,
+        act: impl FnOnce(&Running, &mut Evidence) -> T,
+    ) -> Option<T> {
+        let began = Instant::now();
+        let mut running = match self.start(contender, &evidence.place) {
+            Ok(running) => running,
+            Err(failure) => {
+                evidence.process.failure = Some(failure.sentence);
+                evidence.process.last_words = failure.last_words;
+                return None;
+            }
+        };
+        evidence.ready_s = Some(began.elapsed().as_secs_f64());
+        let result = act(&running, evidence);
+        let process = &mut evidence.process;
+        if let Some(exit) = running.kept.exited() {
+            process.failure = Some(format!("it ended under load with {}", exit.how));
+            process.last_words = running.kept.last_lines(LINES);
+        }
+        if self.stop.asked() {
+            running.kept.hurry();
+        }
+        match running.kept.stop(0) {
+            Ok((killed, _)) => process.killed = killed,
+            Err(why) => process.failure = Some(why),
+        }
+        Some(result)
+    }
+
+    /// Starts a contender and waits until it gives a right answer.
+    fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Failure> {
+        let address = self.machine.free_address().map_err(Failure::new)?;
+        let order = self.order(contender, place, address).map_err(Failure::new)?;
+        let mut kept = self.machine.start(&order).map_err(Failure::new)?;
+        let ready = self.wait_until_ready(contender, &kept, address);
+        if self.stop.asked() {
+            kept.hurry();
+        }
+        match ready {
+            Ok(()) => Ok(Running { kept, address }),
+            Err(sentence) => {
+                // What it said before it was stopped, not its farewell.
+                let last_words = kept.last_lines(LINES);
+                let sentence = kept.stop(0).err().unwrap_or(sentence);
+                Err(Failure { sentence, last_words })
+            }
+        }
+    }
+
+    fn order(
+        &self,
+        contender: &Contender,
+        place: &Place,
+        address: SocketAddr,
+    ) -> Result<Order, String> {
+        let file = &contender.file;
+        let dir = self.machine.scratch();
+        let placeholders = Placeholders {
+            source: contender.source.clone(),
+            build: build_folder(contender),
+            dir: dir.clone(),
+            host: address.ip().to_string(),
+            port: address.port(),
+            cores: place.server_cpus.len(),
+        };
+        let mut files = Vec::new();
+        for name in &file.files {
+            let text = std::fs::read_to_string(contender.source.join(name))
+                .map_err(|error| format!("couldn't read its file {name}: {error}"))?;
+            files.push((name.clone(), placeholders.fill(&text)));
+        }
+        Ok(Order {
+            command: file.run.iter().map(|word| placeholders.fill(word)).collect(),
+            environment: environment(contender, &placeholders, &dir),
+            folder: None,
+            scratch: Some(Scratch { path: dir, files }),
+            cpus: place.server_cpus.clone(),
+            grace: GRACE,
+        })
+    }
+
+    fn wait_until_ready(
+        &self,
+        contender: &Contender,
+        kept: &Kept,
+        address: SocketAddr,
+    ) -> Result<(), String> {
+        let within = Duration::from_secs_f64(contender.file.ready_within_s);
+        let began = Instant::now();
+        let mut first_wrong = None;
+        loop {
+            let asked = contract::ask_once(address, self.contract);
+            if let Some(exit) = kept.exited() {
+                return Err(format!("it ended with {} before it gave a right answer", exit.how));
+            }
+            let wrong = match asked {
+                Ok(()) => break,
+                Err(wrong) => wrong,
+            };
+            if self.stop.asked() {
+                return Err("it was stopped before it gave a right answer".into());
+            }
+            if matches!(wrong, Wrong::Answer(_)) {
+                let first = *first_wrong.get_or_insert_with(Instant::now);
+                if first.elapsed() > WRONG_ANSWERS_FOR {
+                    return Err(format!("it gives no right answer: {wrong}"));
+                }
+            }
+            if began.elapsed() > within {
+                return Err(format!(
+                    "it gave no right answer within {} s of its start; at last: {wrong}",
+                    within.as_secs_f64()
+                ));
+            }
+            std::thread::sleep(TRY_EVERY);
+        }
+        match self.machine.foreign_listener(address.port(), kept.root()) {
+            None => Ok(()),
+            Some(who) => Err(format!("{who} listens on its port {} as well", address.port())),
+        }
+    }
+
+    fn measure(
+        &self,
+        plan: &Plan,
+        slot: &Slot,
+        running: &Running,
+        evidence: &mut Evidence,
+    ) -> Result<(), load::Error> {
+        let cpus = evidence.place.client_cpus.clone();
+        let load = measure::load_plan(plan, slot, self.contract, running.address, cpus.clone());
+        let sampler = Sampler::start(running.kept.root(), running.address.port(), cpus);
+        let seen = load::run(&load, self.stop, &mut |_| {})?;
+        sampler.finish(seen.window_began, seen.window, evidence);
+        evidence.load = Some(measure::evidence(&seen));
+        Ok(())
+    }
+}
+
+/// What a contender finds in its environment: what it is to do, and nothing of
+/// the user's own, which would differ from machine to machine.
+fn environment(
+    contender: &Contender,
+    placeholders: &Placeholders,
+    dir: &Path,
+) -> Vec<(String, String)> {
+    let mut environment = vec![
+        ("PATH".into(), std::env::var("PATH").unwrap_or_default()),
+        ("HOME".into(), dir.display().to_string()),
+        ("LANG".into(), "C.UTF-8".into()),
+        ("HOST".into(), placeholders.host.clone()),
+        ("PORT".into(), placeholders.port.to_string()),
+        ("CORES".into(), placeholders.cores.to_string()),
+    ];
+    for (name, value) in &contender.file.environment {
+        environment.push((name.clone(), placeholders.fill(value)));
+    }
+    environment
+}
