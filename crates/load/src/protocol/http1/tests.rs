@@ -326,6 +326,8 @@ fn a_chunk_size_that_readers_could_differ_on_is_refused() {
         malformed(&chunked(&format!("{size}\r\na\r\n0\r\n\r\n")));
     }
     malformed(&chunked("1\na\r\n0\r\n\r\n"));
+    malformed(&chunked("1\rxa\r\n0\r\n\r\n"));
+    malformed(&chunked("0\rx\r\n"));
     malformed(&chunked("1;a\na\r\n0\r\n\r\n"));
 }
 
@@ -517,6 +519,18 @@ fn nothing_of_a_large_body_is_kept() {
     }
     let fed = decoder.feed(&mut partial, &[b'x'; 4000], 0);
     assert_eq!(fed, Fed::Answer { used: 4000, fault: None, reusable: true });
+}
+
+#[test]
+fn an_answer_in_one_piece_costs_no_room() {
+    let mut decoder = decoder(vec![Request::get("/")], Some("n{counter}"));
+    let mut partial = Partial::default();
+    for (number, body) in ["n0", "n1", " n2", "xn3x"].iter().enumerate() {
+        let stream = format!("{}{body}", with(&format!("Content-Length: {}", body.len())));
+        let fed = decoder.feed(&mut partial, stream.as_bytes(), number as u64);
+        assert_eq!(fed, Fed::Answer { used: stream.len(), fault: None, reusable: true });
+        assert_eq!(partial.head.capacity() + partial.search.tail.capacity(), 0, "bytes are kept");
+    }
 }
 
 #[test]
