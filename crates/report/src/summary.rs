@@ -13,9 +13,14 @@ pub fn headline(run: &Run) -> String {
     match run.outcomes.as_slice() {
         [] if run.state == State::Unfinished => "This run has no figures yet.".into(),
         [] => "This run has no figures: nobody could be measured.".into(),
-        [only] => only.sentence.clone(),
+        [first, ..] if one_sentence_for_all(run) => first.sentence.clone(),
         several => headline_of(run, several),
     }
+}
+
+/// Whether one sentence says it for every load, as where nobody may be ranked.
+fn one_sentence_for_all(run: &Run) -> bool {
+    run.outcomes.iter().all(|outcome| outcome.sentence == run.outcomes[0].sentence)
 }
 
 /// Who is first, under how many of the loads, and how close the others come.
@@ -107,7 +112,7 @@ pub fn notes(run: &Run) -> Vec<String> {
         run.study.title,
         run.study.question,
         units::of(plan.blocks.into(), "block"),
-        units::plain(plan.measure_s),
+        plan.measure_s,
         plan.seed
     )];
     if run.state == State::Unfinished {
@@ -132,16 +137,15 @@ pub fn notes(run: &Run) -> Vec<String> {
     notes
 }
 
-/// The finding under one load, with the difference below which it is none.
-pub fn finding(outcome: &Outcome) -> String {
-    match outcome.noise_floor {
-        None => outcome.sentence.clone(),
-        Some(floor) => format!(
-            "{} Two identical entries differed by {}.",
-            outcome.sentence,
-            units::percent(floor - 1.0)
-        ),
-    }
+/// What to say of one load beside its figures: the finding, unless the headline
+/// has said it, and the difference below which there is none.
+pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
+    let sentence = (!one_sentence_for_all(run)).then(|| outcome.sentence.clone());
+    let noise = outcome
+        .noise_floor
+        .map(|floor| format!("Two identical entries differed by {}.", units::percent(floor - 1.0)));
+    let says: Vec<String> = sentence.into_iter().chain(noise).collect();
+    (!says.is_empty()).then(|| says.join(" "))
 }
 
 /// The names of several loads, each kind of load named once.

@@ -84,6 +84,7 @@ impl Page {
     fn paragraph(&mut self, style: Style, indent: &str, text: &str) {
         let hanging = " ".repeat(indent.chars().count());
         let options = textwrap::Options::new(self.terminal.columns.into())
+            .word_separator(textwrap::WordSeparator::AsciiSpace)
             .initial_indent(indent)
             .subsequent_indent(&hanging);
         let style = if self.terminal.colour { style } else { PLAIN };
@@ -118,7 +119,11 @@ impl Page {
             for outcome in &section.outcomes {
                 self.line("");
                 let connections = units::of(outcome.load.connections.into(), "connection");
-                self.paragraph(BOLD, "", &format!("{connections}: {}", summary::finding(outcome)));
+                let heading = match summary::finding(run, outcome) {
+                    Some(finding) => format!("{connections}: {finding}"),
+                    None => connections,
+                };
+                self.paragraph(BOLD, "", &heading);
                 for line in lines.by_ref().take(outcome.rows.len()) {
                     self.line(line);
                 }
@@ -164,7 +169,7 @@ impl Page {
             None => units::NOTHING.to_string(),
             Some(estimate) => {
                 let found = latency::percentile(&trials, percentile);
-                let bound = at_least(found.is_some_and(|time| time.at_least));
+                let bound = units::at_least(found.is_some_and(|time| time.at_least));
                 format!("{bound}{}", units::time(estimate.median))
             }
         };
@@ -305,7 +310,7 @@ impl Page {
 /// The rate, and how far it may be off.
 fn rate(row: &Row) -> (String, String) {
     let invalid = if row.verdict == Verdict::Invalid { "✗" } else { "" };
-    let bound = at_least(row.rate_at_least);
+    let bound = units::at_least(row.rate_at_least);
     let range = match summary::range(&row.rate) {
         Range::Interval(interval) => format!("({})", units::count_range(interval)),
         Range::Blocks(blocks) => format!("[{}]", units::count_range(blocks)),
@@ -332,10 +337,6 @@ fn has_lower_bound(run: &Run, outcome: &Outcome) -> bool {
             .filter_map(|percentile| latency::percentile(&trials, *percentile))
             .any(|time| time.at_least)
     })
-}
-
-fn at_least(is: bool) -> &'static str {
-    if is { "≥" } else { "" }
 }
 
 /// Of whom a finding speaks, and under which loads.

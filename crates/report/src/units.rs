@@ -65,7 +65,7 @@ pub fn whole(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -82,6 +82,11 @@ pub fn bytes(bytes: u64) -> String {
 /// A plural where there is not exactly one, as `6 blocks`.
 pub fn of(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", whole(number), if number == 1 { "" } else { "s" })
+}
+
+/// Put before a number that is a lower bound.
+pub fn at_least(is: bool) -> &'static str {
+    if is { "≥" } else { "" }
 }
 
 /// Shown where there is no number.

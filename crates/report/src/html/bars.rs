@@ -3,6 +3,8 @@
 use maud::{Markup, html};
 use result::outcome::Estimate;
 
+use crate::units;
+
 /// An axis from zero to a little beyond the largest value.
 pub struct Axis {
     end: f64,
@@ -33,23 +35,23 @@ impl Axis {
     /// Where a value lies, in per cent of the axis.
     fn percent(&self, value: f64) -> String {
         let percent = (value / self.end * 100.0).clamp(0.0, 100.0);
-        format!("{:.2}%", if percent.is_nan() { 0.0 } else { percent })
+        format!("{:.1}%", if percent.is_nan() { 0.0 } else { percent })
     }
 
-    /// Round values, three to six of them, from zero.
-    fn ticks(&self) -> Vec<f64> {
+    /// A round distance that divides the axis into at most five parts.
+    fn step(&self) -> f64 {
         let rough = self.end / 5.0;
         let power = 10_f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .map(|times| times * power)
-            .into_iter()
-            .find(|step| *step >= rough)
-            .unwrap_or(rough);
-        (0..).map(|at| f64::from(at) * step).take_while(|tick| *tick <= self.end).collect()
+        let round = [1.0, 2.0, 5.0, 10.0].map(|times| times * power);
+        round.into_iter().find(|step| *step >= rough).unwrap_or(rough)
+    }
+
+    fn ticks(&self) -> impl Iterator<Item = f64> {
+        (0..6).map(|at| f64::from(at) * self.step()).take_while(|tick| *tick <= self.end)
     }
 
     /// The axis by itself, its values named.
-    pub fn scale(&self, name: impl Fn(f64) -> String) -> Markup {
+    pub fn scale(&self, unit: &str) -> Markup {
         html! {
             svg.scale width="100%" height="16" aria-hidden="true" {
                 @for tick in self.ticks() {
@@ -58,7 +60,9 @@ impl Axis {
                         share if share > 0.9 => "end",
                         _ => "middle",
                     };
-                    text x=(self.percent(tick)) y="12" text-anchor=(anchor) { (name(tick)) }
+                    text x=(self.percent(tick)) y="12" text-anchor=(anchor) {
+                        (units::tick(tick)) @if tick > 0.0 { (unit) }
+                    }
                 }
             }
         }
@@ -72,22 +76,19 @@ impl Axis {
             Fill::Outline => "outline",
         };
         let end = self.percent(estimate.median);
+        let grid = format!("--tick: {}", self.percent(self.step()));
         html! {
-            svg.bar width="100%" height="24" role="img" aria-label=(alternative) {
-                @for tick in self.ticks() {
-                    @let x = self.percent(tick);
-                    line.grid x1=(x) x2=(x) y1="0" y2="24" {}
-                }
-                rect.(class) x="0" y="3" width=(end) height="12" {}
-                @if let Fill::Outline = fill { line.strike x1="0" x2=(end) y1="9" y2="9" {} }
+            svg.bar width="100%" height="24" role="img" aria-label=(alternative) style=(grid) {
+                rect.(class) y="3" width=(end) height="12" {}
+                @if let Fill::Outline = fill { line.strike x2=(end) y1="9" y2="9" {} }
                 @if let Some((low, high)) = estimate.interval {
                     @let (low, high) = (self.percent(low), self.percent(high));
-                    line.interval x1=(low) x2=(high) y1="9" y2="9" {}
-                    line.interval x1=(low) x2=(low) y1="5" y2="13" {}
-                    line.interval x1=(high) x2=(high) y1="5" y2="13" {}
+                    line x1=(low) x2=(high) y1="9" y2="9" {}
+                    line x1=(low) x2=(low) y1="5" y2="13" {}
+                    line x1=(high) x2=(high) y1="5" y2="13" {}
                 }
                 @for block in &estimate.blocks {
-                    circle.block cx=(self.percent(*block)) cy="20" r="2" {}
+                    circle cx=(self.percent(*block)) cy="20" r="2" {}
                 }
             }
         }
@@ -120,11 +121,11 @@ mod tests {
     #[test]
     fn ticks_are_round_and_few() {
         for largest in [0.004, 1.0, 17.0, 99.0, 57_800.0, 1.3e6] {
-            let ticks = axis(largest).ticks();
+            let ticks: Vec<f64> = axis(largest).ticks().collect();
             assert!((3..=6).contains(&ticks.len()), "{largest} has ticks {ticks:?}");
             assert_eq!(ticks[0], 0.0, "an axis must begin at zero, or bars lie");
         }
-        assert_eq!(axis(57_800.0).ticks(), [0.0, 20_000.0, 40_000.0]);
+        assert_eq!(axis(57_800.0).ticks().collect::<Vec<_>>(), [0.0, 20_000.0, 40_000.0]);
     }
 
     #[test]
@@ -132,8 +133,7 @@ mod tests {
         let axis = axis(f64::NAN);
         assert_eq!(
             [f64::NAN, f64::INFINITY, -1.0].map(|it| axis.percent(it)),
-            ["0.00%", "100.00%", "0.00%"]
+            ["0.0%", "100.0%", "0.0%"]
         );
-        assert!(axis.ticks().len() < 10);
     }
 }

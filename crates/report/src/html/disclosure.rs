@@ -20,7 +20,7 @@ pub fn disclosure(run: &Run) -> Markup {
         h3 { "Machine" }
         (machine(run))
         h3 { "Contenders" }
-        p { "All meet this contract: " (visible(&run.study.contract)) }
+        p { "What each is asked to do: " (visible(&run.study.contract)) }
         @for contender in &run.contenders { (contender_facts(contender)) }
         h3 { "How to read the figures" }
         ul {
@@ -54,8 +54,8 @@ fn plan(run: &Run) -> Markup {
             html! {
                 (units::whole(run.trials.len() as u64)) " of "
                 (units::whole(plan.slots.len() as u64)) " in " (units::of(plan.blocks.into(), "block"))
-                ", each " (units::plain(plan.warmup_s)) " s of warm-up and "
-                (units::plain(plan.measure_s)) " s measured"
+                ", each " (plan.warmup_s) " s of warm-up and "
+                (plan.measure_s) " s measured"
             },
         ),
         ("client", html! { (backends.join(", ")) }),

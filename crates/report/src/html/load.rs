@@ -7,7 +7,7 @@ use result::finding::{Finding, Verdict};
 use result::outcome::{Estimate, Outcome, Row};
 
 use super::bars::{Axis, Fill};
-use super::{badge, figure, overview, scrolling, seconds};
+use super::{badge, figure, overview, prose, scrolling, seconds};
 use crate::latency;
 use crate::summary::{self, Range};
 use crate::text::visible;
@@ -21,14 +21,78 @@ pub fn load(run: &Run, outcome: &Outcome) -> Markup {
     html! {
         section id=(overview::anchor(outcome)) {
             h3 { (units::of(outcome.load.connections.into(), "connection")) }
-            p { (visible(&summary::finding(outcome))) }
+            @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
             (rates(run, outcome))
             @for (who, reason) in summary::without_figure(run, outcome) {
-                p { strong { (visible(who)) } " has no figure: " (visible(reason)) }
+                p { strong { (visible(who)) } " has no figure: " (prose(reason)) }
             }
             (cpu(run, outcome))
             (times(run, outcome))
             (seconds::strips(run, outcome))
+        }
+    }
+}
+
+/// How a chart's numbers are written.
+struct Scale {
+    number: fn(f64) -> String,
+    range: fn(units::Range) -> String,
+    /// Where there is no room for it, `short`.
+    unit: &'static str,
+    short: &'static str,
+}
+
+const RATE: Scale =
+    Scale { number: units::count, range: units::count_range, unit: " answers/s", short: "/s" };
+const CPU: Scale =
+    Scale { number: units::plain, range: units::plain_range, unit: " µs", short: " µs" };
+
+/// One figure of a chart.
+struct Figure<'a> {
+    title: &'a str,
+    verdict: Verdict,
+    estimate: &'a Estimate,
+    at_least: bool,
+    scale: Scale,
+}
+
+impl Figure<'_> {
+    fn bar(&self, axis: &Axis) -> Markup {
+        let fill = match self.verdict {
+            Verdict::Invalid => Fill::Outline,
+            _ if self.at_least => Fill::Hatched,
+            _ => Fill::Solid,
+        };
+        axis.bar(self.estimate, fill, &self.alternative())
+    }
+
+    fn median(&self) -> String {
+        let median = (self.scale.number)(self.estimate.median);
+        format!("{}{median}", units::at_least(self.at_least))
+    }
+
+    /// What a reader who can't see the bar is told.
+    fn alternative(&self) -> String {
+        let Figure { title, verdict, estimate, scale, .. } = self;
+        let range = match summary::range(estimate) {
+            Range::Interval(range) => format!(", 95 % interval {}", (scale.range)(range)),
+            Range::Blocks(range) => format!(", blocks from {}", (scale.range)(range)),
+            Range::None => String::new(),
+        };
+        format!("{title}: {}{}{range}, {}", self.median(), scale.unit, verdict.word())
+    }
+
+    fn value(&self) -> Markup {
+        let range = self.scale.range;
+        html! {
+            span.value {
+                (figure(self.verdict, html! { strong { (self.median()) } }))
+                @match summary::range(self.estimate) {
+                    Range::Interval(interval) => { " " span.quiet { "(" (range(interval)) ")" } }
+                    Range::Blocks(blocks) => { " " span.quiet { "[" (range(blocks)) "]" } }
+                    Range::None => {}
+                }
+            }
         }
     }
 }
@@ -39,24 +103,21 @@ fn rates(run: &Run, outcome: &Outcome) -> Markup {
         figure {
             figcaption { "Answers a second " span.quiet { "more is better" } }
             @for row in &outcome.rows {
-                @let title = visible(summary::title(run, &row.contender));
-                @let bound = if row.rate_at_least { "≥" } else { "" };
-                @let rate = format!("{bound}{}", units::count(row.rate.median));
-                @let alternative = alternative(&title, &rate, "answers/s", row, &row.rate);
+                @let title = &visible(summary::title(run, &row.contender));
+                @let (verdict, estimate, at_least) = (row.verdict, &row.rate, row.rate_at_least);
+                @let rate = Figure { title, verdict, estimate, at_least, scale: RATE };
                 details {
                     summary.row {
                         span.who {
-                            span.rank { (summary::rank(outcome, row)) } " "
+                            span.rank { (summary::rank(outcome, row)) }
                             (title) " " span.quiet { (tier(run, row)) }
                         }
-                        (axis.bar(&row.rate, fill(row), &alternative))
-                        (value(row, &rate, &row.rate, units::count_range))
-                        (badge(row.verdict))
+                        (rate.bar(&axis)) (rate.value()) (badge(verdict))
                     }
                     (checks(run, outcome, row))
                 }
             }
-            div.row { (axis.scale(units::tick)) span.value.quiet { "answers/s" } }
+            div.row { (axis.scale(RATE.short)) }
         }
     }
 }
@@ -68,61 +129,20 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
         @if known().next().is_some() {
             figure {
                 figcaption { "Server CPU an answer " span.quiet { "less is better" } }
-                @for (row, cpu) in known() {
-                    @let title = visible(summary::title(run, &row.contender));
-                    @let time = units::plain(cpu.median);
-                    @let alternative = alternative(&title, &time, "µs", row, cpu);
-                    @let fill = if row.verdict == Verdict::Invalid { Fill::Outline } else { Fill::Solid };
-                    div.row {
-                        span.who { (title) }
-                        (axis.bar(cpu, fill, &alternative))
-                        (value(row, &time, cpu, units::plain_range))
-                    }
+                @for (row, estimate) in known() {
+                    @let title = &visible(summary::title(run, &row.contender));
+                    @let verdict = row.verdict;
+                    @let cpu = Figure { title, verdict, estimate, at_least: false, scale: CPU };
+                    div.row { span.who { (title) } (cpu.bar(&axis)) (cpu.value()) }
                 }
-                div.row { (axis.scale(units::tick)) span.value.quiet { "µs" } }
+                div.row { (axis.scale(CPU.short)) }
             }
         }
-    }
-}
-
-fn fill(row: &Row) -> Fill {
-    match row.verdict {
-        Verdict::Invalid => Fill::Outline,
-        _ if row.rate_at_least => Fill::Hatched,
-        _ => Fill::Solid,
     }
 }
 
 fn tier(run: &Run, row: &Row) -> &'static str {
     summary::contender(run, &row.contender).map_or("", |it| summary::tier_name(it.tier))
-}
-
-/// What a reader who can't see a bar is told.
-fn alternative(title: &str, figure: &str, unit: &str, row: &Row, estimate: &Estimate) -> String {
-    let range = match summary::range(estimate) {
-        Range::Interval(range) => format!(", 95 % interval {}", units::count_range(range)),
-        Range::Blocks(range) => format!(", blocks from {}", units::count_range(range)),
-        Range::None => String::new(),
-    };
-    format!("{title}: {figure} {unit}{range}, {}", row.verdict.word())
-}
-
-fn value(
-    row: &Row,
-    median: &str,
-    estimate: &Estimate,
-    range: fn(units::Range) -> String,
-) -> Markup {
-    html! {
-        span.value {
-            (figure(row.verdict, html! { strong { (median) } }))
-            @match summary::range(estimate) {
-                Range::Interval(interval) => { " " span.quiet { "(" (range(interval)) ")" } }
-                Range::Blocks(blocks) => { " " span.quiet { "[" (range(blocks)) "]" } }
-                Range::None => {}
-            }
-        }
-    }
 }
 
 fn times(run: &Run, outcome: &Outcome) -> Markup {
@@ -134,14 +154,17 @@ fn times(run: &Run, outcome: &Outcome) -> Markup {
     let table = html! {
         table {
             caption {
-                "Time to the whole answer, " (from) "; – where fewer than 100 requests lie beyond"
+                span {
+                    "Time to the whole answer, " (from)
+                    "; – where fewer than 100 requests lie beyond"
+                }
             }
             thead {
                 tr {
                     th scope="col" { "Contender" }
+                    th.number scope="col" { "rate of best" }
                     @for percentile in PERCENTILES { th.number scope="col" { "p" (percentile) } }
                     th.number scope="col" { "max" }
-                    th.number scope="col" { "rate of best" }
                     th.number scope="col" { "client CPU" }
                     th.number scope="col" { "memory" }
                 }
@@ -161,17 +184,6 @@ fn times_row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     html! {
         tr {
             th scope="row" { (visible(summary::title(run, &row.contender))) }
-            @for time in times {
-                td.number {
-                    @match time {
-                        None => (units::NOTHING),
-                        Some(time) => {
-                            @let bound = if time.at_least { "≥" } else { "" };
-                            (figure(row.verdict, html! { (bound) (units::time(time.us)) }))
-                        }
-                    }
-                }
-            }
             td.number {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),
@@ -179,6 +191,17 @@ fn times_row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                         (units::percent(ratio.median))
                         @if let Some((low, high)) = ratio.interval && low < high {
                             " " span.quiet { "(" (units::percent_range((low, high))) ")" }
+                        }
+                    }
+                }
+            }
+            @for time in times {
+                td.number {
+                    @match time {
+                        None => (units::NOTHING),
+                        Some(time) => {
+                            @let bound = units::at_least(time.at_least);
+                            (figure(row.verdict, html! { (bound) (units::time(time.us)) }))
                         }
                     }
                 }
@@ -203,7 +226,7 @@ fn checks(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     let failures = trials.iter().filter(|trial| trial.evidence.process.failure.is_some());
     html! {
         div.checks {
-            @if let Some(reason) = &row.unranked { p { "Not ranked: " (visible(reason)) } }
+            @if let Some(reason) = &row.unranked { p { "Not ranked: " (prose(reason)) } }
             ul { @for finding in &row.findings { (check(finding)) } }
             @for error in errors {
                 p {
@@ -215,7 +238,7 @@ fn checks(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                 @let process = &trial.evidence.process;
                 p {
                     "Block " (trial.slot.block + 1) ": "
-                    (visible(process.failure.as_deref().unwrap_or_default()))
+                    (prose(process.failure.as_deref().unwrap_or_default()))
                 }
                 @if !process.last_words.is_empty() {
                     pre { @for line in &process.last_words { (visible(line)) "\n" } }
@@ -226,14 +249,16 @@ fn checks(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
 }
 
 fn check(finding: &Finding) -> Markup {
+    let valid = finding.verdict == Verdict::Valid;
     html! {
         li {
-            (badge(finding.verdict)) " " code { (visible(&finding.check)) } " "
-            (visible(&finding.value))
-            @if !finding.threshold.is_empty() { ", against " (visible(&finding.threshold)) }
-            @if finding.verdict != Verdict::Valid {
-                div { (visible(&finding.says)) }
-                @if !finding.fix.is_empty() { div { strong { "Fix: " } (visible(&finding.fix)) } }
+            // The word where it matters: there are thousands of valid ones in a page.
+            @if valid { (summary::sign(finding.verdict)) } @else { (badge(finding.verdict)) }
+            " " code { (visible(&finding.check)) } " " (prose(&finding.value))
+            @if !finding.threshold.is_empty() { ", against " (prose(&finding.threshold)) }
+            @if !valid {
+                div { (prose(&finding.says)) }
+                @if !finding.fix.is_empty() { div { strong { "Fix: " } (prose(&finding.fix)) } }
             }
         }
     }

@@ -18,11 +18,17 @@ use result::finding::Verdict;
 use crate::summary;
 use crate::text::visible;
 
+const STYLE: &str = include_str!("style.css");
+
 /// Nothing is fetched and no script runs, whatever a server under test wrote.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
+/// What a page may take, in bytes, so that it can be sent and opened anywhere.
+const BYTES_MAX: usize = 1_000_000;
+
 /// The whole page.
 pub fn html(run: &Run) -> String {
+    let body = body(run);
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -32,34 +38,55 @@ pub fn html(run: &Run) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (visible(&run.study.title)) ": bakeoff" }
-                style { (PreEscaped(include_str!("style.css"))) }
+                style { (PreEscaped(STYLE)) }
             }
             body {
-                (bars::hatching())
-                header {
-                    h1 { (visible(&summary::headline(run))) }
-                    @for note in summary::notes(run) { p { (visible(&note)) } }
-                    p.quiet {
-                        (visible(&run.machine.cpu)) ", " (visible(&run.machine.kernel)) ", "
-                        (visible(&run.started))
-                    }
-                }
-                main {
-                    (overview::figures(run))
-                    (overview::absent(run))
-                    (overview::findings(run))
-                    @for section in summary::sections(run) {
-                        h2 { (section.name) }
-                        @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
-                        @for outcome in &section.outcomes { (load::load(run, outcome)) }
-                    }
-                    (disclosure::disclosure(run))
-                    (raw::raw(run))
-                }
+                (body)
+                // A little is left for the head and for the words around the data.
+                (raw::raw(run, BYTES_MAX.saturating_sub(body.0.len() + STYLE.len() + 4_096)))
             }
         }
     };
     page.into_string()
+}
+
+fn body(run: &Run) -> Markup {
+    html! {
+        (bars::hatching())
+        header {
+            h1 { (prose(&summary::headline(run))) }
+            @for note in summary::notes(run) { p { (prose(&note)) } }
+            p.quiet {
+                (visible(&run.machine.cpu)) ", " (visible(&run.machine.kernel)) ", "
+                (visible(&run.started))
+            }
+        }
+        main {
+            (overview::figures(run))
+            (overview::absent(run))
+            (overview::findings(run))
+            @for section in summary::sections(run) {
+                h2 { (section.name) }
+                @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
+                @for outcome in &section.outcomes { (load::load(run, outcome)) }
+            }
+            (disclosure::disclosure(run))
+        }
+    }
+}
+
+/// A sentence, with what stands between backticks as code.
+fn prose(text: &str) -> Markup {
+    let text = visible(text);
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return html! { (text) };
+    }
+    html! {
+        @for (at, part) in parts.iter().enumerate() {
+            @if at % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
 }
 
 /// A verdict's word and sign. The sign tells it from the others without colour.

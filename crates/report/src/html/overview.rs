@@ -6,7 +6,7 @@ use result::Run;
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 
-use super::{badge, figure, scrolling};
+use super::{badge, figure, prose, scrolling};
 use crate::summary::{self, Case, Section};
 use crate::text::visible;
 use crate::units;
@@ -30,7 +30,12 @@ fn table(run: &Run, section: &Section) -> Markup {
     }
     html! {
         table {
-            caption { (section.name) }
+            caption {
+                span {
+                    (section.name)
+                    @if summary::shares_cores(run, section) { ", shared by server and client" }
+                }
+            }
             thead {
                 tr {
                     th scope="col" { "answers/s by connections" }
@@ -59,8 +64,7 @@ fn table(run: &Run, section: &Section) -> Markup {
 }
 
 fn rate(row: &Row) -> Markup {
-    let bound = if row.rate_at_least { "≥" } else { "" };
-    let rate = html! { (bound) (units::count(row.rate.median)) };
+    let rate = html! { (units::at_least(row.rate_at_least)) (units::count(row.rate.median)) };
     html! {
         @if row.rank == Some(1) { strong { (rate) } } @else { (figure(row.verdict, rate)) }
         @if matches!(row.verdict, Verdict::Suspect | Verdict::Invalid) {
@@ -84,7 +88,7 @@ pub fn absent(run: &Run) -> Markup {
             h2 { "Absent" }
             ul {
                 @for (who, reason) in absent {
-                    li { strong { (visible(who)) } ": " (visible(reason)) }
+                    li { strong { (visible(who)) } ": " (prose(reason)) }
                 }
             }
         }
@@ -100,9 +104,9 @@ pub fn findings(run: &Run) -> Markup {
             details.finding open[group.verdict != Verdict::NotChecked] {
                 summary { (badge(group.verdict)) " " code { (visible(group.check)) } }
                 @for point in &group.points {
-                    p { (visible(point.says)) }
+                    p { (prose(point.says)) }
                     ul { @for case in &point.cases { li { (case_line(case)) } } }
-                    @if !point.fix.is_empty() { p { strong { "Fix: " } (visible(point.fix)) } }
+                    @if !point.fix.is_empty() { p { strong { "Fix: " } (prose(point.fix)) } }
                 }
             }
         }
@@ -111,7 +115,7 @@ pub fn findings(run: &Run) -> Markup {
 
 fn case_line(case: &Case) -> Markup {
     html! {
-        (visible(case.who)) ": " (visible(case.value))
+        (visible(case.who)) ": " (prose(case.value))
         @if !case.threshold.is_empty() { ", against " (visible(case.threshold)) }
         " " span.quiet { "(" (summary::load_names(&case.loads)) ")" }
     }

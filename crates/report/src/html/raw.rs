@@ -10,28 +10,28 @@ use result::Run;
 
 use crate::units;
 
-/// Leaves a page of the largest study below a megabyte.
-const BYTES_MAX: usize = 512 * 1024;
-
 /// A link that saves the run without its histograms, which are most of it.
 /// Compressed text in base64 has no character that HTML knows, so whatever a
-/// server wrote stays data.
-pub fn raw(run: &Run) -> Markup {
+/// server wrote stays data. Where there are fewer bytes of room than it needs,
+/// the page goes without.
+pub fn raw(run: &Run, room: usize) -> Markup {
     let data = compressed(run).map(|bytes| BASE64_STANDARD.encode(bytes));
     html! {
-        h2 { "Raw data" }
-        @match data {
-            Ok(data) if data.len() <= BYTES_MAX => {
-                p {
+        footer {
+            h2 { "Raw data" }
+            @match data {
+                Ok(data) if data.len() <= room => p {
                     a download="run.json.gz" href={ "data:application/gzip;base64," (data) } {
                         "run.json.gz"
                     }
-                    " (" (units::bytes((data.len() / 4 * 3) as u64)) ") is this run with all its trials. "
-                    "Only the histograms are left out; run.json beside this page has them too."
-                }
+                    " (" (units::bytes((data.len() / 4 * 3) as u64)) ") is this run with all its "
+                    "trials. Only the histograms are left out; run.json beside this page has them."
+                },
+                Ok(_) => p {
+                    "The trials are too many to be kept in this page; run.json beside it has them."
+                },
+                Err(why) => p { "The trials could not be put into this page: " (why) },
             }
-            Ok(_) => p { "The trials are too many to be kept in this page; run.json beside it has them." },
-            Err(why) => p { "The trials could not be put into this page: " (why) },
         }
     }
 }

@@ -1,0 +1,186 @@
+//! What the page says, and what it must not do.
+
+mod fixture;
+
+use std::io::Read;
+
+use base64::prelude::*;
+use report::html;
+use result::Run;
+use scraper::{ElementRef, Html, Selector};
+
+fn page(run: &Run) -> Html {
+    Html::parse_document(&html(run))
+}
+
+fn all<'a>(page: &'a Html, selector: &str) -> Vec<ElementRef<'a>> {
+    page.select(&Selector::parse(selector).unwrap()).collect()
+}
+
+/// What a reader sees of the first element that fits, one line a part.
+fn text(page: &Html, selector: &str) -> String {
+    let element = all(page, selector).into_iter().next().expect(selector);
+    let parts = element.text().map(str::trim).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_first_sentence_is_the_finding_with_its_interval() {
+    insta::assert_snapshot!(text(&page(&fixture::web()), "h1"), @"nginx, by configuration alone is first under all 4 loads, and no other gets beyond 64 % (62–65) of its rate.");
+}
+
+#[test]
+fn a_run_without_a_finding_says_why_at_once() {
+    insta::assert_snapshot!(text(&page(&fixture::quick()), "h1"), @"Nobody is ranked: a rank needs 6 blocks, and this run has fewer.");
+}
+
+#[test]
+fn every_rate_is_in_the_first_table() {
+    insta::assert_snapshot!(text(&page(&fixture::web()), "table"));
+}
+
+#[test]
+fn a_load_shows_its_figures_with_their_verdicts() {
+    insta::assert_snapshot!(text(&page(&fixture::web()), "#one-kept-alive-5000"));
+}
+
+#[test]
+fn the_disclosure_has_all_that_repeats_the_run() {
+    let page = page(&fixture::web());
+    let all: Vec<String> = all(&page, "dl")
+        .iter()
+        .map(|list| list.text().map(str::trim).collect::<Vec<_>>().join("\n"))
+        .collect();
+    insta::assert_snapshot!(all.join("\n"));
+    assert!(text(&page, "main > pre").contains("bakeoff run web --full --seed 7"));
+}
+
+#[test]
+fn an_invalid_figure_is_struck_out_and_says_what_to_do() {
+    let page = page(&fixture::web());
+    let struck: Vec<String> =
+        all(&page, "#one-kept-alive-5000 s").iter().map(|it| it.text().collect()).collect();
+    assert!(struck[0].contains("33.9k"), "the rate isn't struck out: {struck:?}");
+    let opened = text(&page, "#one-kept-alive-5000 details:has(.invalid) .checks");
+    for part in ["connections-established", "4,096 of 5,000", "Fix:", "5,424 errors"] {
+        assert!(opened.contains(part), "the badge doesn't open `{part}`: {opened}");
+    }
+}
+
+#[test]
+fn a_lower_bound_is_hatched_and_marked() {
+    let page = page(&fixture::web());
+    assert_eq!(all(&page, "#one-kept-alive-30 rect.hatched").len(), 1);
+    assert!(text(&page, "#one-kept-alive-30 .value").contains("≥57.8k"));
+}
+
+#[test]
+fn every_block_has_its_dot() {
+    let run = fixture::web();
+    let page = page(&run);
+    for details in all(&page, "figure details") {
+        let dots = details.select(&Selector::parse("circle").unwrap()).count();
+        assert_eq!(dots, run.plan.blocks as usize);
+    }
+}
+
+#[test]
+fn every_chart_has_a_text_alternative() {
+    let page = page(&fixture::web());
+    for svg in all(&page, "svg:not([aria-hidden])") {
+        assert_eq!(svg.attr("role"), Some("img"));
+        assert!(svg.attr("aria-label").is_some_and(|label| label.len() > 10), "{}", svg.html());
+    }
+    insta::assert_snapshot!(
+        all(&page, "#one-kept-alive-5000 details svg")[1].attr("aria-label").unwrap(),
+        @"Go net/http: 33.9k answers/s, 95 % interval 33.7–34.4k, invalid"
+    );
+}
+
+#[test]
+fn every_id_is_there_once_and_every_link_leads_to_one() {
+    let page = page(&fixture::largest());
+    let mut ids: Vec<&str> = all(&page, "[id]").iter().filter_map(|it| it.attr("id")).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "an id is there twice");
+    for link in all(&page, "a[href^='#']") {
+        let target = &link.attr("href").unwrap()[1..];
+        assert!(ids.contains(&target), "{target} leads nowhere");
+    }
+}
+
+#[test]
+fn the_page_is_well_formed() {
+    for run in [fixture::web(), fixture::quick(), fixture::hostile(), without_figures()] {
+        let page = page(&run);
+        assert!(page.errors.is_empty(), "{:?}", page.errors);
+    }
+}
+
+fn without_figures() -> Run {
+    let mut run = fixture::quick();
+    run.state = result::State::Unfinished;
+    run.outcomes.clear();
+    run.trials.clear();
+    run
+}
+
+#[test]
+fn the_page_needs_no_network_and_no_script() {
+    for run in [fixture::web(), fixture::hostile()] {
+        let page = page(&run);
+        let active = "script, link, img, iframe, object, embed, base, form, [onerror], [onload]";
+        assert!(all(&page, active).is_empty(), "{:?}", all(&page, active)[0].html());
+        for element in all(&page, "[href], [src]") {
+            let to = element.attr("href").or(element.attr("src")).unwrap();
+            let local = to.starts_with('#') || to.starts_with("data:application/gzip;");
+            assert!(local, "the page leads to {to}");
+        }
+        let style = text(&page, "style");
+        assert!(!style.contains("//") && !style.contains("@import"), "the style fetches something");
+        let policy = all(&page, "meta[http-equiv=Content-Security-Policy]");
+        assert!(policy[0].attr("content").unwrap().contains("default-src 'none'"));
+    }
+}
+
+#[test]
+fn hostile_text_is_shown_as_text() {
+    let html = html(&fixture::hostile());
+    let page = Html::parse_document(&html);
+    assert_eq!(all(&page, "title").len(), 1);
+    assert!(text(&page, "dl").contains("<script>document.title='owned'</script>"));
+    for hidden in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+        assert!(!html.contains(hidden), "{hidden:?} is in the page");
+    }
+}
+
+#[test]
+fn the_largest_study_fits_a_megabyte() {
+    let html = html(&fixture::largest());
+    assert!(html.len() <= 1_000_000, "{} bytes", html.len());
+}
+
+#[test]
+fn text_without_bound_does_not_make_a_page_without_bound() {
+    let bytes = html(&fixture::hostile()).len();
+    assert!(bytes <= 2_000_000, "{bytes} bytes");
+}
+
+#[test]
+fn the_raw_data_is_the_run_without_histograms() {
+    let mut run = fixture::web();
+    let page = page(&run);
+    let link = all(&page, "a[download]")[0].attr("href").unwrap();
+    let bytes = BASE64_STANDARD.decode(link.split(',').nth(1).unwrap()).unwrap();
+    let mut json = String::new();
+    flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut json).unwrap();
+    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
+        for percentiles in [&mut load.response_us, &mut load.service_us, &mut load.connect_us] {
+            percentiles.histogram.clear();
+        }
+    }
+    let written = serde_json::to_string(&run).unwrap();
+    assert!(json == written, "the raw data isn't the run");
+}
