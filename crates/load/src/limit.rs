@@ -153,8 +153,9 @@ impl fmt::Display for Warning {
             ),
             Warning::Shed { shed, scheduled } => write!(
                 f,
-                "{shed} of {scheduled} requests were due and never sent, so that no response \
-                 time tells of them. Take the percentiles for too good, and offer less."
+                "{shed} of {scheduled} requests were due and never sent. They stand among the \
+                 response times as waits without an end (≥). Offer less, or search with \
+                 --find-rate."
             ),
             Warning::ClientErrors { count, example } => write!(
                 f,

@@ -1,3 +1,5 @@
 //! One file a subcommand.
 
+pub mod check;
 pub mod load;
+pub mod run;

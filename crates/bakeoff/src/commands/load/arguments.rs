@@ -1,0 +1,507 @@
+//! The arguments of `bakeoff load`, and the plan that they make.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgGroup, ValueEnum};
+use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
+use load::Plan;
+use load::condition::{Condition, Metric, Series};
+use load::plan::{Arrivals, BackendChoice, Expect, Until};
+use load::template::Request;
+
+use super::quantity::{self, Cpus};
+use super::target;
+
+/// Puts load on one HTTP server and tells what it saw.
+///
+/// In a closed loop (the default) each connection asks again as soon as it has its answer:
+/// it finds out how much the server can do. In an open loop (--rate) requests are due at
+/// their own times, whatever is answered, and response times count from then: it finds out
+/// what users see at that rate.
+///
+/// In paths, headers, the body and --expect-body, {counter} stands for the number of the
+/// request, from 0, and {nonce} for 16 random digits of its own.
+#[derive(Debug, clap::Args)]
+#[command(
+    group = ArgGroup::new("open_loop").args(["rate", "find_rate"]),
+    after_long_help = AFTER_HELP,
+)]
+pub struct Arguments {
+    /// Where to: http://HOST[:PORT][/PATH]. TLS and HTTP/2 are not there yet
+    pub url: String,
+
+    /// Connections at once
+    #[arg(short, long, value_name = "N", default_value_t = 50, help_heading = LOAD,
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub connections: u32,
+
+    /// How long to measure, after the warm-up; with --find-rate, each step [default: 10s]
+    #[arg(short, long, value_name = "TIME", value_parser = quantity::duration,
+        conflicts_with = "requests", help_heading = LOAD)]
+    pub duration: Option<Duration>,
+
+    /// Measure until so many requests have ended, as 10k, in place of a duration
+    #[arg(short = 'n', long, value_name = "N", value_parser = quantity::count, help_heading = LOAD)]
+    pub requests: Option<u64>,
+
+    /// Load before measuring, left out of every figure
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration_or_none,
+        default_value = "0s", help_heading = LOAD)]
+    pub warmup: Duration,
+
+    /// Offer so many requests a second, as 20k, whatever is answered (open loop)
+    #[arg(long, value_name = "RATE", value_parser = quantity::rate, help_heading = LOAD)]
+    pub rate: Option<f64>,
+
+    /// When the requests of an open loop are due
+    #[arg(long, value_enum, value_name = "HOW", requires = "open_loop",
+        default_value_t = ArrivalsChoice::Constant, help_heading = LOAD)]
+    pub arrivals: ArrivalsChoice,
+
+    /// A new connection for each request
+    #[arg(long, help_heading = LOAD)]
+    pub close: bool,
+
+    /// Requests under way at once on a connection
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "close",
+        value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = LOAD)]
+    pub pipeline: u32,
+
+    /// The longest wait for a connection and for an answer
+    #[arg(long, value_name = "TIME", value_parser = quantity::duration, default_value = "5s",
+        help_heading = LOAD)]
+    pub timeout: Duration,
+
+    /// Request method [default: GET, or POST with --body-file]
+    #[arg(short = 'X', long, value_name = "METHOD", value_parser = method, help_heading = REQUEST)]
+    pub method: Option<String>,
+
+    /// A header, as 'Name: value'; may be given several times
+    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header,
+        help_heading = REQUEST)]
+    pub headers: Vec<Header>,
+
+    /// Send the content of this file as the body
+    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
+    pub body_file: Option<PathBuf>,
+
+    /// Ask for this path in place of the URL's; several are asked for in turn
+    #[arg(long = "path", value_name = "PATH", value_parser = path, help_heading = REQUEST)]
+    pub paths: Vec<String>,
+
+    /// Count an answer as good only if its body holds this text
+    #[arg(long, value_name = "TEXT", help_heading = REQUEST,
+        value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub expect_body: Option<String>,
+
+    /// Processors to run on, as 0,2-3 [default: all that it may use]
+    #[arg(long, value_name = "LIST", value_parser = quantity::cpus, help_heading = CLIENT)]
+    pub cpus: Option<Cpus>,
+
+    /// Threads [default: one a processor]
+    #[arg(short, long, value_name = "N", help_heading = CLIENT,
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+
+    /// How to talk to the kernel; auto takes io_uring where it is permitted
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Backend::Auto,
+        help_heading = CLIENT)]
+    pub backend: Backend,
+
+    /// Decides nonces and Poisson arrivals: the same seed offers the same load
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = CLIENT)]
+    pub seed: u64,
+
+    /// Fail (exit code 3) if this holds, as 'p99 > 10ms'; may be given several times
+    #[arg(long = "fail-if", value_name = "CONDITION", conflicts_with = "find_rate",
+        help_heading = RESULT)]
+    pub fail_if: Vec<Condition>,
+
+    /// Search the highest rate at which this holds, as 'p99 < 10ms'
+    #[arg(long, value_name = "CONDITION",
+        conflicts_with_all = ["rate", "requests", "hdr", "ceiling"], help_heading = RESULT)]
+    pub find_rate: Option<Condition>,
+
+    /// Also measure what this client reaches against a server that does nothing
+    #[arg(long, help_heading = RESULT)]
+    pub ceiling: bool,
+
+    /// Write the result as JSON; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = RESULT)]
+    pub json: Option<PathBuf>,
+
+    /// Write the histograms as an HdrHistogram log
+    #[arg(long, value_name = "FILE", help_heading = RESULT)]
+    pub hdr: Option<PathBuf>,
+
+    /// Print neither the live line nor the summary
+    #[arg(short, long, help_heading = RESULT)]
+    pub quiet: bool,
+}
+
+const LOAD: &str = "Load";
+const REQUEST: &str = "Request";
+const CLIENT: &str = "Client";
+const RESULT: &str = "Result";
+
+const AFTER_HELP: &str = "\
+Conditions are METRIC OPERATOR VALUE:
+  p50 p90 p99 p99.9 (or any other) mean max   of the response time, in us, ms, s
+  service_p99 lateness_p99 connect_p99 …      the same of the other times
+  rate                                        good answers a second, as 20k
+  errors                                      requests that failed
+  error_share                                 their share of those that ended, in %
+  operators                                   <  <=  >  >=
+A percentile with fewer than 100 samples beyond it is unknown, and so is a comparison
+that waits without an answer leave open. Unknown never speaks for the server: --fail-if
+fails, --find-rate takes it as not held.
+
+Exit codes:
+  0    the load was offered, and something was answered
+  1    not one good answer
+  2    wrong arguments or input
+  3    a condition of --fail-if held or is unknown, or --find-rate found no rate
+  4    the load could not be offered, or the result not be written
+  130  interrupted; what was measured until then is printed
+
+Examples:
+  bakeoff load http://127.0.0.1:8080/ -c 1000 -d 30s --warmup 5s
+  bakeoff load http://127.0.0.1:8080/ --rate 20k --arrivals poisson --fail-if 'p99 > 10ms'
+  bakeoff load http://127.0.0.1:8080/ --find-rate 'p99 < 10ms' -d 5s
+  bakeoff load 'http://127.0.0.1:8080/echo?id={nonce}' --expect-body '{nonce}'";
+
+/// When requests of an open loop are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsChoice {
+    /// Evenly spaced
+    Constant,
+    /// At random, as from many independent users
+    Poisson,
+}
+
+impl ArrivalsChoice {
+    /// These arrivals at a rate.
+    pub fn at(self, rate: f64) -> Arrivals {
+        match self {
+            ArrivalsChoice::Constant => Arrivals::Constant(rate),
+            ArrivalsChoice::Poisson => Arrivals::Poisson(rate),
+        }
+    }
+}
+
+/// How to talk to the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// io_uring where the kernel permits it, else epoll
+    Auto,
+    /// io_uring or an error
+    #[value(name = "io_uring")]
+    Uring,
+    /// epoll
+    Epoll,
+}
+
+/// A header's name and value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header(String, String);
+
+/// How long a run or step measures where nothing is said.
+const DURATION: Duration = Duration::from_secs(10);
+
+impl Arguments {
+    /// The plan that they make. That of a search has no rate yet.
+    ///
+    /// # Errors
+    /// What is wrong with them, as a sentence.
+    pub fn plan(&self) -> Result<Plan, String> {
+        let target = target::target(&self.url)?;
+        let body = match &self.body_file {
+            Some(file) => std::fs::read(file).map_err(|error| {
+                format!("--body-file {} can't be read: {error}", file.display())
+            })?,
+            None => Vec::new(),
+        };
+        let method = match &self.method {
+            Some(method) => method.clone(),
+            None if self.body_file.is_some() => "POST".into(),
+            None => "GET".into(),
+        };
+        let headers: Vec<(String, String)> =
+            self.headers.iter().map(|Header(name, value)| (name.clone(), value.clone())).collect();
+        let paths =
+            if self.paths.is_empty() { vec![target.path.clone()] } else { self.paths.clone() };
+        let requests = paths
+            .into_iter()
+            .map(|path| Request {
+                method: method.clone(),
+                path,
+                headers: headers.clone(),
+                body: body.clone(),
+            })
+            .collect();
+        let until = match self.requests {
+            Some(requests) => Until::Requests(requests),
+            None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
+        };
+        self.check_conditions()?;
+        Ok(Plan {
+            expect: Expect { body: self.expect_body.clone() },
+            arrivals: self.rate.map_or(Arrivals::Closed, |rate| self.arrivals.at(rate)),
+            connections: self.connections,
+            keep_alive: !self.close,
+            pipeline: self.pipeline,
+            until,
+            warmup: self.warmup,
+            timeout: self.timeout,
+            cpus: self.cpus()?,
+            threads: self.threads.map_or(0, usize::from),
+            backend: match self.backend {
+                Backend::Auto => BackendChoice::Auto,
+                Backend::Uring => BackendChoice::Uring,
+                Backend::Epoll => BackendChoice::Epoll,
+            },
+            seed: self.seed,
+            ..Plan::new(target, requests)
+        })
+    }
+
+    /// The processors, if they are given and may be used.
+    fn cpus(&self) -> Result<Vec<usize>, String> {
+        let Some(Cpus(cpus)) = &self.cpus else { return Ok(Vec::new()) };
+        let allowed = load::allowed_cpus()
+            .map_err(|error| format!("the processors can't be asked for: {error}"))?;
+        match cpus.iter().find(|cpu| !allowed.contains(cpu)) {
+            Some(cpu) => Err(format!(
+                "--cpus: processor {cpu} is not one that this process may use ({})",
+                allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+            )),
+            None => Ok(cpus.clone()),
+        }
+    }
+
+    /// Refuses conditions that can never be decided.
+    fn check_conditions(&self) -> Result<(), String> {
+        let closed = self.rate.is_none() && self.find_rate.is_none();
+        let late = |condition: &&Condition| {
+            matches!(condition.metric(), Metric::Time(Series::Lateness, _))
+        };
+        match self.fail_if.iter().find(late) {
+            Some(condition) if closed => Err(format!(
+                "--fail-if '{condition}': a closed loop has no lateness; give a --rate"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn method(text: &str) -> Result<String, String> {
+    match Method::from_bytes(text.as_bytes()) {
+        Ok(Method::CONNECT) => Err("after CONNECT a connection is a tunnel, and not HTTP".into()),
+        Ok(method) => Ok(method.to_string()),
+        Err(_) => Err("a method is one word, as GET or PUT".into()),
+    }
+}
+
+fn header(text: &str) -> Result<Header, String> {
+    let Some((name, value)) = text.split_once(':') else {
+        return Err("a header is written 'Name: value'".into());
+    };
+    let value = value.trim();
+    HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| format!("{name:?} is no name of a header"))?;
+    HeaderValue::from_str(value).map_err(|_| format!("{value:?} is no value of a header"))?;
+    if ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(format!("{name} is computed from the body (--body-file)"));
+    }
+    Ok(Header(name.into(), value.into()))
+}
+
+fn path(text: &str) -> Result<String, String> {
+    if !text.starts_with('/') {
+        return Err("a path begins with /".into());
+    }
+    let path = PathAndQuery::try_from(text).map_err(|error| error.to_string())?;
+    Ok(path.as_str().into())
+}
+
+#[cfg(test)]
+pub mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    #[command(name = "bakeoff load")]
+    struct Command {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// The arguments of a command line, without the command's name.
+    pub fn parse(line: &[&str]) -> Result<Arguments, String> {
+        Command::try_parse_from([&["bakeoff load"], line].concat())
+            .map(|command| command.arguments)
+            .map_err(|error| error.to_string())
+    }
+
+    fn plan(line: &[&str]) -> Plan {
+        parse(&[&["http://127.0.0.1:8080/a"], line].concat()).unwrap().plan().unwrap()
+    }
+
+    fn complaint(line: &[&str]) -> String {
+        let line = [&["http://127.0.0.1:8080/a"], line].concat();
+        match parse(&line) {
+            Err(complaint) => complaint,
+            Ok(arguments) => arguments.plan().unwrap_err(),
+        }
+    }
+
+    #[test]
+    fn a_url_alone_makes_a_closed_loop_of_ten_seconds() {
+        let plan = plan(&[]);
+        assert_eq!(plan.arrivals, Arrivals::Closed);
+        assert_eq!(plan.until, Until::Elapsed(Duration::from_secs(10)));
+        assert_eq!(plan.requests, [Request::get("/a")]);
+        assert!(plan.keep_alive);
+    }
+
+    #[test]
+    fn every_argument_reaches_the_plan() {
+        let body = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(body.path(), "{counter}").unwrap();
+        let plan = plan(&[
+            "-c",
+            "100",
+            "-n",
+            "10k",
+            "-t",
+            "3",
+            "--cpus",
+            "0",
+            "--warmup",
+            "2s",
+            "--rate",
+            "20k",
+            "--arrivals",
+            "poisson",
+            "--close",
+            "-X",
+            "PUT",
+            "-H",
+            "A: b:c",
+            "-H",
+            "D:{nonce}",
+            "--body-file",
+            body.path().to_str().unwrap(),
+            "--path",
+            "/1",
+            "--path",
+            "/2?x={nonce}",
+            "--expect-body",
+            "{nonce}",
+            "--timeout",
+            "250ms",
+            "--backend",
+            "epoll",
+            "--seed",
+            "7",
+        ]);
+        assert_eq!(plan.connections, 100);
+        assert_eq!(plan.until, Until::Requests(10_000));
+        assert_eq!((plan.threads, plan.cpus.as_slice()), (3, &[0][..]));
+        assert_eq!(plan.warmup, Duration::from_secs(2));
+        assert_eq!(plan.arrivals, Arrivals::Poisson(20_000.0));
+        assert!(!plan.keep_alive);
+        let headers = vec![("A".into(), "b:c".into()), ("D".into(), "{nonce}".into())];
+        let request = |path: &str| Request {
+            method: "PUT".into(),
+            path: path.into(),
+            headers: headers.clone(),
+            body: b"{counter}".to_vec(),
+        };
+        assert_eq!(plan.requests, [request("/1"), request("/2?x={nonce}")]);
+        assert_eq!(plan.expect.body.as_deref(), Some("{nonce}"));
+        assert_eq!(plan.timeout, Duration::from_millis(250));
+        assert_eq!(plan.backend, BackendChoice::Epoll);
+        assert_eq!(plan.seed, 7);
+        assert_eq!(plan.pipeline, 1);
+    }
+
+    #[test]
+    fn a_body_is_posted_unless_said_otherwise() {
+        let plan = plan(&["--body-file", "/dev/null"]);
+        assert_eq!(plan.requests[0].method, "POST");
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused() {
+        for line in [
+            &["--rate", "1k", "--find-rate", "p99 < 1ms"][..],
+            &["-d", "1s", "-n", "5"],
+            &["--close", "--pipeline", "2"],
+            &["--find-rate", "p99 < 1ms", "-n", "5"],
+            &["--find-rate", "p99 < 1ms", "--fail-if", "p99 > 1ms"],
+            &["--find-rate", "p99 < 1ms", "--hdr", "x"],
+            &["--find-rate", "p99 < 1ms", "--ceiling"],
+        ] {
+            assert!(complaint(line).contains("cannot be used with"), "{line:?} went through");
+        }
+        assert!(complaint(&["--arrivals", "poisson"]).contains("required"));
+        assert!(complaint(&["--fail-if", "lateness_p99 > 1ms"]).contains("give a --rate"));
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_advice() {
+        let complaints: Vec<String> = [
+            &["-d", "10"][..],
+            &["--rate", "fast"],
+            &["-c", "0"],
+            &["-n", "0"],
+            &["--cpus", "0-"],
+            &["--cpus", "60000"],
+            &["-X", "CONNECT"],
+            &["-H", "no colon"],
+            &["-H", "bad name: x"],
+            &["-H", "Content-Length: 5"],
+            &["--path", "relative"],
+            &["--path", "/a b"],
+            &["--body-file", "/nonexistent/body"],
+            &["--fail-if", "p99 > 10"],
+            &["--expect-body", ""],
+        ]
+        .iter()
+        .map(|line| {
+            let complaint = complaint(line);
+            // The machine decides which processors there are.
+            let machine = complaint.find("may use (").map_or(complaint.len(), |at| at + 7);
+            complaint[..machine].trim().replace("\n\nFor more information, try '--help'.", "")
+        })
+        .collect();
+        insta::assert_snapshot!(complaints.join("\n\n"));
+    }
+
+    #[test]
+    fn the_help_is_the_manual() {
+        let help = Command::command().term_width(100).render_long_help().to_string();
+        insta::assert_snapshot!(help);
+    }
+
+    #[test]
+    fn the_help_names_every_exit_code() {
+        use super::super::exit::Exit;
+        let documented = include_str!("../../../../../docs/exit-codes.md");
+        for code in [
+            Exit::Ok,
+            Exit::NoGoodAnswer,
+            Exit::BadInput,
+            Exit::Condition,
+            Exit::System,
+            Exit::Interrupted,
+        ] {
+            let number = code as u8;
+            assert!(AFTER_HELP.contains(&format!("\n  {number:<5}")), "--help lacks {code:?}");
+            assert!(documented.contains(&format!("| {number} |")), "the page lacks {code:?}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! `--find-rate`: runs at one rate after the other, told step by step.
+
+use std::time::Duration;
+
+use load::Stop;
+use load::condition::{Condition, Measured, Metric};
+use load::plan::{Plan, Until};
+use load::search::{Edge, Found, Next, Search, Step, step};
+use report::units;
+
+use super::arguments::Arguments;
+use super::exit::{Exit, Failure};
+use super::live::Live;
+use super::output::Output;
+use super::run::{measured, rate};
+use super::summary;
+
+/// Where the search begins, unless so low a rate has too few samples a step.
+const START: f64 = 1_000.0;
+/// More than any one machine can offer.
+const HIGHEST: f64 = 10e6;
+/// A step has so many times the samples that its condition takes.
+const MARGIN: f64 = 1.2;
+/// Requests of a step for a condition that takes no number of samples.
+const REQUESTS_MIN: f64 = 100.0;
+
+/// What came of a search.
+pub struct Searched {
+    /// What was searched for.
+    pub condition: Condition,
+    /// What was found.
+    pub found: Found,
+    /// Every step, in the order in which they were made.
+    pub steps: Vec<StepMade>,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// Whether a step had not one good answer.
+    pub no_answer: bool,
+}
+
+impl Searched {
+    /// What the exit code says.
+    pub fn exit(&self) -> Exit {
+        if self.interrupted {
+            Exit::Interrupted
+        } else if self.found.holds.is_some() {
+            Exit::Ok
+        } else if self.no_answer {
+            Exit::NoGoodAnswer
+        } else {
+            Exit::Condition
+        }
+    }
+}
+
+/// A step and what came of it.
+pub struct StepMade {
+    /// Requests a second that were offered.
+    pub offered_rate: f64,
+    /// Good answers a second.
+    pub rate: f64,
+    /// What the condition looks at.
+    pub measured: Measured,
+    /// What it means.
+    pub step: Step,
+}
+
+impl StepMade {
+    /// Its word.
+    pub fn verdict(&self) -> &'static str {
+        match self.step {
+            Step::Holds => "holds",
+            Step::Fails => "fails",
+            Step::ClientLimit(_) => "client_limit",
+        }
+    }
+
+    fn line(&self, number: usize, condition: &Condition) -> String {
+        let word = match &self.step {
+            Step::Holds => "holds",
+            Step::Fails => "fails",
+            Step::ClientLimit(_) => "not believed: the client was the limit",
+        };
+        format!(
+            "  step {number:>2}  offered {:>8}  answered {:>8}  {}  {word}\n",
+            rate(self.offered_rate),
+            rate(self.rate),
+            measured(condition, self.measured),
+        )
+    }
+}
+
+/// Searches the highest rate at which the condition holds.
+///
+/// # Errors
+/// Where no load can be offered, or the output not be written.
+pub fn run(
+    arguments: &Arguments,
+    plan: &Plan,
+    condition: &Condition,
+    stop: &Stop,
+    output: &mut Output,
+) -> Result<Searched, Failure> {
+    let step_length = match plan.until {
+        Until::Elapsed(length) => length,
+        Until::Requests(_) => Duration::MAX,
+    };
+    let lowest = lowest_rate(condition, step_length);
+    let mut search = Search::new(START, lowest, HIGHEST);
+    let mut steps: Vec<StepMade> = Vec::new();
+    output.print(&format!(
+        "{}\nsearching the highest rate at which {condition}, in steps of {}\n\n",
+        summary::plan(
+            &arguments.url,
+            &Plan { arrivals: arguments.arrivals.at(lowest), ..plan.clone() }
+        )
+        .replacen(&format!(" {}", rate(lowest)), " rate", 1),
+        units::time(step_length.as_secs_f64() * 1e6),
+    ))?;
+    let mut no_answer = false;
+    let found = loop {
+        let offered = match search.next() {
+            Next::Try(offered) => offered,
+            Next::Done(found) => break found,
+        };
+        let plan = Plan { arrivals: arguments.arrivals.at(offered), ..plan.clone() };
+        let outcome = {
+            let live = Live::new(&plan, arguments.quiet);
+            load::run(&plan, stop, &mut |progress| live.show(progress))?
+        };
+        if stop.asked() {
+            break search.so_far();
+        }
+        let made = StepMade {
+            offered_rate: offered,
+            rate: outcome.rate(),
+            measured: condition.judge(&outcome).measured,
+            step: step(condition, &plan, &outcome),
+        };
+        output.print(&made.line(steps.len() + 1, condition))?;
+        search.record(offered, made.step.clone());
+        steps.push(made);
+        if outcome.account.good == 0 {
+            no_answer = true;
+            if let Some(errors) = summary::errors(&outcome.account) {
+                output.print(&format!("\n{errors}\n"))?;
+            }
+            break search.so_far();
+        }
+    };
+    let searched = Searched {
+        condition: condition.clone(),
+        found,
+        steps,
+        interrupted: stop.asked(),
+        no_answer,
+    };
+    output.print(&format!("\n{}\n", textwrap::fill(&conclusion(&searched), 100)))?;
+    Ok(searched)
+}
+
+/// The lowest rate at which a step has the samples that the condition takes.
+fn lowest_rate(condition: &Condition, step_length: Duration) -> f64 {
+    let requests = match condition.metric() {
+        Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN,
+        Metric::Rate | Metric::Errors | Metric::ErrorShare => 0.0,
+    };
+    requests.max(REQUESTS_MIN) / step_length.as_secs_f64()
+}
+
+/// What was found and how sure it is.
+fn conclusion(searched: &Searched) -> String {
+    let Searched { condition, found, .. } = searched;
+    let votes = |edge: &Edge| {
+        format!(
+            "{} of {} held at {}",
+            edge.held,
+            units::of(edge.steps as u64, "step"),
+            rate(edge.rate)
+        )
+    };
+    let mut sentences = Vec::new();
+    match (&found.holds, &found.fails) {
+        _ if searched.no_answer => {
+            sentences.push("Not one answer was good, so there is nothing to search.".into());
+        }
+        (None, None) => sentences.push("Nothing was found.".into()),
+        (None, Some(fails)) => sentences.push(format!(
+            "{condition} holds at no rate that was tried; the lowest was {}. Below that a step \
+             may have too few samples: for lower rates, make the steps longer (-d).",
+            rate(fails.rate)
+        )),
+        (Some(holds), None) => {
+            sentences.push(format!("{condition} holds up to {} at least.", rate(holds.rate)));
+        }
+        (Some(holds), Some(fails)) => {
+            let above = match &fails.client_limit {
+                None => format!("and not at {}", rate(fails.rate)),
+                Some(_) => {
+                    format!("and perhaps higher: at {} the client was the limit", rate(fails.rate))
+                }
+            };
+            sentences.push(format!("{condition} holds at {}, {above}.", rate(holds.rate)));
+            sentences.push(format!("{}, {}.", votes(holds), votes(fails)));
+        }
+    }
+    sentences.extend(found.fails.as_ref().and_then(|fails| fails.client_limit.clone()));
+    if searched.interrupted {
+        sentences.push("The search was interrupted, and this is not confirmed.".into());
+    } else if found.unfinished && !searched.no_answer {
+        sentences.push(
+            "The search was given up after too many steps: the steps contradict each other. Make \
+             them longer (-d), or the machine quieter."
+                .into(),
+        );
+    } else if !found.is_unanimous() {
+        sentences.push(
+            "The steps did not all agree: the limit lies near, or the machine is noisy. Longer \
+             steps (-d) are surer."
+                .into(),
+        );
+    }
+    sentences.join(" ")
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    fn edge(rate: f64, held: usize, steps: usize, client_limit: Option<&str>) -> Edge {
+        Edge { rate, steps, held, client_limit: client_limit.map(String::from) }
+    }
+
+    /// A search that found something.
+    pub fn searched() -> Searched {
+        let step = |offered_rate: f64, step| StepMade {
+            offered_rate,
+            rate: offered_rate * 0.999,
+            measured: Measured::Value { value: 8.5e6, at_least: false },
+            step,
+        };
+        Searched {
+            condition: "p99 < 10ms".parse().unwrap(),
+            found: Found {
+                holds: Some(edge(20_100.0, 3, 3, None)),
+                fails: Some(edge(21_000.0, 0, 3, None)),
+                unfinished: false,
+            },
+            steps: vec![
+                step(1_000.0, Step::Holds),
+                step(2_000.0, Step::Fails),
+                step(4_000.0, Step::ClientLimit("It was busy.".into())),
+            ],
+            interrupted: false,
+            no_answer: false,
+        }
+    }
+
+    #[test]
+    fn the_conclusion_says_how_sure_it_is() {
+        let with = |change: &dyn Fn(&mut Searched)| {
+            let mut searched = searched();
+            change(&mut searched);
+            conclusion(&searched)
+        };
+        let conclusions = [
+            with(&|_| {}),
+            with(&|searched| searched.found.holds = Some(edge(20_100.0, 4, 7, None))),
+            with(&|searched| {
+                searched.found.fails = Some(edge(21_000.0, 0, 3, Some("It was busy.")));
+            }),
+            with(&|searched| searched.found.fails = None),
+            with(&|searched| searched.found.holds = None),
+            with(&|searched| searched.found.unfinished = true),
+            with(&|searched| {
+                searched.interrupted = true;
+                searched.found.unfinished = true;
+            }),
+            with(&|searched| {
+                searched.no_answer = true;
+                searched.found.unfinished = true;
+                searched.found.holds = None;
+            }),
+        ];
+        insta::assert_snapshot!(conclusions.join("\n\n"));
+    }
+
+    #[test]
+    fn each_step_is_a_line() {
+        let searched = searched();
+        let lines: String = searched
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(index, step)| step.line(index + 1, &searched.condition))
+            .collect();
+        insta::assert_snapshot!(lines);
+    }
+
+    #[test]
+    fn no_step_is_made_that_has_too_few_samples() {
+        let lowest = |text: &str| lowest_rate(&text.parse().unwrap(), Duration::from_secs(10));
+        assert_eq!(lowest("p99 < 1ms"), 1_200.0);
+        assert_eq!(lowest("max < 1ms"), 10.0);
+        assert_eq!(lowest("errors < 1"), 10.0);
+    }
+}

@@ -1,0 +1,529 @@
+//! A run as scripts read it; documented field by field in docs/load-json.md.
+
+use std::io;
+
+use hdrhistogram::Histogram;
+use load::ceiling::Ceiling;
+use load::condition::{Measured, Verdict};
+use load::outcome::{Account, Latency, Outcome};
+use load::plan::{Arrivals, BackendChoice, Plan, Until};
+use load::reading::{Reading, Statistic, read};
+use load::search::Edge;
+use serde::Serialize;
+
+use super::find_rate::Searched;
+use super::run::{Run, sentence};
+use super::summary::SHOWN;
+
+/// Goes up when a field is renamed, removed or changes its meaning; new fields
+/// may come at any time.
+const VERSION: u32 = 1;
+
+/// Writes a document, for people to look at as well.
+///
+/// # Errors
+/// Those of `into`.
+pub fn write(document: &impl Serialize, into: &mut dyn io::Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *into, document)?;
+    writeln!(into)
+}
+
+/// What is written of a run.
+#[derive(Serialize)]
+pub struct RunDocument {
+    version: u32,
+    plan: PlanDocument,
+    backend: String,
+    interrupted: bool,
+    seconds: f64,
+    rate: f64,
+    requests: Requests,
+    warmup_requests: Requests,
+    bytes: Bytes,
+    response_us: Distribution,
+    service_us: Distribution,
+    lateness_us: Distribution,
+    connect_us: Distribution,
+    errors: Vec<ErrorDocument>,
+    connections: ConnectionsDocument,
+    per_second: Vec<SecondDocument>,
+    cpu: Cpu,
+    threads: Vec<ThreadDocument>,
+    warnings: Vec<WarningDocument>,
+    conditions: Vec<ConditionDocument>,
+    ceiling: Option<CeilingDocument>,
+}
+
+#[derive(Serialize)]
+struct PlanDocument {
+    url: String,
+    address: String,
+    method: String,
+    paths: Vec<String>,
+    headers: Vec<(String, String)>,
+    body_bytes: usize,
+    expect_body: Option<String>,
+    arrivals: &'static str,
+    offered_rate: Option<f64>,
+    connections: u32,
+    keep_alive: bool,
+    pipeline: u32,
+    duration_s: Option<f64>,
+    requests: Option<u64>,
+    warmup_s: f64,
+    timeout_s: f64,
+    threads: Option<usize>,
+    cpus: Option<Vec<usize>>,
+    backend: &'static str,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct Requests {
+    scheduled: u64,
+    shed: u64,
+    sent: u64,
+    good: u64,
+    errors: u64,
+    in_flight: u64,
+}
+
+#[derive(Serialize)]
+struct Bytes {
+    received: u64,
+    sent: u64,
+}
+
+#[derive(Serialize)]
+struct Distribution {
+    samples: u64,
+    censored: u64,
+    mean: Option<f64>,
+    max: Option<f64>,
+    percentiles: Vec<PercentileDocument>,
+}
+
+#[derive(Serialize)]
+struct PercentileDocument {
+    percentile: f64,
+    value: Option<f64>,
+    at_least: bool,
+    withheld: bool,
+}
+
+#[derive(Serialize)]
+struct ErrorDocument {
+    kind: &'static str,
+    count: u64,
+    first_s: f64,
+    example: String,
+}
+
+#[derive(Serialize)]
+struct ConnectionsDocument {
+    asked: u32,
+    established: u32,
+    reconnects: u64,
+    failed: u64,
+    syn_retransmits: u64,
+    answers_min: u64,
+    answers_max: u64,
+}
+
+#[derive(Serialize)]
+struct SecondDocument {
+    good: u64,
+    errors: u64,
+    bytes: u64,
+    p50_us: f64,
+    p99_us: f64,
+}
+
+#[derive(Serialize)]
+struct Cpu {
+    user_s: f64,
+    system_s: f64,
+    us_per_request: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ThreadDocument {
+    cpu: Option<usize>,
+    user_s: f64,
+    system_s: f64,
+    busy_share: f64,
+}
+
+#[derive(Serialize)]
+struct WarningDocument {
+    id: &'static str,
+    client_limit: bool,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct ConditionDocument {
+    condition: String,
+    verdict: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct CeilingDocument {
+    rate: f64,
+    busy_share: f64,
+    server_cpus: Vec<usize>,
+    shared: bool,
+}
+
+/// What is written of a search.
+#[derive(Serialize)]
+pub struct SearchDocument {
+    version: u32,
+    plan: PlanDocument,
+    find_rate: FindRate,
+}
+
+#[derive(Serialize)]
+struct FindRate {
+    condition: String,
+    interrupted: bool,
+    unfinished: bool,
+    unanimous: bool,
+    holds: Option<EdgeDocument>,
+    fails: Option<EdgeDocument>,
+    steps: Vec<StepDocument>,
+}
+
+#[derive(Serialize)]
+struct EdgeDocument {
+    rate: f64,
+    steps: usize,
+    held: usize,
+    client_limit: Option<String>,
+}
+
+#[derive(Serialize)]
+struct StepDocument {
+    offered_rate: f64,
+    rate: f64,
+    verdict: &'static str,
+    measured: Option<f64>,
+    at_least: bool,
+}
+
+/// The document of a run.
+pub fn run(run: &Run) -> RunDocument {
+    let Run { outcome, .. } = run;
+    RunDocument {
+        version: VERSION,
+        plan: plan(&run.url, &run.plan),
+        backend: outcome.backend.clone(),
+        interrupted: outcome.interrupted,
+        seconds: outcome.window.as_secs_f64(),
+        rate: outcome.rate(),
+        requests: requests(&outcome.account),
+        warmup_requests: requests(&outcome.warmup),
+        bytes: Bytes { received: outcome.bytes_received, sent: outcome.bytes_sent },
+        response_us: distribution(&outcome.response),
+        service_us: distribution(&outcome.service),
+        lateness_us: exact(&outcome.lateness),
+        connect_us: exact(&outcome.connect),
+        errors: errors(&outcome.account),
+        connections: ConnectionsDocument {
+            asked: outcome.connections.asked,
+            established: outcome.connections.established,
+            reconnects: outcome.connections.reconnects,
+            failed: outcome.connections.failed,
+            syn_retransmits: outcome.connections.syn_retransmits,
+            answers_min: outcome.connections.answers_min,
+            answers_max: outcome.connections.answers_max,
+        },
+        per_second: outcome
+            .seconds
+            .iter()
+            .map(|second| SecondDocument {
+                good: second.good,
+                errors: second.errors,
+                bytes: second.bytes,
+                p50_us: us(second.p50),
+                p99_us: us(second.p99),
+            })
+            .collect(),
+        cpu: cpu(outcome),
+        threads: outcome
+            .threads
+            .iter()
+            .map(|thread| ThreadDocument {
+                cpu: thread.cpu,
+                user_s: thread.user,
+                system_s: thread.system,
+                busy_share: thread.busy_share,
+            })
+            .collect(),
+        warnings: run
+            .warnings
+            .iter()
+            .map(|warning| WarningDocument {
+                id: warning.id(),
+                client_limit: warning.is_client_limit(),
+                text: warning.to_string(),
+            })
+            .collect(),
+        conditions: run
+            .conditions
+            .iter()
+            .map(|(condition, judgement)| ConditionDocument {
+                condition: condition.to_string(),
+                verdict: match judgement.verdict {
+                    Verdict::Holds => "holds",
+                    Verdict::Fails => "fails",
+                    Verdict::Unknown => "unknown",
+                },
+                text: sentence(condition, *judgement),
+            })
+            .collect(),
+        ceiling: run.ceiling.as_ref().map(|ceiling| {
+            let Ceiling { rate, busy_share, server_cpus, shared } = ceiling.clone();
+            CeilingDocument { rate, busy_share, server_cpus, shared }
+        }),
+    }
+}
+
+/// The document of a search.
+pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDocument {
+    let edge = |edge: &Edge| EdgeDocument {
+        rate: edge.rate,
+        steps: edge.steps,
+        held: edge.held,
+        client_limit: edge.client_limit.clone(),
+    };
+    let found = &searched.found;
+    SearchDocument {
+        version: VERSION,
+        plan: plan(url, searched_plan),
+        find_rate: FindRate {
+            condition: searched.condition.to_string(),
+            interrupted: searched.interrupted,
+            unfinished: found.unfinished,
+            unanimous: found.is_unanimous(),
+            holds: found.holds.as_ref().map(edge),
+            fails: found.fails.as_ref().map(edge),
+            steps: searched
+                .steps
+                .iter()
+                .map(|step| {
+                    let (measured, at_least) = match step.measured {
+                        Measured::Value { value, at_least } => (Some(value), at_least),
+                        Measured::TooFewSamples { .. } => (None, false),
+                    };
+                    StepDocument {
+                        offered_rate: step.offered_rate,
+                        rate: step.rate,
+                        verdict: step.verdict(),
+                        measured,
+                        at_least,
+                    }
+                })
+                .collect(),
+        },
+    }
+}
+
+fn plan(url: &str, plan: &Plan) -> PlanDocument {
+    let first = plan.requests.first();
+    let (arrivals, offered_rate) = match plan.arrivals {
+        Arrivals::Closed => ("closed", None),
+        Arrivals::Constant(rate) => ("constant", Some(rate)),
+        Arrivals::Poisson(rate) => ("poisson", Some(rate)),
+    };
+    let (duration_s, requests) = match plan.until {
+        Until::Elapsed(duration) => (Some(duration.as_secs_f64()), None),
+        Until::Requests(requests) => (None, Some(requests)),
+    };
+    PlanDocument {
+        url: url.into(),
+        address: plan.target.address.to_string(),
+        method: first.map_or_else(String::new, |request| request.method.clone()),
+        paths: plan.requests.iter().map(|request| request.path.clone()).collect(),
+        headers: first.map_or_else(Vec::new, |request| request.headers.clone()),
+        body_bytes: first.map_or(0, |request| request.body.len()),
+        expect_body: plan.expect.body.clone(),
+        arrivals,
+        offered_rate,
+        connections: plan.connections,
+        keep_alive: plan.keep_alive,
+        pipeline: plan.pipeline,
+        duration_s,
+        requests,
+        warmup_s: plan.warmup.as_secs_f64(),
+        timeout_s: plan.timeout.as_secs_f64(),
+        threads: (plan.threads > 0).then_some(plan.threads),
+        cpus: (!plan.cpus.is_empty()).then(|| plan.cpus.clone()),
+        backend: match plan.backend {
+            BackendChoice::Auto => "auto",
+            BackendChoice::Uring => "io_uring",
+            BackendChoice::Epoll => "epoll",
+        },
+        seed: plan.seed,
+    }
+}
+
+fn requests(account: &Account) -> Requests {
+    Requests {
+        scheduled: account.scheduled,
+        shed: account.shed,
+        sent: account.sent,
+        good: account.good,
+        errors: account.errors_total(),
+        in_flight: account.in_flight,
+    }
+}
+
+fn errors(account: &Account) -> Vec<ErrorDocument> {
+    account
+        .errors
+        .iter()
+        .map(|error| ErrorDocument {
+            kind: error.kind.name(),
+            count: error.count,
+            first_s: error.first.as_secs_f64(),
+            example: error.example.clone(),
+        })
+        .collect()
+}
+
+fn distribution(latency: &Latency) -> Distribution {
+    let value = |statistic| read(latency, statistic).value().map(|value| us(value.nanoseconds));
+    let percentiles = SHOWN
+        .iter()
+        .filter_map(|&(_, statistic)| match statistic {
+            Statistic::Percentile(percentile) => Some((percentile, read(latency, statistic))),
+            Statistic::Mean | Statistic::Max => None,
+        })
+        .map(|(percentile, reading)| PercentileDocument {
+            percentile,
+            value: reading.value().map(|value| us(value.nanoseconds)),
+            at_least: reading.value().is_some_and(|value| value.at_least),
+            withheld: matches!(reading, Reading::TooFewSamples { .. }),
+        })
+        .collect();
+    Distribution {
+        samples: latency.samples(),
+        censored: latency.censored.len(),
+        mean: value(Statistic::Mean),
+        max: value(Statistic::Max),
+        percentiles,
+    }
+}
+
+fn exact(histogram: &Histogram<u64>) -> Distribution {
+    let censored = Histogram::new_from(histogram);
+    distribution(&Latency { good: histogram.clone(), censored })
+}
+
+fn cpu(outcome: &Outcome) -> Cpu {
+    let user_s: f64 = outcome.threads.iter().map(|thread| thread.user).sum();
+    let system_s: f64 = outcome.threads.iter().map(|thread| thread.system).sum();
+    let sent = outcome.account.sent;
+    let us_per_request = (sent > 0).then(|| (user_s + system_s) * 1e6 / sent as f64);
+    Cpu { user_s, system_s, us_per_request }
+}
+
+fn us(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::super::find_rate;
+    use super::super::run::tests::{bad, good};
+    use super::*;
+
+    fn value(document: &impl Serialize) -> Value {
+        let mut bytes = Vec::new();
+        write(document, &mut bytes).unwrap();
+        serde_json::from_slice(&bytes).unwrap()
+    }
+
+    /// The paths of all fields, with `[]` for the elements of a list.
+    fn fields(value: &Value, path: &str, into: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(object) => {
+                for (name, value) in object {
+                    let path =
+                        if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                    into.insert(path.clone());
+                    fields(value, &path, into);
+                }
+            }
+            Value::Array(elements) => {
+                elements.iter().for_each(|element| fields(element, &format!("{path}[]"), into));
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_page_names_every_field_and_no_other() {
+        let mut written = BTreeSet::new();
+        for run_ in [good(), bad()] {
+            fields(&value(&run(&run_)), "", &mut written);
+        }
+        let searched = find_rate::tests::searched();
+        fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);
+        let page = include_str!("../../../../../docs/load-json.md");
+        let documented: BTreeSet<String> = page
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split('`').next().map(String::from))
+            .collect();
+        let missing: Vec<_> = written.difference(&documented).collect();
+        let unknown: Vec<_> = documented.difference(&written).collect();
+        assert!(missing.is_empty(), "docs/load-json.md lacks {missing:?}");
+        assert!(
+            unknown.is_empty(),
+            "docs/load-json.md has fields that are not written: {unknown:?}"
+        );
+    }
+
+    #[test]
+    fn the_page_has_the_version_that_is_written() {
+        let page = include_str!("../../../../../docs/load-json.md");
+        assert!(page.contains(&format!("`{VERSION}`")));
+    }
+
+    #[test]
+    fn what_others_read_stays_where_it_is() {
+        let document = value(&run(&good()));
+        assert_eq!(document["version"], 1);
+        assert_eq!(document["requests"]["good"], 312_000);
+        assert_eq!(document["seconds"], 10.0);
+        assert_eq!(document["rate"], 31_200.0);
+        assert_eq!(document["connections"]["established"], 100);
+    }
+
+    #[test]
+    fn the_account_is_conserved_in_what_is_written() {
+        let document = value(&run(&bad()));
+        let count = |name: &str| document["requests"][name].as_u64().unwrap();
+        assert_eq!(count("scheduled"), count("sent") + count("shed"));
+        assert_eq!(count("sent"), count("good") + count("errors") + count("in_flight"));
+    }
+
+    #[test]
+    fn a_withheld_percentile_has_no_value_and_a_lower_bound_says_so() {
+        let document = value(&run(&bad()));
+        let percentiles = document["response_us"]["percentiles"].as_array().unwrap();
+        let at = |percentile: f64| {
+            percentiles.iter().find(|entry| entry["percentile"] == percentile).unwrap()
+        };
+        assert_eq!(at(99.9)["withheld"], true);
+        assert_eq!(at(99.9)["value"], Value::Null);
+        assert_eq!(at(99.0)["at_least"], true);
+        assert_eq!(at(50.0)["at_least"], false);
+    }
+}

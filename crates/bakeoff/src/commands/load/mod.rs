@@ -1,0 +1,95 @@
+//! `bakeoff load`: the load generator by itself.
+//!
+//! - [`arguments`]: what is asked for, and the plan that it makes, with
+//!   `target` (URL to address) and `quantity` (rates, durations, processors);
+//! - `interrupt`, `live`: while it runs;
+//! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`;
+//! - `find_rate`: many runs, in search of a rate;
+//! - `output`: where all this is written to;
+//! - `exit`: what the exit code says.
+
+pub mod arguments;
+mod exit;
+mod find_rate;
+mod hdr;
+pub mod interrupt;
+mod json;
+mod live;
+mod output;
+mod quantity;
+mod run;
+mod summary;
+mod target;
+
+use std::process::ExitCode;
+
+use load::condition::Condition;
+use load::{Plan, Stop, ceiling, limit};
+
+pub use self::arguments::Arguments;
+use self::exit::{Exit, Failure};
+use self::live::Live;
+use self::output::{Output, Sink};
+use self::run::Run;
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    match carry_out(&arguments) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            eprintln!("bakeoff load: {}", failure.sentence);
+            failure.exit.into()
+        }
+    }
+}
+
+fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
+    let plan = arguments.plan().map_err(Failure::bad_input)?;
+    // Opened before the run, so that no result is lost to a wrong name.
+    let json = arguments.json.as_deref().map(Sink::open).transpose()?;
+    let hdr = arguments.hdr.as_deref().map(Sink::open).transpose()?;
+    let mut output = Output::new(arguments.quiet, json.as_ref().is_some_and(Sink::is_stdout));
+    let stop = Stop::default();
+    interrupt::stops(&stop).map_err(|error| Failure::system("waiting for Ctrl-C", &error))?;
+
+    if let Some(condition) = &arguments.find_rate {
+        let found = find_rate::run(arguments, &plan, condition, &stop, &mut output)?;
+        if let Some(json) = json {
+            json.write(|into| json::write(&json::search(&arguments.url, &plan, &found), into))?;
+        }
+        return Ok(found.exit());
+    }
+    let run = measure(arguments, plan, &stop)?;
+    output.print(&summary::text(&run))?;
+    if let Some(json) = json {
+        json.write(|into| json::write(&json::run(&run), into))?;
+    }
+    if let Some(hdr) = hdr {
+        hdr.write(|into| hdr::write(&run.outcome, into))?;
+    }
+    run.complain();
+    Ok(run.exit())
+}
+
+/// Runs the plan, and the ceiling where it is asked for.
+fn measure(arguments: &Arguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
+    let outcome = {
+        let live = Live::new(&plan, arguments.quiet);
+        load::run(&plan, stop, &mut |progress| live.show(progress))?
+    };
+    let ceiling = if arguments.ceiling && !stop.asked() {
+        let measured = ceiling::measure(&plan, stop)?;
+        (!stop.asked()).then_some(measured)
+    } else {
+        None
+    };
+    let judge = |condition: &Condition| (condition.clone(), condition.judge(&outcome));
+    Ok(Run {
+        url: arguments.url.clone(),
+        warnings: limit::warnings(&plan, &outcome),
+        conditions: arguments.fail_if.iter().map(judge).collect(),
+        plan,
+        outcome,
+        ceiling,
+    })
+}

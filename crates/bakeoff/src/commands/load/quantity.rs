@@ -1,0 +1,110 @@
+//! Rates, durations and lists of processors as arguments have them.
+
+use std::time::Duration;
+
+/// A rate a second: `500`, `20k`, `1.5M`.
+pub fn rate(text: &str) -> Result<f64, String> {
+    let (digits, scale) = match text.strip_suffix(['k', 'M']) {
+        Some(digits) if text.ends_with('k') => (digits, 1e3),
+        Some(digits) => (digits, 1e6),
+        None => (text, 1.0),
+    };
+    match digits.parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => Ok(number * scale),
+        Ok(_) => Err("a rate is above 0".into()),
+        Err(_) => Err("a rate is a number a second, as 500, 20k or 1.5M".into()),
+    }
+}
+
+/// A number of requests: `500`, `20k`, `1M`.
+pub fn count(text: &str) -> Result<u64, String> {
+    let wrong = || "a number of requests is whole and above 0, as 500, 20k or 1M".to_string();
+    let number = rate(text).map_err(|_| wrong())?;
+    if number.fract() != 0.0 { Err(wrong()) } else { Ok(number as u64) }
+}
+
+/// A duration above 0: `10s`, `500ms`, `1m 30s`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    match duration_or_none(text)? {
+        Duration::ZERO => Err("a duration here is above 0".into()),
+        duration => Ok(duration),
+    }
+}
+
+/// A duration, which may be 0.
+pub fn duration_or_none(text: &str) -> Result<Duration, String> {
+    const A_DAY: Duration = Duration::from_secs(86_400);
+    match humantime::parse_duration(text) {
+        Ok(duration) if duration > A_DAY => Err("a duration here is at most a day".into()),
+        Ok(duration) => Ok(duration),
+        Err(error) => Err(format!("{error}; write for example 10s, 500ms or 2m")),
+    }
+}
+
+/// A list of processors, as `taskset` has it: `0,2-3`. Their order is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cpus(pub Vec<usize>);
+
+/// Reads a list of processors.
+pub fn cpus(text: &str) -> Result<Cpus, String> {
+    /// More than any kernel has.
+    const CPU_MAX: usize = 65_535;
+    let wrong = |part: &str| format!("\"{part}\" is no processor and no range, as 0 or 2-3");
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |digits: &str| digits.trim().parse::<usize>().map_err(|_| wrong(part));
+        let (first, last) = (number(first)?, number(last)?);
+        if first > last || last > CPU_MAX {
+            return Err(wrong(part));
+        }
+        cpus.extend(first..=last);
+    }
+    let mut sorted = cpus.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if sorted.len() < cpus.len() {
+        return Err("a processor is named twice; -t gives it several threads".into());
+    }
+    Ok(Cpus(cpus))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_and_counts_have_thousands_and_millions() {
+        assert_eq!(rate("500"), Ok(500.0));
+        assert_eq!(rate("20k"), Ok(20_000.0));
+        assert_eq!(rate("1.5M"), Ok(1_500_000.0));
+        assert_eq!(rate("0.5"), Ok(0.5));
+        assert_eq!(count("2.5k"), Ok(2_500));
+        for wrong in ["", "k", "-1", "0", "inf", "nan", "1e400", "20kk", "20 k", "1G"] {
+            assert!(rate(wrong).is_err(), "{wrong:?} was taken for a rate");
+        }
+        for wrong in ["0", "0.5", "1.0001k", ""] {
+            assert!(count(wrong).is_err(), "{wrong:?} was taken for a number of requests");
+        }
+    }
+
+    #[test]
+    fn durations_need_a_unit() {
+        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration_or_none("0s"), Ok(Duration::ZERO));
+        for wrong in ["", "10", "s", "0s", "-1s", "2d", "10parsecs"] {
+            assert!(duration(wrong).is_err(), "{wrong:?} was taken for a duration");
+        }
+    }
+
+    #[test]
+    fn processors_are_numbers_and_ranges() {
+        assert_eq!(cpus("0,2-4"), Ok(Cpus(vec![0, 2, 3, 4])));
+        assert_eq!(cpus("3"), Ok(Cpus(vec![3])));
+        for wrong in ["", "a", "1-", "3-1", "0,,1", "0-99999999999", "1,0-2"] {
+            assert!(cpus(wrong).is_err(), "{wrong:?} was taken for processors");
+        }
+    }
+}

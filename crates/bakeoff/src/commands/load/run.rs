@@ -1,0 +1,267 @@
+//! A run with what is made of it.
+
+use load::ceiling::Ceiling;
+use load::condition::{Condition, Judgement, Measured, Unit, Verdict};
+use load::limit::Warning;
+use load::{Outcome, Plan};
+use report::units;
+
+use super::exit::Exit;
+
+/// All that is told of a run.
+pub struct Run {
+    /// The URL as it was given.
+    pub url: String,
+    /// What was asked for.
+    pub plan: Plan,
+    /// What was seen.
+    pub outcome: Outcome,
+    /// What to know before using it.
+    pub warnings: Vec<Warning>,
+    /// The conditions of `--fail-if`.
+    pub conditions: Vec<(Condition, Judgement)>,
+    /// The client's own maximum, where it was asked for.
+    pub ceiling: Option<Ceiling>,
+}
+
+impl Run {
+    /// What the exit code says. The gravest comes first: a run that was cut
+    /// short decides nothing, and one without an answer meets no condition.
+    pub fn exit(&self) -> Exit {
+        if self.outcome.interrupted {
+            Exit::Interrupted
+        } else if self.outcome.account.good == 0 {
+            Exit::NoGoodAnswer
+        } else if self.conditions.iter().any(fails_the_run) {
+            Exit::Condition
+        } else {
+            Exit::Ok
+        }
+    }
+
+    /// Says on standard error which conditions fail the run.
+    pub fn complain(&self) {
+        for judged in self.conditions.iter().filter(|judged| fails_the_run(judged)) {
+            eprintln!("bakeoff load: --fail-if: {}", sentence(&judged.0, judged.1));
+        }
+    }
+}
+
+/// Whether a condition of `--fail-if` makes the run a failure. Unknown does:
+/// what can't be told is no success.
+fn fails_the_run((_, judgement): &(Condition, Judgement)) -> bool {
+    judgement.verdict != Verdict::Fails
+}
+
+/// What a condition came to, as a sentence.
+pub fn sentence(condition: &Condition, judgement: Judgement) -> String {
+    let verdict = match judgement.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Fails => "does not hold",
+        Verdict::Unknown => "is unknown",
+    };
+    format!("{condition} {verdict}: {}", measured(condition, judgement.measured))
+}
+
+/// What was measured for a condition, as a clause.
+pub fn measured(condition: &Condition, measured: Measured) -> String {
+    let name = condition.metric_name();
+    match measured {
+        Measured::Value { value, at_least } => {
+            let shown = match condition.metric().unit() {
+                Unit::Nanoseconds => units::time(value / 1e3),
+                Unit::PerSecond => rate(value),
+                Unit::Count => units::whole(value as u64),
+                Unit::Share => units::percent(value),
+            };
+            format!("{name} is {}{shown}", if at_least { "at least " } else { "" })
+        }
+        Measured::TooFewSamples { samples, needed } => format!(
+            "{name} takes {} samples, and there are {}",
+            units::whole(needed),
+            units::whole(samples)
+        ),
+    }
+}
+
+/// A rate of requests or answers, as `31.2k/s`.
+pub fn rate(per_second: f64) -> String {
+    format!("{}/s", units::count(per_second))
+}
+
+#[cfg(test)]
+pub mod tests {
+    use std::time::{Duration, Instant};
+
+    use hdrhistogram::Histogram;
+    use load::limit;
+    use load::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency, Second, ThreadUse};
+    use load::plan::{Arrivals, Until};
+
+    use super::super::arguments::tests::parse;
+    use super::*;
+
+    fn histogram(samples: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
+        let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
+        for (us, count) in samples {
+            histogram.record_n(us * 1_000, count).unwrap();
+        }
+        histogram
+    }
+
+    /// A closed loop of ten seconds that went well.
+    pub fn good() -> Run {
+        let plan = parse(&["http://127.0.0.1:8080/", "-c", "100", "--warmup", "1s"])
+            .unwrap()
+            .plan()
+            .unwrap();
+        let latency = Latency {
+            good: histogram([(85, 200_000), (120, 100_000), (450, 11_600), (1_250, 400)]),
+            censored: histogram([]),
+        };
+        let outcome = Outcome {
+            account: Account {
+                scheduled: 312_000,
+                sent: 312_000,
+                good: 312_000,
+                ..Account::default()
+            },
+            warmup: Account { scheduled: 30_000, sent: 30_000, good: 30_000, ..Account::default() },
+            window_began: Instant::now(),
+            window: Duration::from_secs(10),
+            answers_in_window: 312_000,
+            bytes_received: 109_051_904,
+            bytes_sent: 22_020_096,
+            service: latency.clone(),
+            response: latency,
+            lateness: histogram([]),
+            connect: histogram([(40, 60), (95, 40)]),
+            connections: Connections {
+                asked: 100,
+                established: 100,
+                answers_min: 3_050,
+                answers_max: 3_190,
+                ..Connections::default()
+            },
+            seconds: vec![
+                Second {
+                    good: 31_200,
+                    errors: 0,
+                    bytes: 10_905_190,
+                    p50: 85_000,
+                    p99: 450_000
+                };
+                10
+            ],
+            threads: vec![
+                ThreadUse { cpu: Some(0), user: 1.2, system: 3.1, busy_share: 0.43 },
+                ThreadUse { cpu: Some(1), user: 1.1, system: 3.0, busy_share: 0.41 },
+            ],
+            backend: "io_uring".into(),
+            interrupted: false,
+        };
+        Run {
+            url: "http://127.0.0.1:8080/".into(),
+            plan,
+            outcome,
+            warnings: vec![],
+            conditions: vec![],
+            ceiling: None,
+        }
+    }
+
+    /// An open loop in which everything went wrong.
+    pub fn bad() -> Run {
+        let mut run = good();
+        run.plan.arrivals = Arrivals::Poisson(2_000.0);
+        run.plan.until = Until::Requests(20_000);
+        run.plan.keep_alive = false;
+        let outcome = &mut run.outcome;
+        let error = |kind, count, first_ms, example: &str| ErrorCount {
+            kind,
+            count,
+            first: Duration::from_millis(first_ms),
+            example: example.into(),
+        };
+        outcome.account = Account {
+            scheduled: 20_000,
+            shed: 500,
+            sent: 19_500,
+            good: 8_900,
+            errors: vec![
+                error(ErrorKind::Timeout, 600, 5_001, "no whole answer within 5 s"),
+                error(ErrorKind::WrongStatus, 9_950, 12, "status 500\u{1b}[2J\u{202e}"),
+                error(ErrorKind::Client, 20, 3_200, "no free port"),
+            ],
+            in_flight: 30,
+        };
+        outcome.answers_in_window = 8_900;
+        outcome.response = Latency {
+            good: histogram([(900, 5_000), (2_000, 3_900)]),
+            censored: histogram([(5_000_000, 600), (1_500_000, 530)]),
+        };
+        outcome.service =
+            Latency { good: histogram([(900, 8_900)]), censored: histogram([(5_000_000, 630)]) };
+        outcome.lateness = histogram([(30, 18_000), (2_000_000, 1_530)]);
+        outcome.connections.established = 64;
+        outcome.connections.reconnects = 19_400;
+        outcome.connections.failed = 12;
+        outcome.connections.syn_retransmits = 3;
+        outcome.threads[1].busy_share = 0.96;
+        outcome.interrupted = true;
+        run.warnings = limit::warnings(&run.plan, &run.outcome);
+        run.conditions = ["p90 > 10ms", "p90 < 10s", "p99.9 < 1s", "error_share > 60%"]
+            .map(|text| {
+                let condition: Condition = text.parse().unwrap();
+                let judgement = condition.judge(&run.outcome);
+                (condition, judgement)
+            })
+            .to_vec();
+        run.ceiling = Some(Ceiling {
+            rate: 9_900.0,
+            busy_share: 0.97,
+            server_cpus: vec![0, 1],
+            shared: true,
+        });
+        run
+    }
+
+    #[test]
+    fn the_exit_code_tells_the_gravest_thing() {
+        let mut run = good();
+        assert_eq!(run.exit(), Exit::Ok);
+        let condition = |text: &str, run: &Run| {
+            let condition: Condition = text.parse().unwrap();
+            let judgement = condition.judge(&run.outcome);
+            vec![(condition, judgement)]
+        };
+        run.conditions = condition("p99 > 10ms", &run);
+        assert_eq!(run.exit(), Exit::Ok, "a condition that does not hold fails the run");
+        run.conditions = condition("p99 < 10ms", &run);
+        assert_eq!(run.exit(), Exit::Condition);
+        run.conditions = condition("p99.9999 > 10ms", &run);
+        assert_eq!(run.exit(), Exit::Condition, "an unknown condition passed for a success");
+        run.outcome.account.good = 0;
+        assert_eq!(run.exit(), Exit::NoGoodAnswer);
+        run.outcome.interrupted = true;
+        assert_eq!(run.exit(), Exit::Interrupted);
+    }
+
+    #[test]
+    fn conditions_are_told_with_what_was_measured() {
+        let told: Vec<String> = bad()
+            .conditions
+            .iter()
+            .map(|(condition, judged)| sentence(condition, *judged))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                "p90 > 10ms holds: p90 is at least 1.50 s",
+                "p90 < 10s is unknown: p90 is at least 1.50 s",
+                "p99.9 < 1s is unknown: p99.9 takes 100,000 samples, and there are 10,030",
+                "error_share > 60% does not hold: error_share is 54 %",
+            ]
+        );
+    }
+}

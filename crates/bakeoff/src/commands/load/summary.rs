@@ -1,0 +1,349 @@
+//! A run as people read it.
+
+use std::fmt::Write;
+use std::ops::Range;
+use std::time::Duration;
+
+use comfy_table::{CellAlignment, Table, presets};
+use load::ceiling::Ceiling;
+use load::outcome::{Account, Latency, Outcome};
+use load::plan::{Arrivals, Plan, Until};
+use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
+use report::{text, units};
+
+use super::run::{Run, rate, sentence};
+
+/// The whole summary, which ends with an end of line.
+pub fn text(run: &Run) -> String {
+    let paragraphs = [
+        heading(run),
+        throughput(&run.outcome),
+        account(&run.outcome),
+        latencies(run),
+        errors(&run.outcome.account),
+        connections(run),
+        client(&run.outcome),
+        ceiling(run),
+        conditions(run),
+        warnings(run),
+    ];
+    let mut all = paragraphs.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    all.push('\n');
+    all
+}
+
+/// What was asked for, in a sentence.
+pub fn plan(url: &str, plan: &Plan) -> String {
+    let connections = units::of(plan.connections.into(), "connection");
+    let (loop_, pace) = match plan.arrivals {
+        Arrivals::Closed => ("closed loop", String::new()),
+        Arrivals::Constant(paced) => ("open loop", format!(" at a constant {}", rate(paced))),
+        Arrivals::Poisson(mean) => ("open loop", format!(" at a random {}", rate(mean))),
+    };
+    let kept = match (plan.keep_alive, plan.pipeline) {
+        (false, _) => ", each for one request".to_string(),
+        (true, 1) => ", kept alive".to_string(),
+        (true, depth) => format!(", kept alive, {depth} requests under way on each"),
+    };
+    let paths = match plan.requests.len() {
+        1 => String::new(),
+        paths => format!(", {paths} paths in turn"),
+    };
+    format!("{} · {loop_}{pace} · {connections}{kept}{paths}", text::visible(url))
+}
+
+fn heading(run: &Run) -> Option<String> {
+    let outcome = &run.outcome;
+    let warmup = match run.plan.warmup {
+        Duration::ZERO => String::new(),
+        warmup => format!(" after {} of warm-up", time(warmup)),
+    };
+    let cut_short = match (outcome.interrupted, run.plan.until) {
+        (false, _) => String::new(),
+        (true, Until::Elapsed(asked)) => format!(", interrupted: {} were asked for", time(asked)),
+        (true, Until::Requests(asked)) => {
+            format!(", interrupted: {} were asked for", units::of(asked, "request"))
+        }
+    };
+    let measured = match outcome.window {
+        Duration::ZERO => "measured nothing".to_string(),
+        window => format!("measured for {}", time(window)),
+    };
+    Some(format!(
+        "{}\n{measured}{warmup} by {} on {}{cut_short}",
+        plan(&run.url, &run.plan),
+        units::of(outcome.threads.len() as u64, "thread"),
+        outcome.backend,
+    ))
+}
+
+fn throughput(outcome: &Outcome) -> Option<String> {
+    if outcome.window.is_zero() {
+        return None;
+    }
+    let a_second = |bytes: u64| units::bytes((bytes as f64 / outcome.window.as_secs_f64()) as u64);
+    Some(format!(
+        "rate         {} good answers\nbytes        {}/s received, {}/s sent",
+        rate(outcome.rate()),
+        a_second(outcome.bytes_received),
+        a_second(outcome.bytes_sent),
+    ))
+}
+
+/// The conserved account, as the equations that it is.
+fn account(outcome: &Outcome) -> Option<String> {
+    let Account { scheduled, shed, sent, good, in_flight, .. } = outcome.account;
+    let whole = units::whole;
+    let mut text = format!(
+        "requests     {} scheduled = {} sent + {} shed\n             {} sent = {} good + {} \
+         errors + {} in flight",
+        whole(scheduled),
+        whole(sent),
+        whole(shed),
+        whole(sent),
+        whole(good),
+        whole(outcome.account.errors_total()),
+        whole(in_flight),
+    );
+    let warmup = &outcome.warmup;
+    if warmup.sent > 0 {
+        let _ = write!(
+            text,
+            "\n  warm-up    {} sent = {} good + {} errors + {} in flight",
+            whole(warmup.sent),
+            whole(warmup.good),
+            whole(warmup.errors_total()),
+            whole(warmup.in_flight),
+        );
+    }
+    Some(text)
+}
+
+/// The statistics that are shown of a distribution.
+pub const SHOWN: [(&str, Statistic); 6] = [
+    ("p50", Statistic::Percentile(50.0)),
+    ("p90", Statistic::Percentile(90.0)),
+    ("p99", Statistic::Percentile(99.0)),
+    ("p99.9", Statistic::Percentile(99.9)),
+    ("max", Statistic::Max),
+    ("mean", Statistic::Mean),
+];
+
+/// Shown for a percentile with too few samples.
+const TOO_FEW: &str = "too few";
+
+fn latencies(run: &Run) -> Option<String> {
+    let outcome = &run.outcome;
+    let exact = |histogram: &hdrhistogram::Histogram<u64>| Latency {
+        good: histogram.clone(),
+        censored: hdrhistogram::Histogram::new_from(histogram),
+    };
+    let mut rows = match run.plan.arrivals {
+        // One and the same: a request is due when it is sent.
+        Arrivals::Closed => vec![("response = service", outcome.service.clone())],
+        Arrivals::Constant(_) | Arrivals::Poisson(_) => vec![
+            ("response", outcome.response.clone()),
+            ("service", outcome.service.clone()),
+            ("lateness", exact(&outcome.lateness)),
+        ],
+    };
+    rows.push(("connect", exact(&outcome.connect)));
+    let mut table = table();
+    let titles = SHOWN.map(|(name, _)| name);
+    table.set_header(["time", &titles.join("|"), "samples"].join("|").split('|'));
+    let (mut withheld, mut bounds) = (false, false);
+    for (name, latency) in &rows {
+        let mut cells = vec![name.to_string()];
+        for (_, statistic) in SHOWN {
+            let reading = read(latency, statistic);
+            withheld |= latency.samples() > 0 && reading.value().is_none();
+            bounds |= reading.value().is_some_and(|value| value.at_least);
+            cells.push(shown(reading));
+        }
+        cells.push(units::whole(latency.samples()));
+        table.add_row(cells);
+    }
+    let mut text = aligned(table, 1..SHOWN.len() + 2);
+    if withheld {
+        let _ = write!(
+            text,
+            "\n{TOO_FEW}: fewer than {SAMPLES_BEYOND_MIN} samples lie beyond this percentile"
+        );
+    }
+    if bounds {
+        text.push_str(
+            "\n≥: requests without an answer waited this long, and longer had they gone on",
+        );
+    }
+    Some(text)
+}
+
+fn shown(reading: Reading) -> String {
+    match reading {
+        Reading::TooFewSamples { samples: 0, .. } => units::NOTHING.into(),
+        Reading::TooFewSamples { .. } => TOO_FEW.into(),
+        Reading::Value(value) => {
+            let bound = if value.at_least { "≥ " } else { "" };
+            format!("{bound}{}", units::time(value.nanoseconds as f64 / 1e3))
+        }
+    }
+}
+
+/// Each kind of error, with an example; `None` without any.
+pub fn errors(account: &Account) -> Option<String> {
+    if account.errors.is_empty() {
+        return None;
+    }
+    let mut table = table();
+    table.set_header(["errors", "count", "first after", "example"]);
+    for error in &account.errors {
+        table.add_row([
+            error.kind.name().to_string(),
+            units::whole(error.count),
+            time(error.first),
+            // A server chose it.
+            text::visible(&error.example).into_owned(),
+        ]);
+    }
+    Some(aligned(table, 1..3))
+}
+
+fn connections(run: &Run) -> Option<String> {
+    let connections = &run.outcome.connections;
+    let whole = units::whole;
+    Some(format!(
+        "connections  {} asked for, {} established at once, {} opened again, {} failed, {} SYN \
+         sent again\n             {} to {} good answers on each",
+        whole(connections.asked.into()),
+        whole(connections.established.into()),
+        whole(connections.reconnects),
+        whole(connections.failed),
+        whole(connections.syn_retransmits),
+        whole(connections.answers_min),
+        whole(connections.answers_max),
+    ))
+}
+
+fn client(outcome: &Outcome) -> Option<String> {
+    let user: f64 = outcome.threads.iter().map(|thread| thread.user).sum();
+    let system: f64 = outcome.threads.iter().map(|thread| thread.system).sum();
+    let each = match outcome.account.sent {
+        0 => units::NOTHING.to_string(),
+        sent => units::time((user + system) * 1e6 / sent as f64),
+    };
+    let mut text = format!("client CPU   {each} a request; {user:.2} s user, {system:.2} s system");
+    for (number, thread) in outcome.threads.iter().enumerate() {
+        let cpu = thread.cpu.map_or_else(String::new, |cpu| format!(" on processor {cpu}"));
+        let busy = units::percent(thread.busy_share);
+        let _ = write!(text, "\n             thread {number}{cpu}: {busy} busy");
+    }
+    Some(text)
+}
+
+/// The client's own maximum, and what the run's rate is of it.
+fn ceiling(run: &Run) -> Option<String> {
+    let Ceiling { rate: highest, busy_share, server_cpus, shared } = run.ceiling.as_ref()?;
+    let share = run.outcome.rate() / highest;
+    let place = match (shared, server_cpus.len()) {
+        (true, _) => "a null server on the same processors, which takes time from the client",
+        (false, 1) => "a null server on a processor of its own",
+        (false, _) => "a null server on processors of its own",
+    };
+    let limit = if *busy_share < 0.9 && !shared {
+        format!(
+            "; the client was only {} busy then, so that its ceiling is higher yet",
+            units::percent(*busy_share)
+        )
+    } else {
+        String::new()
+    };
+    let verdict = if share > 0.8 {
+        "\n             This run is near it: its rate may be the client's, not the server's."
+    } else {
+        ""
+    };
+    Some(format!(
+        "ceiling      {} against {place}{limit}\n             this run reached {} of it{verdict}",
+        rate(*highest),
+        units::percent(share),
+    ))
+}
+
+fn conditions(run: &Run) -> Option<String> {
+    let lines = run.conditions.iter().enumerate().map(|(number, (condition, judgement))| {
+        let title = if number == 0 { "fail if" } else { "" };
+        format!("{title:<13}{}", sentence(condition, *judgement))
+    });
+    (!run.conditions.is_empty()).then(|| lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn warnings(run: &Run) -> Option<String> {
+    let options = textwrap::Options::new(100).initial_indent("! ").subsequent_indent("  ");
+    let wrapped = run
+        .warnings
+        .iter()
+        .map(|warning| textwrap::fill(&text::visible(&warning.to_string()), &options));
+    (!run.warnings.is_empty()).then(|| wrapped.collect::<Vec<_>>().join("\n"))
+}
+
+fn table() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING);
+    table
+}
+
+/// The table as text, with these columns to the right.
+fn aligned(mut table: Table, right: Range<usize>) -> String {
+    for (number, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if right.contains(&number) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.trim_fmt()
+}
+
+fn time(time: Duration) -> String {
+    units::time(time.as_secs_f64() * 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::tests::{bad, good};
+    use super::*;
+
+    #[test]
+    fn a_run_that_went_well() {
+        insta::assert_snapshot!(text(&good()));
+    }
+
+    #[test]
+    fn a_run_in_which_everything_went_wrong() {
+        insta::assert_snapshot!(text(&bad()));
+    }
+
+    #[test]
+    fn an_empty_run_has_dashes_and_no_infinity() {
+        let mut run = good();
+        let outcome = &mut run.outcome;
+        outcome.account = Account::default();
+        outcome.warmup = Account::default();
+        outcome.answers_in_window = 0;
+        outcome.window = Duration::ZERO;
+        for histogram in
+            [&mut outcome.response.good, &mut outcome.service.good, &mut outcome.connect]
+        {
+            histogram.clear();
+        }
+        insta::assert_snapshot!(text(&run));
+    }
+
+    #[test]
+    fn nothing_of_a_server_reaches_the_terminal_as_it_is() {
+        let text = text(&bad());
+        assert!(
+            !text.contains(|char: char| char.is_control() && char != '\n'),
+            "a server's answer can steer the terminal"
+        );
+    }
+}

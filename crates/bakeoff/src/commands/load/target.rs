@@ -1,0 +1,153 @@
+//! From a URL to the address that is connected to.
+//!
+//! `http::Uri` splits the URL, not the `url` crate: that one rewrites a path as
+//! browsers do, and would turn `{nonce}` into `%7Bnonce%7D`. A load generator
+//! sends what was written.
+
+use std::net::ToSocketAddrs;
+
+use http::Uri;
+use load::plan::Target;
+
+/// Why there is nothing to connect to, as a sentence.
+type Complaint = String;
+
+/// Finds the target of a URL. A name is resolved to its first address.
+pub fn target(url: &str) -> Result<Target, Complaint> {
+    let parts = Parts::of(url)?;
+    let address = (parts.host.as_str(), parts.port)
+        .to_socket_addrs()
+        .map_err(|error| format!("the name {:?} can't be resolved: {error}", parts.host))?
+        .next()
+        .ok_or_else(|| format!("the name {:?} has no address", parts.host))?;
+    Ok(Target { address, authority: parts.authority, path: parts.path })
+}
+
+#[derive(Debug, PartialEq)]
+struct Parts {
+    /// Without the brackets of an IPv6 address.
+    host: String,
+    port: u16,
+    /// Host and port as they were written.
+    authority: String,
+    path: String,
+}
+
+impl Parts {
+    fn of(url: &str) -> Result<Parts, Complaint> {
+        let wrong = |what: String| format!("{url:?} is not a URL to load: {what}");
+        match url.split_once("://") {
+            Some(("http", _)) => {}
+            Some(("https", _)) => {
+                return Err("https:// needs TLS, which bakeoff load does not speak yet; \
+                            give an http:// URL"
+                    .into());
+            }
+            Some(("h2" | "h2c" | "http2", _)) => {
+                return Err("bakeoff load does not speak HTTP/2 yet; give an http:// URL, which \
+                            is asked in HTTP/1.1"
+                    .into());
+            }
+            Some((scheme, _)) => return Err(wrong(format!("it is {scheme}://, and not http://"))),
+            None => return Err(wrong("it does not begin with http://".into())),
+        }
+        let uri: Uri =
+            url.parse().map_err(|error: http::uri::InvalidUri| wrong(error.to_string()))?;
+        let authority = uri.authority().ok_or_else(|| wrong("it has no host".into()))?;
+        if authority.as_str().contains('@') {
+            // Not shown: it may have a password.
+            return Err(
+                "the URL has a user name; give credentials with -H 'Authorization: …'".into()
+            );
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            return Err(wrong("it has no host".into()));
+        }
+        let after_host = &authority.as_str()[authority.host().len()..];
+        let port = match after_host.strip_prefix(':') {
+            None | Some("") => 80,
+            Some(port) => match port.parse() {
+                Ok(port) if port > 0 => port,
+                _ => return Err(wrong(format!("{port} is no port"))),
+            },
+        };
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        Ok(Parts {
+            host: host.into(),
+            port,
+            authority: authority.as_str().into(),
+            // A query may follow the host at once.
+            path: if path.starts_with('/') { path.into() } else { format!("/{path}") },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parts(url: &str) -> (String, u16, String, String) {
+        let parts = Parts::of(url).unwrap();
+        (parts.host, parts.port, parts.authority, parts.path)
+    }
+
+    fn strings(
+        host: &str,
+        port: u16,
+        authority: &str,
+        path: &str,
+    ) -> (String, u16, String, String) {
+        (host.into(), port, authority.into(), path.into())
+    }
+
+    #[test]
+    fn a_url_gives_host_port_and_path() {
+        assert_eq!(parts("http://a.b"), strings("a.b", 80, "a.b", "/"));
+        assert_eq!(parts("http://a:8080/x?y=1"), strings("a", 8080, "a:8080", "/x?y=1"));
+        assert_eq!(parts("http://[::1]:81/"), strings("::1", 81, "[::1]:81", "/"));
+        assert_eq!(parts("http://[::1]"), strings("::1", 80, "[::1]", "/"));
+        assert_eq!(parts("http://a?x=1"), strings("a", 80, "a", "/?x=1"));
+        assert_eq!(parts("http://a/b#fragment"), strings("a", 80, "a", "/b"));
+    }
+
+    #[test]
+    fn a_path_is_sent_as_it_was_written() {
+        let path = "/a{counter}/../%2f?id={nonce}";
+        assert_eq!(parts(&format!("http://a{path}")).3, path);
+    }
+
+    #[test]
+    fn what_can_not_be_loaded_is_said() {
+        let complaints: Vec<String> = [
+            "https://a/",
+            "h2c://a/",
+            "ftp://a/",
+            "localhost:8080",
+            "http://",
+            "http:///path",
+            "http://user:secret@a/",
+            "http://a:0/",
+            "http://a:99999/",
+            "http://a b/",
+            "http://a/b c",
+            "http://[::1/",
+            "",
+        ]
+        .iter()
+        .map(|url| Parts::of(url).unwrap_err())
+        .collect();
+        insta::assert_snapshot!(complaints.join("\n"));
+    }
+
+    #[test]
+    fn addresses_and_names_are_resolved() {
+        assert_eq!(target("http://127.0.0.2:81").unwrap().address, "127.0.0.2:81".parse().unwrap());
+        assert_eq!(target("http://[::1]").unwrap().address, "[::1]:80".parse().unwrap());
+        let complaint = target("http://does-not-exist.invalid/").unwrap_err();
+        assert!(
+            complaint.starts_with("the name \"does-not-exist.invalid\" can't be resolved: "),
+            "{complaint}"
+        );
+    }
+}
