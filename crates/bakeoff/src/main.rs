@@ -17,11 +17,20 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    Run(commands::run::Arguments),
+    Check(commands::check::Arguments),
     Load(commands::load::Arguments),
+    Report(commands::report::Arguments),
+    #[command(name = lab::keeper::SUBCOMMAND, hide = true)]
+    Keeper,
 }
 
 fn main() -> ExitCode {
     match Arguments::parse().command {
+        Command::Run(arguments) => commands::run::run(arguments),
+        Command::Check(arguments) => commands::check::run(arguments),
         Command::Load(arguments) => commands::load::run(arguments),
+        Command::Report(arguments) => commands::report::run(arguments),
+        Command::Keeper => lab::keeper::main(),
     }
 }

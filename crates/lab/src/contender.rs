@@ -94,9 +94,8 @@ impl Placeholders {
         while let Some(at) = rest.find('$') {
             filled.push_str(&rest[..at]);
             let after = &rest[at + 1..];
-            let end = after
-                .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-                .unwrap_or(after.len());
+            let end =
+                after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
             match self.value(&after[..end]) {
                 Some(value) => filled.push_str(&value),
                 None => filled.push_str(&rest[at..at + 1 + end]),
@@ -139,9 +138,6 @@ mod tests {
     fn placeholders_are_filled_once_and_whole_words_only() {
         let filled =
             placeholders().fill("$HOST:$PORT +S $CORES:$CORES $SOURCE $PORTS ${PORT} $arg_id $ 5$");
-        assert_eq!(
-            filled,
-            "127.0.0.1:4711 +S 2:2 /src/$PORT $PORTS ${PORT} $arg_id $ 5$"
-        );
+        assert_eq!(filled, "127.0.0.1:4711 +S 2:2 /src/$PORT $PORTS ${PORT} $arg_id $ 5$");
     }
 }

@@ -41,15 +41,19 @@ pub fn check(
 ) -> Vec<ContractStep> {
     let asker = Asker { address, contract };
     let mut steps = Vec::new();
-    let mut step = |asked: String, outcome: Result<(), Wrong>| {
-        let step = ContractStep { asked, wrong: outcome.err().map(|wrong| wrong.to_string()) };
+    let mut step = |asked: String, outcome: Result<String, Wrong>| {
+        let (saw, wrong) = match outcome {
+            Ok(saw) => (saw, None),
+            Err(wrong) => (String::new(), Some(wrong.to_string())),
+        };
+        let step = ContractStep { asked, saw, wrong };
         tell(&step);
         let right = step.wrong.is_none();
         steps.push(step);
         right
     };
     let asked = format!("answers {} with status {} and its body", contract.path, contract.status);
-    if !step(asked, asker.right_answer().map(|_| ())) {
+    if !step(asked, asker.right_answer().map(|answer| shown(&answer))) {
         return steps;
     }
     step("answers three requests on one connection".into(), asker.keep_alive());
@@ -66,8 +70,10 @@ pub fn check(
     }
     step("refuses garbage with status 400, or closes".into(), asker.garbage());
     match depth {
-        Depth::Quick => step("says the right Date".into(), asker.date().map(|_| ())),
-        Depth::Thorough => step("says the right Date, and it advances".into(), asker.date_advances()),
+        Depth::Quick => step("says the right Date".into(), asker.date().map(|(text, _)| text)),
+        Depth::Thorough => {
+            step("says the right Date, and it advances".into(), asker.date_advances())
+        }
     };
     steps
 }
@@ -100,8 +106,8 @@ impl Asker<'_> {
         match holds {
             true => Ok(()),
             false => wrong(format!(
-                "the body doesn't hold {wanted:?}, which was asked for: {:?}",
-                start_of(&answer.body)
+                "the body doesn't hold {wanted:?}, which was asked for: {}",
+                shown(answer)
             )),
         }
     }
@@ -115,7 +121,7 @@ impl Asker<'_> {
         Ok(answer)
     }
 
-    fn keep_alive(&self) -> Result<(), Wrong> {
+    fn keep_alive(&self) -> Result<String, Wrong> {
         let mut connection = self.open()?;
         for _ in 0..3 {
             let (nonce, request) = self.ask();
@@ -123,83 +129,91 @@ impl Asker<'_> {
             self.judge(&connection.receive(false)?, &nonce)?;
         }
         match connection.left_over() {
-            0 => Ok(()),
+            0 => Ok("three right answers, and no byte more".into()),
             count => wrong(format!("{count} bytes came that belong to no answer")),
         }
     }
 
-    fn fresh(&self) -> Result<(), Wrong> {
+    fn fresh(&self) -> Result<String, Wrong> {
         let (_, request) = self.ask();
-        let mut bodies = Vec::new();
+        let mut answers = Vec::new();
         for _ in 0..2 {
             let mut connection = self.open()?;
             connection.send(&request)?;
-            bodies.push(connection.receive(false)?.body);
+            answers.push(connection.receive(false)?);
         }
-        match bodies[0] != bodies[1] {
-            true => Ok(()),
-            false => wrong(format!("two answers were the same: {:?}", start_of(&bodies[0]))),
+        match answers[0].body != answers[1].body {
+            true => Ok(format!("the second time {}", shown(&answers[1]))),
+            false => wrong(format!("two answers were the same: {}", shown(&answers[0]))),
         }
     }
 
-    fn single_bytes(&self) -> Result<(), Wrong> {
+    fn single_bytes(&self) -> Result<String, Wrong> {
         let (nonce, request) = self.ask();
         let mut connection = self.open()?;
         for byte in &request {
             connection.send(&[*byte])?;
             std::thread::sleep(Duration::from_micros(20));
         }
-        self.judge(&connection.receive(false)?, &nonce)
+        let answer = connection.receive(false)?;
+        self.judge(&answer, &nonce)?;
+        Ok(shown(&answer))
     }
 
-    fn pipelined_pair(&self) -> Result<(), Wrong> {
+    fn pipelined_pair(&self) -> Result<String, Wrong> {
         let (first, mut requests) = self.ask();
         let (second, request) = self.ask();
         requests.extend(request);
         let mut connection = self.open()?;
         connection.send(&requests)?;
         self.judge(&connection.receive(false)?, &first)?;
-        self.judge(&connection.receive(false)?, &second)
+        self.judge(&connection.receive(false)?, &second)?;
+        Ok("the first one's nonce, then the second one's".into())
     }
 
-    fn close(&self) -> Result<(), Wrong> {
+    fn close(&self) -> Result<String, Wrong> {
         let nonce = nonce();
         let path = with(&self.contract.path, &nonce);
         let mut connection = self.open()?;
         connection.send(&self.request("GET", &path, "Connection: close\r\n"))?;
         self.judge(&connection.receive(false)?, &nonce)?;
-        connection.is_closed()
+        connection.is_closed()?;
+        Ok("a right answer, then the end".into())
     }
 
-    fn head(&self) -> Result<(), Wrong> {
+    fn head(&self) -> Result<String, Wrong> {
         let path = with(&self.contract.path, &nonce());
         let mut connection = self.open()?;
         connection.send(&self.request("HEAD", &path, "Connection: close\r\n"))?;
-        expect_status(&connection.receive(true)?, self.contract.status)?;
-        connection.is_closed()
+        let answer = connection.receive(true)?;
+        expect_status(&answer, self.contract.status)?;
+        connection.is_closed()?;
+        Ok(format!("status {}, then the end", answer.status))
     }
 
-    fn refused(&self, method: &str, path: &str, status: u16) -> Result<(), Wrong> {
+    fn refused(&self, method: &str, path: &str, status: u16) -> Result<String, Wrong> {
         let mut connection = self.open()?;
         let more = match method {
             "GET" | "HEAD" => "Connection: close\r\n",
             _ => "Content-Length: 0\r\nConnection: close\r\n",
         };
         connection.send(&self.request(method, path, more))?;
-        expect_status(&connection.receive(method == "HEAD")?, status)
+        expect_status(&connection.receive(method == "HEAD")?, status)?;
+        Ok(format!("status {status}"))
     }
 
-    fn garbage(&self) -> Result<(), Wrong> {
+    fn garbage(&self) -> Result<String, Wrong> {
         let mut connection = self.open()?;
         connection.send(b"\x16\x03\x01\x02 not a request\r\n\r\n")?;
         match connection.receive(false) {
-            Ok(answer) => expect_status(&answer, 400),
-            Err(Wrong::Closed) => Ok(()),
+            Ok(answer) => expect_status(&answer, 400).map(|()| "status 400".into()),
+            Err(Wrong::Closed) => Ok("the end of the connection".into()),
             Err(wrong) => Err(wrong),
         }
     }
 
-    fn date(&self) -> Result<SystemTime, Wrong> {
+    /// The Date header as text and as time.
+    fn date(&self) -> Result<(String, SystemTime), Wrong> {
         let answer = self.right_answer()?;
         let Some(text) = answer.header("date") else {
             return wrong("there is no Date header".into());
@@ -210,7 +224,7 @@ impl Asker<'_> {
         let now = SystemTime::now();
         let off = now.duration_since(date).or_else(|_| date.duration_since(now));
         match off {
-            Ok(off) if off <= DATE_OFF_MAX => Ok(date),
+            Ok(off) if off <= DATE_OFF_MAX => Ok((text.into(), date)),
             _ => wrong(format!(
                 "the Date header is off by more than {} s: {text}",
                 DATE_OFF_MAX.as_secs()
@@ -218,11 +232,12 @@ impl Asker<'_> {
         }
     }
 
-    fn date_advances(&self) -> Result<(), Wrong> {
-        let before = self.date()?;
+    fn date_advances(&self) -> Result<String, Wrong> {
+        let (first, before) = self.date()?;
         std::thread::sleep(DATE_STEP);
-        match self.date()? > before {
-            true => Ok(()),
+        let (second, after) = self.date()?;
+        match after > before {
+            true => Ok(format!("{first}, then {second}")),
             false => wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64())),
         }
     }
@@ -248,7 +263,9 @@ fn nonce() -> String {
     format!("{:016}", fastrand::u64(..1 << 53))
 }
 
-fn start_of(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(200)]);
-    text.chars().take(80).collect()
+/// An answer for people, bounded.
+fn shown(answer: &Answer) -> String {
+    let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(200)]);
+    let start: String = text.chars().take(80).collect();
+    format!("status {}, {start:?}", answer.status)
 }

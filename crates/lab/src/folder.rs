@@ -92,7 +92,8 @@ impl Folder {
             false => path,
         };
         // `latest` may point elsewhere before the run is over.
-        let path = path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;
+        let path =
+            path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;
         let run = read(&path.join(FILE))?;
         Ok((Folder { path }, run))
     }

@@ -123,8 +123,9 @@ impl Connection {
     }
 
     fn body(&mut self, answer: &Answer) -> Result<Vec<u8>, Wrong> {
-        let chunked =
-            answer.header("transfer-encoding").is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"));
+        let chunked = answer
+            .header("transfer-encoding")
+            .is_some_and(|coding| coding.eq_ignore_ascii_case("chunked"));
         let lengths: Vec<&str> = answer
             .headers
             .iter()

@@ -90,11 +90,9 @@ pub enum Event {
 /// The keeper's whole life.
 pub fn main() -> ExitCode {
     let asked_to_end = Arc::new(AtomicBool::new(false));
-    for signal in [
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-    ] {
+    for signal in
+        [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+    {
         // Without a handler the signal would end the keeper before its children.
         let _ = signal_hook::flag::register(signal, asked_to_end.clone());
     }
@@ -135,8 +133,9 @@ pub fn main() -> ExitCode {
 /// Starts the program, waits for the end of bakeoff's interest, and stops all.
 /// Tells whether SIGKILL was needed.
 fn keep(order: &Order, asked_to_end: &AtomicBool) -> Result<bool, String> {
-    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
-        .map_err(|error| format!("couldn't become the reaper of the program's children: {error}"))?;
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| {
+        format!("couldn't become the reaper of the program's children: {error}")
+    })?;
     raise_open_files();
     if let Some(scratch) = &order.scratch {
         make(scratch).map_err(|error| {
@@ -145,8 +144,9 @@ fn keep(order: &Order, asked_to_end: &AtomicBool) -> Result<bool, String> {
     }
     if !order.cpus.is_empty() {
         // The children inherit it; the keeper itself does next to nothing.
-        pin(&order.cpus)
-            .map_err(|error| format!("couldn't bind to the processors {:?}: {error}", order.cpus))?;
+        pin(&order.cpus).map_err(|error| {
+            format!("couldn't bind to the processors {:?}: {error}", order.cpus)
+        })?;
     }
     let mut main = Some(start(order)?);
     if let Some(pid) = main {

@@ -5,7 +5,7 @@
 pub mod connections;
 pub mod contender;
 pub mod contract;
-mod folder;
+pub mod folder;
 pub mod http;
 pub mod judge;
 pub mod keeper;

@@ -50,9 +50,7 @@ pub(crate) fn success<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16,
 }
 
 /// A program and its arguments.
-pub(crate) fn command<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<String>, D::Error> {
+pub(crate) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     checked(deserializer, "a list with a program and its arguments", |command: &Vec<String>| {
         command.first().is_some_and(|program| !program.is_empty())
     })

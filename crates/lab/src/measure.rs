@@ -33,8 +33,7 @@ pub fn load_plan(
     address: SocketAddr,
     cpus: Vec<usize>,
 ) -> load::Plan {
-    let target =
-        Target { address, authority: address.to_string(), path: contract.path.clone() };
+    let target = Target { address, authority: address.to_string(), path: contract.path.clone() };
     load::Plan {
         expect: Expect { body: Some(contract.body.clone()) },
         connections: slot.load.connections,
@@ -106,9 +105,8 @@ fn latency(latency: &Latency) -> Percentiles {
     let mut percentiles = percentiles(&all);
     percentiles.censored = latency.censored.len();
     for one in &mut percentiles.at {
-        one.at_least = latency
-            .quantile(one.percentile / 100.0)
-            .is_some_and(|quantile| quantile.at_least);
+        one.at_least =
+            latency.quantile(one.percentile / 100.0).is_some_and(|quantile| quantile.at_least);
     }
     percentiles
 }

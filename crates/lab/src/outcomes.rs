@@ -111,8 +111,7 @@ impl<'a> Group<'a> {
         let rate = |trial: &Trial| trial.evidence.load.as_ref().map(|load| load.rate);
         self.of(a.0, a.1)
             .filter_map(|one| {
-                let other =
-                    self.of(b.0, b.1).find(|other| other.slot.block == one.slot.block)?;
+                let other = self.of(b.0, b.1).find(|other| other.slot.block == one.slot.block)?;
                 rate(one).zip(rate(other))
             })
             .collect()
@@ -186,7 +185,9 @@ impl<'a> Group<'a> {
                         1.0 / high,
                         1.0 / low
                     ),
-                    None => format!(" {:.2} times as many requests a second as", 1.0 / ratio.median),
+                    None => {
+                        format!(" {:.2} times as many requests a second as", 1.0 / ratio.median)
+                    }
                 });
                 let apart = apart.unwrap_or(" more requests a second than".into());
                 format!("{} answers{apart} {}.", title(winner), title(second))

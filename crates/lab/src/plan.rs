@@ -130,8 +130,7 @@ mod tests {
 
     #[test]
     fn the_seed_alone_decides_the_order() {
-        let plan =
-            |seed| plan("quick", &profile(6), &Choice::default(), &names(3), seed).slots;
+        let plan = |seed| plan("quick", &profile(6), &Choice::default(), &names(3), seed).slots;
         assert_eq!(plan(7), plan(7));
         assert_ne!(plan(7), plan(8));
     }
@@ -147,8 +146,7 @@ mod tests {
 
     #[test]
     fn a_choice_narrows_the_profile_and_is_named_so() {
-        let choice =
-            Choice { cores: Some(vec![Cores::One]), connections: Some(vec![7, 7]) };
+        let choice = Choice { cores: Some(vec![Cores::One]), connections: Some(vec![7, 7]) };
         let plan = plan("full", &profile(1), &choice, &names(2), 1);
         assert_eq!(plan.profile, "chosen");
         assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");

@@ -104,11 +104,8 @@ fn build(contender: &Contender, stop: &Stop) -> Result<bool, String> {
     let folder = build_folder(contender);
     fs::create_dir_all(&folder)
         .map_err(|error| format!("couldn't make the folder {}: {error}", folder.display()))?;
-    let placeholders = Placeholders {
-        source: contender.source.clone(),
-        build: folder,
-        ..Placeholders::default()
-    };
+    let placeholders =
+        Placeholders { source: contender.source.clone(), build: folder, ..Placeholders::default() };
     let command: Vec<String> =
         contender.file.build.iter().map(|word| placeholders.fill(word)).collect();
     let build = Kept::start(&order(command, Some(contender.source.clone())))?;

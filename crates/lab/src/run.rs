@@ -148,11 +148,7 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error`], if not one trial could be begun.
-pub fn new(
-    options: &Options,
-    stop: &Stop,
-    tell: &mut dyn FnMut(Event),
-) -> Result<Ended, Error> {
+pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
     let study = Study::read(&options.studies, &options.study)?.only(&options.only)?;
     let profile = study.file.profile.get(&options.profile).ok_or_else(|| Error::Profile {
         study: study.name.clone(),
@@ -164,9 +160,9 @@ pub fn new(
     let ready: Vec<String> =
         contenders.iter().filter(|it| it.absent.is_none()).map(|it| it.name.clone()).collect();
     if ready.is_empty() {
-        let reasons = contenders.iter().filter_map(|it| {
-            Some(format!("\n  {}: {}", it.name, it.absent.as_deref()?))
-        });
+        let reasons = contenders
+            .iter()
+            .filter_map(|it| Some(format!("\n  {}: {}", it.name, it.absent.as_deref()?)));
         return Err(Error::Nobody(reasons.collect()));
     }
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(1..1 << 32));

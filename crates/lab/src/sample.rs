@@ -123,8 +123,7 @@ fn write(readings: &[Reading], began: Instant, window: Duration, evidence: &mut 
         Some(last.saturating_sub(first))
     };
     let server_cpu = |reading: &Reading| reading.server.map(|usage| usage.cpu_s);
-    let disk =
-        |reading: &Reading| reading.server?.disk_write_bytes.map(|bytes| bytes as f64);
+    let disk = |reading: &Reading| reading.server?.disk_write_bytes.map(|bytes| bytes as f64);
     let steal = |from, to| {
         let stolen = difference(readings, from, to, &|reading| reading.steal_s)?;
         let all = difference(readings, from, to, &|reading| reading.all_s)?;
@@ -148,9 +147,9 @@ fn write(readings: &[Reading], began: Instant, window: Duration, evidence: &mut 
         .map(|second| {
             let from = began + Duration::from_secs(second.into());
             let to = (from + Duration::from_secs(1)).min(ended);
-            let near = readings.iter().min_by_key(|reading| {
-                reading.at.max(to).duration_since(reading.at.min(to))
-            });
+            let near = readings
+                .iter()
+                .min_by_key(|reading| reading.at.max(to).duration_since(reading.at.min(to)));
             let usage = near.and_then(|reading| reading.server);
             let switches = |reading: &Reading| {
                 reading.server.and_then(|usage| Some(usage.context_switches? as f64))

@@ -59,11 +59,7 @@ pub fn median_interval(values: &[f64], seed: u64) -> Option<(f64, f64)> {
 
 /// The logarithms of the ratios of two contenders, block by block.
 pub fn log_ratios(pairs: &[(f64, f64)]) -> Vec<f64> {
-    pairs
-        .iter()
-        .filter(|(a, b)| *a > 0.0 && *b > 0.0)
-        .map(|(a, b)| (a / b).ln())
-        .collect()
+    pairs.iter().filter(|(a, b)| *a > 0.0 && *b > 0.0).map(|(a, b)| (a / b).ln()).collect()
 }
 
 /// The exact two-sided sign-flip test: the share of all ways to give the values

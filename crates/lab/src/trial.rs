@@ -78,8 +78,7 @@ impl Bench<'_> {
         let mut evidence = Evidence { place, ..Evidence::default() };
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
             let told = |_: &ContractStep| {};
-            evidence.contract =
-                contract::check(running.address, self.contract, Depth::Quick, told);
+            evidence.contract = contract::check(running.address, self.contract, Depth::Quick, told);
             if self.stop.asked() || evidence.contract.iter().all(|step| step.wrong.is_some()) {
                 return Ok(());
             }

@@ -68,6 +68,8 @@ pub struct Process {
 pub struct ContractStep {
     /// What was asked of the contender.
     pub asked: String,
+    /// What was seen, bounded.
+    pub saw: String,
     /// What was wrong with its answer; `None` where it was right.
     pub wrong: Option<String>,
 }

@@ -2,4 +2,5 @@
 
 pub mod check;
 pub mod load;
+pub mod report;
 pub mod run;

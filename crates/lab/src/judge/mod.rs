@@ -180,7 +180,11 @@ mod tests {
         };
         let evidence = Evidence {
             place: Place { server_cpus: vec![0], client_cpus: vec![1] },
-            contract: vec![ContractStep { asked: "answers".into(), wrong: None }],
+            contract: vec![ContractStep {
+                asked: "answers".into(),
+                saw: "status 200".into(),
+                wrong: None,
+            }],
             load: Some(Load {
                 seconds: 4.0,
                 answers: 200_000,
@@ -266,7 +270,11 @@ mod tests {
                 .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             let page = one_line(&page);
             for words in [check.signal, check.threshold, check.why, check.fix] {
-                assert!(page.contains(&one_line(words)), "docs/checks/{}.md lacks: {words}", check.id);
+                assert!(
+                    page.contains(&one_line(words)),
+                    "docs/checks/{}.md lacks: {words}",
+                    check.id
+                );
             }
         }
         for page in std::fs::read_dir(pages).unwrap() {

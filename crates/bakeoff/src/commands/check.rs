@@ -1,0 +1,98 @@
+//! `bakeoff check`: whether a contender keeps its study's contract.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lab::machine;
+use lab::place::ThisMachine;
+use lab::prepare::{Prepared, prepare};
+use lab::study::Study;
+use lab::trial::Bench;
+use load::Stop;
+use report::text::visible;
+
+use super::load::interrupt;
+
+/// The contender doesn't keep its contract, or can't be had.
+const FAILED: u8 = 1;
+const BAD_INPUT: u8 = 2;
+const SYSTEM: u8 = 4;
+const INTERRUPTED: u8 = 130;
+
+/// Checks whether a contender does its job, in seconds and without load
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 the contract is kept; 1 it is not, or the contender can't \
+be had; 2 wrong arguments or files; 130 interrupted.")]
+pub struct Arguments {
+    /// The contender: its study and name, for example web/go
+    contender: String,
+    /// The folder of studies
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    studies: PathBuf,
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let failed = |code: u8, sentence: String| {
+        eprintln!("bakeoff check: {sentence}");
+        ExitCode::from(code)
+    };
+    let Some((study, name)) = arguments.contender.split_once('/') else {
+        return failed(BAD_INPUT, "give study and contender, for example web/go".into());
+    };
+    let name = name.trim_end_matches('/').to_string();
+    let study = match Study::read(&arguments.studies, study)
+        .and_then(|study| study.only(std::slice::from_ref(&name)))
+    {
+        Ok(study) => study,
+        Err(error) => return failed(BAD_INPUT, error.to_string()),
+    };
+    let stop = Stop::default();
+    if let Err(error) = interrupt::stops(&stop) {
+        return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
+    }
+    let contender = &study.contenders[0];
+    let record = match prepare(contender, &stop) {
+        Prepared::Ready(record) => record,
+        Prepared::Absent(why) | Prepared::Failed(why) => {
+            return failed(FAILED, format!("{name}: {}", visible_lines(&why)));
+        }
+        Prepared::Interrupted => return ExitCode::from(INTERRUPTED),
+    };
+    println!("{} ({})", record.title, arguments.contender);
+    for version in &record.versions {
+        println!("  {}: {}", version.of, visible(&version.says));
+    }
+    let machine = ThisMachine::new(&machine::describe());
+    let bench = Bench { machine: &machine, contract: &study.file.contract, stop: &stop };
+    let evidence = bench.check(contender, |step| match &step.wrong {
+        None => println!("  ✓ {}: {}", step.asked, visible(&step.saw)),
+        Some(wrong) => println!("  ✗ {}: {}", step.asked, visible(wrong)),
+    });
+    if stop.asked() {
+        return ExitCode::from(INTERRUPTED);
+    }
+    if let Some(failure) = &evidence.process.failure {
+        let lines = &evidence.process.last_words;
+        let said = match lines.is_empty() {
+            true => "it said nothing".into(),
+            false => format!("its last lines:\n    {}", lines.join("\n    ")),
+        };
+        return failed(FAILED, format!("{name}: {}; {}", visible(failure), visible_lines(&said)));
+    }
+    let wrong = evidence.contract.iter().filter(|step| step.wrong.is_some()).count();
+    match wrong {
+        0 => {
+            println!("It keeps the contract: {} of {0} steps.", evidence.contract.len());
+            ExitCode::SUCCESS
+        }
+        _ => failed(
+            FAILED,
+            format!("{name} breaks the contract in {wrong} of {} steps", evidence.contract.len()),
+        ),
+    }
+}
+
+fn visible_lines(text: &str) -> String {
+    text.lines().map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,175 @@
+//! `bakeoff run`: a study from its question to its report.
+
+mod progress;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use lab::plan::Choice;
+use lab::run::{Early, Ended, Error, Options};
+use load::Stop;
+use result::finding::Verdict;
+use result::plan::Cores;
+use result::{Run, State};
+
+use self::progress::Progress;
+use super::load::interrupt;
+use super::report::{print, write};
+
+/// Some figures are missing or don't stand.
+const INCOMPLETE: u8 = 1;
+/// The arguments or files are wrong.
+const BAD_INPUT: u8 = 2;
+/// The machine didn't let the run go on.
+const SYSTEM: u8 = 4;
+/// By SIGINT or SIGTERM.
+const INTERRUPTED: u8 = 130;
+
+/// Measures a study: every contender under every load, judged and reported
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 all was measured; 1 trials or contenders failed, or no \
+figure stands; 2 wrong arguments or files; 4 the machine failed, such as by a full disk; \
+130 interrupted.")]
+pub struct Arguments {
+    /// The study: a folder in `studies`
+    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    study: Option<String>,
+    /// The quick profile: a few minutes (default)
+    #[arg(long, conflicts_with_all = ["full", "resume"])]
+    quick: bool,
+    /// The full profile
+    #[arg(long, conflicts_with = "resume")]
+    full: bool,
+    /// These contenders only
+    #[arg(long, value_delimiter = ',', value_name = "NAME", conflicts_with = "resume")]
+    only: Vec<String>,
+    /// With one core, with all of them, or both
+    #[arg(long, value_delimiter = ',', value_name = "1|all", value_parser = cores,
+        conflicts_with = "resume")]
+    cores: Vec<Cores>,
+    /// With so many connections at once
+    #[arg(long, value_delimiter = ',', value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "resume")]
+    connections: Vec<u32>,
+    /// Decides the order of trials and their nonces; by chance if not given
+    #[arg(long, conflicts_with = "resume")]
+    seed: Option<u64>,
+    /// Go on with an unfinished run, by its folder
+    #[arg(long, value_name = "DIR")]
+    resume: Option<PathBuf>,
+    /// The folder of studies
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    studies: PathBuf,
+    /// The folder that runs are kept in
+    #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "resume")]
+    runs: PathBuf,
+}
+
+fn cores(text: &str) -> Result<Cores, &'static str> {
+    match text {
+        "1" => Ok(Cores::One),
+        "all" => Ok(Cores::All),
+        _ => Err("this has to be `1` or `all`"),
+    }
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let stop = Stop::default();
+    if let Err(error) = interrupt::stops(&stop) {
+        eprintln!("bakeoff run: waiting for Ctrl-C: {error}");
+        return SYSTEM.into();
+    }
+    let progress = Progress::new();
+    let mut tell = |event: lab::run::Event| progress.tell(&event);
+    let ended = match &arguments.resume {
+        Some(folder) => lab::run::resume(&arguments.studies, folder, &stop, &mut tell),
+        None => lab::run::new(&options(&arguments), &stop, &mut tell),
+    };
+    drop(progress);
+    match ended {
+        Ok(ended) => conclude(&ended),
+        Err(error) => {
+            eprintln!("bakeoff run: {error}");
+            exit_code(&error).into()
+        }
+    }
+}
+
+fn options(arguments: &Arguments) -> Options {
+    let chosen = |empty: bool| (!empty).then_some(());
+    Options {
+        studies: arguments.studies.clone(),
+        runs: arguments.runs.clone(),
+        study: arguments.study.clone().unwrap_or_default(),
+        profile: if arguments.full { "full" } else { "quick" }.into(),
+        only: arguments.only.clone(),
+        choice: Choice {
+            cores: chosen(arguments.cores.is_empty()).map(|()| arguments.cores.clone()),
+            connections: chosen(arguments.connections.is_empty())
+                .map(|()| arguments.connections.clone()),
+        },
+        seed: arguments.seed,
+    }
+}
+
+fn exit_code(error: &Error) -> u8 {
+    match error {
+        Error::Interrupted => INTERRUPTED,
+        Error::Nobody(_) => INCOMPLETE,
+        Error::Folder(lab::folder::Error::Make { .. } | lab::folder::Error::Write { .. })
+        | Error::Load(load::Error::System { .. }) => SYSTEM,
+        _ => BAD_INPUT,
+    }
+}
+
+/// Shows what was measured, and says how to go on where trials are missing.
+fn conclude(ended: &Ended) -> ExitCode {
+    let run = &ended.run;
+    let here = shown(&ended.folder);
+    let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
+    let report = printed.and_then(|()| write(run, &here));
+    match &report {
+        Ok(page) => eprintln!("\nThe whole report: {}", page.display()),
+        Err(sentence) => eprintln!("bakeoff run: {sentence}"),
+    }
+    let resume = format!("bakeoff run --resume {}", here.display());
+    let kept = match run.trials.len() {
+        0 => "nothing was measured yet".to_string(),
+        count => format!("{} are kept", report::units::of(count as u64, "trial")),
+    };
+    match &ended.early {
+        None => {}
+        Some(Early::Interrupted) => eprintln!("Interrupted: {kept}. To go on: {resume}"),
+        Some(Early::GivenUp(names)) => eprintln!(
+            "Given up after repeated failures: {}. Mend what failed, then: {resume}",
+            names.join(", ")
+        ),
+        Some(Early::Failed(error)) => {
+            eprintln!("bakeoff run: {error}");
+            eprintln!("Until then {kept}. To go on: {resume}");
+        }
+    }
+    match &ended.early {
+        Some(Early::Interrupted) => INTERRUPTED.into(),
+        Some(Early::Failed(error)) => exit_code(error).into(),
+        _ if report.is_err() => SYSTEM.into(),
+        _ if !ended.builds_failed.is_empty() || !stands(run) => INCOMPLETE.into(),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Whether all planned trials were made, each got as far as load, and some
+/// figure is not invalid.
+fn stands(run: &Run) -> bool {
+    let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    run.state == State::Complete
+        && run.trials.iter().all(|trial| trial.evidence.process.failure.is_none())
+        && rows.any(|row| row.verdict != Verdict::Invalid)
+}
+
+/// A path as it is shown: from here, if it is below.
+fn shown(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).to_path_buf()
+}
