@@ -1,0 +1,51 @@
+//! `proof closed`: a connection a request, thousands at once, for a minute,
+//! without running short of ports.
+
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::client::Running;
+use crate::interrupt::Interrupt;
+use crate::nginx::Nginx;
+use crate::place::Place;
+use crate::report::Report;
+use crate::tool::{Load, Tool};
+
+/// Shows that a connection a request doesn't run out of ports.
+#[derive(Debug, Parser)]
+pub struct Arguments {
+    /// Connections at once.
+    #[arg(long, default_value_t = 5_000)]
+    connections: u32,
+    /// Seconds: ports are kept for 60 after their connection.
+    #[arg(long, default_value_t = 60)]
+    seconds: u32,
+}
+
+/// Tells whether no request ended in an error.
+pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
+    let place = Place::find()?;
+    let nginx = Nginx::start(&place, &[], interrupt)?;
+    let load = Load {
+        url: nginx.url("/"),
+        connections: arguments.connections,
+        keep_alive: false,
+        seconds: arguments.seconds,
+        cpu: place.client,
+    };
+    let command = Tool::Bakeoff.command(&Tool::Bakeoff.program()?, &load);
+    eprintln!("{} s of {} connections at once …", arguments.seconds, arguments.connections);
+    let at_most = Duration::from_secs(u64::from(arguments.seconds) + 60);
+    let ended = Running::start(&command, place.client, at_most)?.wait(interrupt)?.success()?;
+    let report = Report::read(&ended.output)?;
+    println!(
+        "{} connections, one a request, {} at once, in {:.1} s: {:.0} good answers a second.",
+        report.requests.sent, report.connections.established, report.seconds, report.rate
+    );
+    for error in &report.errors {
+        println!("{} × {}: {}", error.count, error.kind, error.example);
+    }
+    println!("{}", if report.errors.is_empty() { "No error: holds." } else { "MISSED." });
+    Ok(report.errors.is_empty())
+}

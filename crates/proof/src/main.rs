@@ -1,0 +1,86 @@
+//! The command `proof`: shows what `bakeoff load` claims of itself.
+//!
+//! It runs the built `bakeoff`, which lies beside it, as users run it.
+
+mod bare;
+mod bodies;
+mod client;
+mod closed;
+mod interrupt;
+mod memory;
+mod nginx;
+mod place;
+mod report;
+mod rounds;
+mod server;
+mod speed;
+mod statistics;
+mod tool;
+mod truth;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use rustix::process::{Resource, Rlimit};
+
+use crate::interrupt::Interrupt;
+
+/// Shows how fast and how true `bakeoff load` is, beside other clients and beside
+/// a server that knows its own times.
+#[derive(Debug, Parser)]
+#[command(name = "proof", version)]
+enum Command {
+    Speed(speed::Arguments),
+    Bodies(bodies::Arguments),
+    Memory(memory::Arguments),
+    Closed(closed::Arguments),
+    Truth(truth::Arguments),
+    #[command(hide = true)]
+    Bare(bare::Arguments),
+    #[command(hide = true)]
+    CalibrationServer(truth::calibration::Arguments),
+    /// Keeps a server: see `lab::keeper`.
+    #[command(hide = true, name = lab::keeper::SUBCOMMAND)]
+    Keeper,
+}
+
+/// 0: all that is claimed holds. 1: something doesn't. 2: it couldn't be measured.
+fn main() -> ExitCode {
+    let result = match Command::parse() {
+        Command::Keeper => return lab::keeper::main(),
+        Command::Bare(arguments) => bare::run(&arguments).map(|()| true),
+        Command::CalibrationServer(arguments) => truth::calibration::run(arguments).map(|()| true),
+        command => show(&command),
+    };
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(why) => {
+            eprintln!("proof: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn show(command: &Command) -> Result<bool, String> {
+    let interrupt = Interrupt::listen()?;
+    raise_open_files();
+    match command {
+        Command::Speed(arguments) => speed::run(arguments, &interrupt).map(|()| true),
+        Command::Bodies(arguments) => bodies::run(arguments, &interrupt).map(|()| true),
+        Command::Memory(arguments) => memory::run(arguments, &interrupt),
+        Command::Closed(arguments) => closed::run(arguments, &interrupt),
+        Command::Truth(arguments) => truth::run(arguments, &interrupt),
+        Command::Bare(_) | Command::CalibrationServer(_) | Command::Keeper => {
+            unreachable!("these are children of the others")
+        }
+    }
+}
+
+/// Most clients take the limit of open files as they find it.
+fn raise_open_files() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    // Where it can't be raised, the client that needs it says so.
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
+}

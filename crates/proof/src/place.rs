@@ -1,0 +1,53 @@
+//! Where the server and the client run: a processor for each.
+
+use lab::machine;
+
+/// A processor for the server and one for the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The server's.
+    pub server: usize,
+    /// The client's.
+    pub client: usize,
+}
+
+impl Place {
+    /// The first processors of two physical cores. With one core only, both share
+    /// it.
+    pub fn find() -> Result<Place, String> {
+        Place::among(&machine::describe().smt_siblings)
+    }
+
+    fn among(cores: &[Vec<usize>]) -> Result<Place, String> {
+        let mut firsts = cores.iter().filter_map(|core| core.first().copied());
+        let server = firsts.next().ok_or("the kernel doesn't tell which processors there are")?;
+        Ok(Place { server, client: firsts.next().unwrap_or(server) })
+    }
+
+    /// What a reader has to know of it.
+    pub fn in_words(&self) -> String {
+        match self.server == self.client {
+            true => format!("server and client SHARE processor {}", self.server),
+            false => format!("server on processor {}, client on {}", self.server, self.client),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_and_client_never_share_a_physical_core_where_there_are_two() {
+        let place = Place::among(&[vec![0, 2], vec![1, 3]]);
+        assert_eq!(place, Ok(Place { server: 0, client: 1 }));
+        let siblings_first = Place::among(&[vec![0, 1], vec![2, 3]]);
+        assert_eq!(siblings_first, Ok(Place { server: 0, client: 2 }));
+    }
+
+    #[test]
+    fn one_core_is_shared_and_said_so() {
+        let place = Place::among(&[vec![0]]).unwrap();
+        assert!(place.in_words().contains("SHARE"), "{}", place.in_words());
+    }
+}

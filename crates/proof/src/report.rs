@@ -1,0 +1,126 @@
+//! What `bakeoff load --json -` reports: the fields that are looked at here, as
+//! docs/load-json.md has them.
+
+use serde::Deserialize;
+
+/// A report.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Report {
+    /// The measured window's true length.
+    pub seconds: f64,
+    /// Good answers a second within it.
+    pub rate: f64,
+    /// The account of the window.
+    pub requests: Account,
+    /// The account of the warm-up.
+    pub warmup_requests: Account,
+    /// From the intended start to the answer.
+    pub response_us: Times,
+    /// From the send to the answer.
+    pub service_us: Times,
+    /// The window's errors by kind.
+    pub errors: Vec<ErrorKind>,
+    /// How the connections fared.
+    pub connections: Connections,
+    /// What to know before using the figures.
+    pub warnings: Vec<Warning>,
+}
+
+/// An account of requests.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Account {
+    /// Requests whose turn came.
+    pub scheduled: u64,
+    /// Of these, never sent.
+    pub shed: u64,
+    /// Sent.
+    pub sent: u64,
+    /// With a good answer.
+    pub good: u64,
+    /// With an error.
+    pub errors: u64,
+    /// Without an answer when the run ended.
+    pub in_flight: u64,
+}
+
+/// A distribution of times.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Times {
+    percentiles: Vec<Percentile>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+struct Percentile {
+    percentile: f64,
+    /// None where too few samples lie beyond it.
+    value: Option<f64>,
+    at_least: bool,
+}
+
+/// One kind of error.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct ErrorKind {
+    /// Its name.
+    pub kind: String,
+    /// How often.
+    pub count: u64,
+    /// What the first one looked like.
+    pub example: String,
+}
+
+/// How the connections fared.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Connections {
+    /// The most that were established at once.
+    pub established: u32,
+}
+
+/// A warning.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Warning {
+    /// Its name.
+    pub id: String,
+}
+
+impl Report {
+    /// Reads one.
+    pub fn read(output: &str) -> Result<Report, String> {
+        serde_json::from_str(output)
+            .map_err(|error| format!("bakeoff's report is not as it is documented: {error}"))
+    }
+
+    /// Whether it warns of this.
+    pub fn warns_of(&self, id: &str) -> bool {
+        self.warnings.iter().any(|warning| warning.id == id)
+    }
+
+    /// Requests sent over window and warm-up.
+    pub fn sent(&self) -> u64 {
+        self.requests.sent + self.warmup_requests.sent
+    }
+
+    /// Good answers over window and warm-up.
+    pub fn good(&self) -> u64 {
+        self.requests.good + self.warmup_requests.good
+    }
+}
+
+impl Account {
+    /// Whether nothing was lost and nothing counted twice.
+    pub fn is_conserved(&self) -> bool {
+        self.scheduled == self.sent + self.shed
+            && self.sent == self.good + self.errors + self.in_flight
+    }
+}
+
+impl Times {
+    /// The value at a quantile in µs; `None` if it is withheld for want of
+    /// samples, or known only to be at least something.
+    pub fn at(&self, quantile: f64) -> Option<f64> {
+        self.percentiles
+            .iter()
+            .find(|percentile| (percentile.percentile - quantile * 100.0).abs() < 1e-6)
+            .filter(|percentile| !percentile.at_least)
+            .and_then(|percentile| percentile.value)
+    }
+}

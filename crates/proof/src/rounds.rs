@@ -1,0 +1,231 @@
+//! Clients side by side: every round has every client once under every load, in
+//! an order of its own, so that what the machine does meanwhile hits all alike.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::client::Running;
+use crate::interrupt::Interrupt;
+use crate::nginx::Nginx;
+use crate::place::Place;
+use crate::statistics::Spread;
+use crate::tool::{Load, Tool};
+
+/// A load that every client is put to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Cell {
+    /// Whether a connection serves one request only.
+    pub close: bool,
+    /// Connections at once.
+    pub connections: u32,
+    /// The path asked for.
+    pub path: String,
+}
+
+impl Cell {
+    /// Its name for people.
+    pub fn in_words(&self) -> String {
+        let mode = if self.close { "a connection a request" } else { "kept alive" };
+        format!("{} connections, {mode}", self.connections)
+    }
+}
+
+/// What one client did in one round under one load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Sample {
+    /// CPU µs of the client's process a good answer.
+    pub cpu_us: f64,
+    /// Good answers a second.
+    pub rate: f64,
+}
+
+/// How often and how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Effort {
+    /// Rounds.
+    pub rounds: u32,
+    /// Seconds a run.
+    pub seconds: u32,
+}
+
+/// All samples of a client under a load, by round.
+type Series = Vec<Option<Sample>>;
+
+/// What was measured.
+#[derive(Debug, Default)]
+pub struct Measured {
+    samples: BTreeMap<(Cell, Tool), Series>,
+    /// What a reader has to know beside the figures.
+    pub notes: Vec<String>,
+}
+
+impl Measured {
+    /// CPU µs an answer.
+    pub fn cpu_us(&self, cell: &Cell, tool: Tool) -> Option<Spread> {
+        Spread::of(self.series(cell, tool).iter().flatten().map(|sample| sample.cpu_us))
+    }
+
+    /// Answers a second.
+    pub fn rate(&self, cell: &Cell, tool: Tool) -> Option<Spread> {
+        Spread::of(self.series(cell, tool).iter().flatten().map(|sample| sample.rate))
+    }
+
+    /// A figure of a client divided by that of another in the same round.
+    pub fn ratio(
+        &self,
+        cell: &Cell,
+        tool: Tool,
+        base: Tool,
+        figure: impl Fn(&Sample) -> f64,
+    ) -> Option<Spread> {
+        let pairs = self.series(cell, tool).iter().zip(self.series(cell, base));
+        Spread::of_ratios(
+            pairs.filter_map(|(of, by)| Some((figure(of.as_ref()?), figure(by.as_ref()?)))),
+        )
+    }
+
+    fn series(&self, cell: &Cell, tool: Tool) -> &[Option<Sample>] {
+        self.samples.get(&(cell.clone(), tool)).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Those of the clients that are here, and a sentence on each that isn't.
+pub fn present(tools: &[Tool]) -> (Vec<(Tool, PathBuf)>, Vec<String>) {
+    let mut here = Vec::new();
+    let mut absent = Vec::new();
+    for &tool in tools {
+        match tool.program() {
+            Ok(program) => here.push((tool, program)),
+            Err(why) => absent.push(format!("{}: absent, {why}", tool.name())),
+        }
+    }
+    (here, absent)
+}
+
+/// Measures all clients under all loads.
+pub fn measure(
+    nginx: &Nginx,
+    place: &Place,
+    cells: &[Cell],
+    tools: &[(Tool, PathBuf)],
+    effort: Effort,
+    interrupt: &Interrupt,
+) -> Result<Measured, String> {
+    let mut measured = Measured::default();
+    for (tool, _) in tools {
+        if let (Err(why), true) = (tool.can(false), cells.iter().any(|cell| cell.close)) {
+            measured.notes.push(format!("{}, a connection a request: {why}", tool.name()));
+        }
+    }
+    let mut rng = fastrand::Rng::new();
+    let total = u64::from(effort.rounds) * (cells.len() * tools.len()) as u64;
+    let bar = ProgressBar::new(total);
+    if let Ok(style) = ProgressStyle::with_template("{pos} of {len} runs, {eta} left: {msg}") {
+        bar.set_style(style);
+    }
+    for round in 1..=effort.rounds {
+        for cell in shuffled(cells, &mut rng) {
+            for (tool, program) in shuffled(tools, &mut rng) {
+                bar.set_message(format!("{}, {}", tool.name(), cell.in_words()));
+                bar.inc(1);
+                if tool.can(!cell.close).is_err() {
+                    continue;
+                }
+                let load = Load {
+                    url: nginx.url(&cell.path),
+                    connections: cell.connections,
+                    keep_alive: !cell.close,
+                    seconds: effort.seconds,
+                    cpu: place.client,
+                };
+                let command = tool.command(&program, &load);
+                let sample = match run(tool, &command, nginx, &load, interrupt) {
+                    Ok((sample, None)) => Some(sample),
+                    Ok((sample, Some(note))) => {
+                        measured.note(tool, &cell, round, &note);
+                        Some(sample)
+                    }
+                    Err(why) => {
+                        interrupt.check()?;
+                        measured.note(tool, &cell, round, &why);
+                        None
+                    }
+                };
+                measured.samples.entry((cell.clone(), tool)).or_default().push(sample);
+            }
+        }
+        if bar.is_hidden() {
+            eprintln!("round {round} of {} is done", effort.rounds);
+        }
+    }
+    bar.finish_and_clear();
+    Ok(measured)
+}
+
+impl Measured {
+    fn note(&mut self, tool: Tool, cell: &Cell, round: u32, what: &str) {
+        self.notes.push(format!("{}, {}, round {round}: {what}", tool.name(), cell.in_words()));
+    }
+}
+
+/// One run of one client, with what casts doubt on it.
+fn run(
+    tool: Tool,
+    command: &[String],
+    nginx: &Nginx,
+    load: &Load,
+    interrupt: &Interrupt,
+) -> Result<(Sample, Option<String>), String> {
+    nginx.settle(interrupt)?;
+    let before = nginx.requests()?;
+    let at_most = Duration::from_secs(u64::from(load.seconds) + 30);
+    let ended = Running::start(command, load.cpu, at_most)?.wait(interrupt)?.success()?;
+    nginx.settle(interrupt)?;
+    let count = tool.count(&ended.output)?;
+    if count.answers == 0 {
+        return Err("no answer was good".into());
+    }
+    let sample = Sample {
+        cpu_us: ended.cpu_s * 1e6 / count.answers as f64,
+        rate: count.answers as f64 / count.seconds,
+    };
+    // A client may leave one request a connection unanswered at its end.
+    let handled = nginx.requests()? - before;
+    let unaccounted = handled.abs_diff(count.answers + count.errors);
+    let doubt = if unaccounted > u64::from(load.connections) + handled / 100 {
+        Some(format!("it says {} answers, the server {handled} requests", count.answers))
+    } else if count.errors > 0 {
+        Some(format!("{} errors beside {} answers", count.errors, count.answers))
+    } else {
+        None
+    };
+    Ok((sample, doubt))
+}
+
+fn shuffled<T: Clone>(items: &[T], rng: &mut fastrand::Rng) -> Vec<T> {
+    let mut items = items.to_vec();
+    rng.shuffle(&mut items);
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_without_its_pair_is_left_out_of_the_ratio_only() {
+        let cell = Cell { close: false, connections: 30, path: "/".into() };
+        let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0 });
+        let mut measured = Measured::default();
+        measured
+            .samples
+            .insert((cell.clone(), Tool::Bakeoff), vec![sample(1.0), sample(9.0), sample(2.0)]);
+        measured.samples.insert((cell.clone(), Tool::Wrk), vec![sample(2.0), None, sample(4.0)]);
+        assert_eq!(measured.cpu_us(&cell, Tool::Bakeoff).unwrap().median, 2.0);
+        let ratio = measured.ratio(&cell, Tool::Bakeoff, Tool::Wrk, |sample| sample.cpu_us);
+        assert_eq!(ratio, Some(Spread { median: 0.5, min: 0.5, max: 0.5 }));
+    }
+}

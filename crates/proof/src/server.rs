@@ -1,0 +1,88 @@
+//! A server of ours: started on its processor under a keeper, so that nothing of
+//! it outlives us.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use lab::http::Connection;
+use lab::keeper::{Order, Scratch};
+use lab::kept::Kept;
+use lab::place::ThisMachine;
+
+use crate::interrupt::Interrupt;
+use crate::place::Place;
+
+/// A running server. Dropping it stops it.
+#[derive(Debug)]
+pub struct Server {
+    /// Where it listens.
+    pub address: SocketAddr,
+    kept: Kept,
+}
+
+/// What a server needs to be started.
+pub struct Recipe {
+    /// The command.
+    pub command: Vec<String>,
+    /// Files of its folder: name and content.
+    pub files: Vec<(String, String)>,
+    /// A path that it answers once it is ready.
+    pub ready: &'static str,
+}
+
+impl Server {
+    /// Starts one on a free address, from what the recipe makes of the address
+    /// and the folder.
+    pub fn start(
+        recipe: impl FnOnce(SocketAddr, &str) -> Recipe,
+        place: &Place,
+        interrupt: &Interrupt,
+    ) -> Result<Server, String> {
+        let machine = ThisMachine::new(&lab::machine::describe());
+        let address = machine.free_address(&mut fastrand::Rng::new())?;
+        let path = machine.scratch();
+        let Recipe { command, files, ready } = recipe(address, &path.display().to_string());
+        let name = command.first().cloned().unwrap_or_default();
+        let kept = machine.start(&Order {
+            command,
+            environment: std::env::vars().collect(),
+            folder: None,
+            scratch: Some(Scratch { path, files }),
+            cpus: vec![place.server],
+            grace: Duration::from_secs(2),
+        })?;
+        let server = Server { address, kept };
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while server.get(ready).is_err() {
+            interrupt.check()?;
+            if server.kept.exited().is_some() || Instant::now() >= deadline {
+                let lines = server.kept.last_lines(3).join(" / ");
+                return Err(format!("{name} doesn't answer on {address}; it said: {lines}"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(server)
+    }
+
+    /// The URL of a path on it.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Its processes.
+    pub fn pids(&self) -> Vec<i32> {
+        lab::process_tree::descendants(self.kept.root())
+    }
+
+    /// The body that it answers on a connection of its own.
+    pub fn get(&self, path: &str) -> Result<String, String> {
+        let ask = || {
+            let mut connection = Connection::open(self.address, Duration::from_secs(5))?;
+            let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+            connection.send(request.as_bytes())?;
+            connection.receive(false)
+        };
+        let answer = ask().map_err(|wrong| format!("the server on {}: {wrong}", self.address))?;
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
+    }
+}

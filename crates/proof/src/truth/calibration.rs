@@ -1,0 +1,173 @@
+//! The calibration server: it takes a known time for each request, and records
+//! the time that it took in truth.
+//!
+//! The record runs from the arrival of a request, which the kernel stamps, to
+//! the end of the call that sent the answer. So it holds what a busy machine
+//! adds on the server's side, and what a client says beyond it is the client's.
+
+use std::io::{self, IoSliceMut, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Parser;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::truth::service::Service;
+
+/// The path that answers with the record, and isn't recorded itself.
+pub const RECORD: &str = "/record";
+
+/// The quantiles that a record has.
+pub const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+
+/// Serves, and records, until it is stopped.
+#[derive(Debug, Parser)]
+pub struct Arguments {
+    /// Where to listen.
+    #[arg(long)]
+    address: SocketAddr,
+    /// The service time: `5ms`, or `92%2ms,8%20ms`.
+    #[arg(long)]
+    service: Service,
+}
+
+/// What the server saw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Requests read.
+    pub received: u64,
+    /// Requests answered.
+    pub answered: u64,
+    /// µs from arrival to answer, at each of [`QUANTILES`]; none without answers.
+    pub times_us: Vec<f64>,
+}
+
+#[derive(Debug)]
+struct Server {
+    service: Service,
+    received: AtomicU64,
+    times: Mutex<Vec<Duration>>,
+}
+
+pub fn run(arguments: Arguments) -> Result<(), String> {
+    let fail = |error: io::Error| format!("on {}: {error}", arguments.address);
+    // Sleeping to the microsecond: the default is late by 50 µs.
+    nix::sys::prctl::set_timerslack(1).map_err(|error| fail(error.into()))?;
+    let listener = TcpListener::bind(arguments.address).map_err(fail)?;
+    // Clients may come all at once; connections inherit the time stamps.
+    rustix::net::listen(&listener, 4096).map_err(|error| fail(error.into()))?;
+    setsockopt(&listener, sockopt::ReceiveTimestampns, &true)
+        .map_err(|error| fail(error.into()))?;
+    let server = Arc::new(Server {
+        service: arguments.service,
+        received: AtomicU64::new(0),
+        times: Mutex::new(Vec::new()),
+    });
+    for stream in listener.incoming() {
+        let stream = stream.map_err(fail)?;
+        let server = server.clone();
+        std::thread::Builder::new()
+            .stack_size(64 * 1024)
+            // A connection that ends is no concern of ours.
+            .spawn(move || server.serve(stream).ok())
+            .map_err(fail)?;
+    }
+    Ok(())
+}
+
+impl Server {
+    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let mut pending = Vec::new();
+        let mut arrived = UNIX_EPOCH;
+        loop {
+            let end = loop {
+                match pending.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
+                    Some(at) => break at + 4,
+                    None => arrived = receive(&stream, &mut pending)?,
+                }
+            };
+            let for_record = pending.starts_with(format!("GET {RECORD} ").as_bytes());
+            pending.drain(..end);
+            if for_record {
+                let record = serde_json::to_string(&self.record())?;
+                return answer(&mut stream, &record);
+            }
+            let number = self.received.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(self.service.time(number));
+            answer(&mut stream, "done\n")?;
+            let took = SystemTime::now().duration_since(arrived).unwrap_or_default();
+            self.times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+        }
+    }
+
+    fn record(&self) -> Record {
+        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        times.sort_unstable();
+        let at = |quantile: f64| {
+            let rank = (quantile * times.len() as f64).ceil() as usize;
+            times.get(rank.max(1) - 1).map(|time| time.as_secs_f64() * 1e6)
+        };
+        Record {
+            received: self.received.load(Ordering::Relaxed),
+            answered: times.len() as u64,
+            times_us: QUANTILES.into_iter().filter_map(at).collect(),
+        }
+    }
+}
+
+/// Reads more bytes, and tells when the kernel got the last of them.
+fn receive(stream: &TcpStream, into: &mut Vec<u8>) -> io::Result<SystemTime> {
+    let mut bytes = [0; 4096];
+    let mut control = nix::cmsg_space!(TimeSpec);
+    let mut slices = [IoSliceMut::new(&mut bytes)];
+    let received =
+        recvmsg::<()>(stream.as_raw_fd(), &mut slices, Some(&mut control), MsgFlags::empty())?;
+    let stamp = received.cmsgs()?.find_map(|message| match message {
+        ControlMessageOwned::ScmTimestampns(stamp) => Some(UNIX_EPOCH + Duration::from(stamp)),
+        _ => None,
+    });
+    let count = received.bytes;
+    match count {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => {
+            into.extend_from_slice(&bytes[..count]);
+            // Bytes from before the stamps were switched on have none.
+            Ok(stamp.unwrap_or_else(SystemTime::now))
+        }
+    }
+}
+
+fn answer(stream: &mut TcpStream, body: &str) -> io::Result<()> {
+    let length = body.len();
+    let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}");
+    stream.write_all(answer.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(milliseconds: impl Iterator<Item = u64>) -> Record {
+        let times = milliseconds.map(Duration::from_millis).collect();
+        Server {
+            service: "1ms".parse().unwrap(),
+            received: AtomicU64::new(0),
+            times: Mutex::new(times),
+        }
+        .record()
+    }
+
+    #[test]
+    fn quantiles_are_the_times_at_their_rank() {
+        let times_us = record((1..=1000).rev()).times_us;
+        assert_eq!(times_us, [500e3, 900e3, 990e3, 999e3]);
+        assert_eq!(record(1..=1).times_us, [1e3; 4]);
+        assert!(record(1..1).times_us.is_empty(), "no answers have no quantiles");
+    }
+}

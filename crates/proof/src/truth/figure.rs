@@ -1,0 +1,143 @@
+//! What is compared, and how far apart it may be.
+
+use comfy_table::Table;
+
+use crate::speed::markdown;
+
+/// One figure beside what it should be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figure {
+    /// The experiment.
+    pub of: String,
+    /// What it is of it.
+    pub name: String,
+    /// What it should be.
+    pub expected: f64,
+    /// What `bakeoff load` says.
+    pub measured: f64,
+    /// How far apart they may be.
+    pub allowed: Allowed,
+}
+
+/// How far a figure may be from what it should be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Allowed {
+    /// A time in µs: this share of it and so many µs.
+    Time(Margin),
+    /// A rate: this share of it.
+    Share(f64),
+    /// A count: nothing.
+    Nothing,
+    /// A time in µs that must stay below a tenth of what it should be: a closed
+    /// loop can't see a stall.
+    FarBelow,
+}
+
+/// A share of a time, and µs beside it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Margin {
+    /// The share.
+    pub share: f64,
+    /// The rest.
+    pub us: f64,
+}
+
+impl Figure {
+    /// Whether it is what it should be.
+    pub fn holds(&self) -> bool {
+        let apart = (self.measured - self.expected).abs();
+        match self.allowed {
+            Allowed::Time(margin) => apart <= margin.share * self.expected + margin.us,
+            Allowed::Share(share) => apart <= share * self.expected,
+            Allowed::Nothing => apart == 0.0,
+            Allowed::FarBelow => self.measured < self.expected / 10.0,
+        }
+    }
+
+    fn cells(&self) -> [String; 6] {
+        let number = |value: f64| match self.allowed {
+            Allowed::Time(_) | Allowed::FarBelow => format!("{:.3} ms", value / 1e3),
+            Allowed::Share(_) => format!("{value:.1} /s"),
+            Allowed::Nothing => format!("{value}"),
+        };
+        let allowed = match self.allowed {
+            Allowed::Time(Margin { share, us }) => {
+                format!("± {:.3} ms", (share * self.expected + us) / 1e3)
+            }
+            Allowed::Share(share) => format!("± {:.1} %", share * 100.0),
+            Allowed::Nothing => "exact".into(),
+            Allowed::FarBelow => "below a tenth".into(),
+        };
+        [
+            self.of.clone(),
+            self.name.clone(),
+            number(self.expected),
+            number(self.measured),
+            allowed,
+            if self.holds() { "holds" } else { "MISSED" }.into(),
+        ]
+    }
+}
+
+/// Of the same figures from several rounds: the one in the middle where the
+/// machine's noise has a say, the worst where it has none.
+pub fn over_rounds(rounds: &[Vec<Figure>]) -> Vec<Figure> {
+    let Some(first) = rounds.first() else { return Vec::new() };
+    first
+        .iter()
+        .filter_map(|figure| {
+            let mut same: Vec<&Figure> = rounds
+                .iter()
+                .flatten()
+                .filter(|other| other.of == figure.of && other.name == figure.name)
+                .collect();
+            let off = |figure: &Figure| figure.measured / figure.expected.max(1.0);
+            same.sort_by(|a, b| off(a).total_cmp(&off(b)));
+            match figure.allowed {
+                Allowed::Nothing => same.iter().find(|figure| !figure.holds()).or(same.first()),
+                _ => same.get(same.len() / 2),
+            }
+            .map(|figure| (*figure).clone())
+        })
+        .collect()
+}
+
+/// The figures as a table.
+pub fn table(figures: &[Figure]) -> Table {
+    let mut table = markdown();
+    table.set_header(["experiment", "figure", "should be", "bakeoff load", "allowed", ""]);
+    for figure in figures {
+        table.add_row(figure.cells());
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(expected: f64, measured: f64, allowed: Allowed) -> Figure {
+        Figure { of: "x".into(), name: "y".into(), expected, measured, allowed }
+    }
+
+    #[test]
+    fn each_margin_has_its_edge() {
+        let margin = Allowed::Time(Margin { share: 0.02, us: 100.0 });
+        assert!(figure(5_000.0, 5_200.0, margin).holds());
+        assert!(!figure(5_000.0, 5_201.0, margin).holds());
+        assert!(!figure(5_000.0, 4_799.0, margin).holds());
+        assert!(figure(1_000.0, 1_005.0, Allowed::Share(0.005)).holds());
+        assert!(!figure(1_000.0, 1_006.0, Allowed::Share(0.005)).holds());
+        assert!(!figure(1_000.0, 1_001.0, Allowed::Nothing).holds());
+        assert!(!figure(1_000.0, 100.0, Allowed::FarBelow).holds());
+    }
+
+    #[test]
+    fn noise_of_one_round_is_passed_over_and_a_wrong_count_is_not() {
+        let noisy = |measured| vec![figure(1_000.0, measured, Allowed::Share(0.01))];
+        let middle = over_rounds(&[noisy(1_001.0), noisy(2_000.0), noisy(1_002.0)]);
+        assert_eq!(middle[0].measured, 1_002.0);
+        let count = |measured| vec![figure(7.0, measured, Allowed::Nothing)];
+        assert!(!over_rounds(&[count(7.0), count(8.0), count(7.0)])[0].holds());
+    }
+}

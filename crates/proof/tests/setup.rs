@@ -1,0 +1,120 @@
+//! The set-up scripts, run where only a few programs can be found.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder that holds all that the scripts themselves use, and `programs`,
+/// which do nothing.
+fn machine_with(programs: &[&str]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for tool in ["bash", "dirname", "sed", "tr", "awk", "env"] {
+        let path = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(tool));
+        let real = path.iter().find(|path| path.exists()).expect("every Debian has these");
+        symlink(real, folder.path().join(tool)).unwrap();
+    }
+    for program in programs {
+        script(folder.path(), program, "exit 0");
+    }
+    folder
+}
+
+fn script(folder: &Path, name: &str, body: &str) {
+    let path = folder.join(name);
+    fs::write(&path, format!("#!/bin/bash\n{body}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn install(machine: &tempfile::TempDir, what: &str) -> Output {
+    Command::new(root().join("setup/install"))
+        .arg(what)
+        .env("PATH", machine.path())
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+fn needs(what: &str) -> String {
+    let output = Command::new(root().join("setup/needs")).arg(what).output().unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn everything_that_a_contender_needs_is_seen_by_the_set_up() {
+    let listed = needs("run");
+    let listed: BTreeSet<(&str, &str)> = listed
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.split('\t');
+            Some((cells.next()?, cells.next()?))
+        })
+        .collect();
+    let studies = fs::read_dir(root().join("studies")).unwrap();
+    let folders =
+        studies.flat_map(|study| fs::read_dir(study.unwrap().path()).into_iter().flatten());
+    let mut contenders = 0;
+    for folder in folders {
+        let file = folder.unwrap().path().join("contender.toml");
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        contenders += 1;
+        let contender: toml::Table = text.parse().unwrap();
+        let Some(needs) = contender.get("needs").and_then(toml::Value::as_table) else { continue };
+        for (program, package) in needs {
+            let package = package.as_str().unwrap();
+            assert!(
+                listed.iter().any(|(listed, _)| listed == program),
+                "{program} ({package}) isn't listed: {} must have its needs in one line, \
+                 `needs = {{ program = \"package\" }}`",
+                file.display()
+            );
+        }
+    }
+    assert!(contenders > 0, "no contender was found");
+}
+
+#[test]
+fn the_set_up_is_silent_where_nothing_is_missing() {
+    let names = needs("run");
+    let names: Vec<&str> = names.lines().map(|line| line.split('\t').next().unwrap()).collect();
+    let machine = machine_with(&[&names[..], &["cargo"]].concat());
+    let output = install(&machine, "run");
+    assert!(output.status.success());
+    assert_eq!(said(&output), "");
+}
+
+#[test]
+fn without_root_the_one_command_is_printed_and_nothing_fails() {
+    let machine = machine_with(&["cargo", "apt-get", "cc"]);
+    script(machine.path(), "id", "echo 1000");
+    let output = install(&machine, "bench");
+    assert!(output.status.success(), "{}", said(&output));
+    let said = said(&output);
+    assert!(said.contains("apt-get install --no-install-recommends "), "{said}");
+    assert!(said.contains("wrk apache2-utils nghttp2-client hey"), "{said}");
+    assert!(said.contains("a load generator to compare with"), "it says why:\n{said}");
+}
+
+#[test]
+fn where_there_are_no_debian_packages_it_goes_on() {
+    let machine = machine_with(&["cargo", "cc"]);
+    let output = install(&machine, "run");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("no Debian"), "{}", said(&output));
+}
+
+#[test]
+fn without_rust_it_says_where_to_get_it() {
+    let machine = machine_with(&[]);
+    let output = install(&machine, "run");
+    assert!(!output.status.success());
+    assert!(said(&output).contains("rust-lang.org"), "{}", said(&output));
+}
