@@ -1,11 +1,14 @@
 //! What both forms of a report say alike: the headline, names, and findings in
 //! groups.
 
+use std::borrow::Cow;
+
 use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 use result::plan::{Contender, Cores, Load, Tier};
 use result::{Run, State, Trial};
 
+use crate::text::visible_name;
 use crate::units;
 
 /// The finding of the whole run in one sentence.
@@ -43,7 +46,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     let parts: Vec<String> = groups
         .iter()
         .map(|(first, under)| {
-            let titles: Vec<&str> = first.iter().map(|name| title(run, name)).collect();
+            let titles: Vec<Cow<str>> = first.iter().map(|name| title(run, name)).collect();
             let loads = share_of_loads(under.len(), outcomes.len());
             match titles.as_slice() {
                 [] => match reason_of_all(under) {
@@ -243,9 +246,9 @@ pub fn contender<'a>(run: &'a Run, name: &str) -> Option<&'a Contender> {
     run.contenders.iter().find(|contender| contender.name == name)
 }
 
-/// A contender's title, or its name where the run doesn't describe it.
-pub fn title<'a>(run: &'a Run, name: &'a str) -> &'a str {
-    contender(run, name).map_or(name, |contender| &contender.title)
+/// A contender's title, or its name where the run doesn't describe it; visible.
+pub fn title<'a>(run: &'a Run, name: &'a str) -> Cow<'a, str> {
+    visible_name(contender(run, name).map_or(name, |contender| &contender.title))
 }
 
 /// The trials behind a row, in block order.
@@ -274,7 +277,7 @@ pub fn shares_cores(run: &Run, section: &Section) -> bool {
 }
 
 /// Contenders that could be had but have no row under this load, with the reason.
-pub fn without_figure<'a>(run: &'a Run, outcome: &Outcome) -> Vec<(&'a str, &'a str)> {
+pub fn without_figure<'a>(run: &'a Run, outcome: &Outcome) -> Vec<(Cow<'a, str>, &'a str)> {
     run.contenders
         .iter()
         .filter(|contender| contender.absent.is_none())
@@ -284,16 +287,16 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &Outcome) -> Vec<(&'a str, &'a 
                 .iter()
                 .find_map(|trial| trial.evidence.process.failure.as_deref())
                 .unwrap_or("it wasn't measured under this load");
-            (&*contender.title, reason)
+            (title(run, &contender.name), reason)
         })
         .collect()
 }
 
 /// Contenders that could not be had, with the reason.
-pub fn absent(run: &Run) -> Vec<(&str, &str)> {
+pub fn absent(run: &Run) -> Vec<(Cow<'_, str>, &str)> {
     run.contenders
         .iter()
-        .filter_map(|contender| Some((&*contender.title, contender.absent.as_deref()?)))
+        .filter_map(|contender| Some((title(run, &contender.name), contender.absent.as_deref()?)))
         .collect()
 }
 
@@ -345,8 +348,8 @@ pub struct Point<'a> {
 /// One contender with one value.
 #[derive(Debug, PartialEq)]
 pub struct Case<'a> {
-    /// The contender's title.
-    pub who: &'a str,
+    /// The contender's title, visible.
+    pub who: Cow<'a, str>,
     /// What was measured.
     pub value: &'a str,
     /// What it was held against.
@@ -380,7 +383,7 @@ pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
                             && case.threshold == finding.threshold
                     },
                     || Case {
-                        who,
+                        who: who.clone(),
                         value: &finding.value,
                         threshold: &finding.threshold,
                         loads: vec![],

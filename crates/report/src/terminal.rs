@@ -12,7 +12,7 @@ use result::outcome::{Estimate, Outcome, Row};
 
 use crate::latency;
 use crate::summary::{self, Case, Group, Range};
-use crate::text::visible;
+use crate::text::{visible, visible_name};
 use crate::units;
 
 /// What the terminal can show.
@@ -22,6 +22,13 @@ pub struct Terminal {
     pub columns: u16,
     /// Whether it may be sent colour and strike-out.
     pub colour: bool,
+}
+
+/// What suits files and mails.
+impl Default for Terminal {
+    fn default() -> Terminal {
+        Terminal { columns: 120, colour: false }
+    }
 }
 
 /// The whole run as text, ending in a line break.
@@ -174,7 +181,10 @@ impl Page {
             }
         };
         let contender = summary::contender(run, &row.contender);
-        let who = contender.filter(|_| self.is_wide()).map_or(&row.contender, |it| &it.title);
+        let who = match self.is_wide() {
+            true => summary::title(run, &row.contender),
+            false => visible_name(&row.contender),
+        };
         let tier = contender.map_or(units::NOTHING, |it| summary::tier_name(it.tier));
         let (rate, rate_range) = rate(row);
         let (ratio, ratio_range) = ratio(row);
@@ -188,7 +198,7 @@ impl Page {
             time(&row.p50_us, 50.0),
             time(&row.p99_us, 99.0),
         ];
-        let words = [summary::rank(outcome, row), visible(who).into(), tier.into()];
+        let words = [summary::rank(outcome, row), who.into_owned(), tier.into()];
         let verdict = [summary::sign(row.verdict), row.verdict.word()];
         words
             .into_iter()

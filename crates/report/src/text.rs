@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// Longer than any sentence that is meant for people, in characters.
 const CHARS_MAX: usize = 1_000;
 
+/// Longer than any name that fits beside its figure, in characters.
+const NAME_CHARS_MAX: usize = 60;
+
 /// The text with everything that can't be seen written out as `\u{…}`, cut
 /// where it is too long to be read.
 ///
@@ -12,7 +15,16 @@ const CHARS_MAX: usize = 1_000;
 /// would steer the terminal, and direction marks would let a text look like
 /// another one.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    let end = text.char_indices().nth(CHARS_MAX).map_or(text.len(), |(at, _)| at);
+    visible_to(text, CHARS_MAX)
+}
+
+/// The same for a name, which has less room.
+pub fn visible_name(name: &str) -> Cow<'_, str> {
+    visible_to(name, NAME_CHARS_MAX)
+}
+
+fn visible_to(text: &str, chars_max: usize) -> Cow<'_, str> {
+    let end = text.char_indices().nth(chars_max).map_or(text.len(), |(at, _)| at);
     if end == text.len() && !text.contains(is_hidden) {
         return Cow::Borrowed(text);
     }

@@ -7,7 +7,7 @@ use result::Run;
 use result::plan::{Contender, Cores};
 
 use crate::summary;
-use crate::text::visible;
+use crate::text::{visible, visible_name};
 use crate::units;
 
 /// The last part of the page.
@@ -115,7 +115,7 @@ fn setting(name: &str, value: &str) -> Markup {
 
 fn contender_facts(contender: &Contender) -> Markup {
     html! {
-        h4 { (visible(&contender.title)) }
+        h4 { (visible_name(&contender.title)) }
         (facts(vec![
             ("name", html! { code { (visible(&contender.name)) } }),
             ("made", html! { (summary::tier_name(contender.tier)) ", " (visible(&contender.language)) }),

@@ -24,7 +24,7 @@ pub fn load(run: &Run, outcome: &Outcome) -> Markup {
             @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
             (rates(run, outcome))
             @for (who, reason) in summary::without_figure(run, outcome) {
-                p { strong { (visible(who)) } " has no figure: " (prose(reason)) }
+                p { strong { (who) } " has no figure: " (prose(reason)) }
             }
             (cpu(run, outcome))
             (times(run, outcome))
@@ -103,7 +103,7 @@ fn rates(run: &Run, outcome: &Outcome) -> Markup {
         figure {
             figcaption { "Answers a second " span.quiet { "more is better" } }
             @for row in &outcome.rows {
-                @let title = &visible(summary::title(run, &row.contender));
+                @let title = &summary::title(run, &row.contender);
                 @let (verdict, estimate, at_least) = (row.verdict, &row.rate, row.rate_at_least);
                 @let rate = Figure { title, verdict, estimate, at_least, scale: RATE };
                 details {
@@ -130,7 +130,7 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
             figure {
                 figcaption { "Server CPU an answer " span.quiet { "less is better" } }
                 @for (row, estimate) in known() {
-                    @let title = &visible(summary::title(run, &row.contender));
+                    @let title = &summary::title(run, &row.contender);
                     @let verdict = row.verdict;
                     @let cpu = Figure { title, verdict, estimate, at_least: false, scale: CPU };
                     div.row { span.who { (title) } (cpu.bar(&axis)) (cpu.value()) }
@@ -183,7 +183,7 @@ fn times_row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
     html! {
         tr {
-            th scope="row" { (visible(summary::title(run, &row.contender))) }
+            th scope="row" { (summary::title(run, &row.contender)) }
             td.number {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),

@@ -51,7 +51,7 @@ fn table(run: &Run, section: &Section) -> Markup {
             tbody {
                 @for contender in contenders {
                     tr {
-                        th scope="row" { (visible(summary::title(run, contender))) }
+                        th scope="row" { (summary::title(run, contender)) }
                         @for outcome in &section.outcomes {
                             @let row = outcome.rows.iter().find(|row| row.contender == contender);
                             td.number { (row.map_or(html! { (units::NOTHING) }, rate)) }
@@ -88,7 +88,7 @@ pub fn absent(run: &Run) -> Markup {
             h2 { "Absent" }
             ul {
                 @for (who, reason) in absent {
-                    li { strong { (visible(who)) } ": " (prose(reason)) }
+                    li { strong { (who) } ": " (prose(reason)) }
                 }
             }
         }
@@ -115,7 +115,7 @@ pub fn findings(run: &Run) -> Markup {
 
 fn case_line(case: &Case) -> Markup {
     html! {
-        (visible(case.who)) ": " (prose(case.value))
+        (case.who) ": " (prose(case.value))
         @if !case.threshold.is_empty() { ", against " (visible(case.threshold)) }
         " " span.quiet { "(" (summary::load_names(&case.loads)) ")" }
     }

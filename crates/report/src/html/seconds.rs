@@ -9,7 +9,6 @@ use result::evidence::Second;
 use result::outcome::Outcome;
 
 use crate::summary;
-use crate::text::visible;
 use crate::units;
 
 /// Height of a strip in pixels, and in units of its own.
@@ -39,7 +38,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 }
             }
             @for row in &outcome.rows {
-                @let title = visible(summary::title(run, &row.contender));
+                @let title = summary::title(run, &row.contender);
                 @let trials = trials(&row.contender);
                 div.row {
                     span.who { (title) }

@@ -1,0 +1,64 @@
+//! `bakeoff report`: a run that was made before, shown again.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use report::Terminal;
+use result::Run;
+
+/// Shows a run's tables, and writes its report.html anew.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A run's folder, for example runs/latest, or its run.json.
+    run: PathBuf,
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let asked = arguments.run;
+    let file = if asked.is_dir() { asked.join("run.json") } else { asked };
+    let run = match lab::folder::read(&file) {
+        Ok(run) => run,
+        Err(error) => {
+            eprintln!("bakeoff report: {error}. Name a run's folder, for example runs/latest.");
+            return ExitCode::from(2);
+        }
+    };
+    match print(&run).and_then(|()| write(&run, file.parent().unwrap_or(Path::new(".")))) {
+        Ok(page) => {
+            eprintln!("\nThe whole report: {}", page.display());
+            ExitCode::SUCCESS
+        }
+        Err(sentence) => {
+            eprintln!("bakeoff report: {sentence}");
+            ExitCode::from(4)
+        }
+    }
+}
+
+/// Writes `report.html` into a run's folder, and says where it is.
+pub fn write(run: &Run, folder: &Path) -> Result<PathBuf, String> {
+    let page = folder.join("report.html");
+    fs::write(&page, report::html(run))
+        .map_err(|error| format!("couldn't write {}: {error}", page.display()))?;
+    Ok(page)
+}
+
+/// Prints a run's tables. A reader that has gone (`| head`) is no error.
+pub fn print(run: &Run) -> Result<(), String> {
+    let stdout = io::stdout();
+    let width = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0);
+    let terminal = Terminal {
+        columns: width.unwrap_or(Terminal::default().columns),
+        colour: AutoStream::choice(&stdout) != ColorChoice::Never,
+    };
+    match stdout.lock().write_all(report::terminal(run, terminal).as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("couldn't print the tables: {error}"))
+        }
+        _ => Ok(()),
+    }
+}
