@@ -112,7 +112,7 @@ pub(crate) struct Uring<'ring> {
     submissions: SubmissionQueue<'ring>,
     completions: CompletionQueue<'ring>,
     buffers: Buffers,
-    /// The buffer of the event last taken, given back when the next is.
+    /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
     connections: Vec<Connection>,
     target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
@@ -198,38 +198,43 @@ impl<'ring> Uring<'ring> {
         self.sends_queued += 1;
     }
 
+    fn give_back_lent(&mut self) {
+        if let Some(buffer) = self.lent.take() {
+            self.buffers.give_back(buffer);
+        }
+    }
+
     /// Makes an event of a completion, or none where it needs no attention.
     fn event(&mut self, user_data: u64, result: i32, flags: u32) -> Option<Event> {
         let slot = (user_data >> 32) as Slot;
-        let buffer = cqueue::buffer_select(flags);
         let step = (user_data & 0xff) as u8;
+        let received = cqueue::buffer_select(flags).map(|buffer| {
+            if !cqueue::buffer_more(flags) {
+                self.lent = Some(buffer);
+            }
+            self.buffers.fill(buffer, result.max(0) as u32)
+        });
         let generation = self.connections[slot as usize].generation & 0xff_ffff;
         if (user_data >> 8 & 0xff_ffff) as u32 != generation || step == Step::Silent as u8 {
-            if let Some(buffer) = buffer {
-                self.buffers.give_back(buffer);
-            }
+            self.give_back_lent();
             return None;
         }
         let connection = &mut self.connections[slot as usize];
         if step == Step::Receive as u8 {
             connection.receiving = cqueue::more(flags);
             if result > 0 {
-                let buffer = buffer.expect("received bytes lie in a buffer of the ring");
                 if !connection.receiving && !self.setup.one_shot {
                     self.arm_receive(slot);
                 }
-                self.lent = Some(buffer);
-                let received =
-                    Received { buffer: u32::from(buffer), start: 0, length: result as u32 };
+                let received = received.expect("received bytes lie in a buffer of the ring");
                 return Some(Event::Received(slot, received));
             }
-            if let Some(buffer) = buffer {
-                self.buffers.give_back(buffer);
-            }
+            self.give_back_lent();
             return match -result {
                 0 => Some(Event::Ended(slot)),
-                // All buffers were taken at that moment: ask again.
+                // All buffers were full at that moment: ask again, with more.
                 libc::ENOBUFS => {
+                    self.buffers.grow();
                     self.arm_receive(slot);
                     None
                 }
@@ -339,9 +344,7 @@ impl Backend for Uring<'_> {
     }
 
     fn next(&mut self) -> Option<Event> {
-        if let Some(buffer) = self.lent.take() {
-            self.buffers.give_back(buffer);
-        }
+        self.give_back_lent();
         loop {
             let Some(completion) = self.completions.next() else {
                 self.buffers.publish();
@@ -364,38 +367,72 @@ impl Backend for Uring<'_> {
 }
 
 /// Receive buffers, shared with the kernel through a ring of their addresses.
+///
+/// Where the kernel can (Linux 6.12), it fills a buffer answer by answer, so
+/// that small ones lie close together in the cache and large ones come in few
+/// pieces; an older one uses a buffer up for each receive. A few buffers are
+/// enough then; more are added when they ran out.
 struct Buffers {
     ring: *mut BufRingEntry,
     memory: *mut u8,
     tail: u16,
+    /// Buffers in use, from the front of `memory`.
+    count: u16,
+    /// Bytes of each that were filled since it was given to the kernel.
+    filled: Vec<u32>,
 }
 
 impl Buffers {
-    /// Buffers; a power of two. Enough for what arrives while a batch is worked
-    /// on; few enough that they stay in the cache.
-    const COUNT: u16 = 256;
+    /// Places in the ring; a power of two.
+    const COUNT_MAX: u16 = 256;
+    /// Buffers at the start: what fits beside other things in a core's cache.
+    const COUNT_AT_START: u16 = 4;
     /// Bytes of each.
-    const SIZE: usize = 4096;
+    const SIZE: usize = 64 * 1024;
+    /// The kernel fills a buffer piece by piece: `IOU_PBUF_RING_INC`.
+    const INCREMENTAL: u16 = 2;
 
     fn new(submitter: &Submitter<'_>) -> io::Result<Buffers> {
         let ring: *mut BufRingEntry =
-            map(size_of::<BufRingEntry>() * usize::from(Self::COUNT))?.cast();
-        let memory = map(Self::SIZE * usize::from(Self::COUNT))?;
-        let mut buffers = Buffers { ring, memory, tail: 0 };
-        // SAFETY: the ring's memory is mapped until the process ends or the
-        // ring, which is torn down first, is gone.
-        unsafe {
-            submitter.register_buf_ring_with_flags(ring as u64, Self::COUNT, GROUP, 0)?;
-        }
-        for buffer in 0..Self::COUNT {
-            buffers.give_back(buffer);
-        }
-        buffers.publish();
+            map(size_of::<BufRingEntry>() * usize::from(Self::COUNT_MAX))?.cast();
+        let memory = map(Self::SIZE * usize::from(Self::COUNT_MAX))?;
+        let filled = vec![0; usize::from(Self::COUNT_MAX)];
+        let mut buffers = Buffers { ring, memory, tail: 0, count: 0, filled };
+        let register = |flags| {
+            // SAFETY: the ring's memory is mapped until the process ends or the
+            // ring, which is torn down first, is gone.
+            unsafe {
+                submitter.register_buf_ring_with_flags(ring as u64, Self::COUNT_MAX, GROUP, flags)
+            }
+        };
+        register(Self::INCREMENTAL).or_else(|_| register(0))?;
+        buffers.grow_to(Self::COUNT_AT_START);
         Ok(buffers)
     }
 
+    /// Doubles the buffers, up to what the ring can hold.
+    fn grow(&mut self) {
+        self.grow_to((self.count * 2).min(Self::COUNT_MAX));
+    }
+
+    fn grow_to(&mut self, count: u16) {
+        for buffer in self.count..count {
+            self.give_back(buffer);
+        }
+        self.count = count;
+        self.publish();
+    }
+
+    /// Notes that the kernel filled a buffer further, and where.
+    fn fill(&mut self, buffer: u16, length: u32) -> Received {
+        let filled = &mut self.filled[usize::from(buffer)];
+        let start = *filled;
+        *filled += length;
+        Received { buffer: u32::from(buffer), start, length }
+    }
+
     fn bytes(&self, received: Received) -> &[u8] {
-        // SAFETY: the kernel filled `length` bytes of that buffer, and fills it
+        // SAFETY: the kernel filled these bytes of that buffer, and fills them
         // again only after it was given back, which ends the borrow of `self`.
         unsafe {
             let start = self.memory.add(received.buffer as usize * Self::SIZE);
@@ -404,7 +441,8 @@ impl Buffers {
     }
 
     fn give_back(&mut self, buffer: u16) {
-        let index = usize::from(self.tail & (Self::COUNT - 1));
+        self.filled[usize::from(buffer)] = 0;
+        let index = usize::from(self.tail & (Self::COUNT_MAX - 1));
         // SAFETY: the index is below the ring's length, and entries between the
         // kernel's head and our tail only are read by the kernel.
         unsafe {
@@ -428,13 +466,12 @@ impl Buffers {
 
 impl Drop for Buffers {
     fn drop(&mut self) {
+        let ring_bytes = size_of::<BufRingEntry>() * usize::from(Self::COUNT_MAX);
         // SAFETY: both were mapped in `new` with these lengths.
         unsafe {
-            let _ = rustix::mm::munmap(
-                self.ring.cast(),
-                size_of::<BufRingEntry>() * usize::from(Self::COUNT),
-            );
-            let _ = rustix::mm::munmap(self.memory.cast(), Self::SIZE * usize::from(Self::COUNT));
+            let _ = rustix::mm::munmap(self.ring.cast(), ring_bytes);
+            let _ =
+                rustix::mm::munmap(self.memory.cast(), Self::SIZE * usize::from(Self::COUNT_MAX));
         }
     }
 }
