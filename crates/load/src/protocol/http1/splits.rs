@@ -39,9 +39,18 @@ pub enum Step {
 /// The most bytes of what people are shown of an error.
 const EXAMPLE_BYTES_MAX: usize = 1024;
 
+/// Reads answers to the same requests again and again with one decoder, which
+/// may remember what it read before, but must not be led astray by it.
+pub struct Reader {
+    decoder: Http1,
+    requests: usize,
+    /// The most bytes of the expected text.
+    text: usize,
+}
+
 impl Asked {
-    /// A decoder for the answers to these requests.
-    fn decoder(&self) -> Http1 {
+    /// A reader of the answers to these requests.
+    pub fn reader(&self) -> Reader {
         let target = Target {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 80)),
             authority: "localhost".into(),
@@ -53,27 +62,31 @@ impl Asked {
         };
         let mut plan = Plan::new(target, self.head.iter().map(request).collect());
         plan.expect.body = self.expected.clone();
-        Http1::new(&plan)
+        let text = self.expected.as_deref().unwrap_or_default().as_bytes();
+        Reader {
+            decoder: Http1::new(&plan),
+            requests: self.head.len(),
+            text: Template::parse(text).length_max(),
+        }
     }
+}
 
+impl Reader {
     /// Reads a stream cut at these places (ascending), as one connection whose
     /// server closes at the end, until each request has its answer.
     ///
     /// # Panics
     /// Where the decoder goes beyond a bound: bytes used, kept or shown.
-    pub fn read(&self, stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<Step> {
-        let mut decoder = self.decoder();
+    pub fn read(&mut self, stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<Step> {
         let mut partial = Partial::default();
         let mut steps = Vec::new();
-        let text = self.expected.as_deref().unwrap_or_default().as_bytes();
-        let text = Template::parse(text).length_max();
         let mut start = 0;
         for end in cuts.into_iter().chain([stream.len()]) {
             let piece = &stream[start..end];
             let mut used = 0;
             while used < piece.len() {
                 let number = steps.len() as u64;
-                match decoder.feed(&mut partial, &piece[used..], number) {
+                match self.decoder.feed(&mut partial, &piece[used..], number) {
                     Fed::More => used = piece.len(),
                     Fed::Answer { used: more, fault, reusable } => {
                         assert!(more > 0, "an answer without a byte");
@@ -82,7 +95,7 @@ impl Asked {
                         assert_eq!(partial, Partial::default(), "something of an answer is kept");
                         let fault = fault.map(kind);
                         steps.push(Step::Answer { end: start + used, fault, reusable });
-                        if !reusable || steps.len() == self.head.len() {
+                        if !reusable || steps.len() == self.requests {
                             return steps;
                         }
                     }
@@ -93,11 +106,11 @@ impl Asked {
                     }
                 }
                 assert!(partial.head.len() <= HEAD_BYTES_MAX, "too much of a head is kept");
-                assert!(partial.search.tail.len() <= text, "too much of a body is kept");
+                assert!(partial.search.tail.len() <= self.text, "too much of a body is kept");
             }
             start = end;
         }
-        match decoder.end(&mut partial, steps.len() as u64) {
+        match self.decoder.end(&mut partial, steps.len() as u64) {
             Fed::More => panic!("something follows the end"),
             Fed::Answer { used, fault, reusable } => {
                 assert_eq!(used, 0, "bytes used of none");

@@ -21,8 +21,8 @@ fn expecting(text: &str) -> Asked {
 
 #[track_caller]
 fn read(asked: &Asked, stream: &str) -> Vec<Step> {
-    let whole = asked.read(stream.as_bytes(), []);
-    let by_bytes = asked.read(stream.as_bytes(), 0..stream.len());
+    let whole = asked.reader().read(stream.as_bytes(), []);
+    let by_bytes = asked.reader().read(stream.as_bytes(), 0..stream.len());
     assert_eq!(whole, by_bytes, "another result byte by byte, of {stream:?}");
     whole
 }
