@@ -6,8 +6,10 @@ use std::collections::VecDeque;
 
 use crate::backend::Slot;
 
-/// Handshakes under way at once: a quarter of the listen queue that servers
-/// commonly have (nginx: 511), since several threads may connect.
+/// Handshakes under way at once for connections that are kept: a quarter of the
+/// listen queue that servers commonly have (nginx: 511), since several threads
+/// may connect. Where a connection serves one request, as many are under way as
+/// were asked for: that is the load.
 const AT_ONCE: u32 = 128;
 /// First connections that are opened each millisecond. A handshake on loopback
 /// is over before anybody has accepted it, so that it alone slows nothing down.
@@ -21,6 +23,7 @@ const PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
 pub(crate) struct Connects {
     waiting: VecDeque<Slot>,
     under_way: u32,
+    under_way_max: u32,
     /// First connections of slots that are still to be begun.
     first: u64,
     first_begun: u64,
@@ -30,11 +33,12 @@ pub(crate) struct Connects {
 }
 
 impl Connects {
-    /// All slots wait for their first connection.
-    pub(crate) fn new(slots: u32, now: u64) -> Connects {
+    /// All slots wait for their first connection, which is kept or not.
+    pub(crate) fn new(slots: u32, kept: bool, now: u64) -> Connects {
         Connects {
             waiting: (0..slots).collect(),
             under_way: 0,
+            under_way_max: if kept { AT_ONCE } else { slots },
             first: u64::from(slots),
             first_begun: 0,
             began: now,
@@ -65,7 +69,7 @@ impl Connects {
     /// When the next slot may connect; `None` if none waits, or only an event
     /// will let it.
     pub(crate) fn may_at(&self, now: u64) -> Option<u64> {
-        if self.waiting.is_empty() || self.under_way >= AT_ONCE {
+        if self.waiting.is_empty() || self.under_way >= self.under_way_max {
             return None;
         }
         let first_at = if self.first_begun < self.first {
@@ -123,7 +127,7 @@ mod tests {
 
     #[test]
     fn first_connections_come_a_few_each_millisecond() {
-        let mut connects = Connects::new(1000, 0);
+        let mut connects = Connects::new(1000, true, 0);
         let at_once = begun(&mut connects, 0);
         assert!(at_once <= 33, "{at_once} at once overflow a short listen queue");
         for _ in 0..at_once {
@@ -134,7 +138,7 @@ mod tests {
 
     #[test]
     fn handshakes_under_way_are_bounded() {
-        let mut connects = Connects::new(1000, 0);
+        let mut connects = Connects::new(1000, true, 0);
         assert_eq!(begun(&mut connects, 1000 * MS), AT_ONCE as usize);
         assert_eq!(connects.may_at(1000 * MS), None, "only an event lets the next begin");
         connects.succeeded();
@@ -143,7 +147,7 @@ mod tests {
 
     #[test]
     fn failures_of_connections_begun_together_are_one_failure() {
-        let mut connects = Connects::new(20, 0);
+        let mut connects = Connects::new(20, true, 0);
         begun(&mut connects, 0);
         for _ in 0..20 {
             connects.failed(MS);
@@ -154,7 +158,7 @@ mod tests {
 
     #[test]
     fn failures_pause_ever_longer_and_a_success_ends_that() {
-        let mut connects = Connects::new(10, 0);
+        let mut connects = Connects::new(10, true, 0);
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..9 {

@@ -91,7 +91,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             protocol,
             record,
             slots: Slots::new(slots, plan.pipeline),
-            connects: Connects::new(slots, now),
+            connects: Connects::new(slots, plan.keep_alive, now),
             sources,
             turns: Turns::none(),
             line: VecDeque::new(),
@@ -183,7 +183,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.turns = turns;
         if !self.plan.keep_alive {
             // Paced from now on.
-            self.connects = Connects::new(self.slots.count(), self.now);
+            self.connects = Connects::new(self.slots.count(), false, self.now);
             return;
         }
         for slot in 0..self.slots.count() {
