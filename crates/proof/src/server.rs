@@ -39,7 +39,7 @@ impl Server {
         interrupt: &Interrupt,
     ) -> Result<Server, String> {
         let machine = ThisMachine::new(&lab::machine::describe());
-        let address = machine.free_address(&mut fastrand::Rng::new())?;
+        let address = machine.free_address()?;
         let path = machine.scratch();
         let Recipe { command, files, ready } = recipe(address, &path.display().to_string());
         let name = command.first().cloned().unwrap_or_default();
