@@ -133,6 +133,7 @@ impl Http1 {
     }
 
     /// Closes an answer: is it good?
+    #[inline]
     fn answer(
         &mut self,
         partial: &mut Partial,
@@ -143,17 +144,24 @@ impl Http1 {
     ) -> Fed {
         partial.interim = 0;
         let found = self.expected.as_ref().is_none_or(|text| text.conclude(&mut partial.search));
-        let fault = if !(200..300).contains(&head.status) {
-            Some(Fault { kind: ErrorKind::WrongStatus, example: format!("status {}", head.status) })
-        } else if !found && !self.requests[self.index(number)].is_head_method {
-            self.expected
-                .as_mut()
-                .map(|text| Fault { kind: ErrorKind::WrongBody, example: text.missing(number) })
-        } else {
-            // An answer to HEAD has no body that could hold anything.
-            None
-        };
+        let is_good = (200..300).contains(&head.status) && found;
+        let fault = if is_good { None } else { self.fault(head, number) };
         Fed::Answer { used, fault, reusable }
+    }
+
+    /// What is wrong with an answer of another status or without the text.
+    #[cold]
+    fn fault(&mut self, head: Head, number: u64) -> Option<Fault> {
+        if !(200..300).contains(&head.status) {
+            let example = format!("status {}", head.status);
+            return Some(Fault { kind: ErrorKind::WrongStatus, example });
+        }
+        if self.requests[self.index(number)].is_head_method {
+            // An answer to HEAD has no body that could hold anything.
+            return None;
+        }
+        let text = self.expected.as_mut()?;
+        Some(Fault { kind: ErrorKind::WrongBody, example: text.missing(number) })
     }
 }
 
