@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::null_server::NullServer;
 use crate::plan::{Arrivals, Expect, Plan, Until};
-use crate::{Error, Stop, limits};
+use crate::{Error, Stop, limit, limits};
 
 /// How long it is measured.
 const WINDOW: Duration = Duration::from_secs(3);
@@ -16,16 +16,29 @@ const WARMUP: Duration = Duration::from_millis(500);
 /// What the generator reaches when nothing holds it up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ceiling {
-    /// Answers a second.
+    /// Answers a second that it reached.
     pub rate: f64,
-    /// Share of its time that the busiest client thread was busy. Well below 1,
-    /// the null server was the limit, and the ceiling is higher yet.
+    /// Share of its time that the busiest client thread was busy then.
     pub busy_share: f64,
     /// The null server's processors.
     pub server_cpus: Vec<usize>,
     /// Whether the null server had to share the client's processors, which makes
     /// the ceiling lower than it is with a server elsewhere.
     pub shared: bool,
+}
+
+impl Ceiling {
+    /// Whether the client was what held it up. Else the null server was, and the
+    /// ceiling is higher than the rate reached.
+    pub fn is_reached(&self) -> bool {
+        self.shared || self.busy_share >= limit::BUSY_SHARE_MAX
+    }
+
+    /// What a client would reach that is busy all the time, at the same CPU time
+    /// a request. More load takes less of it a request, so this is rather low.
+    pub fn estimate(&self) -> f64 {
+        if self.is_reached() { self.rate } else { self.rate / self.busy_share }
+    }
 }
 
 /// Measures the ceiling of a plan: its requests, connections, threads,
@@ -70,6 +83,17 @@ mod tests {
     use super::*;
     use crate::plan::Target;
     use crate::template::Request;
+
+    #[test]
+    fn where_the_null_server_was_the_limit_the_ceiling_is_estimated() {
+        let ceiling =
+            Ceiling { rate: 20_000.0, busy_share: 0.25, server_cpus: vec![1], shared: false };
+        assert_eq!((ceiling.is_reached(), ceiling.estimate()), (false, 80_000.0));
+        let busy = Ceiling { busy_share: 0.97, ..ceiling.clone() };
+        assert_eq!((busy.is_reached(), busy.estimate()), (true, 20_000.0));
+        let shared = Ceiling { shared: true, ..ceiling };
+        assert_eq!(shared.estimate(), 20_000.0, "it got no more of a shared processor");
+    }
 
     #[test]
     fn the_clients_processors_are_those_that_its_threads_take_in_turn() {

@@ -77,8 +77,8 @@ pub enum Warning {
     },
 }
 
-/// A thread this busy has no time to be on time.
-const BUSY_SHARE_MAX: f64 = 0.9;
+/// A client thread this busy has no time to be on time.
+pub const BUSY_SHARE_MAX: f64 = 0.9;
 /// Lateness below this is no more than a processor's wake-up.
 const LATENESS_MIN: Duration = Duration::from_millis(1);
 /// Lateness that makes up a tenth of what is measured is no longer small.
@@ -214,7 +214,8 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     if account.shed > 0 {
         warnings.push(Warning::Shed { shed: account.shed, scheduled: account.scheduled });
     }
-    if connections.established < connections.asked && plan.keep_alive {
+    // Where none was established, the errors say it better.
+    if (1..connections.asked).contains(&connections.established) && plan.keep_alive {
         warnings.push(Warning::FewerConnections {
             asked: connections.asked,
             established: connections.established,

@@ -173,22 +173,24 @@ impl Latency {
     /// The value that a share `quantile` (from 0 to 1) of all samples lies at or
     /// below, censored ones standing at their lower bounds; `None` without samples.
     ///
-    /// It is a lower bound only if a censored sample lies at or below it: the
-    /// true value of that one may be larger than what is given here.
+    /// It is a lower bound if it would be larger, by more than a hundredth, had
+    /// the censored samples never ended. A few among many leave the median as it
+    /// is.
     pub fn quantile(&self, quantile: f64) -> Option<Quantile> {
-        let Some(shortest_censored) = self.censored.iter_recorded().next() else {
+        if self.censored.is_empty() {
             return (!self.good.is_empty()).then(|| Quantile {
                 nanoseconds: self.good.value_at_quantile(quantile),
                 at_least: false,
             });
-        };
+        }
         let mut all = self.good.clone();
         all.add(&self.censored).expect("histograms of one run have the same bounds");
         let nanoseconds = all.value_at_quantile(quantile);
-        Some(Quantile {
-            nanoseconds,
-            at_least: nanoseconds >= shortest_censored.value_iterated_to(),
-        })
+        // The same rank, with all censored samples behind the good ones.
+        let share_of_good = quantile * all.len() as f64 / self.good.len() as f64;
+        let largest = self.good.value_at_quantile(share_of_good);
+        let at_least = share_of_good > 1.0 || largest > nanoseconds + nanoseconds / 100;
+        Some(Quantile { nanoseconds, at_least })
     }
 }
 
@@ -197,7 +199,7 @@ impl Latency {
 pub struct Quantile {
     /// The value, in nanoseconds.
     pub nanoseconds: u64,
-    /// Whether a censored sample lies at or below it.
+    /// Whether the true value may be larger.
     pub at_least: bool,
 }
 

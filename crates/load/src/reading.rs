@@ -132,6 +132,20 @@ mod tests {
     }
 
     #[test]
+    fn a_few_censored_samples_leave_the_median_exact_and_the_tail_not() {
+        let values: Vec<u64> = (0..20_000).map(|n| 1_000_000 + n * 50).collect();
+        let latency = latency(&values, &[10; 20]);
+        let read = |percentile| read(&latency, Statistic::Percentile(percentile)).value().unwrap();
+        assert!(!read(50.0).at_least, "20 of 20,020 samples hardly move the median");
+        let censored_beyond = self::latency(&values, &[5_000_000; 400]);
+        assert!(
+            super::read(&censored_beyond, Statistic::Percentile(99.0)).value().unwrap().at_least
+        );
+        let mostly = self::latency(&[1_000; 10], &[10; 1_000]);
+        assert!(super::read(&mostly, Statistic::Percentile(50.0)).value().unwrap().at_least);
+    }
+
+    #[test]
     fn nothing_is_said_of_no_samples() {
         for statistic in [Statistic::Percentile(50.0), Statistic::Mean, Statistic::Max] {
             assert_eq!(read_exact(&histogram(), statistic).value(), None);

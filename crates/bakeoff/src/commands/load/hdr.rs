@@ -48,3 +48,46 @@ pub fn write(outcome: &Outcome, mut into: &mut dyn io::Write) -> io::Result<()> 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+
+    use super::super::run::tests::bad;
+    use super::*;
+
+    #[test]
+    fn the_log_read_back_has_every_count() {
+        let outcome = bad().outcome;
+        let mut log = Vec::new();
+        write(&outcome, &mut log).unwrap();
+        let read: Vec<(String, Duration, Histogram<u64>)> = IntervalLogIterator::new(&log)
+            .filter_map(|entry| match entry.unwrap() {
+                LogEntry::Interval(interval) => Some(interval),
+                LogEntry::StartTime(_) | LogEntry::BaseTime(_) => None,
+            })
+            .map(|interval| {
+                let bytes = BASE64_STANDARD.decode(interval.encoded_histogram()).unwrap();
+                let histogram = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+                (interval.tag().unwrap().to_string(), interval.duration(), histogram)
+            })
+            .collect();
+        let written = [
+            ("response", &outcome.response.good),
+            ("response_at_least", &outcome.response.censored),
+            ("service", &outcome.service.good),
+            ("service_at_least", &outcome.service.censored),
+            ("lateness", &outcome.lateness),
+            ("connect", &outcome.connect),
+        ];
+        assert_eq!(read.len(), written.len());
+        for ((tag, duration, histogram), (expected_tag, expected)) in read.iter().zip(written) {
+            assert_eq!((tag.as_str(), *duration), (expected_tag, outcome.window));
+            assert_eq!(histogram, expected, "the histogram {tag} changed on its way");
+        }
+    }
+}

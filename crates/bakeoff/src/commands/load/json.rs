@@ -172,6 +172,7 @@ struct ConditionDocument {
 struct CeilingDocument {
     rate: f64,
     busy_share: f64,
+    estimate: f64,
     server_cpus: Vec<usize>,
     shared: bool,
 }
@@ -285,7 +286,8 @@ pub fn run(run: &Run) -> RunDocument {
             .collect(),
         ceiling: run.ceiling.as_ref().map(|ceiling| {
             let Ceiling { rate, busy_share, server_cpus, shared } = ceiling.clone();
-            CeilingDocument { rate, busy_share, server_cpus, shared }
+            let estimate = ceiling.estimate();
+            CeilingDocument { rate, busy_share, estimate, server_cpus, shared }
         }),
     }
 }

@@ -5,7 +5,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
-use load::ceiling::Ceiling;
 use load::outcome::{Account, Latency, Outcome};
 use load::plan::{Arrivals, Plan, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
@@ -242,32 +241,31 @@ fn client(outcome: &Outcome) -> Option<String> {
 
 /// The client's own maximum, and what the run's rate is of it.
 fn ceiling(run: &Run) -> Option<String> {
-    let Ceiling { rate: highest, busy_share, server_cpus, shared } = run.ceiling.as_ref()?;
-    let share = run.outcome.rate() / highest;
-    let place = match (shared, server_cpus.len()) {
+    let ceiling = run.ceiling.as_ref()?;
+    let share = run.outcome.rate() / ceiling.estimate();
+    let place = match (ceiling.shared, ceiling.server_cpus.len()) {
         (true, _) => "a null server on the same processors, which takes time from the client",
         (false, 1) => "a null server on a processor of its own",
         (false, _) => "a null server on processors of its own",
     };
-    let limit = if *busy_share < 0.9 && !shared {
-        format!(
-            "; the client was only {} busy then, so that its ceiling is higher yet",
-            units::percent(*busy_share)
-        )
-    } else {
-        String::new()
-    };
-    let verdict = if share > 0.8 {
-        "\n             This run is near it: its rate may be the client's, not the server's."
-    } else {
-        ""
-    };
-    Some(format!(
-        "ceiling      {} against {place}{limit}\n             this run reached {} of it{verdict}",
-        rate(*highest),
-        units::percent(share),
-    ))
+    let mut text = format!("ceiling      {} against {place}", rate(ceiling.rate));
+    if !ceiling.is_reached() {
+        let _ = write!(
+            text,
+            "\n             the client was {} busy then: busy all the time, it reaches about {}",
+            units::percent(ceiling.busy_share),
+            rate(ceiling.estimate()),
+        );
+    }
+    let _ = write!(text, "\n             this run reached {} of that", units::percent(share));
+    if share > CEILING_SHARE_MAX {
+        text.push_str(", so that its rate may be the client's and not the server's");
+    }
+    Some(text)
 }
+
+/// A run this near to the ceiling may be limited by it.
+const CEILING_SHARE_MAX: f64 = 0.8;
 
 fn conditions(run: &Run) -> Option<String> {
     let lines = run.conditions.iter().enumerate().map(|(number, (condition, judgement))| {
