@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use result::finding::Verdict;
+use result::finding::{Finding, Verdict};
 use result::outcome::{Estimate, Outcome, Row};
 use result::plan::{Contender, Cores, Load, Tier};
 use result::{Run, State, Trial};
@@ -276,18 +276,35 @@ pub fn shares_cores(run: &Run, section: &Section) -> bool {
     })
 }
 
-/// Contenders that could be had but have no row under this load, with the reason.
-pub fn without_figure<'a>(run: &'a Run, outcome: &Outcome) -> Vec<(Cow<'a, str>, &'a str)> {
+/// A contender that could be had but has no row under a load.
+pub struct Missing<'a> {
+    /// Its title, visible.
+    pub who: Cow<'a, str>,
+    /// Why.
+    pub reason: &'a str,
+    /// Its last output lines, where it failed.
+    pub last_words: &'a [String],
+}
+
+/// Contenders without a figure under this load.
+pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>> {
     run.contenders
         .iter()
         .filter(|contender| contender.absent.is_none())
         .filter(|contender| outcome.rows.iter().all(|row| row.contender != contender.name))
         .map(|contender| {
-            let reason = trials(run, &outcome.load, &contender.name)
-                .iter()
-                .find_map(|trial| trial.evidence.process.failure.as_deref())
-                .unwrap_or("it wasn't measured under this load");
-            (title(run, &contender.name), reason)
+            let trials = trials(run, &outcome.load, &contender.name);
+            let failure = trials.iter().find_map(|trial| {
+                Some((
+                    trial.evidence.process.failure.as_deref()?,
+                    &*trial.evidence.process.last_words,
+                ))
+            });
+            let finding = || trials.iter().flat_map(|it| &it.findings).max_by_key(|it| it.verdict);
+            let (reason, last_words) = failure
+                .or_else(|| Some((&*finding()?.says, &[][..])))
+                .unwrap_or(("It wasn't measured under this load.", &[]));
+            Missing { who: title(run, &contender.name), reason, last_words }
         })
         .collect()
 }
@@ -323,78 +340,81 @@ pub enum Range {
     None,
 }
 
-/// The findings of one check with one word, over all rows.
+/// What a check says alike of several rows.
 #[derive(Debug, PartialEq)]
 pub struct Group<'a> {
     /// The check's id.
     pub check: &'a str,
     /// Its word.
     pub verdict: Verdict,
-    /// What it says, each with those it says it of.
-    pub points: Vec<Point<'a>>,
-}
-
-/// One sentence of a check, and of whom it says it.
-#[derive(Debug, PartialEq)]
-pub struct Point<'a> {
     /// What it means.
     pub says: &'a str,
+    /// What values were held against.
+    pub threshold: &'a str,
     /// What to do.
     pub fix: &'a str,
     /// Of whom, with which value.
     pub cases: Vec<Case<'a>>,
 }
 
-/// One contender with one value.
+/// One value, and who had it under which loads.
 #[derive(Debug, PartialEq)]
 pub struct Case<'a> {
-    /// The contender's title, visible.
-    pub who: Cow<'a, str>,
+    /// The contenders' titles, visible.
+    pub who: Vec<Cow<'a, str>>,
     /// What was measured.
     pub value: &'a str,
-    /// What it was held against.
-    pub threshold: &'a str,
     /// Under which loads.
     pub loads: Vec<&'a Load>,
 }
 
-/// The findings that stand against a figure, the worst first, each check once.
+impl Case<'_> {
+    /// The contenders in words.
+    pub fn names(&self) -> String {
+        and(&self.who)
+    }
+}
+
+/// The findings that stand against a figure, the worst first.
 pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for outcome in &run.outcomes {
         for row in &outcome.rows {
             for finding in row.findings.iter().filter(|it| it.verdict != Verdict::Valid) {
+                let Finding { check, verdict, value, threshold, says, fix } = finding;
+                let verdict = *verdict;
                 let group = entry(
                     &mut groups,
-                    |group| group.check == finding.check && group.verdict == finding.verdict,
-                    || Group { check: &finding.check, verdict: finding.verdict, points: vec![] },
+                    |it| (it.check, it.verdict, it.says, it.fix) == (check, verdict, says, fix),
+                    || Group { check, verdict, says, threshold, fix, cases: vec![] },
                 );
-                let point = entry(
-                    &mut group.points,
-                    |point| point.says == finding.says && point.fix == finding.fix,
-                    || Point { says: &finding.says, fix: &finding.fix, cases: vec![] },
-                );
-                let who = title(run, &row.contender);
+                let who = vec![title(run, &row.contender)];
                 let case = entry(
-                    &mut point.cases,
-                    |case| {
-                        case.who == who
-                            && case.value == finding.value
-                            && case.threshold == finding.threshold
-                    },
-                    || Case {
-                        who: who.clone(),
-                        value: &finding.value,
-                        threshold: &finding.threshold,
-                        loads: vec![],
-                    },
+                    &mut group.cases,
+                    |case| case.who == who && case.value == value,
+                    || Case { who: who.clone(), value, loads: vec![] },
                 );
                 case.loads.push(&outcome.load);
             }
         }
     }
+    for group in &mut groups {
+        merge_alike(&mut group.cases);
+    }
     groups.sort_by_key(|group| std::cmp::Reverse(group.verdict));
     groups
+}
+
+/// Makes one case of those that differ in the contender only.
+fn merge_alike(cases: &mut Vec<Case>) {
+    let mut merged: Vec<Case> = Vec::new();
+    for case in cases.drain(..) {
+        match merged.iter_mut().find(|it| it.value == case.value && it.loads == case.loads) {
+            Some(known) => known.who.extend(case.who),
+            None => merged.push(case),
+        }
+    }
+    *cases = merged;
 }
 
 /// The element that fits, made first if there is none.

@@ -134,8 +134,9 @@ impl Page {
                 for line in lines.by_ref().take(outcome.rows.len()) {
                     self.line(line);
                 }
-                for (who, reason) in summary::without_figure(run, outcome) {
-                    self.paragraph(PLAIN, "    ", &format!("{who} has no figure: {reason}"));
+                for missing in summary::without_figure(run, outcome) {
+                    let says = format!("{} has no figure: {}", missing.who, missing.reason);
+                    self.paragraph(PLAIN, "  ", &says);
                 }
             }
         }
@@ -289,7 +290,7 @@ impl Page {
         }
         if !unchecked.is_empty() {
             let checks: Vec<&str> = unchecked.iter().map(|group| group.check).collect();
-            let says = format!("Not checked, because a sensor is missing: {}", checks.join(", "));
+            let says = format!("Not checked: {}", checks.join(", "));
             self.line("");
             self.paragraph(DIM, "", &says);
         }
@@ -302,16 +303,16 @@ impl Page {
         };
         let sign = summary::sign(group.verdict);
         self.paragraph(style, "", &format!("{sign} {}: {}", group.verdict.word(), group.check));
-        for point in &group.points {
-            self.paragraph(PLAIN, "  ", point.says);
-            for case in point.cases.iter().take(CASES_MAX) {
-                self.paragraph(PLAIN, "  - ", &case_line(run, case));
-            }
-            if let Some(more) = point.cases.len().checked_sub(CASES_MAX).filter(|more| *more > 0) {
-                self.paragraph(PLAIN, "  - ", &format!("and {more} more"));
-            }
-            if !point.fix.is_empty() {
-                self.paragraph(PLAIN, "  ", &format!("Fix: {}", point.fix));
+        self.paragraph(PLAIN, "  ", group.says);
+        for case in group.cases.iter().take(CASES_MAX) {
+            self.paragraph(PLAIN, "  - ", &case_line(run, case));
+        }
+        if let Some(more @ 1..) = group.cases.len().checked_sub(CASES_MAX) {
+            self.paragraph(PLAIN, "  - ", &format!("and {more} more"));
+        }
+        for (name, text) in [("Threshold", group.threshold), ("Fix", group.fix)] {
+            if !text.is_empty() {
+                self.paragraph(PLAIN, "  ", &format!("{name}: {text}"));
             }
         }
     }
@@ -351,15 +352,13 @@ fn has_lower_bound(run: &Run, outcome: &Outcome) -> bool {
 
 /// Of whom a finding speaks, and under which loads.
 fn case_line(run: &Run, case: &Case) -> String {
-    let value = match (case.value, case.threshold) {
-        ("", "") => String::new(),
-        (value, "") => format!(": {value}"),
-        (value, threshold) => format!(": {value}, against {threshold}"),
-    };
     let loads = if case.loads.len() == run.outcomes.len() && case.loads.len() > 1 {
         "every load".into()
     } else {
         summary::load_names(&case.loads)
     };
-    format!("{}{value} ({loads})", case.who)
+    match case.value {
+        "" => format!("{} ({loads})", case.names()),
+        value => format!("{}: {value} ({loads})", case.names()),
+    }
 }

@@ -75,6 +75,18 @@ fn a_lower_bound_is_hatched_and_marked() {
 }
 
 #[test]
+fn the_last_words_of_a_server_that_failed_are_shown() {
+    let mut run = fixture::without("go");
+    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        trial.evidence.process.failure = Some("It ended with status 1.".into());
+        trial.evidence.process.last_words = vec!["bind: address already in use".into()];
+    }
+    let section = text(&page(&run), "#one-kept-alive-30");
+    assert!(section.contains("It ended with status 1."), "{section}");
+    assert!(section.contains("bind: address already in use"), "{section}");
+}
+
+#[test]
 fn every_block_has_its_dot() {
     let run = fixture::web();
     let page = page(&run);

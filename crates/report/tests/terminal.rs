@@ -4,6 +4,7 @@ mod fixture;
 
 use report::{Terminal, terminal};
 use result::Run;
+use result::finding::Verdict;
 
 fn plain(run: &Run, columns: u16) -> String {
     terminal(run, Terminal { columns, colour: false })
@@ -38,15 +39,21 @@ fn a_run_without_figures_says_so() {
 
 #[test]
 fn a_server_that_never_came_up_is_not_dropped() {
-    let mut run = fixture::quick();
-    for outcome in &mut run.outcomes {
-        outcome.rows.retain(|row| row.contender != "go");
-    }
+    let mut run = fixture::without("go");
     for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
-        trial.evidence.load = None;
-        trial.evidence.process.failure = Some("port 8080 was in use".into());
+        trial.evidence.process.failure = Some("Port 8080 was in use.".into());
     }
-    assert!(plain(&run, 100).contains("Go net/http has no figure: port 8080 was in use"));
+    assert!(plain(&run, 100).contains("Go net/http has no figure: Port 8080 was in use."));
+}
+
+#[test]
+fn a_server_that_broke_the_contract_is_not_dropped() {
+    let mut run = fixture::without("go");
+    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        trial.findings[1].verdict = Verdict::Invalid;
+        trial.findings[1].says = "It answers 200 to garbage.".into();
+    }
+    assert!(plain(&run, 100).contains("Go net/http has no figure: It answers 200 to garbage."));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub fn disclosure(run: &Run) -> Markup {
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
             li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited." }
             li { "Struck out: invalid. It has no rank, and it stays so that you see what happened." }
-            li { "○ not checked: a check lacks its sensor on this machine, so nothing is said for or against." }
+            li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }
         }
     }
 }

@@ -23,8 +23,9 @@ pub fn load(run: &Run, outcome: &Outcome) -> Markup {
             h3 { (units::of(outcome.load.connections.into(), "connection")) }
             @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
             (rates(run, outcome))
-            @for (who, reason) in summary::without_figure(run, outcome) {
-                p { strong { (who) } " has no figure: " (prose(reason)) }
+            @for missing in summary::without_figure(run, outcome) {
+                p { strong { (missing.who) } " has no figure: " (prose(missing.reason)) }
+                (last_words(missing.last_words))
             }
             (cpu(run, outcome))
             (times(run, outcome))
@@ -240,11 +241,15 @@ fn checks(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                     "Block " (trial.slot.block + 1) ": "
                     (prose(process.failure.as_deref().unwrap_or_default()))
                 }
-                @if !process.last_words.is_empty() {
-                    pre { @for line in &process.last_words { (visible(line)) "\n" } }
-                }
+                (last_words(&process.last_words))
             }
         }
+    }
+}
+
+fn last_words(lines: &[String]) -> Markup {
+    html! {
+        @if !lines.is_empty() { pre { @for line in lines { (visible(line)) "\n" } } }
     }
 }
 

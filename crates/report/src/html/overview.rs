@@ -95,19 +95,21 @@ pub fn absent(run: &Run) -> Markup {
     }
 }
 
-/// What stands against figures, each check once.
+/// What stands against figures. What makes them invalid is open, the rest opens.
 pub fn findings(run: &Run) -> Markup {
     let groups = summary::findings_against(run);
     html! {
         @if !groups.is_empty() { h2 { "Before you use a figure" } }
         @for group in &groups {
-            details.finding open[group.verdict != Verdict::NotChecked] {
-                summary { (badge(group.verdict)) " " code { (visible(group.check)) } }
-                @for point in &group.points {
-                    p { (prose(point.says)) }
-                    ul { @for case in &point.cases { li { (case_line(case)) } } }
-                    @if !point.fix.is_empty() { p { strong { "Fix: " } (prose(point.fix)) } }
+            details.finding open[group.verdict == Verdict::Invalid] {
+                summary {
+                    (badge(group.verdict)) " " code { (visible(group.check)) } " " (prose(group.says))
                 }
+                ul { @for case in &group.cases { li { (case_line(case)) } } }
+                @if !group.threshold.is_empty() {
+                    p { strong { "Threshold: " } (prose(group.threshold)) }
+                }
+                @if !group.fix.is_empty() { p { strong { "Fix: " } (prose(group.fix)) } }
             }
         }
     }
@@ -115,8 +117,8 @@ pub fn findings(run: &Run) -> Markup {
 
 fn case_line(case: &Case) -> Markup {
     html! {
-        (case.who) ": " (prose(case.value))
-        @if !case.threshold.is_empty() { ", against " (visible(case.threshold)) }
+        (case.names())
+        @if !case.value.is_empty() { ": " (prose(case.value)) }
         " " span.quiet { "(" (summary::load_names(&case.loads)) ")" }
     }
 }
