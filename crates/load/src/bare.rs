@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::backend::uring::{Ring, Uring};
 use crate::backend::{Backend, Event, Setup};
+use crate::clock::Clock;
 use crate::{Error, Plan};
 
 /// What the bare loop did.
@@ -24,6 +25,7 @@ pub struct Bare {
 pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Error> {
     let fail = |source| Error::System { what: "the bare loop".into(), source };
     let setup = Setup {
+        clock: Clock::start(),
         address: plan.target.address,
         slots: plan.connections,
         one_shot: !plan.keep_alive,
@@ -38,7 +40,7 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
         if slot % 128 == 127 {
             // Paced, so that no listen queue overflows.
             backend.wait(Duration::from_millis(1)).map_err(fail)?;
-            while let Some(event) = backend.next() {
+            while let Some((_, event)) = backend.next() {
                 if let Event::Connected(slot) = event {
                     // SAFETY: the request outlives the backend's use of it.
                     unsafe { backend.send(slot, request) };
@@ -49,7 +51,7 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
     let end = Instant::now() + duration;
     while Instant::now() < end {
         backend.wait(Duration::from_millis(100)).map_err(fail)?;
-        while let Some(event) = backend.next() {
+        while let Some((_, event)) = backend.next() {
             match event {
                 Event::Connected(slot) => {
                     // SAFETY: as above.

@@ -25,6 +25,7 @@ mod address;
 mod backend;
 pub mod bare;
 pub mod ceiling;
+mod clock;
 pub mod condition;
 mod connects;
 pub mod limit;

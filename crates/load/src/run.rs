@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
@@ -10,13 +10,14 @@ use crate::address::Sources;
 use crate::backend::epoll::Epoll;
 use crate::backend::uring::{Ring, Uring};
 use crate::backend::{Backend, Setup};
+use crate::clock::Clock;
 use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};
 use crate::plan::{Arrivals, BackendChoice, Plan, Until};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::record::{Record, SecondOfThread, Tally, histogram, merge};
 use crate::turns::{Turns, Window};
-use crate::worker::{Clock, Worker};
+use crate::worker::Worker;
 use crate::{Error, Outcome, Progress, Stop, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
@@ -34,7 +35,7 @@ pub fn run(
     plan.check()?;
     limits::allow_connections(plan.connections)?;
     let crew = Crew::of(plan)?;
-    let clock = Clock(Instant::now());
+    let clock = Clock::start();
     std::thread::scope(|scope| {
         let (seconds_to, seconds) = mpsc::channel();
         let (ready_to, ready) = mpsc::channel();
@@ -161,6 +162,7 @@ impl Share<'_> {
         let mut record = Record::new(self.thread, differs, seconds);
         record.usage.cpu = Some(cpu);
         let setup = Setup {
+            clock: self.clock,
             address: self.plan.target.address,
             slots: self.slots(),
             one_shot: !self.plan.keep_alive,
@@ -309,7 +311,7 @@ fn put_together(
     let mut outcome = Outcome {
         account: Account::default(),
         warmup: Account::default(),
-        window_began: clock.0 + Duration::from_nanos(window.begin),
+        window_began: clock.moment(window.begin),
         window: length,
         answers_in_window: seconds.iter().map(|second| second.good).sum(),
         bytes_received: seconds.iter().map(|second| second.bytes).sum(),

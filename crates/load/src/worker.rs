@@ -7,11 +7,12 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::Stop;
 use crate::address::Sources;
 use crate::backend::{Backend, Event, Received, Slot};
+use crate::clock::Clock;
 use crate::connects::Connects;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
@@ -30,17 +31,6 @@ const SYN_LOST_NS: u64 = 900_000_000;
 /// Failures in a row after which no more connections are made ahead.
 const FAILURES_MAX: u64 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
-
-/// The threads' common clock.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Clock(pub Instant);
-
-impl Clock {
-    /// Nanoseconds since the run was set up.
-    pub(crate) fn now(self) -> u64 {
-        self.0.elapsed().as_nanos() as u64
-    }
-}
 
 /// One thread's part of a run.
 pub(crate) struct Worker<'a, B, P: Protocol> {
@@ -63,7 +53,7 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     open: u32,
     /// Requests under way.
     under_way: u64,
-    /// When the events now looked at had come.
+    /// When the event now seen to came.
     arrived: u64,
     /// The latest time known.
     now: u64,
@@ -252,12 +242,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let sleep = until.saturating_sub(self.now).min(SLEEP_NS_MAX);
         self.backend.wait(Duration::from_nanos(sleep))?;
         self.now = self.clock.now();
-        self.arrived = self.now;
-        while let Some(event) = self.backend.next() {
-            if !B::IN_BATCHES {
-                self.now = self.clock.now();
-                self.arrived = self.now;
-            }
+        while let Some((came, event)) = self.backend.next() {
+            self.arrived = came;
+            self.now = self.now.max(came);
             self.see_to(event);
         }
         if self.now >= self.next_scan {
@@ -299,9 +286,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             self.slots.connection(slot).state = State::Connecting(self.now);
             let source = self.sources.next();
-            if let Err(error) = self.backend.connect(slot, source) {
-                let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                self.connect_failed(slot, fault_of(errno, true));
+            match self.backend.connect(slot, source) {
+                Ok(now) => self.now = now.unwrap_or(self.now),
+                Err(error) => {
+                    let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                    self.connect_failed(slot, fault_of(errno, true));
+                }
             }
         }
     }
@@ -433,8 +423,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // SAFETY: a fixed request lives as long as the protocol, a rendered one
         // stays in its room until the place is used again: after its answer, or
         // after the slot was closed.
-        if unsafe { self.backend.send(slot, bytes) } {
-            self.now = self.clock.now();
+        if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
+            self.now = now;
         }
     }
 

@@ -140,9 +140,7 @@ fn flush(connection: &mut Connection) -> Result<(), Errno> {
 }
 
 impl Backend for Epoll {
-    const IN_BATCHES: bool = false;
-
-    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()> {
+    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         let socket = self.setup.socket(source, Blocking::No)?;
         let connection = &mut self.connections[slot as usize];
         let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
@@ -157,12 +155,12 @@ impl Backend for Epoll {
         }
         connection.socket = Some(socket);
         connection.established = false;
-        Ok(())
+        Ok(Some(self.setup.clock.now()))
     }
 
     fn receive_more(&mut self, _slot: Slot) {}
 
-    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> bool {
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
         let connection = &mut self.connections[slot as usize];
         connection.unsent.push_back(bytes);
         if connection.unsent.len() == 1
@@ -171,7 +169,7 @@ impl Backend for Epoll {
             connection.unsent.clear();
             self.more.push_back(Event::Broken(slot, error.raw_os_error()));
         }
-        true
+        Some(self.setup.clock.now())
     }
 
     fn close(&mut self, slot: Slot) {
@@ -207,16 +205,16 @@ impl Backend for Epoll {
         Ok(())
     }
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<(u64, Event)> {
         if let Some(event) = self.more.pop_front() {
-            return Some(event);
+            return Some((self.setup.clock.now(), event));
         }
         while self.position < self.ready.len() {
             let event = self.ready[self.position];
             self.position += 1;
-            let seen = self.look(event);
-            if seen.is_some() {
-                return seen;
+            if let Some(seen) = self.look(event) {
+                // It is read only now, and may have come just now.
+                return Some((self.setup.clock.now(), seen));
             }
         }
         None

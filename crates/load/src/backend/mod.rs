@@ -1,7 +1,7 @@
 //! How a thread talks to the kernel: one small interface, two ways.
 //!
-//! A backend moves bytes on numbered connections, called slots, and knows
-//! neither protocols nor clocks. A slot's connection may be replaced; what the
+//! A backend moves bytes on numbered connections, called slots, and tells when
+//! things happened; it knows no protocol. A slot's connection may be replaced; what the
 //! kernel still says of the old one is dropped here, by generation.
 
 pub(crate) mod epoll;
@@ -14,6 +14,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use self::socket::Blocking;
+use crate::clock::Clock;
 
 /// A connection of this thread, by number from 0.
 pub(crate) type Slot = u32;
@@ -21,6 +22,8 @@ pub(crate) type Slot = u32;
 /// What a backend needs to know of the run.
 #[derive(Debug, Clone)]
 pub(crate) struct Setup {
+    /// What tells the time.
+    pub clock: Clock,
     /// Where connections go.
     pub address: SocketAddr,
     /// Slots, numbered from 0.
@@ -80,24 +83,21 @@ pub(crate) struct Received {
 
 /// Moves bytes on slots.
 pub(crate) trait Backend {
-    /// Whether all that [`Backend::next`] gives had come when the last
-    /// [`Backend::wait`] ended, and not only when it is given.
-    const IN_BATCHES: bool;
-
-    /// Begins a connection. What comes of it is an event.
-    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()>;
+    /// Begins a connection. What comes of it is an event. Gives the time if it
+    /// entered the kernel, as [`Backend::send`] does.
+    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>>;
 
     /// Goes on receiving on a connection that has brought only part of an
     /// answer: needed where a connection is used for one request only.
     fn receive_more(&mut self, slot: Slot);
 
     /// Sends bytes on an established connection; a failure is an event. Gives
-    /// whether the kernel was entered, so that time has passed.
+    /// the time if it entered the kernel, so that it has passed.
     ///
     /// # Safety
     /// The bytes must stay where they are and as they are until the answer has
     /// come or the slot has been closed.
-    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> bool;
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64>;
 
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);
@@ -106,8 +106,9 @@ pub(crate) trait Backend {
     /// or the time is over.
     fn wait(&mut self, at_most: Duration) -> io::Result<()>;
 
-    /// Takes the next event of those that [`Backend::wait`] brought.
-    fn next(&mut self) -> Option<Event>;
+    /// Takes the next event of those that [`Backend::wait`] brought, and when it
+    /// had come.
+    fn next(&mut self) -> Option<(u64, Event)>;
 
     /// The bytes of an event.
     fn bytes(&self, received: Received) -> &[u8];

@@ -25,10 +25,16 @@ use super::{Backend, Event, Received, Setup, Slot};
 /// Entries of the submission queue; more are handed over in parts.
 const QUEUE: u32 = 512;
 
-/// Sends handed to the kernel together. Each call costs about as much as a
-/// twentieth of a send, and each send more delays the last of them by a few µs
-/// beyond the time that is noted for it.
-const SENDS_AT_ONCE: u32 = 16;
+/// Work handed to the kernel together, in sends. Each call costs about as much
+/// as a twentieth of a send, and each send more delays the last of them by a
+/// few µs beyond the time that is noted for it.
+const WORK_AT_ONCE: u32 = 16;
+/// What a handshake costs the kernel, in sends.
+const CONNECT_WORK: u32 = 4;
+
+/// Has the kernel put down completions whose work is only to be run by us:
+/// `IORING_ENTER_GETEVENTS`.
+const GET_EVENTS: u32 = 1;
 
 /// The group of the only buffer ring.
 const GROUP: u16 = 0;
@@ -117,7 +123,8 @@ pub(crate) struct Uring<'ring> {
     connections: Vec<Connection>,
     target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
     setup: Setup,
-    sends_queued: u32,
+    work_queued: u32,
+    arrivals: Arrivals,
 }
 
 impl<'ring> Uring<'ring> {
@@ -144,7 +151,8 @@ impl<'ring> Uring<'ring> {
             connections,
             target: Box::new(sockaddr(setup.address)),
             setup,
-            sends_queued: 0,
+            work_queued: 0,
+            arrivals: Arrivals::default(),
         })
     }
 
@@ -155,18 +163,31 @@ impl<'ring> Uring<'ring> {
             if unsafe { self.submissions.push(&entry) }.is_ok() {
                 return;
             }
-            // The queue is full: hand it over. That fails only for want of
-            // memory, and is tried again.
-            let _ = self.submit();
+            // The queue is full. To hand it over fails only for want of memory,
+            // and is tried again.
+            self.submit();
         }
     }
 
-    fn submit(&mut self) -> io::Result<()> {
+    /// Hands over what is queued, and has the kernel put down what has come
+    /// meanwhile. Gives the time.
+    fn submit(&mut self) -> u64 {
         self.submissions.sync();
-        self.sends_queued = 0;
-        let result = self.submitter.submit();
+        self.work_queued = 0;
+        let queued = self.submissions.len() as u32;
+        // A failure shows again, and is handled, at the next wait.
+        // SAFETY: it is a call without an argument that would be read.
+        let _ = unsafe { self.submitter.enter::<libc::sigset_t>(queued, 0, GET_EVENTS, None) };
         self.submissions.sync();
-        result.map(drop)
+        self.note_arrivals()
+    }
+
+    /// Looks what completions there are; they came by now.
+    fn note_arrivals(&mut self) -> u64 {
+        self.completions.sync();
+        let now = self.setup.clock.now();
+        self.arrivals.note(self.completions.len() as u64, now);
+        now
     }
 
     fn arm_receive(&mut self, slot: Slot) {
@@ -195,7 +216,13 @@ impl<'ring> Uring<'ring> {
             if self.setup.pipelined { entry } else { entry.flags(squeue::Flags::SKIP_SUCCESS) };
         let generation = self.connections[slot as usize].generation;
         self.push(entry.user_data(tag(slot, generation, Step::Send)));
-        self.sends_queued += 1;
+    }
+
+    /// Hands what is queued over if it is much, with this work more; then gives
+    /// the time.
+    fn hand_over_if_much(&mut self, work: u32) -> Option<u64> {
+        self.work_queued += work;
+        (self.work_queued >= WORK_AT_ONCE).then(|| self.submit())
     }
 
     fn give_back_lent(&mut self) {
@@ -261,9 +288,7 @@ impl<'ring> Uring<'ring> {
 }
 
 impl Backend for Uring<'_> {
-    const IN_BATCHES: bool = true;
-
-    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<()> {
+    fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         let socket = self.setup.socket(source, Blocking::Yes)?;
         if !self.setup.one_shot {
             self.submitter.register_files_update(slot, &[socket.as_raw_fd()])?;
@@ -277,7 +302,7 @@ impl Backend for Uring<'_> {
             opcode::Connect::new(socket, target.cast(), length).build()
         });
         self.push(entry.user_data(tag(slot, generation, Step::Connect)));
-        Ok(())
+        Ok(self.hand_over_if_much(CONNECT_WORK))
     }
 
     fn receive_more(&mut self, slot: Slot) {
@@ -286,21 +311,16 @@ impl Backend for Uring<'_> {
         }
     }
 
-    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> bool {
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
         if self.setup.pipelined {
             let unsent = &mut self.connections[slot as usize].unsent;
             unsent.push_back(bytes);
             if unsent.len() > 1 {
-                return false;
+                return None;
             }
         }
         self.push_send(slot, bytes);
-        if self.sends_queued < SENDS_AT_ONCE {
-            return false;
-        }
-        // A failure shows again, and is handled, at the next wait.
-        let _ = self.submit();
-        true
+        self.hand_over_if_much(1)
     }
 
     fn close(&mut self, slot: Slot) {
@@ -326,13 +346,19 @@ impl Backend for Uring<'_> {
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+        if self.arrivals.begin_batch() {
+            // Some came while the last ones were seen to.
+            self.submit();
+            return Ok(());
+        }
         self.submissions.sync();
-        self.sends_queued = 0;
+        self.work_queued = 0;
         let timeout = Timespec::new().sec(at_most.as_secs()).nsec(at_most.subsec_nanos());
         let arguments = SubmitArgs::new().timespec(&timeout);
         let result = self.submitter.submit_with_args(1, &arguments);
         self.submissions.sync();
-        self.completions.sync();
+        self.note_arrivals();
+        self.arrivals.begin_batch();
         match result {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
@@ -343,18 +369,17 @@ impl Backend for Uring<'_> {
         }
     }
 
-    fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<(u64, Event)> {
         self.give_back_lent();
-        loop {
-            let Some(completion) = self.completions.next() else {
-                self.buffers.publish();
-                return None;
-            };
+        while let Some(came) = self.arrivals.take() {
+            let completion = self.completions.next().expect("it was counted");
             let event = self.event(completion.user_data(), completion.result(), completion.flags());
-            if event.is_some() {
-                return event;
+            if let Some(event) = event {
+                return Some((came, event));
             }
         }
+        self.buffers.publish();
+        None
     }
 
     fn bytes(&self, received: Received) -> &[u8] {
@@ -363,6 +388,52 @@ impl Backend for Uring<'_> {
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
         self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
+    }
+}
+
+/// When completions came: each time that the queue is looked at, all in it
+/// came by then.
+///
+/// While one batch is seen to, the next comes in, and may wait there for
+/// milliseconds: without this, that wait would be taken for the server's.
+#[derive(Default)]
+struct Arrivals {
+    /// How many had come in all, and by when.
+    looks: VecDeque<(u64, u64)>,
+    /// How many were taken.
+    taken: u64,
+    /// How many are taken before the next batch.
+    batch_end: u64,
+}
+
+impl Arrivals {
+    /// Notes that so many lie in the queue.
+    fn note(&mut self, ready: u64, now: u64) {
+        let come = self.taken + ready;
+        if self.looks.back().is_none_or(|&(before, _)| before < come) {
+            self.looks.push_back((come, now));
+        }
+    }
+
+    /// Lets all that have come be taken; whether there are any.
+    fn begin_batch(&mut self) -> bool {
+        self.batch_end = self.looks.back().map_or(self.taken, |&(come, _)| come);
+        self.batch_end > self.taken
+    }
+
+    /// Takes the next of the batch; gives when it had come.
+    fn take(&mut self) -> Option<u64> {
+        if self.taken == self.batch_end {
+            return None;
+        }
+        while let Some(&(come, by)) = self.looks.front() {
+            if self.taken < come {
+                self.taken += 1;
+                return Some(by);
+            }
+            self.looks.pop_front();
+        }
+        None
     }
 }
 
@@ -519,5 +590,30 @@ fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
             unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
             (storage, size_of_val(&raw) as libc::socklen_t)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_completion_came_when_it_was_first_seen() {
+        let mut arrivals = Arrivals::default();
+        arrivals.note(2, 100);
+        assert!(arrivals.begin_batch());
+        assert_eq!(arrivals.take(), Some(100));
+        // Seen while the batch is at work: one is left of it, two are new.
+        arrivals.note(3, 150);
+        arrivals.note(3, 160);
+        assert_eq!(arrivals.take(), Some(100));
+        assert_eq!(arrivals.take(), None, "a batch has no end while answers keep coming");
+        assert!(arrivals.begin_batch());
+        assert_eq!(arrivals.take(), Some(150));
+        assert_eq!(arrivals.take(), Some(150));
+        assert!(!arrivals.begin_batch());
+        arrivals.note(1, 900);
+        assert!(arrivals.begin_batch());
+        assert_eq!(arrivals.take(), Some(900));
     }
 }
