@@ -18,9 +18,11 @@ use crate::keeper;
 use crate::process_tree::{self, Usage};
 
 const EVERY: Duration = Duration::from_millis(250);
-/// Counting thousands of connections takes milliseconds, so it is done once a
-/// second: every so many readings.
-const CONNECTIONS_EVERY: usize = 4;
+/// Counting thousands of connections, and all processes, takes milliseconds, so
+/// it is done about once a second: every so many readings.
+const RARELY: usize = 3;
+/// A reading stands for a moment that lies so far beyond it at most.
+const REACH: Duration = Duration::from_millis(800);
 
 /// One reading of everything.
 #[derive(Debug, Clone)]
@@ -29,9 +31,11 @@ struct Reading {
     server: Option<Usage>,
     connections: Option<Connections>,
     own_cpu_s: Option<f64>,
-    busy_s: Option<f64>,
+    /// Of all processes that can be seen.
+    all_cpu_s: Option<f64>,
     steal_s: Option<f64>,
-    all_s: Option<f64>,
+    /// Of all processors, idle or not.
+    passed_s: Option<f64>,
     load_average: Option<f64>,
     listen_overflows: Option<u64>,
     retransmits: Option<u64>,
@@ -51,15 +55,14 @@ impl Sampler {
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let _ = keeper::pin(&cpus);
-            let mut readings = vec![read(root)];
+            let mut readings = vec![read_all(root, port)];
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let mut reading = read(root);
-                if readings.len() % CONNECTIONS_EVERY == 0 {
-                    reading.connections = connections::at_port(port);
-                }
-                readings.push(reading);
+                readings.push(match readings.len() % RARELY {
+                    0 => read_all(root, port),
+                    _ => read(root),
+                });
             }
-            readings.push(read(root));
+            readings.push(read_all(root, port));
             readings
         });
         Sampler { stop, thread }
@@ -74,16 +77,25 @@ impl Sampler {
     }
 }
 
+/// One reading, with what takes longer.
+fn read_all(root: i32, port: u16) -> Reading {
+    Reading {
+        connections: connections::at_port(port),
+        all_cpu_s: process_tree::cpu_of_all(),
+        ..read(root)
+    }
+}
+
 fn read(root: i32) -> Reading {
     let at = Instant::now();
     let cpu = procfs::KernelStats::current().ok().map(|stats| stats.total);
     let ticks = procfs::ticks_per_second() as f64;
     let seconds = |count: u64| count as f64 / ticks;
     let steal = cpu.as_ref().and_then(|cpu| cpu.steal);
-    let busy = cpu.as_ref().map(|cpu| {
-        cpu.user + cpu.nice + cpu.system + cpu.irq.unwrap_or(0) + cpu.softirq.unwrap_or(0)
+    let passed = cpu.as_ref().map(|cpu| {
+        let optional = [cpu.iowait, cpu.irq, cpu.softirq, cpu.steal];
+        cpu.user + cpu.nice + cpu.system + cpu.idle + optional.into_iter().flatten().sum::<u64>()
     });
-    let idle = cpu.as_ref().map(|cpu| cpu.idle + cpu.iowait.unwrap_or(0));
     Reading {
         at,
         server: process_tree::usage(root),
@@ -92,9 +104,9 @@ fn read(root: i32) -> Reading {
             .and_then(|process| process.stat())
             .ok()
             .map(|stat| seconds(stat.utime + stat.stime)),
-        busy_s: busy.map(seconds),
+        all_cpu_s: None,
         steal_s: steal.map(seconds),
-        all_s: busy.zip(idle).map(|(busy, idle)| seconds(busy + idle + steal.unwrap_or(0))),
+        passed_s: passed.map(seconds),
         load_average: procfs::LoadAverage::current().ok().map(|average| f64::from(average.one)),
         listen_overflows: network_counter("/proc/net/netstat", "TcpExt:", "ListenOverflows"),
         retransmits: network_counter("/proc/net/snmp", "Tcp:", "RetransSegs"),
@@ -126,8 +138,8 @@ fn write(readings: &[Reading], began: Instant, window: Duration, evidence: &mut 
     let disk = |reading: &Reading| reading.server?.disk_write_bytes.map(|bytes| bytes as f64);
     let steal = |from, to| {
         let stolen = difference(readings, from, to, &|reading| reading.steal_s)?;
-        let all = difference(readings, from, to, &|reading| reading.all_s)?;
-        (all > 0.0).then(|| (stolen / all).clamp(0.0, 1.0))
+        let passed = difference(readings, from, to, &|reading| reading.passed_s)?;
+        (passed > 0.0).then(|| (stolen / passed).clamp(0.0, 1.0))
     };
 
     evidence.server_cpu_s = within(&server_cpu);
@@ -137,10 +149,10 @@ fn write(readings: &[Reading], began: Instant, window: Duration, evidence: &mut 
     evidence.listen_overflows = whole(&|reading| reading.listen_overflows);
     evidence.tcp_retransmits = whole(&|reading| reading.retransmits);
     evidence.steal_share = steal(began, ended);
-    evidence.others_cpu_s = within(&|reading| reading.busy_s)
+    evidence.others_cpu_s = within(&|reading| reading.all_cpu_s)
         .zip(within(&server_cpu))
         .zip(within(&|reading| reading.own_cpu_s))
-        .map(|((busy, server), own)| (busy - server - own).max(0.0));
+        .map(|((all, server), own)| (all - server - own).max(0.0));
 
     let whole_seconds = window.as_secs_f64().round() as u32;
     evidence.samples = (0..whole_seconds)
@@ -185,19 +197,19 @@ fn difference(
     Some((at(readings, to, of)? - at(readings, from, of)?).max(0.0))
 }
 
-/// A counter's value at a moment, between the two readings around it. At most
-/// one interval beyond the readings, the nearest one stands for it.
+/// A counter's value at a moment, between the two readings around it that have
+/// it. Somewhat beyond the readings, the nearest one stands for it.
 fn at(readings: &[Reading], moment: Instant, of: &dyn Fn(&Reading) -> Option<f64>) -> Option<f64> {
-    let before = readings.iter().rfind(|reading| reading.at <= moment);
-    let after = readings.iter().find(|reading| reading.at > moment);
+    let mut known = readings.iter().filter_map(|reading| Some((reading.at, of(reading)?)));
+    let before = known.clone().rfind(|(at, _)| *at <= moment);
+    let after = known.find(|(at, _)| *at > moment);
     match (before, after) {
         (Some(before), Some(after)) => {
-            let (low, high) = (of(before)?, of(after)?);
-            let share = (moment - before.at).as_secs_f64() / (after.at - before.at).as_secs_f64();
-            Some(low + (high - low) * share)
+            let share = (moment - before.0).as_secs_f64() / (after.0 - before.0).as_secs_f64();
+            Some(before.1 + (after.1 - before.1) * share)
         }
-        (Some(before), None) if moment - before.at <= EVERY => of(before),
-        (None, Some(after)) if after.at - moment <= EVERY => of(after),
+        (Some(before), None) if moment - before.0 <= REACH => Some(before.1),
+        (None, Some(after)) if after.0 - moment <= REACH => Some(after.1),
         _ => None,
     }
 }
@@ -218,9 +230,9 @@ mod tests {
             }),
             connections: Some(Connections { established: 30, accept_queue: 2 }),
             own_cpu_s: Some(0.0),
-            busy_s: Some(cpu_s + 0.5),
+            all_cpu_s: Some(cpu_s * 1.5),
             steal_s: Some(0.0),
-            all_s: None,
+            passed_s: None,
             load_average: Some(0.5),
             listen_overflows: Some(7),
             retransmits: None,
@@ -239,7 +251,8 @@ mod tests {
         assert!((cpu - 2.0).abs() < 1e-9, "{cpu}");
         assert_eq!(evidence.samples.len(), 2);
         assert!((evidence.samples[1].server_cpu_s.unwrap() - 1.0).abs() < 1e-9);
-        assert_eq!(evidence.others_cpu_s.map(|cpu| cpu.round()), Some(0.0));
+        let others = evidence.others_cpu_s.unwrap();
+        assert!((others - 1.0).abs() < 1e-9, "{others}");
         assert_eq!(evidence.samples[1].server_context_switches, Some(100));
         assert_eq!(evidence.samples[1].connections_established, Some(30));
         assert_eq!(evidence.samples[1].accept_queue, Some(2));
@@ -271,7 +284,8 @@ mod tests {
         let readings = [reading(start, 0.0), reading(start + Duration::from_secs(1), 1.0)];
         let late = start + Duration::from_secs(10);
         assert_eq!(
-            difference(&readings, late, late + Duration::from_secs(1), &|reading| reading.busy_s),
+            difference(&readings, late, late + Duration::from_secs(1), &|reading| reading
+                .all_cpu_s),
             None
         );
     }

@@ -19,7 +19,7 @@ const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
 pub(super) const ARITHMETIC: Check = Check {
     id: "arithmetic",
     signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time.",
-    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; connections and rate × mean time within 10 %, and at more than 30 % the figure is invalid",
+    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; connections and rate × mean time within 10 %, invalid beyond 30 %",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. Requests that wait in the client or in a kernel queue, where the clock doesn't run, show in Little's law: 10 % is what the window's edges explain.",
     fix: "Report it with the run's folder: the generator is wrong, or the connections didn't all carry load.",
     look,
@@ -28,7 +28,7 @@ pub(super) const ARITHMETIC: Check = Check {
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
     if let Some(fault) = fault_in_counts(load).or_else(|| fault_in_times(load)) {
-        return Word::invalid("contradiction", fault);
+        return Word::invalid("contradiction", fault).against("none");
     }
     // Connections that are closed and opened spend time that no request sees.
     let closed_loop = load.offered_rate.is_none() && seen.slot.load.keep_alive;
@@ -41,13 +41,14 @@ fn look(seen: &Seen) -> Word {
     let busy = load.rate * load.service_us.mean / 1e6;
     let off = busy / connections - 1.0;
     let value = format!("Little's law off by {}", percent(off));
-    if off.abs() > LITTLE_INVALID {
+    let word = if off.abs() > LITTLE_INVALID {
         Word::invalid(value, "Rate, times and connections can't all be right.")
     } else if off.abs() > LITTLE_SUSPECT {
         Word::suspect(value, "Connections were idle for a part of the time, or times too short.")
     } else {
         Word::valid(value, "Rate, times and connections fit each other.")
-    }
+    };
+    word.against("10 %, invalid beyond 30 %")
 }
 
 fn fault_in_counts(load: &Load) -> Option<String> {

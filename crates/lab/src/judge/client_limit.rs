@@ -15,7 +15,7 @@ const LATENESS_SHARE_MAX: f64 = 0.1;
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
     signal: "CPU time by wall time of the busiest client thread; in an open loop, how late requests were sent.",
-    threshold: "busy less than 85 % of the time; 97 % or more make the figure invalid. Open loop: 99 % of requests late by less than a tenth of the median response time",
+    threshold: "busy less than 85 % of the time, invalid from 97 %; in an open loop, 99 % of requests late by less than a tenth of the median response time",
     why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     look,
@@ -33,7 +33,8 @@ fn look(seen: &Seen) -> Word {
             return Word::invalid(
                 format!("{p99:.0} µs late"),
                 "The client sent requests too late to tell the server's time from its own.",
-            );
+            )
+            .against("a tenth of the median response time");
         }
     }
     if seen.evidence.place.shared() {
@@ -44,14 +45,15 @@ fn look(seen: &Seen) -> Word {
     let Some(busiest) = load.client_busy_share.iter().copied().reduce(f64::max) else {
         return Word::not_checked("The client's CPU time is not known.");
     };
-    let value = percent(busiest);
-    if busiest >= BUSY_INVALID {
+    let value = format!("{} busy", percent(busiest));
+    let word = if busiest >= BUSY_INVALID {
         Word::invalid(value, "The client was the limit: the server could have given more.")
     } else if busiest >= BUSY_SUSPECT {
         Word::suspect(value, "The client was near its limit: the server may have given more.")
     } else {
         Word::valid(value, "The client had time to spare.")
-    }
+    };
+    word.against("less than 85 %, invalid from 97 %")
 }
 
 fn value_at(at: &[result::evidence::Percentile], percentile: f64) -> Option<f64> {
@@ -73,7 +75,7 @@ mod tests {
         assert_eq!(with(0.849).verdict, Verdict::Valid);
         assert_eq!(with(0.85).verdict, Verdict::Suspect);
         assert_eq!(with(0.97).verdict, Verdict::Invalid);
-        assert_eq!(with(0.97).value, "97.0 %");
+        assert_eq!(with(0.97).value, "97.0 % busy");
     }
 
     #[test]

@@ -8,7 +8,7 @@ const SHARE_MAX: f64 = 0.001;
 pub(super) const ERRORS: Check = Check {
     id: "errors",
     signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own.",
-    threshold: "none; more than 0.1 % of requests, or one wrong body, make the figure invalid",
+    threshold: "none; invalid from one wrong body, or more than 0.1 % of requests, on",
     why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or lower the load.",
     look,

@@ -19,7 +19,8 @@ fn look(seen: &Seen) -> Word {
         return Word::invalid(
             format!("{client} of {asked} established"),
             "Fewer connections carried the load than the figure says.",
-        );
+        )
+        .against("all");
     }
     // With a connection a request, how many there are at a moment is chance.
     let server = match seen.slot.load.keep_alive {
@@ -30,7 +31,8 @@ fn look(seen: &Seen) -> Word {
         return Word::invalid(
             format!("{server} of {asked} established at the server"),
             "The server had fewer connections than the client thought.",
-        );
+        )
+        .against("all");
     }
     let syn = load.syn_retransmits;
     let overflows = seen.evidence.listen_overflows;
@@ -38,7 +40,8 @@ fn look(seen: &Seen) -> Word {
         return Word::suspect(
             format!("{syn} SYN sent again, {} listen overflows", overflows.unwrap_or(0)),
             "Connections were lost while they were made, and made again seconds later.",
-        );
+        )
+        .against("none");
     }
     match (server, overflows) {
         (None, _) => Word::not_checked("The connections at the server couldn't be counted."),

@@ -10,6 +10,7 @@ mod client_limit;
 mod contract;
 mod errors;
 mod load_arrived;
+mod quiet_machine;
 mod server_cores;
 mod shared_cores;
 mod steady;
@@ -23,13 +24,14 @@ pub use client_limit::CLIENT_LIMIT;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily.
-pub const CHECKS: [&Check; 8] = [
+pub const CHECKS: [&Check; 9] = [
     &contract::CONTRACT,
     &load_arrived::LOAD_ARRIVED,
     &errors::ERRORS,
     &client_limit::CLIENT_LIMIT,
     &server_cores::SERVER_CORES,
     &shared_cores::SHARED_CORES,
+    &quiet_machine::QUIET_MACHINE,
     &arithmetic::ARITHMETIC,
     &steady::STEADY,
 ];
@@ -66,24 +68,34 @@ struct Word {
     value: String,
     /// One sentence: what this means.
     says: String,
+    /// Which part of the threshold it was held against, where there are several.
+    against: Option<&'static str>,
 }
 
 impl Word {
+    fn new(verdict: Verdict, value: impl Into<String>, says: impl Into<String>) -> Word {
+        Word { verdict, value: value.into(), says: says.into(), against: None }
+    }
+
     fn valid(value: impl Into<String>, says: impl Into<String>) -> Word {
-        Word { verdict: Verdict::Valid, value: value.into(), says: says.into() }
+        Word::new(Verdict::Valid, value, says)
     }
 
     fn suspect(value: impl Into<String>, says: impl Into<String>) -> Word {
-        Word { verdict: Verdict::Suspect, value: value.into(), says: says.into() }
+        Word::new(Verdict::Suspect, value, says)
     }
 
     fn invalid(value: impl Into<String>, says: impl Into<String>) -> Word {
-        Word { verdict: Verdict::Invalid, value: value.into(), says: says.into() }
+        Word::new(Verdict::Invalid, value, says)
     }
 
     /// The sensor is missing: nothing can be said.
     fn not_checked(says: impl Into<String>) -> Word {
-        Word { verdict: Verdict::NotChecked, value: "–".into(), says: says.into() }
+        Word::new(Verdict::NotChecked, "–", says)
+    }
+
+    fn against(self, part: &'static str) -> Word {
+        Word { against: Some(part), ..self }
     }
 
     fn no_load() -> Word {
@@ -99,12 +111,12 @@ impl<'a> Seen<'a> {
 
 impl Check {
     fn finding(&self, seen: &Seen) -> Finding {
-        let Word { verdict, value, says } = (self.look)(seen);
+        let Word { verdict, value, says, against } = (self.look)(seen);
         Finding {
             check: self.id.into(),
             verdict,
             value,
-            threshold: self.threshold.into(),
+            threshold: against.unwrap_or(self.threshold).into(),
             says,
             fix: match verdict {
                 Verdict::Valid => String::new(),
@@ -205,6 +217,8 @@ mod tests {
             }),
             samples: (1..=4).map(sample).collect(),
             server_cpu_s: Some(3.96),
+            others_cpu_s: Some(0.02),
+            steal_share: Some(0.0),
             listen_overflows: Some(0),
             tcp_retransmits: Some(0),
             ..Evidence::default()

@@ -1,18 +1,21 @@
 //! Did the contender use what it was given?
 
+use super::quiet_machine::others_cores;
 use super::{Check, Seen, Word};
 
 /// Share of the given cores below which something else may be the limit.
 const USED_SUSPECT: f64 = 0.85;
 /// Below this, it is.
 const USED_INVALID: f64 = 0.6;
+/// If others used more cores than this, idle can't be told from taken.
+const OTHERS_MAX: f64 = 0.1;
 /// Clock ticks and the window's edges may make so much more than all.
 const USED_MAX: f64 = 1.05;
 
 pub(super) const SERVER_CORES: Check = Check {
     id: "server-cores",
     signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together.",
-    threshold: "from 85 % to 105 % of the cores given; less than 60 % or more than 105 % make the figure invalid",
+    threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %",
     why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. More than it was given means that it got away from its cores.",
     fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers); look for a lock or a single acceptor; see whether the client was the limit.",
     look,
@@ -34,6 +37,8 @@ fn look(seen: &Seen) -> Word {
     let value = format!("{used:.2} of {given} cores");
     if share > USED_MAX {
         Word::invalid(value, format!("{who} used more than the cores given."))
+    } else if share < USED_SUSPECT && others_cores(seen).is_some_and(|it| it > OTHERS_MAX) {
+        Word::not_checked("Others used the machine: what looks idle may have been taken.")
     } else if share < USED_INVALID {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
     } else if share < USED_SUSPECT {
@@ -82,6 +87,15 @@ mod tests {
             evidence.server_cpu_s = Some(5.0);
         });
         assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "1.85 of 2 cores"));
+    }
+
+    #[test]
+    fn a_core_that_others_took_was_not_left_idle() {
+        let word = word_after(&SERVER_CORES, |evidence| {
+            evidence.server_cpu_s = Some(1.2);
+            evidence.others_cpu_s = Some(2.7);
+        });
+        assert_eq!(word.verdict, Verdict::NotChecked);
     }
 
     #[test]

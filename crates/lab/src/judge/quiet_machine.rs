@@ -1,0 +1,79 @@
+//! Was the machine quiet?
+
+use super::{Check, Seen, Word, percent};
+
+/// Cores that other processes may use.
+const OTHERS_SUSPECT: f64 = 0.05;
+/// From here on it is not one contender that is measured.
+const OTHERS_INVALID: f64 = 0.25;
+/// Share of CPU time that the host may take.
+const STEAL_SUSPECT: f64 = 0.01;
+/// From here on it is the host that is measured.
+const STEAL_INVALID: f64 = 0.05;
+
+pub(super) const QUIET_MACHINE: Check = Check {
+    id: "quiet-machine",
+    signal: "CPU seconds of all other processes that can be seen, and the share of CPU time that the host took (steal), both within the window.",
+    threshold: "others below 5 % of one core, invalid from 25 %; steal below 1 %, invalid from 5 %",
+    why: "What others use is missing to server or client, and more so to the one whose turn it was: a build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %.",
+    fix: "Stop what else runs on the machine, or take one that nobody else uses, and measure again.",
+    look,
+};
+
+/// Cores that other processes used within the window.
+pub(super) fn others_cores(seen: &Seen) -> Option<f64> {
+    let seconds = seen.load()?.seconds;
+    (seconds > 0.0).then_some(seen.evidence.others_cpu_s? / seconds)
+}
+
+fn look(seen: &Seen) -> Word {
+    if seen.load().is_none() {
+        return Word::no_load();
+    }
+    let (Some(others), Some(steal)) = (others_cores(seen), seen.evidence.steal_share) else {
+        return Word::not_checked("What others used of the machine is not known.");
+    };
+    let value = format!("others {others:.2} cores, steal {}", percent(steal));
+    if others >= OTHERS_INVALID || steal >= STEAL_INVALID {
+        Word::invalid(value, "Others used so much of the machine that it shows in the figures.")
+    } else if others >= OTHERS_SUSPECT || steal >= STEAL_SUSPECT {
+        Word::suspect(value, "Others used a part of the machine.")
+    } else {
+        Word::valid(value, "The machine was there for this alone.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    fn with(others_cpu_s: f64, steal: f64) -> Verdict {
+        word_after(&QUIET_MACHINE, |evidence| {
+            evidence.others_cpu_s = Some(others_cpu_s);
+            evidence.steal_share = Some(steal);
+        })
+        .verdict
+    }
+
+    #[test]
+    fn other_processes_cast_doubt_and_a_build_makes_the_figures_invalid() {
+        assert_eq!(with(0.19, 0.0), Verdict::Valid);
+        assert_eq!(with(0.2, 0.0), Verdict::Suspect);
+        assert_eq!(with(1.0, 0.0), Verdict::Invalid);
+    }
+
+    #[test]
+    fn a_host_that_takes_time_is_seen() {
+        assert_eq!(with(0.0, 0.01), Verdict::Suspect);
+        assert_eq!(with(0.0, 0.05), Verdict::Invalid);
+    }
+
+    #[test]
+    fn a_missing_sensor_is_not_checked() {
+        let word = word_after(&QUIET_MACHINE, |evidence| evidence.steal_share = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}
