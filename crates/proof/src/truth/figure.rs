@@ -54,6 +54,10 @@ impl Figure {
         }
     }
 
+    fn is_count(&self) -> bool {
+        self.allowed == Allowed::Nothing
+    }
+
     fn cells(&self) -> [String; 6] {
         let number = |value: f64| match self.allowed {
             Allowed::Time(_) | Allowed::FarBelow => format!("{:.3} ms", value / 1e3),
@@ -102,14 +106,24 @@ pub fn over_rounds(rounds: &[Vec<Figure>]) -> Vec<Figure> {
         .collect()
 }
 
-/// The figures as a table.
+/// The figures as a table. Counts have a row only if they are wrong.
 pub fn table(figures: &[Figure]) -> Table {
     let mut table = markdown();
     table.set_header(["experiment", "figure", "should be", "bakeoff load", "allowed", ""]);
-    for figure in figures {
+    for figure in figures.iter().filter(|figure| !(figure.is_count() && figure.holds())) {
         table.add_row(figure.cells());
     }
     table
+}
+
+/// The counts in one sentence.
+pub fn counts(figures: &[Figure]) -> String {
+    let (right, wrong): (Vec<&Figure>, Vec<&Figure>) =
+        figures.iter().filter(|figure| figure.is_count()).partition(|figure| figure.holds());
+    match wrong.len() {
+        0 => format!("All {} counts equal the server's own, exactly.", right.len()),
+        wrong => format!("{wrong} of {} counts are WRONG.", wrong + right.len()),
+    }
 }
 
 #[cfg(test)]
@@ -130,6 +144,18 @@ mod tests {
         assert!(!figure(1_000.0, 1_006.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_001.0, Allowed::Nothing).holds());
         assert!(!figure(1_000.0, 100.0, Allowed::FarBelow).holds());
+    }
+
+    #[test]
+    fn a_wrong_count_is_shown_and_right_ones_are_summed_up() {
+        let (right, wrong) =
+            (figure(7.0, 7.0, Allowed::Nothing), figure(7.0, 8.0, Allowed::Nothing));
+        let all_right = [right.clone(), right.clone()];
+        assert_eq!(counts(&all_right), "All 2 counts equal the server's own, exactly.");
+        assert!(!table(&all_right).to_string().contains('7'));
+        let one_wrong = [right, wrong];
+        assert_eq!(counts(&one_wrong), "1 of 2 counts are WRONG.");
+        assert!(table(&one_wrong).to_string().contains("MISSED"));
     }
 
     #[test]

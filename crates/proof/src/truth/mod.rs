@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         false => (FULL, arguments.rounds),
     };
     let bench = Bench { effort, place: Place::find()?, interrupt };
-    println!("{rounds} rounds; {}.\n", bench.place.in_words());
+    println!("Rounds: {rounds}; {}.\n", bench.place.in_words());
     let mut figures = Vec::new();
     for round in 1..=rounds {
         let of_round = bench.experiments()?;
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         eprintln!("round {round} of {rounds} is done");
     }
     let figures = figure::over_rounds(&figures);
-    println!("{}", figure::table(&figures));
+    println!("{}\n\n{}", figure::table(&figures), figure::counts(&figures));
     Ok(figures.iter().all(Figure::holds))
 }
 
