@@ -62,7 +62,7 @@ fn an_invalid_figure_is_struck_out_and_says_what_to_do() {
         all(&page, "#one-kept-alive-5000 s").iter().map(|it| it.text().collect()).collect();
     assert!(struck[0].contains("33.9k"), "the rate isn't struck out: {struck:?}");
     let opened = text(&page, "#one-kept-alive-5000 details:has(.invalid) .checks");
-    for part in ["connections-established", "4,096 of 5,000", "Fix:", "5,424 errors"] {
+    for part in ["load-arrived", "4,096 of 5,000", "Threshold:", "Fix:", "5,424 errors"] {
         assert!(opened.contains(part), "the badge doesn't open `{part}`: {opened}");
     }
 }

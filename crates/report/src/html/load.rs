@@ -253,17 +253,19 @@ fn last_words(lines: &[String]) -> Markup {
     }
 }
 
+/// One check. A valid one has a line only, as there are thousands in a page; its
+/// threshold is in the list of checks.
 fn check(finding: &Finding) -> Markup {
-    let valid = finding.verdict == Verdict::Valid;
+    let Finding { check, verdict, value, threshold, says, fix } = finding;
     html! {
         li {
-            // The word where it matters: there are thousands of valid ones in a page.
-            @if valid { (summary::sign(finding.verdict)) } @else { (badge(finding.verdict)) }
-            " " code { (visible(&finding.check)) } " " (prose(&finding.value))
-            @if !finding.threshold.is_empty() { ", against " (prose(&finding.threshold)) }
-            @if !valid {
-                div { (prose(&finding.says)) }
-                @if !finding.fix.is_empty() { div { strong { "Fix: " } (prose(&finding.fix)) } }
+            @if *verdict == Verdict::Valid {
+                (summary::sign(*verdict)) " " code { (visible(check)) } " " (prose(value))
+            } @else {
+                (badge(*verdict)) " " code { (visible(check)) } " " (prose(value))
+                div { (prose(says)) }
+                @if !threshold.is_empty() { div { strong { "Threshold: " } (prose(threshold)) } }
+                @if !fix.is_empty() { div { strong { "Fix: " } (prose(fix)) } }
             }
         }
     }
