@@ -1,0 +1,306 @@
+//! `bakeoff load` as a command: what it sends, says, writes and exits with.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::support::{After, Seen, Server, backends, bakeoff_load, load};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// A server that shows the path in its body.
+fn echo() -> Server {
+    Server::start(|connection, seen: &Seen| {
+        let path = seen.path();
+        let length = path.len();
+        write!(connection, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{path}")?;
+        Ok(After::Keep)
+    })
+}
+
+// What it sends.
+
+#[test]
+fn requests_are_as_the_arguments_have_them() {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let server = Server::start({
+        let seen = seen.clone();
+        move |connection, request: &Seen| {
+            seen.lock().unwrap().push((request.head.clone(), request.body.clone()));
+            connection.write_all(GOOD).map(|()| After::Keep)
+        }
+    });
+    let body = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(body.path(), "number {counter}").unwrap();
+    let body = body.path().to_str().unwrap();
+    let said = load(&[
+        &server.url("/unused"),
+        "-n",
+        "4",
+        "-c",
+        "1",
+        "-X",
+        "PUT",
+        "-H",
+        "X-Number: {counter}",
+        "--body-file",
+        body,
+        "--path",
+        "/a?{counter}",
+        "--path",
+        "/b",
+    ]);
+    assert_eq!(said.count("good"), 4, "{}", said.json);
+    let seen = seen.lock().unwrap();
+    let lines: Vec<&str> = seen.iter().map(|(head, _)| head.lines().next().unwrap()).collect();
+    assert_eq!(
+        lines,
+        ["PUT /a?0 HTTP/1.1", "PUT /b HTTP/1.1", "PUT /a?2 HTTP/1.1", "PUT /b HTTP/1.1"]
+    );
+    for (number, (head, body)) in seen.iter().enumerate() {
+        assert!(head.contains(&format!("\r\nX-Number: {number}")), "{head}");
+        assert!(head.contains(&format!("\r\nHost: {}", server.address)), "{head}");
+        assert_eq!(body, format!("number {number}").as_bytes());
+    }
+}
+
+#[test]
+fn an_answer_with_the_requests_own_nonce_is_good() {
+    let server = echo();
+    for backend in backends() {
+        let url = server.url("/?{nonce}");
+        let said = load(&[
+            &url,
+            "-n",
+            "200",
+            "-c",
+            "3",
+            "--pipeline",
+            "4",
+            "--expect-body",
+            "?{nonce}",
+            "--backend",
+            backend,
+        ]);
+        assert_eq!(said.count("good"), 200, "{}", said.json["errors"]);
+    }
+}
+
+#[test]
+fn close_uses_a_connection_a_request() {
+    let server = Server::says(GOOD);
+    let said = load(&[&server.url("/"), "-n", "60", "-c", "5", "--close"]);
+    assert_eq!(said.count("good"), 60, "{}", said.json["errors"]);
+    assert_eq!((server.requests(), server.connections()), (60, 60));
+}
+
+#[test]
+fn an_open_loop_sends_what_is_due_and_the_warm_up_is_apart() {
+    let server = Server::says(GOOD);
+    let said = load(&[
+        &server.url("/"),
+        "-c",
+        "8",
+        "-d",
+        "1s",
+        "--warmup",
+        "500ms",
+        "--rate",
+        "200",
+        "--arrivals",
+        "constant",
+    ]);
+    said.assert_conserved("open loop");
+    assert_eq!(said.count("scheduled"), 200, "{}", said.json["requests"]);
+    assert_eq!(said.json["warmup_requests"]["scheduled"], 100);
+    let warmup = said.json["warmup_requests"]["sent"].as_u64().unwrap();
+    assert_eq!(server.requests(), said.count("sent") + warmup, "the server counts otherwise");
+    assert!(said.json["lateness_us"]["samples"].as_u64().unwrap() > 0);
+}
+
+// What it says and writes.
+
+#[test]
+fn the_summary_goes_to_stdout_and_nothing_else_where_no_terminal_is() {
+    let server = Server::says(GOOD);
+    let output = bakeoff_load(&[&server.url("/"), "-d", "1500ms", "-c", "2"]).output().unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert!(stdout.contains("good answers") && stdout.contains("scheduled ="), "{stdout}");
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "", "a live line without a terminal");
+    let quiet = bakeoff_load(&[&server.url("/"), "-n", "10", "--quiet"]).output().unwrap();
+    assert_eq!((quiet.stdout.len(), quiet.stderr.len()), (0, 0), "--quiet was not");
+}
+
+#[test]
+fn a_terminal_sees_the_live_line() {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let server = Server::says(GOOD);
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let other_side = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&other_side, size).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+        .args(["load", &server.url("/"), "-d", "2500ms", "-c", "2"])
+        .env("TERM", "xterm")
+        .stdout(Stdio::null())
+        .stderr(other_side)
+        .spawn()
+        .unwrap();
+    let mut shown = Vec::new();
+    // Fails when the last end of the other side is closed: the child has ended.
+    let _ = File::from(terminal).read_to_end(&mut shown);
+    assert!(child.wait().unwrap().success());
+    let shown = String::from_utf8_lossy(&shown);
+    assert!(shown.contains("/s · p50 ") && shown.contains("s left"), "{shown:?}");
+}
+
+#[test]
+fn the_hdr_log_has_every_sample() {
+    let server = Server::says(GOOD);
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let said =
+        load(&[&server.url("/"), "-n", "100", "-c", "2", "--hdr", log.path().to_str().unwrap()]);
+    assert_eq!(said.count("good"), 100);
+    let log = std::fs::read(log.path()).unwrap();
+    let tags: Vec<String> = IntervalLogIterator::new(&log)
+        .filter_map(|entry| match entry.unwrap() {
+            LogEntry::Interval(interval) => Some(interval.tag().unwrap().to_string()),
+            LogEntry::StartTime(_) | LogEntry::BaseTime(_) => None,
+        })
+        .collect();
+    assert!(tags.contains(&"response".into()) && tags.contains(&"connect".into()), "{tags:?}");
+}
+
+#[test]
+fn the_ceiling_is_measured_against_a_server_of_our_own() {
+    let server = Server::says(GOOD);
+    let said = load(&[&server.url("/"), "-n", "50", "-c", "4", "--ceiling"]);
+    let rate = said.json["ceiling"]["rate"].as_f64().unwrap();
+    assert!(rate > said.json["rate"].as_f64().unwrap(), "{}", said.json["ceiling"]);
+    assert_eq!(server.requests(), 50, "the null server's load went to the server");
+}
+
+#[test]
+fn a_search_finds_a_gap_and_shows_its_steps() {
+    // Four connections of 2 ms a request: 2,000 a second at most.
+    let server = Server::start(|connection, _| {
+        std::thread::sleep(Duration::from_millis(2));
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let said =
+        load(&[&server.url("/"), "-c", "4", "-t", "1", "-d", "400ms", "--find-rate", "p50 < 1s"]);
+    let found = &said.json["find_rate"];
+    if let Some(holds) = found["holds"]["rate"].as_f64() {
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        assert!(holds < 2_100.0, "4 connections can't have {holds} answers a second: {found}");
+        assert!(found["fails"]["rate"].as_f64().unwrap() > holds, "{found}");
+    } else {
+        assert_eq!(said.code, 3, "{}", said.stderr);
+    }
+    let steps = found["steps"].as_array().unwrap().len();
+    assert!(steps >= 3, "{found}");
+    assert_eq!(said.stderr.matches("  step ").count(), steps, "{}", said.stderr);
+}
+
+// What it exits with.
+
+#[test]
+fn bad_input_is_one_sentence_and_code_2() {
+    for (arguments, sentence) in [
+        (&["https://127.0.0.1/"][..], "TLS"),
+        (&["h2c://127.0.0.1/"], "HTTP/2"),
+        (&["http://no-such-host.invalid/"], "no-such-host.invalid"),
+        (&["http://127.0.0.1/", "--body-file", "/no/such/file"], "/no/such/file"),
+        (&["http://127.0.0.1/", "--json", "/no/such/folder/x"], "/no/such/folder/x"),
+        (&["http://127.0.0.1/", "--fail-if", "p99 > ten"], "there is no number"),
+        (&["http://127.0.0.1/", "-c", "100", "--cpus", "65000"], "65000"),
+    ] {
+        let output = bakeoff_load(arguments).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(sentence), "{arguments:?}: {stderr}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_condition_that_holds_or_is_unknown_is_code_3() {
+    let server = Server::says(GOOD);
+    let url = server.url("/");
+    for (condition, code, says) in [
+        ("errors > 0", 0, ""),
+        ("p50 > 1h", 2, ""),
+        ("mean > 0us", 3, "mean > 0us holds: mean is "),
+        ("p99.9 > 1us", 3, "p99.9 takes 100,000 samples, and there are 300"),
+    ] {
+        let output = bakeoff_load(&[&url, "-n", "300", "--fail-if", condition]).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{condition}: {stderr}");
+        assert!(stderr.contains(says), "{condition}: {stderr}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_code_4() {
+    let server = Server::says(GOOD);
+    for option in ["--json", "--hdr"] {
+        let output =
+            bakeoff_load(&[&server.url("/"), "-n", "10", option, "/dev/full"]).output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        assert!(stderr.contains("writing /dev/full: No space left"), "{stderr}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let server = Server::says(GOOD);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+        .args(["load", &server.url("/"), "-n", "10"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn an_interrupt_prints_what_there_is() {
+    for signal in [Signal::INT, Signal::TERM] {
+        let server = Server::says(GOOD);
+        let child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+            .args(["load", &server.url("/"), "-d", "10m", "-c", "2", "--json", "-"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let patience = Instant::now() + Duration::from_secs(30);
+        while server.requests() < 100 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kill_process(Pid::from_child(&child), signal).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["interrupted"], true);
+        let count = |name: &str| json["requests"][name].as_u64().unwrap();
+        assert!(count("good") > 0, "nothing was kept of what was measured");
+        assert_eq!(count("sent"), count("good") + count("errors") + count("in_flight"));
+        // What was in flight at the end may have been lost on its way.
+        let lost = count("sent") - server.requests();
+        assert!(lost <= count("in_flight"), "the server counts otherwise: {}", json["requests"]);
+        let summary = String::from_utf8(output.stderr).unwrap();
+        assert!(summary.contains("interrupted: 600 s were asked for"), "{summary}");
+    }
+}

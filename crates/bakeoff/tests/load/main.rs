@@ -1,0 +1,11 @@
+//! `bakeoff load` as its users meet it.
+//!
+//! - [`command`]: what it sends, says, writes and exits with;
+//! - [`misbehaving`]: against a server that does everything wrong;
+//! - [`nginx`]: against one that does nothing wrong;
+//! - [`support`]: the server that a test commands, and the run against it.
+
+mod command;
+mod misbehaving;
+mod nginx;
+mod support;

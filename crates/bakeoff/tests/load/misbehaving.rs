@@ -1,0 +1,287 @@
+//! `bakeoff load` against a server that misbehaves: each error lands in its kind,
+//! nothing is lost, and the counts are the server's own.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
+
+use crate::support::{After, Said, Seen, Server, backends, load};
+
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// Requests of a test.
+const REQUESTS: u64 = 24;
+
+/// Loads the server with each backend, and checks what holds of every run.
+fn each(server: &Server, more: &[&str], check: impl Fn(&Said)) {
+    for backend in backends() {
+        let before = server.requests();
+        let url = server.url("/");
+        let requests = REQUESTS.to_string();
+        let base = [&url, "-n", &requests, "-c", "4", "-t", "1", "--backend", backend];
+        let said = load(&[&base, more].concat());
+        said.assert_conserved(backend);
+        assert_eq!(said.count("scheduled"), REQUESTS, "{backend}: {}", said.json);
+        assert_eq!(
+            said.count("sent"),
+            server.requests() - before,
+            "{backend}: the server counts otherwise: {}",
+            said.json
+        );
+        check(&said);
+    }
+}
+
+/// Every request must end in an error of this kind, whose example has this text.
+fn all_fail(server: &Server, more: &[&str], kind: &str, example: &str) {
+    each(server, more, |said| {
+        assert_eq!(said.errors(kind), REQUESTS, "not all are {kind}: {}", said.json["errors"]);
+        assert_eq!(said.code, 1, "not one answer was good: {}", said.stderr);
+        let shown = said.json["errors"][0]["example"].as_str().unwrap();
+        assert!(shown.contains(example), "{kind} has the example {shown:?}");
+        assert_eq!(
+            said.json["response_us"]["samples"], said.json["response_us"]["censored"],
+            "an error got into the latency of good answers"
+        );
+    });
+}
+
+/// Every request must be answered well, on connections that stay or go.
+fn all_good(server: &Server, more: &[&str]) {
+    each(server, more, |said| {
+        assert_eq!(said.count("good"), REQUESTS, "{}", said.json);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        assert_eq!(said.json["service_us"]["samples"], REQUESTS);
+    });
+}
+
+/// A server that writes this and then does that.
+fn writes(answer: &'static [u8], after: After) -> Server {
+    Server::start(move |connection, _| connection.write_all(answer).map(|()| after))
+}
+
+#[test]
+fn nobody_listens() {
+    for backend in backends() {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let url = format!("http://{free}/");
+        let said = load(&[&url, "-n", "9", "-c", "3", "--backend", backend]);
+        said.assert_conserved("nobody listens");
+        assert_eq!(said.errors("refused"), said.count("sent"), "{}", said.json);
+        assert_eq!((said.count("sent"), said.code), (9, 1), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn nobody_accepts() {
+    // A queue of one connection: the kernel ignores the SYNs of the others.
+    for backend in backends() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let said = load(&[&url, "-d", "1s", "-c", "6", "--timeout", "300ms", "--backend", backend]);
+        said.assert_conserved("nobody accepts");
+        assert!(said.errors("connect_timeout") > 0, "{}", said.json["errors"]);
+        assert_eq!(said.count("good"), 0);
+        let established = said.json["connections"]["established"].as_u64().unwrap();
+        assert!(established < 6, "6 connections in a queue of one");
+    }
+}
+
+#[test]
+fn resets() {
+    all_fail(&Server::start(|_, _| Ok(After::Reset)), &[], "reset", "reset");
+}
+
+#[test]
+fn closes_without_a_word() {
+    all_fail(&writes(b"", After::Close), &[], "closed_early", "without an answer");
+}
+
+#[test]
+fn closes_within_the_head() {
+    let server = writes(b"HTTP/1.1 200 OK\r\nContent-Le", After::Close);
+    all_fail(&server, &[], "closed_early", "within the head");
+}
+
+#[test]
+fn closes_within_a_body_of_known_length() {
+    let server = writes(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", After::Close);
+    all_fail(&server, &[], "closed_early", "45 bytes missing");
+}
+
+#[test]
+fn closes_within_a_chunked_body() {
+    let server = writes(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+        After::Close,
+    );
+    all_fail(&server, &[], "closed_early", "last chunk missing");
+}
+
+#[test]
+fn never_answers() {
+    let server = Server::start(|_, _| Ok(After::Keep));
+    all_fail(&server, &["--timeout", "200ms"], "timeout", "");
+    each(&server, &["--timeout", "200ms"], |said| {
+        let response = &said.json["response_us"];
+        assert_eq!(response["censored"], REQUESTS, "a wait without end left the latency figures");
+        assert!(response["max"].as_f64().unwrap() >= 200_000.0, "{response}");
+    });
+}
+
+#[test]
+fn stops_within_an_answer() {
+    let server = writes(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nhello", After::Keep);
+    all_fail(&server, &["--timeout", "200ms"], "timeout", "");
+}
+
+#[test]
+fn talks_no_http() {
+    let server = writes(b"\x1b[2J220 welcome to a mail server\r\n\r\n", After::Keep);
+    all_fail(&server, &[], "malformed", "\\x1b[2J220");
+}
+
+#[test]
+fn folds_a_header() {
+    let server = writes(b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 0\r\n\r\n", After::Keep);
+    all_fail(&server, &[], "malformed", "");
+}
+
+#[test]
+fn sends_a_head_without_end() {
+    let server = Server::start(|connection, _| {
+        connection.write_all(b"HTTP/1.1 200 OK\r\n")?;
+        for _ in 0..70 {
+            connection.write_all(b"X: ")?;
+            connection.write_all(&[b'a'; 1000])?;
+            connection.write_all(b"\r\n")?;
+        }
+        connection.write_all(b"Content-Length: 0\r\n\r\n")?;
+        Ok(After::Keep)
+    });
+    all_fail(&server, &[], "malformed", "65536");
+}
+
+#[test]
+fn contradicts_itself_about_the_length() {
+    for answer in [
+        &b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello"[..],
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nhello",
+    ] {
+        all_fail(&writes(answer, After::Keep), &[], "malformed", "");
+    }
+}
+
+#[test]
+fn reports_a_failure() {
+    let server = writes(b"HTTP/1.1 500 Oops\r\nContent-Length: 5\r\n\r\nhello", After::Keep);
+    all_fail(&server, &[], "wrong_status", "status 500");
+    let redirect = writes(b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", After::Keep);
+    all_fail(&redirect, &[], "wrong_status", "status 302");
+}
+
+#[test]
+fn answers_another_request() {
+    let server = writes(GOOD, After::Keep);
+    all_fail(&server, &["--expect-body", "answer {nonce}"], "wrong_body", "answer ");
+}
+
+#[test]
+fn fails_now_and_then() {
+    let server = Server::start(|connection, seen: &Seen| {
+        let number: u64 = seen.path().trim_start_matches("/?").parse().unwrap();
+        match number % 4 {
+            0 => connection.write_all(GOOD).map(|()| After::Keep),
+            1 => connection
+                .write_all(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+                .map(|()| After::Keep),
+            2 => Ok(After::Reset),
+            _ => Ok(After::Close),
+        }
+    });
+    each(&server, &["--path", "/?{counter}"], |said| {
+        let quarter = REQUESTS / 4;
+        assert_eq!(said.count("good"), quarter, "{}", said.json);
+        for kind in ["wrong_status", "reset", "closed_early"] {
+            assert_eq!(said.errors(kind), quarter, "{kind}: {}", said.json["errors"]);
+        }
+        assert_eq!(said.code, 0, "some answers were good: {}", said.stderr);
+    });
+}
+
+// What looks like misbehaviour and is none.
+
+#[test]
+fn sends_chunks_and_trailers_byte_by_byte() {
+    let answer = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n\
+        5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nX: y\r\n\r\n";
+    let server = Server::start(move |connection, _| {
+        for byte in answer {
+            connection.write_all(&[*byte])?;
+        }
+        Ok(After::Keep)
+    });
+    all_good(&server, &[]);
+}
+
+#[test]
+fn ends_the_body_with_the_connection() {
+    all_good(&writes(b"HTTP/1.1 200 OK\r\n\r\nhello", After::Close), &[]);
+}
+
+#[test]
+fn sends_interim_answers_first() {
+    let server = writes(
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+          HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        After::Keep,
+    );
+    all_good(&server, &[]);
+}
+
+#[test]
+fn sends_no_body_where_there_is_none() {
+    // The head of an answer to HEAD has the length that GET would have.
+    let head = writes(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", After::Keep);
+    all_good(&head, &["--method", "HEAD"]);
+    assert_eq!(head.connections(), 4 * backends().len() as u64, "HEAD used up connections");
+    all_good(&writes(b"HTTP/1.1 204 No Content\r\n\r\n", After::Keep), &[]);
+    let not_modified =
+        writes(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", After::Keep);
+    all_fail(&not_modified, &[], "wrong_status", "status 304");
+    assert_eq!(not_modified.connections(), 4 * backends().len() as u64);
+}
+
+#[test]
+fn closes_after_each_answer() {
+    let server = writes(
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+        After::Close,
+    );
+    all_good(&server, &[]);
+    // A connection for a request that no longer comes may be open at the end.
+    let spare = server.connections() - server.requests();
+    assert!(spare <= 4 * backends().len() as u64, "{spare} connections without a request");
+    // An old server says nothing of it.
+    all_good(&writes(b"HTTP/1.0 200 OK\r\nContent-Length: 5\r\n\r\nhello", After::Close), &[]);
+}
+
+#[test]
+fn closes_an_idle_connection() {
+    // It answers as if it kept the connection, and closes it a moment later.
+    let server = Server::start(|connection: &mut TcpStream, _| {
+        connection.write_all(GOOD)?;
+        std::thread::sleep(Duration::from_millis(1));
+        Ok(After::Close)
+    });
+    for backend in backends() {
+        let url = server.url("/");
+        let said = load(&[&url, "-n", "24", "-c", "4", "-t", "1", "--backend", backend]);
+        said.assert_conserved(backend);
+        let lost = said.errors("closed_early") + said.errors("reset");
+        assert_eq!(said.count("good") + lost, 24, "{}", said.json);
+    }
+}

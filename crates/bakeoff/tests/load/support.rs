@@ -1,0 +1,230 @@
+//! A server that does what a test says, and `bakeoff load` run against it.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// A request as the server saw it.
+pub struct Seen {
+    /// Request line and headers, without the empty line.
+    pub head: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Seen {
+    /// The second word of the request line.
+    pub fn path(&self) -> &str {
+        self.head.split(' ').nth(1).unwrap_or_default()
+    }
+}
+
+/// What the server does with the connection after it did something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Waits for the next request.
+    Keep,
+    /// Closes it in order.
+    Close,
+    /// Sends a reset.
+    Reset,
+}
+
+/// A server with its own counts; it ends when dropped.
+pub struct Server {
+    pub address: SocketAddr,
+    counts: Arc<Counts>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Default)]
+struct Counts {
+    requests: AtomicU64,
+    connections: AtomicU64,
+    end: AtomicBool,
+    handlers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// How often a thread looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Server {
+    /// Starts a server that does this on each whole request.
+    pub fn start(
+        behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
+    ) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let counts = Arc::new(Counts::default());
+        let behave = Arc::new(behave);
+        let acceptor = std::thread::spawn({
+            let counts = counts.clone();
+            move || {
+                for connection in listener.incoming() {
+                    if counts.end.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    let connection = connection.unwrap();
+                    counts.connections.fetch_add(1, Ordering::Relaxed);
+                    let (behave, own) = (behave.clone(), counts.clone());
+                    let handler = std::thread::spawn(move || serve(connection, &*behave, &own));
+                    counts.handlers.lock().unwrap().push(handler);
+                }
+            }
+        });
+        Server { address, counts, acceptor: Some(acceptor) }
+    }
+
+    /// A server that always says the same and keeps the connection.
+    pub fn says(answer: &'static [u8]) -> Server {
+        Server::start(move |connection, _| connection.write_all(answer).map(|()| After::Keep))
+    }
+
+    /// Whole requests that it read.
+    pub fn requests(&self) -> u64 {
+        self.counts.requests.load(Ordering::Relaxed)
+    }
+
+    /// Connections that it accepted.
+    pub fn connections(&self) -> u64 {
+        self.counts.connections.load(Ordering::Relaxed)
+    }
+
+    /// The URL of a path.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.counts.end.store(true, Ordering::Relaxed);
+        // Wakes the acceptor.
+        drop(TcpStream::connect(self.address));
+        if let Some(acceptor) = self.acceptor.take() {
+            acceptor.join().unwrap();
+        }
+        for handler in self.counts.handlers.lock().unwrap().drain(..) {
+            handler.join().unwrap();
+        }
+    }
+}
+
+fn serve(
+    mut connection: TcpStream,
+    behave: &dyn Fn(&mut TcpStream, &Seen) -> std::io::Result<After>,
+    counts: &Counts,
+) {
+    connection.set_nodelay(true).unwrap();
+    connection.set_read_timeout(Some(LOOK)).unwrap();
+    let mut bytes = Vec::new();
+    let mut room = [0; 65_536];
+    loop {
+        while let Some((seen, length)) = request(&bytes) {
+            bytes.drain(..length);
+            counts.requests.fetch_add(1, Ordering::Relaxed);
+            match behave(&mut connection, &seen) {
+                Ok(After::Keep) => {}
+                Ok(After::Reset) => {
+                    let none = Some(Duration::ZERO);
+                    rustix::net::sockopt::set_socket_linger(&connection, none).unwrap();
+                    return;
+                }
+                // The client may have gone.
+                Ok(After::Close) | Err(_) => return,
+            }
+        }
+        match connection.read(&mut room) {
+            Ok(0) => return,
+            Ok(length) => bytes.extend_from_slice(&room[..length]),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                if counts.end.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+/// The first request in these bytes, if it is whole, and its length.
+fn request(bytes: &[u8]) -> Option<(Seen, usize)> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let head = String::from_utf8(bytes[..end].to_vec()).expect("the client writes text");
+    let body = head
+        .lines()
+        .find_map(|line| line.strip_prefix("Content-Length: "))
+        .map_or(0, |length| length.parse().expect("the client writes a length"));
+    let length = end + 4 + body;
+    (bytes.len() >= length).then(|| (Seen { head, body: bytes[end + 4..length].to_vec() }, length))
+}
+
+/// What `bakeoff load` said.
+pub struct Said {
+    pub code: i32,
+    pub json: Value,
+    pub stderr: String,
+}
+
+impl Said {
+    /// One of the counts of the account.
+    pub fn count(&self, name: &str) -> u64 {
+        self.json["requests"][name].as_u64().unwrap_or_else(|| panic!("no {name}: {}", self.json))
+    }
+
+    /// Errors of one kind.
+    pub fn errors(&self, kind: &str) -> u64 {
+        let errors = self.json["errors"].as_array().unwrap();
+        errors
+            .iter()
+            .find(|error| error["kind"] == kind)
+            .map_or(0, |e| e["count"].as_u64().unwrap())
+    }
+
+    /// Fails unless nothing was lost and nothing counted twice.
+    pub fn assert_conserved(&self, what: &str) {
+        let count = |name| self.count(name);
+        assert_eq!(count("scheduled"), count("sent") + count("shed"), "{what}: {}", self.json);
+        let ended = count("good") + count("errors") + count("in_flight");
+        assert_eq!(count("sent"), ended, "{what}: {}", self.json);
+        let kinds = self.json["errors"].as_array().unwrap();
+        let by_kind: u64 = kinds.iter().map(|error| error["count"].as_u64().unwrap()).sum();
+        assert_eq!(count("errors"), by_kind, "{what}: errors by kind don't add up");
+    }
+}
+
+/// The command, which must end within a minute.
+pub fn bakeoff_load(arguments: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("bakeoff").unwrap();
+    command.arg("load").args(arguments).timeout(Duration::from_secs(60));
+    command
+}
+
+/// Runs `bakeoff load` to its end and reads its JSON.
+pub fn load(arguments: &[&str]) -> Said {
+    let output = bakeoff_load(arguments).args(["--json", "-"]).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let json = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("no JSON ({error}) from load {arguments:?}: {stderr}"));
+    Said { code: output.status.code().unwrap(), json, stderr }
+}
+
+/// The backends that this machine permits.
+pub fn backends() -> Vec<&'static str> {
+    let server = Server::says(b"HTTP/1.1 204 No Content\r\n\r\n");
+    let url = server.url("/");
+    let uring = bakeoff_load(&[&url, "-n", "1", "-c", "1", "--backend", "io_uring"]).ok();
+    match uring {
+        Ok(_) => vec!["io_uring", "epoll"],
+        Err(error) => {
+            println!("skipped: io_uring, which this kernel does not permit: {error}");
+            vec!["epoll"]
+        }
+    }
+}
