@@ -51,7 +51,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
             match titles.as_slice() {
                 [] => match reason_of_all(under) {
                     Some(reason) => format!("nobody is ranked under {loads} ({reason})"),
-                    None => format!("nobody is ranked under {loads}, for reasons that differ"),
+                    None => format!("nobody is ranked under {loads}"),
                 },
                 [winner] => match closest(under) {
                     Some(ratio) => format!(

@@ -33,7 +33,8 @@ impl Default for Terminal {
 
 /// The whole run as text, ending in a line break.
 pub fn terminal(run: &Run, terminal: Terminal) -> String {
-    let mut page = Page { out: String::new(), terminal };
+    let columns = terminal.columns.max(COLUMNS_MIN);
+    let mut page = Page { out: String::new(), terminal: Terminal { columns, ..terminal } };
     page.paragraph(BOLD, "", &summary::headline(run));
     for note in summary::notes(run) {
         page.paragraph(PLAIN, "", &note);
@@ -48,6 +49,10 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
 const PLAIN: Style = Style::new();
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
+
+/// What figures and a name need. Narrower terminals break lines, and some claim
+/// to have no width at all.
+const COLUMNS_MIN: u16 = 72;
 
 /// Narrower than this, columns give way, and names stand for titles.
 const WIDE: u16 = 110;
@@ -249,7 +254,7 @@ impl Page {
                 "≥ before a time: requests without an answer are in it",
             ),
             (rows().any(|row| row.verdict == Verdict::Valid), "✓ valid"),
-            (rows().any(|row| row.verdict == Verdict::NotChecked), "○ not checked by every check"),
+            (rows().any(|row| row.verdict == Verdict::NotChecked), "○ not checked in full"),
             (rows().any(|row| row.verdict == Verdict::Suspect), "? doubtful, for the reason below"),
             (
                 rows().any(|row| row.verdict == Verdict::Invalid),

@@ -24,6 +24,16 @@ fn a_full_study_fits_80_columns() {
 }
 
 #[test]
+fn a_terminal_without_width_shows_everything() {
+    for columns in [0, 40, 72] {
+        let text = plain(&fixture::web(), columns);
+        for name in ["nginx-return", "go", "erlang", "load-arrived"] {
+            assert!(text.contains(name), "{name} isn't shown at {columns} columns");
+        }
+    }
+}
+
+#[test]
 fn a_quick_run_says_why_there_is_no_rank() {
     insta::assert_snapshot!(plain(&fixture::quick(), 100));
 }

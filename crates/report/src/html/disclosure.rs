@@ -1,12 +1,12 @@
 //! Everything that somebody needs to repeat a run, or to doubt it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use result::Run;
 use result::plan::{Contender, Cores};
 
-use super::prose;
+use super::checks;
 use crate::summary;
 use crate::text::{visible, visible_name};
 use crate::units;
@@ -25,7 +25,7 @@ pub fn disclosure(run: &Run) -> Markup {
         @for contender in &run.contenders { (contender_facts(contender)) }
         h3 { "Checks" }
         p { "Each figure was held against these; it has the worst word that one of them said." }
-        (checks(run))
+        (checks::all(run))
         h3 { "How to read the figures" }
         ul {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
@@ -33,24 +33,6 @@ pub fn disclosure(run: &Run) -> Markup {
             li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited." }
             li { "Struck out: invalid. It has no rank, and it stays so that you see what happened." }
             li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }
-        }
-    }
-}
-
-/// Every check with its threshold.
-fn checks(run: &Run) -> Markup {
-    let thresholds: BTreeMap<&str, &str> = run
-        .outcomes
-        .iter()
-        .flat_map(|outcome| &outcome.rows)
-        .flat_map(|row| &row.findings)
-        .map(|finding| (&*finding.check, &*finding.threshold))
-        .collect();
-    html! {
-        dl {
-            @for (check, threshold) in thresholds {
-                div { dt { code { (visible(check)) } } dd { (prose(threshold)) } }
-            }
         }
     }
 }

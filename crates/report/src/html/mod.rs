@@ -5,11 +5,13 @@
 //! stretch in width while their text and lines do not.
 
 mod bars;
+mod checks;
 mod disclosure;
 mod load;
 mod overview;
 mod raw;
 mod seconds;
+mod times;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use result::Run;
@@ -64,7 +66,7 @@ fn body(run: &Run) -> Markup {
         main {
             (overview::figures(run))
             (overview::absent(run))
-            (overview::findings(run))
+            (checks::against(run))
             @for section in summary::sections(run) {
                 h2 { (section.name) }
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
@@ -87,17 +89,6 @@ fn prose(text: &str) -> Markup {
             @if at % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
-}
-
-/// A verdict's word and sign. The sign tells it from the others without colour.
-fn badge(verdict: Verdict) -> Markup {
-    let class = match verdict {
-        Verdict::Valid => "valid",
-        Verdict::NotChecked => "not-checked",
-        Verdict::Suspect => "suspect",
-        Verdict::Invalid => "invalid",
-    };
-    html! { span.badge.(class) { (summary::sign(verdict)) " " (verdict.word()) } }
 }
 
 /// A figure, struck out where it is invalid.

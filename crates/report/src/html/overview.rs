@@ -1,14 +1,12 @@
-//! What a reader sees first: every rate in one table, who is absent, and what
-//! speaks against figures.
+//! What a reader sees first: every rate in one table, and who is absent.
 
 use maud::{Markup, html};
 use result::Run;
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 
-use super::{badge, figure, prose, scrolling};
-use crate::summary::{self, Case, Section};
-use crate::text::visible;
+use super::{figure, prose, scrolling};
+use crate::summary::{self, Section};
 use crate::units;
 
 /// A table a section: contenders down, connections across.
@@ -92,33 +90,5 @@ pub fn absent(run: &Run) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// What stands against figures. What makes them invalid is open, the rest opens.
-pub fn findings(run: &Run) -> Markup {
-    let groups = summary::findings_against(run);
-    html! {
-        @if !groups.is_empty() { h2 { "Before you use a figure" } }
-        @for group in &groups {
-            details.finding open[group.verdict == Verdict::Invalid] {
-                summary {
-                    (badge(group.verdict)) " " code { (visible(group.check)) } " " (prose(group.says))
-                }
-                ul { @for case in &group.cases { li { (case_line(case)) } } }
-                @if !group.threshold.is_empty() {
-                    p { strong { "Threshold: " } (prose(group.threshold)) }
-                }
-                @if !group.fix.is_empty() { p { strong { "Fix: " } (prose(group.fix)) } }
-            }
-        }
-    }
-}
-
-fn case_line(case: &Case) -> Markup {
-    html! {
-        (case.names())
-        @if !case.value.is_empty() { ": " (prose(case.value)) }
-        " " span.quiet { "(" (summary::load_names(&case.loads)) ")" }
     }
 }

@@ -1,0 +1,84 @@
+//! The table of times under one load, with what a request cost beside them.
+
+use maud::{Markup, html};
+use result::Run;
+use result::outcome::{Outcome, Row};
+
+use super::{figure, scrolling};
+use crate::latency;
+use crate::summary;
+use crate::units;
+
+/// Percentiles that a reader may look for.
+const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+
+/// A row a contender.
+pub fn table(run: &Run, outcome: &Outcome) -> Markup {
+    let open_loop = run.trials.iter().any(|trial| {
+        trial.slot.load == outcome.load
+            && trial.evidence.load.as_ref().is_some_and(|load| load.offered_rate.is_some())
+    });
+    let from = if open_loop { "from the intended start" } else { "from the send" };
+    let table = html! {
+        table {
+            caption {
+                span {
+                    "Time to the whole answer, " (from)
+                    "; – where fewer than 100 requests lie beyond"
+                }
+            }
+            thead {
+                tr {
+                    th scope="col" { "Contender" }
+                    th.number scope="col" { "rate of best" }
+                    @for percentile in PERCENTILES { th.number scope="col" { "p" (percentile) } }
+                    th.number scope="col" { "max" }
+                    th.number scope="col" { "client CPU" }
+                    th.number scope="col" { "memory" }
+                }
+            }
+            tbody { @for it in &outcome.rows { (row(run, outcome, it)) } }
+        }
+    };
+    scrolling("Times and costs", table)
+}
+
+fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
+    let trials = summary::trials(run, &outcome.load, &row.contender);
+    let mut times: Vec<_> =
+        PERCENTILES.iter().map(|percentile| latency::percentile(&trials, *percentile)).collect();
+    times.push(latency::largest(&trials));
+    let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
+    html! {
+        tr {
+            th scope="row" { (summary::title(run, &row.contender)) }
+            td.number {
+                @match &row.rate_ratio {
+                    None => (units::NOTHING),
+                    Some(ratio) => {
+                        (units::percent(ratio.median))
+                        @if let Some((low, high)) = ratio.interval && low < high {
+                            " " span.quiet { "(" (units::percent_range((low, high))) ")" }
+                        }
+                    }
+                }
+            }
+            @for time in times {
+                td.number {
+                    @match time {
+                        None => (units::NOTHING),
+                        Some(time) => {
+                            @let bound = units::at_least(time.at_least);
+                            (figure(row.verdict, html! { (bound) (units::time(time.us)) }))
+                        }
+                    }
+                }
+            }
+            td.number {
+                @if row.client_cpu_us.blocks.is_empty() { (units::NOTHING) }
+                @else { (units::time(row.client_cpu_us.median)) }
+            }
+            td.number { (memory.map_or(units::NOTHING.into(), units::bytes)) }
+        }
+    }
+}
