@@ -1,0 +1,68 @@
+//! The first sentence, which many readers read alone.
+
+mod fixture;
+
+use report::{Terminal, terminal};
+use result::Run;
+
+fn headline(run: &Run) -> String {
+    let wide = Terminal { columns: 1_000, colour: false };
+    terminal(run, wide).lines().next().unwrap().to_string()
+}
+
+/// Gives ranks to a load's rows, by contender.
+fn rank(run: &mut Run, load: usize, ranks: &[(&str, Option<u32>)]) {
+    for (contender, rank) in ranks {
+        fixture::row_of(run, load, contender).rank = *rank;
+    }
+    run.outcomes[load].sentence = format!("Something else under load {load}.");
+}
+
+#[test]
+fn one_winner_of_all_loads_comes_with_the_closest_other() {
+    insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone is first under all 4 loads, and no other gets beyond 64 % (62–65) of its rate.");
+}
+
+#[test]
+fn winners_that_differ_come_with_their_loads() {
+    let mut run = fixture::web();
+    rank(&mut run, 3, &[("go", Some(1)), ("nginx-return", Some(2)), ("erlang", Some(3))]);
+    let ratio = fixture::row_of(&mut run, 3, "nginx-return").rate_ratio.as_mut().unwrap();
+    (ratio.median, ratio.interval) = (0.9, Some((0.89, 0.91)));
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first under 3 of 4 loads, and no other gets beyond 64 % (62–65) of its rate; Go net/http is first under 1 of 4 loads, and no other gets beyond 90 % (89–91) of its rate.");
+}
+
+#[test]
+fn a_tie_names_all_who_tie() {
+    let mut run = fixture::web();
+    for load in 0..4 {
+        rank(&mut run, load, &[("go", Some(1)), ("erlang", Some(1))]);
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone, Go net/http and Erlang/OTP gen_tcp tie for first under all 4 loads.");
+}
+
+#[test]
+fn loads_without_a_rank_are_counted_with_the_reason() {
+    let mut run = fixture::web();
+    let nobody = [("go", None), ("erlang", None), ("nginx-return", None)];
+    rank(&mut run, 1, &nobody);
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first under 3 of 4 loads, and no other gets beyond 64 % (62–65) of its rate; nobody is ranked under 1 of 4 loads.");
+    for row in &mut run.outcomes[1].rows {
+        row.unranked = Some("a rank needs a noise floor".into());
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first under 3 of 4 loads, and no other gets beyond 64 % (62–65) of its rate; nobody is ranked under 1 of 4 loads (a rank needs a noise floor).");
+}
+
+#[test]
+fn a_run_of_one_load_says_what_that_load_says() {
+    let mut run = fixture::web();
+    run.outcomes.truncate(1);
+    assert_eq!(headline(&run), run.outcomes[0].sentence);
+}
+
+#[test]
+fn a_run_that_measured_nobody_says_so() {
+    let mut run = fixture::web();
+    run.outcomes.clear();
+    insta::assert_snapshot!(headline(&run), @"This run has no figures: nobody could be measured.");
+}
