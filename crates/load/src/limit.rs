@@ -64,6 +64,8 @@ pub enum Warning {
         asked: u32,
         /// The most at once.
         established: u32,
+        /// Why an attempt failed, and whether for lack of something here.
+        why: Option<(ErrorKind, String)>,
     },
     /// Connection attempts were lost on the way.
     SynRetransmits {
@@ -113,10 +115,18 @@ impl Warning {
 
     /// Whether it says that the client, and not the server, was the limit.
     pub fn is_client_limit(&self) -> bool {
-        matches!(
-            self,
-            Warning::ThreadBusy { .. } | Warning::Late { .. } | Warning::ClientErrors { .. }
-        )
+        match self {
+            Warning::ThreadBusy { .. } | Warning::Late { .. } | Warning::ClientErrors { .. } => true,
+            Warning::FewerConnections { why, .. } => {
+                why.as_ref().is_some_and(|(kind, _)| *kind == ErrorKind::Client)
+            }
+            Warning::ConnectionsBusy { .. }
+            | Warning::RateNotReached { .. }
+            | Warning::Shed { .. }
+            | Warning::ClosedLoopStalled { .. }
+            | Warning::SynRetransmits { .. }
+            | Warning::Starved { .. } => false,
+        }
     }
 }
 
@@ -171,12 +181,30 @@ impl fmt::Display for Warning {
                 time(*longest),
                 time(*window)
             ),
-            Warning::FewerConnections { asked, established } => write!(
-                f,
-                "{asked} connections were asked for, and {established} established at once. The \
-                 figures are those of {established} connections. Look at the server's limits of \
-                 connections and open files, and at the errors."
-            ),
+            Warning::FewerConnections { asked, established, why } => {
+                write!(
+                    f,
+                    "{asked} connections were asked for, and {established} established at once. \
+                     The figures are those of {established} connections."
+                )?;
+                match why {
+                    Some((ErrorKind::Client, what)) => write!(
+                        f,
+                        " The others failed for lack of something on the client's machine \
+                         ({what})."
+                    ),
+                    Some((_, what)) => write!(
+                        f,
+                        " One failed with: {what}. Look at the server's limits of connections \
+                         and open files."
+                    ),
+                    None => write!(
+                        f,
+                        " Look at the server's limits of connections and open files, and at the \
+                         errors."
+                    ),
+                }
+            }
             Warning::SynRetransmits { count } => write!(
                 f,
                 "{count} connection requests (SYN) were lost and sent again after 1 s, 3 s or \
@@ -219,6 +247,7 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         warnings.push(Warning::FewerConnections {
             asked: connections.asked,
             established: connections.established,
+            why: connections.first_failure.clone(),
         });
     }
     if connections.syn_retransmits > 0 {
@@ -432,6 +461,19 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_the_client_could_not_make_are_its_limit() {
+        let mut outcome = quiet();
+        outcome.connections.established = 64;
+        let is_client_limit = |outcome: &Outcome| {
+            warnings(&plan(Arrivals::Closed), outcome).iter().any(Warning::is_client_limit)
+        };
+        outcome.connections.first_failure = Some((ErrorKind::Refused, "refused".into()));
+        assert!(!is_client_limit(&outcome));
+        outcome.connections.first_failure = Some((ErrorKind::Client, "no port".into()));
+        assert!(is_client_limit(&outcome), "the server was blamed for the client's ports");
+    }
+
+    #[test]
     fn a_stall_makes_a_closed_loop_untrustworthy_and_an_open_loop_not() {
         let mut outcome = quiet();
         outcome.service.good.record(2_000_000_000).unwrap();
@@ -479,7 +521,17 @@ mod tests {
             Warning::Shed { shed: 12, scheduled: 20_000 },
             Warning::ClientErrors { count: 3, example: "no free port".into() },
             Warning::ClosedLoopStalled { longest: second * 2, window: second * 10 },
-            Warning::FewerConnections { asked: 5_000, established: 1_024 },
+            Warning::FewerConnections { asked: 5_000, established: 1_024, why: None },
+            Warning::FewerConnections {
+                asked: 5_000,
+                established: 1_024,
+                why: Some((ErrorKind::ConnectTimeout, "no connection within 5 s".into())),
+            },
+            Warning::FewerConnections {
+                asked: 30_000,
+                established: 28_232,
+                why: Some((ErrorKind::Client, "no free port".into())),
+            },
             Warning::SynRetransmits { count: 17 },
             Warning::Starved { answers_max: 4_000 },
         ];

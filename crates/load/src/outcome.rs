@@ -214,6 +214,9 @@ pub struct Connections {
     pub reconnects: u64,
     /// Attempts that failed.
     pub failed: u64,
+    /// The kind of the first such failure, and what it looked like: bounded,
+    /// escaped, for people.
+    pub first_failure: Option<(ErrorKind, String)>,
     /// SYN segments that had to be sent again, over all connections looked at.
     pub syn_retransmits: u64,
     /// The fewest good answers that a slot for a connection had.

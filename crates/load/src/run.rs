@@ -344,6 +344,7 @@ fn put_together(
         all.established += one.established;
         all.reconnects += one.reconnects;
         all.failed += one.failed;
+        all.first_failure = all.first_failure.take().or_else(|| one.first_failure.clone());
         all.syn_retransmits += one.syn_retransmits;
         all.answers_min = all.answers_min.min(one.answers_min);
         all.answers_max = all.answers_max.max(one.answers_max);

@@ -153,6 +153,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.open_connections();
             self.turn_over(self.wake_at(next_second.min(window.end)))?;
         }
+        // What fell due while this thread slept or worked is late, not shed.
+        self.send_due();
         let window_end = self.now.min(window.end);
         if let Some(((user, system), since)) = cpu_before {
             let (user_now, system_now) = thread_cpu();
@@ -326,6 +328,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
         }
         self.record.connections.failed += 1;
+        let failure = &mut self.record.connections.first_failure;
+        failure.get_or_insert_with(|| (fault.kind, fault.example.clone()));
         self.connects.failed(self.now);
         self.slots.connection(slot).state = State::Closed;
         self.backend.close(slot);
