@@ -15,9 +15,10 @@
 //! kernel, and bakeoff, a subreaper as well, kills the rest.
 
 use std::fs::{self, DirBuilder};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 use rustix::thread::CpuSet;
@@ -89,13 +90,6 @@ pub enum Event {
 
 /// The keeper's whole life.
 pub fn main() -> ExitCode {
-    let asked_to_end = Arc::new(AtomicBool::new(false));
-    for signal in
-        [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
-    {
-        // Without a handler the signal would end the keeper before its children.
-        let _ = signal_hook::flag::register(signal, asked_to_end.clone());
-    }
     // A session of its own: Ctrl-C on the terminal is bakeoff's to handle.
     let _ = rustix::process::setsid();
     // A name of its own, so that killing every "bakeoff" by name spares the one
@@ -113,7 +107,9 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let result = keep(&order, &asked_to_end);
+    let result = Signals::watch()
+        .map_err(|error| format!("couldn't watch for signals: {error}"))
+        .and_then(|signals| keep(&order, &signals));
     // Whatever the program made of it, the folder is the keeper's.
     if let Some(scratch) = &order.scratch {
         let _ = fs::remove_dir_all(&scratch.path);
@@ -132,7 +128,7 @@ pub fn main() -> ExitCode {
 
 /// Starts the program, waits for the end of bakeoff's interest, and stops all.
 /// Tells whether SIGKILL was needed.
-fn keep(order: &Order, asked_to_end: &AtomicBool) -> Result<bool, String> {
+fn keep(order: &Order, signals: &Signals) -> Result<bool, String> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| {
         format!("couldn't become the reaper of the program's children: {error}")
     })?;
@@ -153,12 +149,62 @@ fn keep(order: &Order, asked_to_end: &AtomicBool) -> Result<bool, String> {
         tell(&Event::Started { pid: pid.as_raw_nonzero().get() });
     }
 
-    while !asked_to_end.load(Ordering::Relaxed) && !input_is_ready(Duration::from_millis(100)) {
+    let ending = loop {
+        if let Some(ending) = signals.wait() {
+            break ending;
+        }
         reap(&mut main);
+    };
+    let grace = match ending {
+        Ending::AtOnce => Duration::ZERO,
+        Ending::WithGrace => order.grace,
+    };
+    stop_all(&mut main, grace)
+}
+
+/// How everything is to end.
+enum Ending {
+    WithGrace,
+    AtOnce,
+}
+
+/// What the keeper waits for. It sleeps all the while: the processors are the
+/// contender's.
+struct Signals {
+    asked_to_end: Arc<AtomicBool>,
+    /// Readable after each signal, so that none is missed before a sleep.
+    came: UnixStream,
+}
+
+impl Signals {
+    /// Handles the end of children, and what would end the keeper before them.
+    fn watch() -> io::Result<Signals> {
+        use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+        let asked_to_end = Arc::new(AtomicBool::new(false));
+        let (came, comes) = UnixStream::pair()?;
+        came.set_nonblocking(true)?;
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::flag::register(signal, asked_to_end.clone())?;
+        }
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGCHLD] {
+            signal_hook::low_level::pipe::register(signal, comes.try_clone()?)?;
+        }
+        Ok(Signals { asked_to_end, came })
     }
-    let at_once = input_is_ready(Duration::ZERO)
-        && rustix::io::read(io::stdin(), &mut [0; 1]).is_ok_and(|count| count > 0);
-    stop_all(&mut main, if at_once { Duration::ZERO } else { order.grace })
+
+    /// Waits for a signal or for bakeoff's word. Tells how all is to end, if it is.
+    fn wait(&self) -> Option<Ending> {
+        let stdin = io::stdin();
+        let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&self.came, PollFlags::IN)];
+        let polled = rustix::event::poll(&mut fds, None);
+        let input = polled.is_ok() && !fds[0].revents().is_empty();
+        let _ = (&self.came).read(&mut [0; 64]);
+        if input {
+            let said_something = rustix::io::read(&stdin, &mut [0; 1]).is_ok_and(|count| count > 0);
+            return Some(if said_something { Ending::AtOnce } else { Ending::WithGrace });
+        }
+        self.asked_to_end.load(Ordering::Relaxed).then_some(Ending::WithGrace)
+    }
 }
 
 fn make(scratch: &Scratch) -> io::Result<()> {
@@ -287,15 +333,6 @@ fn send_to_descendants(root: i32, signal: Signal) {
 pub(crate) fn kill_orphans() {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let _ = kill_all(own, &mut None);
-}
-
-/// Whether bakeoff let go of its end of the pipe or wrote to it, after waiting at
-/// most so long.
-fn input_is_ready(wait: Duration) -> bool {
-    let stdin = io::stdin();
-    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
-    let wait = Timespec { tv_sec: 0, tv_nsec: wait.subsec_nanos().into() };
-    rustix::event::poll(&mut fds, Some(&wait)).is_ok_and(|ready| ready > 0)
 }
 
 fn raise_open_files() {

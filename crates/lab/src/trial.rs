@@ -79,7 +79,8 @@ impl Bench<'_> {
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
             let told = |_: &ContractStep| {};
             evidence.contract = contract::check(running.address, self.contract, Depth::Quick, told);
-            if self.stop.asked() || evidence.contract.iter().all(|step| step.wrong.is_some()) {
+            let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
+            if self.stop.asked() || all_wrong || running.kept.exited().is_some() {
                 return Ok(());
             }
             self.measure(plan, slot, running, evidence)
@@ -125,7 +126,11 @@ impl Bench<'_> {
         let result = act(&running, evidence);
         let process = &mut evidence.process;
         if let Some(exit) = running.kept.exited() {
-            process.failure = Some(format!("it ended under load with {}", exit.how));
+            let when = match evidence.load {
+                Some(_) => "under load",
+                None => "before there was load",
+            };
+            process.failure = Some(format!("it ended {when} with {}", exit.how));
             process.last_words = running.kept.last_lines(LINES);
         }
         if self.stop.asked() {

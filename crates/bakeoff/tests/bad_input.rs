@@ -1,0 +1,195 @@
+//! Whatever is wrong with a study, a contender or the machine: one clear
+//! sentence, and what was measured until then is kept.
+
+mod fixture;
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use fixture::Lab;
+use result::State;
+use result::finding::Verdict;
+
+#[test]
+fn an_unknown_key_in_a_study_has_its_file_and_line() {
+    let lab = Lab::with_good();
+    lab.write("studies/s/study.toml", "title = \"t\"\nqestion = \"q\"\n");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2));
+    said.assert_complains(&["studies/s/study.toml:2:1: unknown key `qestion`"]);
+    assert!(!lab.path("runs").exists(), "nothing was begun");
+}
+
+#[test]
+fn an_unknown_key_in_a_contender_has_its_file_and_line() {
+    let lab = Lab::with_good();
+    lab.server("good", "good", "prot = 80");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2));
+    said.assert_complains(&["studies/s/good/contender.toml:", "unknown key `prot`"]);
+}
+
+#[test]
+fn a_value_that_makes_no_sense_has_its_line() {
+    let lab = Lab::with_good();
+    lab.server("good", "good", "ready_within_s = -1");
+    let said = lab.bakeoff(&["check", "s/good"]);
+    assert_eq!(said.code, Some(2));
+    said.assert_complains(&["contender.toml:7:", "from 0.1 to 3600 seconds"]);
+}
+
+#[test]
+fn an_unknown_study_contender_or_run_is_named_with_what_there_is() {
+    let lab = Lab::with_good();
+    for (arguments, complaint) in [
+        (&["run", "t"][..], "there is no study `t` in studies; it has s"),
+        (&["run", "s", "--only", "x"], "there is no contender `x` in the study `s`; it has good"),
+        (&["run", "--resume", "runs/x"], "couldn't read runs/x"),
+        (&["check", "good"], "for example web/go"),
+    ] {
+        let said = lab.bakeoff(arguments);
+        assert_eq!(said.code, Some(2), "{arguments:?}");
+        said.assert_complains(&[complaint]);
+    }
+}
+
+#[test]
+fn a_contender_whose_program_is_missing_is_absent_with_what_gives_it() {
+    let lab = Lab::with_good();
+    lab.contender("zig", "[\"zig\"]", "needs = { no-such-zig = \"zig-lang\" }");
+    let said = lab.bakeoff(&["run", "s"]);
+    said.assert_complains(&["zig", "`no-such-zig` is not installed", "apt-get install zig-lang"]);
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete, "the others are measured");
+    let zig = run.contenders.iter().find(|it| it.name == "zig").expect("never silently dropped");
+    assert!(zig.absent.as_ref().unwrap().contains("zig-lang"));
+    assert!(said.stdout.contains("zig-lang"), "the tables say so too");
+}
+
+#[test]
+fn a_build_that_fails_shows_its_last_lines_and_the_others_are_measured() {
+    let lab = Lab::with_good();
+    let build = "build = [\"sh\", \"-c\", \"echo main.zig:7: no such type; exit 4\"]";
+    lab.contender("zig", "[\"zig\"]", build);
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(1));
+    said.assert_complains(&["build with `sh` failed (exit code 4)", "main.zig:7: no such type"]);
+    assert_eq!(lab.run().state, State::Complete);
+}
+
+#[test]
+fn with_nobody_to_measure_the_reasons_are_told() {
+    let lab = Lab::new();
+    lab.contender("zig", "[\"zig\"]", "needs = { no-such-zig = \"zig-lang\" }");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(1));
+    said.assert_complains(&["nobody is left to measure", "zig-lang"]);
+}
+
+/// Runs a study in which `bad` fails and `good` doesn't.
+fn failing(lab: &Lab, complaints: &[&str]) {
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    said.assert_complains(complaints);
+    let run = lab.run();
+    let good = run.trials.iter().find(|trial| trial.slot.contender == "good").unwrap();
+    assert!(good.evidence.load.is_some(), "the others are measured");
+    let bad = run.trials.iter().find(|trial| trial.slot.contender == "bad").unwrap();
+    assert!(bad.evidence.process.failure.is_some());
+    assert_eq!((&*bad.findings[0].check, bad.findings[0].verdict), ("contract", Verdict::Invalid));
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_server_that_dies_at_once_shows_its_last_lines() {
+    let lab = Lab::with_good();
+    lab.contender("bad", "[\"sh\", \"-c\", \"echo no licence found; exit 3\"]", "");
+    failing(&lab, &["bad", "it ended with exit code 3", "no licence found"]);
+}
+
+#[test]
+fn a_server_that_is_no_program_is_named() {
+    let lab = Lab::with_good();
+    lab.contender("bad", "[\"no-such-server\"]", "");
+    failing(&lab, &["couldn't start no-such-server"]);
+}
+
+#[test]
+fn a_server_that_dies_under_load_shows_its_last_lines() {
+    let lab = Lab::with_good();
+    lab.server("bad", "dies 40", "");
+    failing(&lab, &["it ended under load with exit code 7", "out of luck after 40 answers"]);
+}
+
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let lab = Lab::with_good();
+    lab.contender("bad", "[\"sleep\", \"1000\"]", "ready_within_s = 0.3");
+    failing(&lab, &["it gave no right answer within 0.3 s", "no connection"]);
+}
+
+#[test]
+fn a_server_that_answers_garbage_is_quoted_harmlessly() {
+    let lab = Lab::with_good();
+    lab.server("bad", "garbage", "ready_within_s = 0.3");
+    failing(&lab, &["no HTTP answer"]);
+    let said = lab.bakeoff(&["check", "s/bad"]);
+    assert_eq!(said.code, Some(1));
+    assert!(!said.stderr.contains('\u{1b}'), "no escape reaches the terminal");
+}
+
+#[test]
+fn a_server_that_answers_somebody_elses_request_is_refused() {
+    let lab = Lab::with_good();
+    lab.server("bad", "wrong-body", "ready_within_s = 0.3");
+    failing(&lab, &["the body doesn't hold"]);
+}
+
+#[test]
+fn a_port_in_use_is_told_in_the_servers_own_words() {
+    let lab = Lab::with_good();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    lab.server("bad", &format!("fixed-port {port}"), "");
+    failing(&lab, &[&format!("can't listen on port {port}"), "Address already in use"]);
+}
+
+/// A small file system, unmounted at the end.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(at: &'a Path, size: &str) -> Result<SmallDisk<'a>, String> {
+        std::fs::create_dir_all(at).unwrap();
+        let options = format!("size={size}");
+        let arguments = ["-t", "tmpfs", "-o", &options, "tmpfs"];
+        match Command::new("mount").args(arguments).arg(at).output() {
+            Ok(output) if output.status.success() => Ok(SmallDisk(at)),
+            Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_what_was_there() {
+    let lab = Lab::with_good();
+    let runs = lab.path("runs");
+    let _disk = match SmallDisk::mount(&runs, "120k") {
+        Ok(disk) => disk,
+        Err(why) => return eprintln!("skipped: a small disk can't be mounted here: {why}"),
+    };
+    let said = lab.bakeoff(&["run", "s", "--full"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    said.assert_complains(&["run.json: No space left on device", "bakeoff run --resume"]);
+    let run = lab.run();
+    assert_eq!(run.state, State::Unfinished);
+    assert!(!run.trials.is_empty() && run.trials.len() < run.plan.slots.len());
+    lab.assert_nothing_is_left();
+}

@@ -1,0 +1,114 @@
+//! `bakeoff run` as its users see it: a whole run, an interrupted one, one that
+//! is killed.
+
+mod fixture;
+
+use fixture::{Lab, said};
+use result::State;
+use rustix::process::{Pid, Signal, kill_process};
+
+fn send(child: &std::process::Child, signal: Signal) {
+    kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn a_run_is_planned_measured_judged_and_reported() {
+    let lab = Lab::with_good();
+    lab.server("other", "good", "");
+    let said = lab.bakeoff(&["run", "s", "--quick", "--seed", "7"]);
+    // On a busy machine no figure stands, and the exit code says so.
+    assert!(matches!(said.code, Some(0 | 1)), "{said:?}");
+    assert!(said.stderr.contains("3 to make, each a fresh process"), "{}", said.stderr);
+    assert!(said.stdout.contains("4 connections"), "{}", said.stdout);
+
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete);
+    assert_eq!(run.command, "bakeoff run s --quick --seed 7");
+    assert_eq!(run.trials.len(), 3, "two contenders and a twin");
+    for trial in &run.trials {
+        let evidence = &trial.evidence;
+        let load = evidence.load.as_ref().expect("every trial got as far as load");
+        assert!(load.good > 0 && load.errors.is_empty(), "{:?}", load.errors);
+        assert_eq!(load.connections_established, 4);
+        assert!(evidence.contract.iter().all(|step| step.wrong.is_none()));
+        assert!(evidence.server_cpu_s.is_some(), "the server's processes were sampled");
+        assert!(!trial.findings.is_empty(), "no figure goes without a verdict");
+    }
+    assert_eq!(run.outcomes[0].rows.len(), 2);
+    assert!(lab.path("runs/latest/report.html").is_file());
+    assert_eq!(lab.servers().len(), 3, "each trial is a fresh process");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn the_same_seed_plans_the_same_trials() {
+    let lab = Lab::with_good();
+    lab.server("other", "good", "");
+    let plan = || {
+        lab.bakeoff(&["run", "s", "--cores", "1", "--connections", "2,3", "--seed", "5"]);
+        lab.run().plan
+    };
+    assert_eq!(plan(), plan());
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
+    let lab = Lab::with_good();
+    let child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("some trials are kept", || {
+        lab.path("runs/latest/run.json").is_file() && lab.run().trials.len() >= 2
+    });
+    send(&child, Signal::INT);
+    let interrupted = said(child.wait_with_output().unwrap());
+    assert_eq!(interrupted.code, Some(130), "{interrupted:?}");
+    interrupted.assert_complains(&["Interrupted: ", "bakeoff run --resume "]);
+    lab.assert_nothing_is_left();
+    let before = lab.run();
+    assert_eq!(before.state, State::Unfinished);
+    assert!(!before.outcomes.is_empty(), "what was measured is concluded from");
+
+    let folder = format!("runs/{}", before.id);
+    let resumed = lab.bakeoff(&["run", "--resume", &folder]);
+    assert!(matches!(resumed.code, Some(0 | 1)), "{resumed:?}");
+    let after = lab.run();
+    assert_eq!(after.state, State::Complete);
+    assert_eq!(after.trials[..before.trials.len()], before.trials, "no trial is made twice");
+    assert_eq!(after.trials.len(), after.plan.slots.len());
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn nothing_outlives_a_bakeoff_that_is_killed() {
+    let lab = Lab::with_good();
+    let mut child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("a server runs", || !lab.living_servers().is_empty());
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_contender_that_forks_away_is_found_and_ended() {
+    let lab = Lab::new();
+    lab.server("runaway", "daemon", "");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    said.assert_complains(&["runaway", "with exit code 0"]);
+    assert!(!lab.servers().is_empty(), "the daemon ran");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_run_of_other_servers_is_not_resumed() {
+    let lab = Lab::with_good();
+    let child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("a trial is kept", || {
+        lab.path("runs/latest/run.json").is_file() && !lab.run().trials.is_empty()
+    });
+    send(&child, Signal::TERM);
+    assert_eq!(said(child.wait_with_output().unwrap()).code, Some(130));
+    lab.server("good", "good twice", "");
+    let resumed = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+    assert_eq!(resumed.code, Some(2), "{resumed:?}");
+    resumed.assert_complains(&["can't be resumed: good is not what it was"]);
+}
