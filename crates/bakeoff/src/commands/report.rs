@@ -9,10 +9,12 @@ use anstream::{AutoStream, ColorChoice};
 use report::Terminal;
 use result::Run;
 
-/// Shows a run's tables, and writes its report.html anew.
+/// Shows a run's tables, and writes its report.html anew
 #[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the page \
+couldn't be written, or the tables not printed.")]
 pub struct Arguments {
-    /// A run's folder, for example runs/latest, or its run.json.
+    /// A run's folder, for example runs/latest, or its run.json
     run: PathBuf,
 }
 
