@@ -116,7 +116,9 @@ impl Warning {
     /// Whether it says that the client, and not the server, was the limit.
     pub fn is_client_limit(&self) -> bool {
         match self {
-            Warning::ThreadBusy { .. } | Warning::Late { .. } | Warning::ClientErrors { .. } => true,
+            Warning::ThreadBusy { .. } | Warning::Late { .. } | Warning::ClientErrors { .. } => {
+                true
+            }
             Warning::FewerConnections { why, .. } => {
                 why.as_ref().is_some_and(|(kind, _)| *kind == ErrorKind::Client)
             }

@@ -172,14 +172,19 @@ impl<'ring> Uring<'ring> {
     /// Hands over what is queued, and has the kernel put down what has come
     /// meanwhile. Gives the time.
     fn submit(&mut self) -> u64 {
-        self.submissions.sync();
-        self.work_queued = 0;
+        self.before_entering();
         let queued = self.submissions.len() as u32;
         // A failure shows again, and is handled, at the next wait.
         // SAFETY: it is a call without an argument that would be read.
         let _ = unsafe { self.submitter.enter::<libc::sigset_t>(queued, 0, GET_EVENTS, None) };
         self.submissions.sync();
         self.note_arrivals()
+    }
+
+    fn before_entering(&mut self) {
+        self.submissions.sync();
+        self.work_queued = 0;
+        self.buffers.publish();
     }
 
     /// Looks what completions there are; they came by now.
@@ -261,7 +266,7 @@ impl<'ring> Uring<'ring> {
                 0 => Some(Event::Ended(slot)),
                 // All buffers were full at that moment: ask again, with more.
                 libc::ENOBUFS => {
-                    self.buffers.grow();
+                    self.buffers.short = true;
                     self.arm_receive(slot);
                     None
                 }
@@ -351,8 +356,7 @@ impl Backend for Uring<'_> {
             self.submit();
             return Ok(());
         }
-        self.submissions.sync();
-        self.work_queued = 0;
+        self.before_entering();
         let timeout = Timespec::new().sec(at_most.as_secs()).nsec(at_most.subsec_nanos());
         let arguments = SubmitArgs::new().timespec(&timeout);
         let result = self.submitter.submit_with_args(1, &arguments);
@@ -378,7 +382,6 @@ impl Backend for Uring<'_> {
                 return Some((came, event));
             }
         }
-        self.buffers.publish();
         None
     }
 
@@ -449,6 +452,8 @@ struct Buffers {
     tail: u16,
     /// Buffers in use, from the front of `memory`.
     count: u16,
+    /// Whether they ran out since the kernel was last entered.
+    short: bool,
     /// Bytes of each that were filled since it was given to the kernel.
     filled: Vec<u32>,
 }
@@ -468,7 +473,7 @@ impl Buffers {
             map(size_of::<BufRingEntry>() * usize::from(Self::COUNT_MAX))?.cast();
         let memory = map(Self::SIZE * usize::from(Self::COUNT_MAX))?;
         let filled = vec![0; usize::from(Self::COUNT_MAX)];
-        let mut buffers = Buffers { ring, memory, tail: 0, count: 0, filled };
+        let mut buffers = Buffers { ring, memory, tail: 0, count: 0, short: false, filled };
         let register = |flags| {
             // SAFETY: the ring's memory is mapped until the process ends or the
             // ring, which is torn down first, is gone.
@@ -478,12 +483,8 @@ impl Buffers {
         };
         register(Self::INCREMENTAL).or_else(|_| register(0))?;
         buffers.grow_to(Self::COUNT_AT_START);
+        buffers.publish();
         Ok(buffers)
-    }
-
-    /// Doubles the buffers, up to what the ring can hold.
-    fn grow(&mut self) {
-        self.grow_to((self.count * 2).min(Self::COUNT_MAX));
     }
 
     fn grow_to(&mut self, count: u16) {
@@ -491,7 +492,6 @@ impl Buffers {
             self.give_back(buffer);
         }
         self.count = count;
-        self.publish();
     }
 
     /// Notes that the kernel filled a buffer further, and where.
@@ -525,7 +525,12 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Lets the kernel see what was given back, and twice as many if that was
+    /// too little.
     fn publish(&mut self) {
+        if std::mem::take(&mut self.short) {
+            self.grow_to((self.count * 2).min(Self::COUNT_MAX));
+        }
         // SAFETY: the ring's base has the tail at a place that is aligned for
         // it; the kernel reads it with acquire order.
         unsafe {
