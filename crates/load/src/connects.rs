@@ -61,11 +61,6 @@ impl Connects {
         slot
     }
 
-    /// Whether a slot waits for a connection.
-    pub(crate) fn any_waits(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
     /// When the next slot may connect; `None` if none waits, or only an event
     /// will let it.
     pub(crate) fn may_at(&self, now: u64) -> Option<u64> {

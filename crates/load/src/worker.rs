@@ -146,8 +146,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             if stopped {
                 self.turns.end_at(self.now);
             }
-            if !self.turns.goes_on(self.now) && (stopped || !counted || self.under_way == 0) {
-                break;
+            if !self.turns.goes_on(self.now) {
+                self.connects.forget_waiting();
+                if stopped || !counted || self.under_way == 0 {
+                    break;
+                }
             }
             self.send_due();
             self.open_connections();
@@ -191,7 +194,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn drain(&mut self) -> io::Result<()> {
         let patience = DRAIN_NS_MAX.min(self.plan.timeout.as_nanos() as u64);
         let end = self.now + patience;
-        self.connects.forget_waiting();
         while self.under_way > 0 && self.now < end && !self.stop.asked() {
             self.turn_over(end)?;
         }
@@ -225,18 +227,20 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// The time until which may be slept.
     fn wake_at(&self, other: u64) -> u64 {
-        // Only where a slot could take it does a request's turn matter.
-        let can_send =
-            if self.plan.keep_alive { !self.line.is_empty() } else { self.connects.any_waits() };
-        let due = if can_send { self.turns.due() } else { None };
-        let connect = match self.connects.may_at(self.now) {
-            // Without its request's turn a connection for one is not begun.
-            Some(at) if !self.plan.keep_alive => due.map_or(at, |due| due.max(at)),
-            Some(at) => at,
-            None => u64::MAX,
-        };
-        let due = if self.plan.keep_alive { due.unwrap_or(u64::MAX) } else { u64::MAX };
-        due.min(connect).min(other)
+        // Only where a connection could take it does a request's turn matter.
+        let due = if self.line.is_empty() { None } else { self.turns.due() };
+        let next = due.into_iter().chain(self.may_connect_at());
+        next.fold(other, u64::min)
+    }
+
+    /// When the next connection may be begun; `None` if only an event lets it.
+    fn may_connect_at(&self) -> Option<u64> {
+        let at = self.connects.may_at(self.now)?;
+        if self.plan.keep_alive || !self.turns.is_open_loop() {
+            return Some(at);
+        }
+        // It is begun for a request, whose turn must have come.
+        Some(at.max(self.turns.due()?))
     }
 
     /// Sleeps until something happens or this time has come, and sees to it.
