@@ -3,6 +3,8 @@
 
 mod fixture;
 
+use std::collections::BTreeSet;
+
 use fixture::{Lab, said};
 use result::State;
 use rustix::process::{Pid, Signal, kill_process};
@@ -38,6 +40,35 @@ fn a_run_is_planned_measured_judged_and_reported() {
     assert!(lab.path("runs/latest/report.html").is_file());
     assert_eq!(lab.servers().len(), 3, "each trial is a fresh process");
     lab.assert_nothing_is_left();
+}
+
+/// All keys of an object and of what is in it.
+fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(object) => {
+            for (key, value) in object {
+                into.insert(key.clone());
+                keys(value, into);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_key_of_run_json_is_documented() {
+    let lab = Lab::with_good();
+    // The second contender brings errors into it.
+    lab.server("other", "dies 40", "");
+    lab.bakeoff(&["run", "s"]);
+    let documented = include_str!("../../../docs/run-json.md");
+    let mut all = BTreeSet::new();
+    keys(&serde_json::to_value(lab.run()).unwrap(), &mut all);
+    assert!(all.contains("kind") && all.contains("client_busy_share"), "{all:?}");
+    for key in all {
+        assert!(documented.contains(&format!("`{key}`")), "docs/run-json.md lacks `{key}`");
+    }
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 use result::evidence::{Load, Percentiles};
 
-use super::{Check, Seen, Word, percent};
+use super::{Check, Seen, Word};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
-/// How far Little's law may be off.
-const LITTLE_SUSPECT: f64 = 0.1;
-/// From here on the times can't be right.
-const LITTLE_INVALID: f64 = 0.3;
+/// Share of connections that have to be busy, by Little's law.
+const BUSY_SUSPECT: f64 = 0.75;
+/// With fewer, it is another load.
+const BUSY_INVALID: f64 = 0.5;
+/// More than all can't be, but for the window's edges.
+const BUSY_MAX: f64 = 1.1;
 /// A percentile with fewer samples beyond it says little.
 const BEYOND_MIN: f64 = 100.0;
 /// With fewer answers a connection, requests that began before the window or
@@ -19,9 +21,9 @@ const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
 pub(super) const ARITHMETIC: Check = Check {
     id: "arithmetic",
     signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time.",
-    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; connections and rate × mean time within 10 %, invalid beyond 30 %",
-    why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. Requests that wait in the client or in a kernel queue, where the clock doesn't run, show in Little's law: 10 % is what the window's edges explain.",
-    fix: "Report it with the run's folder: the generator is wrong, or the connections didn't all carry load.",
+    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 110 % of connections busy, invalid outside of 50 to 110 %",
+    why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Up to 10 % are what the window's edges explain.",
+    fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
     look,
 };
 
@@ -39,16 +41,18 @@ fn look(seen: &Seen) -> Word {
         return Word::valid("consistent", "Counts and percentiles fit each other.");
     }
     let busy = load.rate * load.service_us.mean / 1e6;
-    let off = busy / connections - 1.0;
-    let value = format!("Little's law off by {}", percent(off));
-    let word = if off.abs() > LITTLE_INVALID {
-        Word::invalid(value, "Rate, times and connections can't all be right.")
-    } else if off.abs() > LITTLE_SUSPECT {
-        Word::suspect(value, "Connections were idle for a part of the time, or times too short.")
+    let share = busy / connections;
+    let value = format!("{busy:.0} of {connections} connections busy");
+    let word = if share > BUSY_MAX {
+        Word::invalid(value, "More connections were busy than there were: times are too long.")
+    } else if share < BUSY_INVALID {
+        Word::invalid(value, "Most connections waited for the client: this is another load.")
+    } else if share < BUSY_SUSPECT {
+        Word::suspect(value, "Many connections waited for the client, not for the server.")
     } else {
         Word::valid(value, "Rate, times and connections fit each other.")
     };
-    word.against("10 %, invalid beyond 30 %")
+    word.against("75 to 110 %, invalid outside of 50 to 110 %")
 }
 
 fn fault_in_counts(load: &Load) -> Option<String> {
@@ -159,11 +163,12 @@ mod tests {
     }
 
     #[test]
-    fn littles_law_tells_when_times_are_too_short() {
+    fn littles_law_tells_when_connections_wait_for_the_client() {
         let mean = |factor: f64| with(|load| load.service_us.mean *= factor).0;
-        assert_eq!(mean(0.95), Verdict::Valid);
-        assert_eq!(mean(0.8), Verdict::Suspect);
-        assert_eq!(mean(0.5), Verdict::Invalid);
+        assert_eq!(mean(0.8), Verdict::Valid);
+        assert_eq!(mean(0.7), Verdict::Suspect);
+        assert_eq!(mean(0.4), Verdict::Invalid);
+        assert_eq!(mean(1.2), Verdict::Invalid, "more are busy than there are");
     }
 
     #[test]

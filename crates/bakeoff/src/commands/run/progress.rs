@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::run::Event;
 use report::text::visible;
 use report::units;
-use result::finding::worst;
+use result::finding::{Finding, Verdict};
 use result::plan::{Cores, Load};
 use result::{Run, Trial};
 
@@ -70,7 +70,7 @@ impl Progress {
                 "{:>4} {what} · {}/s · {}",
                 slot.number + 1,
                 units::count(load.rate),
-                worst(&trial.findings).word()
+                verdict(&trial.findings)
             ));
         }
     }
@@ -87,6 +87,16 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.line.finish_and_clear();
+    }
+}
+
+/// The worst verdict, which is the first, with the check that gave it.
+fn verdict(findings: &[Finding]) -> String {
+    match findings.first() {
+        Some(worst) if worst.verdict != Verdict::Valid => {
+            format!("{} ({})", worst.verdict.word(), worst.check)
+        }
+        _ => Verdict::Valid.word().into(),
     }
 }
 
