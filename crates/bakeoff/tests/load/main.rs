@@ -3,9 +3,11 @@
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`nginx`]: against one that does nothing wrong;
+//! - [`ports`]: on a machine with hardly any ports;
 //! - [`support`]: the server that a test commands, and the run against it.
 
 mod command;
 mod misbehaving;
 mod nginx;
+mod ports;
 mod support;

@@ -190,6 +190,34 @@ fn answers_another_request() {
 }
 
 #[test]
+fn answers_more_than_it_was_asked() {
+    let server = writes(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        After::Keep,
+    );
+    all_fail(&server, &[], "malformed", "after the answer");
+}
+
+#[test]
+fn stalls() {
+    // One answer takes a third of the run.
+    let server = Server::start(|connection, seen: &Seen| {
+        if seen.path() == "/?300" {
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let url = server.url("/?{counter}");
+    let warned = |more: &[&str]| {
+        let said = load(&[&[&url, "-d", "1500ms", "-c", "1", "-t", "1"], more].concat());
+        let warnings = said.json["warnings"].as_array().unwrap();
+        warnings.iter().any(|warning| warning["id"] == "closed_loop_stalled")
+    };
+    assert!(warned(&[]), "a closed loop that stalled was trusted");
+    assert!(!warned(&["--rate", "500"]), "an open loop has no such weakness");
+}
+
+#[test]
 fn fails_now_and_then() {
     let server = Server::start(|connection, seen: &Seen| {
         let number: u64 = seen.path().trim_start_matches("/?").parse().unwrap();

@@ -40,6 +40,7 @@ pub enum After {
 pub struct Server {
     pub address: SocketAddr,
     counts: Arc<Counts>,
+    listener: TcpListener,
     acceptor: Option<JoinHandle<()>>,
 }
 
@@ -64,13 +65,10 @@ impl Server {
         let counts = Arc::new(Counts::default());
         let behave = Arc::new(behave);
         let acceptor = std::thread::spawn({
-            let counts = counts.clone();
+            let (counts, listener) = (counts.clone(), listener.try_clone().unwrap());
             move || {
-                for connection in listener.incoming() {
-                    if counts.end.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    let connection = connection.unwrap();
+                // Ends when the listener is shut down.
+                while let Ok((connection, _)) = listener.accept() {
                     counts.connections.fetch_add(1, Ordering::Relaxed);
                     let (behave, own) = (behave.clone(), counts.clone());
                     let handler = std::thread::spawn(move || serve(connection, &*behave, &own));
@@ -78,7 +76,7 @@ impl Server {
                 }
             }
         });
-        Server { address, counts, acceptor: Some(acceptor) }
+        Server { address, counts, listener, acceptor: Some(acceptor) }
     }
 
     /// A server that always says the same and keeps the connection.
@@ -105,8 +103,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.counts.end.store(true, Ordering::Relaxed);
-        // Wakes the acceptor.
-        drop(TcpStream::connect(self.address));
+        rustix::net::shutdown(&self.listener, rustix::net::Shutdown::Both).unwrap();
         if let Some(acceptor) = self.acceptor.take() {
             acceptor.join().unwrap();
         }

@@ -8,7 +8,7 @@ use load::plan::{Plan, Until};
 use load::search::{Edge, Found, Next, Search, Step, step};
 use report::units;
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, ArrivalsChoice};
 use super::exit::{Exit, Failure};
 use super::live::Live;
 use super::output::Output;
@@ -28,6 +28,8 @@ const REQUESTS_MIN: f64 = 100.0;
 pub struct Searched {
     /// What was searched for.
     pub condition: Condition,
+    /// When the requests of each step were due.
+    pub arrivals: ArrivalsChoice,
     /// What was found.
     pub found: Found,
     /// Every step, in the order in which they were made.
@@ -150,6 +152,7 @@ pub fn run(
     };
     let searched = Searched {
         condition: condition.clone(),
+        arrivals: arguments.arrivals,
         found,
         steps,
         interrupted: stop.asked(),
@@ -241,6 +244,7 @@ pub mod tests {
         };
         Searched {
             condition: "p99 < 10ms".parse().unwrap(),
+            arrivals: ArrivalsChoice::Constant,
             found: Found {
                 holds: Some(edge(20_100.0, 3, 3, None)),
                 fails: Some(edge(21_000.0, 0, 3, None)),

@@ -11,6 +11,7 @@ use load::reading::{Reading, Statistic, read};
 use load::search::Edge;
 use serde::Serialize;
 
+use super::arguments::ArrivalsChoice;
 use super::find_rate::Searched;
 use super::run::{Run, sentence};
 use super::summary::SHOWN;
@@ -125,9 +126,16 @@ struct ConnectionsDocument {
     established: u32,
     reconnects: u64,
     failed: u64,
+    first_failure: Option<FailureDocument>,
     syn_retransmits: u64,
     answers_min: u64,
     answers_max: u64,
+}
+
+#[derive(Serialize)]
+struct FailureDocument {
+    kind: &'static str,
+    example: String,
 }
 
 #[derive(Serialize)]
@@ -188,6 +196,7 @@ pub struct SearchDocument {
 #[derive(Serialize)]
 struct FindRate {
     condition: String,
+    arrivals: &'static str,
     interrupted: bool,
     unfinished: bool,
     unanimous: bool,
@@ -236,6 +245,9 @@ pub fn run(run: &Run) -> RunDocument {
             established: outcome.connections.established,
             reconnects: outcome.connections.reconnects,
             failed: outcome.connections.failed,
+            first_failure: outcome.connections.first_failure.as_ref().map(|(kind, example)| {
+                FailureDocument { kind: kind.name(), example: example.clone() }
+            }),
             syn_retransmits: outcome.connections.syn_retransmits,
             answers_min: outcome.connections.answers_min,
             answers_max: outcome.connections.answers_max,
@@ -306,6 +318,10 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
         plan: plan(url, searched_plan),
         find_rate: FindRate {
             condition: searched.condition.to_string(),
+            arrivals: match searched.arrivals {
+                ArrivalsChoice::Constant => "constant",
+                ArrivalsChoice::Poisson => "poisson",
+            },
             interrupted: searched.interrupted,
             unfinished: found.unfinished,
             unanimous: found.is_unanimous(),

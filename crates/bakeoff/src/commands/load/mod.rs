@@ -37,7 +37,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     match carry_out(&arguments) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            eprintln!("bakeoff load: {}", failure.sentence);
+            output::complain(&failure.sentence);
             failure.exit.into()
         }
     }

@@ -36,6 +36,12 @@ impl Output {
     }
 }
 
+/// Says on standard error what went wrong. If nobody listens there, the exit
+/// code still tells (`eprintln!` would panic).
+pub fn complain(sentence: &str) {
+    let _ = writeln!(io::stderr(), "bakeoff load: {sentence}");
+}
+
 /// A file for a machine to read, or standard output.
 pub struct Sink {
     path: PathBuf,

@@ -7,6 +7,7 @@ use load::{Outcome, Plan};
 use report::units;
 
 use super::exit::Exit;
+use super::output::complain;
 
 /// All that is told of a run.
 pub struct Run {
@@ -42,7 +43,7 @@ impl Run {
     /// Says on standard error which conditions fail the run.
     pub fn complain(&self) {
         for judged in self.conditions.iter().filter(|judged| fails_the_run(judged)) {
-            eprintln!("bakeoff load: --fail-if: {}", sentence(&judged.0, judged.1));
+            complain(&format!("--fail-if: {}", sentence(&judged.0, judged.1)));
         }
     }
 }
@@ -206,6 +207,7 @@ pub mod tests {
         outcome.connections.established = 64;
         outcome.connections.reconnects = 19_400;
         outcome.connections.failed = 12;
+        outcome.connections.first_failure = Some((ErrorKind::Refused, "refused".into()));
         outcome.connections.syn_retransmits = 3;
         outcome.threads[1].busy_share = 0.96;
         outcome.interrupted = true;
