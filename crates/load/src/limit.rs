@@ -537,6 +537,11 @@ mod tests {
             Warning::SynRetransmits { count: 17 },
             Warning::Starved { answers_max: 4_000 },
         ];
+        let page = include_str!("../../../docs/load.md");
+        for warning in &all {
+            let id = warning.id();
+            assert!(page.contains(&format!("| `{id}` |")), "docs/load.md lacks {id}");
+        }
         let text: Vec<String> =
             all.iter().map(|warning| format!("{}: {warning}", warning.id())).collect();
         insta::assert_snapshot!(text.join("\n\n"));

@@ -488,6 +488,14 @@ pub mod tests {
     }
 
     #[test]
+    fn the_page_explains_every_kind_of_error() {
+        let page = include_str!("../../../../../docs/load.md");
+        for kind in load::outcome::ErrorKind::ALL {
+            assert!(page.contains(&format!("| `{}` |", kind.name())), "docs/load.md: {kind:?}");
+        }
+    }
+
+    #[test]
     fn the_help_names_every_exit_code() {
         use super::super::exit::Exit;
         let documented = include_str!("../../../../../docs/exit-codes.md");
