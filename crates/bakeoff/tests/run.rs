@@ -108,13 +108,41 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
     lab.assert_nothing_is_left();
 }
 
+/// A contender with a child that left its session and ignores SIGTERM.
+fn with_stubborn_child() -> Lab {
+    let lab = Lab::new();
+    lab.server("good", "leaves-child", "");
+    lab
+}
+
 #[test]
 fn nothing_outlives_a_bakeoff_that_is_killed() {
-    let lab = Lab::with_good();
+    let lab = with_stubborn_child();
     let mut child = lab.start(&["run", "s", "--full"]);
-    lab.wait_until("a server runs", || !lab.living_servers().is_empty());
+    lab.wait_until("server and child run", || lab.living_servers().len() == 2);
     send(&child, Signal::KILL);
     child.wait().unwrap();
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn nothing_outlives_a_bakeoff_that_is_interrupted() {
+    let lab = with_stubborn_child();
+    let child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("server and child run", || lab.living_servers().len() == 2);
+    send(&child, Signal::INT);
+    let interrupted = said(child.wait_with_output().unwrap());
+    assert_eq!(interrupted.code, Some(130), "{interrupted:?}");
+    assert!(lab.living_servers().is_empty(), "when bakeoff ends, all has ended");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_child_that_a_contender_leaves_behind_is_found_and_ended() {
+    let lab = with_stubborn_child();
+    lab.bakeoff(&["run", "s"]);
+    assert!(lab.run().trials.iter().all(|trial| trial.evidence.process.killed));
+    assert_eq!(lab.servers().len(), 4, "two trials of a server and its child");
     lab.assert_nothing_is_left();
 }
 

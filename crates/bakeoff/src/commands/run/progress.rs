@@ -1,6 +1,7 @@
 //! What a run shows while it goes on, on stderr: first what it will do, then one
 //! line that is rewritten on a terminal, or one line a trial elsewhere.
 
+use std::cell::Cell;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,6 +15,8 @@ use result::{Run, Trial};
 /// Shows the events of a run.
 pub struct Progress {
     line: ProgressBar,
+    /// What was said to be left when the trial under way began: trials, seconds.
+    left: Cell<(usize, f64)>,
 }
 
 impl Progress {
@@ -21,7 +24,7 @@ impl Progress {
     pub fn new() -> Progress {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         line.set_style(ProgressStyle::with_template("{wide_msg}").expect("a constant template"));
-        Progress { line }
+        Progress { line, left: Cell::default() }
     }
 
     /// Shows one event.
@@ -35,13 +38,16 @@ impl Progress {
             Event::Planned { run, folder, trials, seconds } => {
                 self.say(&intention(run, folder, *trials, *seconds));
             }
-            Event::Begins { slot, trials, seconds } => self.line.set_message(format!(
-                "{} · {} · {} to go, {} left",
-                slot.contender,
-                load_name(&slot.load),
-                units::of(*trials as u64, "trial"),
-                time(*seconds)
-            )),
+            Event::Begins { slot, trials, seconds } => {
+                self.left.set((*trials, *seconds));
+                self.line.set_message(format!(
+                    "{} · {} · {}, {} left",
+                    slot.contender,
+                    load_name(&slot.load),
+                    units::of(*trials as u64, "trial"),
+                    time(*seconds)
+                ));
+            }
             Event::Ended(trial) => self.ended(trial),
             Event::GivenUp(contender) => {
                 self.say(&format!("{contender} failed repeatedly: its other trials are left out"));
@@ -66,11 +72,12 @@ impl Progress {
             && let Some(load) = &trial.evidence.load
         {
             // Elsewhere than on a terminal, these lines are the progress.
+            let (trials, seconds) = self.left.get();
             self.say(&format!(
-                "{:>4} {what} · {}/s · {}",
-                slot.number + 1,
+                "{what} · {}/s · {} · {} left",
                 units::count(load.rate),
-                verdict(&trial.findings)
+                verdict(&trial.findings),
+                time(seconds * (trials - 1) as f64 / trials as f64)
             ));
         }
     }
