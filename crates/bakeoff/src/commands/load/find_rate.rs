@@ -36,7 +36,7 @@ pub struct Searched {
     pub steps: Vec<StepMade>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Whether a step had not one good answer.
+    /// Whether no step had a good answer.
     pub no_answer: bool,
 }
 
@@ -110,16 +110,16 @@ pub fn run(
     let lowest = lowest_rate(condition, step_length);
     let mut search = Search::new(START, lowest, HIGHEST);
     let mut steps: Vec<StepMade> = Vec::new();
+    let pace = match arguments.arrivals {
+        ArrivalsChoice::Constant => "open loop, constant arrivals",
+        ArrivalsChoice::Poisson => "open loop, random arrivals",
+    };
     output.print(&format!(
         "{}\nsearching the highest rate at which {condition}, in steps of {}\n\n",
-        summary::plan(
-            &arguments.url,
-            &Plan { arrivals: arguments.arrivals.at(lowest), ..plan.clone() }
-        )
-        .replacen(&format!(" {}", rate(lowest)), " rate", 1),
+        summary::plan(&arguments.url, pace, plan),
         units::time(step_length.as_secs_f64() * 1e6),
     ))?;
-    let mut no_answer = false;
+    let mut no_answer = true;
     let found = loop {
         let offered = match search.next() {
             Next::Try(offered) => offered,
@@ -142,8 +142,8 @@ pub fn run(
         output.print(&made.line(steps.len() + 1, condition))?;
         search.record(offered, made.step.clone());
         steps.push(made);
-        if outcome.account.good == 0 {
-            no_answer = true;
+        no_answer &= outcome.account.good == 0;
+        if no_answer {
             if let Some(errors) = summary::errors(&outcome.account) {
                 output.print(&format!("\n{errors}\n"))?;
             }
@@ -156,7 +156,7 @@ pub fn run(
         found,
         steps,
         interrupted: stop.asked(),
-        no_answer,
+        no_answer: no_answer && !stop.asked(),
     };
     output.print(&format!("\n{}\n", textwrap::fill(&conclusion(&searched), 100)))?;
     Ok(searched)

@@ -31,14 +31,9 @@ pub fn text(run: &Run) -> String {
     all
 }
 
-/// What was asked for, in a sentence.
-pub fn plan(url: &str, plan: &Plan) -> String {
+/// What was asked for, on a line.
+pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
     let connections = units::of(plan.connections.into(), "connection");
-    let (loop_, pace) = match plan.arrivals {
-        Arrivals::Closed => ("closed loop", String::new()),
-        Arrivals::Constant(paced) => ("open loop", format!(" at a constant {}", rate(paced))),
-        Arrivals::Poisson(mean) => ("open loop", format!(" at a random {}", rate(mean))),
-    };
     let kept = match (plan.keep_alive, plan.pipeline) {
         (false, _) => ", each for one request".to_string(),
         (true, 1) => ", kept alive".to_string(),
@@ -48,11 +43,16 @@ pub fn plan(url: &str, plan: &Plan) -> String {
         1 => String::new(),
         paths => format!(", {paths} paths in turn"),
     };
-    format!("{} · {loop_}{pace} · {connections}{kept}{paths}", text::visible(url))
+    format!("{} · {pace} · {connections}{kept}{paths}", text::visible(url))
 }
 
 fn heading(run: &Run) -> Option<String> {
     let outcome = &run.outcome;
+    let pace = match run.plan.arrivals {
+        Arrivals::Closed => "closed loop".to_string(),
+        Arrivals::Constant(paced) => format!("open loop at a constant {}", rate(paced)),
+        Arrivals::Poisson(mean) => format!("open loop at a random {}", rate(mean)),
+    };
     let warmup = match run.plan.warmup {
         Duration::ZERO => String::new(),
         warmup => format!(" after {} of warm-up", time(warmup)),
@@ -70,7 +70,7 @@ fn heading(run: &Run) -> Option<String> {
     };
     Some(format!(
         "{}\n{measured}{warmup} by {} on {}{cut_short}",
-        plan(&run.url, &run.plan),
+        plan(&run.url, &pace, &run.plan),
         units::of(outcome.threads.len() as u64, "thread"),
         outcome.backend,
     ))
@@ -148,8 +148,10 @@ fn latencies(run: &Run) -> Option<String> {
     };
     rows.push(("connect", exact(&outcome.connect)));
     let mut table = table();
-    let titles = SHOWN.map(|(name, _)| name);
-    table.set_header(["time", &titles.join("|"), "samples"].join("|").split('|'));
+    let mut header = vec!["time"];
+    header.extend(SHOWN.map(|(name, _)| name));
+    header.push("samples");
+    table.set_header(header);
     let (mut withheld, mut bounds) = (false, false);
     for (name, latency) in &rows {
         let mut cells = vec![name.to_string()];
