@@ -98,19 +98,6 @@ impl Report {
     pub fn sent(&self) -> u64 {
         self.requests.sent + self.warmup_requests.sent
     }
-
-    /// Good answers over window and warm-up.
-    pub fn good(&self) -> u64 {
-        self.requests.good + self.warmup_requests.good
-    }
-}
-
-impl Account {
-    /// Whether nothing was lost and nothing counted twice.
-    pub fn is_conserved(&self) -> bool {
-        self.scheduled == self.sent + self.shed
-            && self.sent == self.good + self.errors + self.in_flight
-    }
 }
 
 impl Times {

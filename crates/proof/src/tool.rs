@@ -75,7 +75,10 @@ impl Tool {
         match self {
             Tool::Bakeoff | Tool::BakeoffEpoll => beside_us("bakeoff"),
             Tool::Bare => std::env::current_exe().map_err(|error| error.to_string()),
-            Tool::Wrk | Tool::Ab | Tool::H2load | Tool::Hey | Tool::Oha => in_path(self.name()),
+            Tool::Wrk | Tool::Ab | Tool::H2load | Tool::Hey => {
+                in_path(self.name(), "setup/install bench")
+            }
+            Tool::Oha => in_path(self.name(), "cargo install oha"),
         }
     }
 
@@ -152,12 +155,12 @@ fn beside_us(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn in_path(name: &str) -> Result<PathBuf, String> {
+fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path)
         .map(|folder| folder.join(name))
         .find(|program| program.is_file())
-        .ok_or_else(|| format!("{name} isn't installed"))
+        .ok_or_else(|| format!("it isn't installed: `{install}`"))
 }
 
 fn bakeoff(output: &str) -> Option<Count> {
