@@ -76,6 +76,7 @@ pub struct Target {
 #[derive(Debug, Clone, Default)]
 pub struct Expect {
     /// Text that the body must hold; may have the request's own placeholders.
+    /// Answers to HEAD, which have no body, are not held to it.
     pub body: Option<String>,
 }
 

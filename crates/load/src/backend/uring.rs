@@ -292,6 +292,14 @@ impl<'ring> Uring<'ring> {
     }
 }
 
+impl Drop for Uring<'_> {
+    fn drop(&mut self) {
+        // The kernel must not know of buffers that are gone. It fails only
+        // where there are none.
+        let _ = self.submitter.unregister_buf_ring(GROUP);
+    }
+}
+
 impl Backend for Uring<'_> {
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         let socket = self.setup.socket(source, Blocking::Yes)?;
@@ -475,8 +483,8 @@ impl Buffers {
         let filled = vec![0; usize::from(Self::COUNT_MAX)];
         let mut buffers = Buffers { ring, memory, tail: 0, count: 0, short: false, filled };
         let register = |flags| {
-            // SAFETY: the ring's memory is mapped until the process ends or the
-            // ring, which is torn down first, is gone.
+            // SAFETY: the memory stays mapped until it is unregistered, when the
+            // backend is dropped.
             unsafe {
                 submitter.register_buf_ring_with_flags(ring as u64, Self::COUNT_MAX, GROUP, flags)
             }
