@@ -19,6 +19,8 @@ pub struct Connections {
     pub established: u32,
     /// Not yet accepted by the program that listens.
     pub accept_queue: u32,
+    /// Dropped since the program listens, because its queue was full.
+    pub dropped: u32,
 }
 
 /// Counts them; `None` where the kernel doesn't tell.
@@ -47,9 +49,13 @@ const NLM_F_REQUEST_DUMP: u16 = 0x301;
 const TCP: u8 = 6;
 const ESTABLISHED: u8 = 1;
 const LISTEN: u8 = 10;
+/// The attribute with a socket's memory, which has its drops as well.
+const INET_DIAG_SKMEMINFO: u16 = 7;
+const SK_MEMINFO_DROPS: usize = 8;
 // Offsets in `struct inet_diag_msg`, after the message's header.
 const STATE_AT: usize = NLMSG_HEADER_BYTES + 1;
 const RECEIVE_QUEUE_AT: usize = NLMSG_HEADER_BYTES + 56;
+const ATTRIBUTES_AT: usize = NLMSG_HEADER_BYTES + 72;
 
 /// A `struct inet_diag_req_v2` in its message: all sockets of a port that are
 /// established or listen.
@@ -60,6 +66,7 @@ fn request(family: AddressFamily, port: u16) -> [u8; 72] {
     message[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
     message[16] = family.as_raw() as u8;
     message[17] = TCP;
+    message[18] = 1 << (INET_DIAG_SKMEMINFO - 1);
     let states = 1_u32 << ESTABLISHED | 1 << LISTEN;
     message[20..24].copy_from_slice(&states.to_ne_bytes());
     message[24..26].copy_from_slice(&port.to_be_bytes());
@@ -94,11 +101,13 @@ fn count(mut datagram: &[u8], counted: &mut Connections) -> io::Result<bool> {
             SOCK_DIAG_BY_FAMILY => match message.get(STATE_AT).copied() {
                 Some(ESTABLISHED) => counted.established += 1,
                 Some(LISTEN) => {
-                    let queue = message
-                        .get(RECEIVE_QUEUE_AT..)
-                        .and_then(|rest| rest.first_chunk())
-                        .ok_or(io::ErrorKind::InvalidData)?;
-                    counted.accept_queue += u32::from_ne_bytes(*queue);
+                    let queue = number_at(message, RECEIVE_QUEUE_AT);
+                    let drops = memory(message).and_then(|it| number_at(it, SK_MEMINFO_DROPS * 4));
+                    let (Some(queue), Some(drops)) = (queue, drops) else {
+                        return Err(io::ErrorKind::InvalidData.into());
+                    };
+                    counted.accept_queue += queue;
+                    counted.dropped += drops;
                 }
                 _ => return Err(io::ErrorKind::InvalidData.into()),
             },
@@ -108,6 +117,24 @@ fn count(mut datagram: &[u8], counted: &mut Connections) -> io::Result<bool> {
         datagram = &datagram[length.next_multiple_of(4).min(datagram.len())..];
     }
     Ok(false)
+}
+
+fn number_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+/// The attribute of a socket's memory.
+fn memory(message: &[u8]) -> Option<&[u8]> {
+    let mut attributes = message.get(ATTRIBUTES_AT..)?;
+    loop {
+        let header = attributes.first_chunk::<4>()?;
+        let length = usize::from(u16::from_ne_bytes([header[0], header[1]]));
+        let content = attributes.get(4..length)?;
+        if u16::from_ne_bytes([header[2], header[3]]) == INET_DIAG_SKMEMINFO {
+            return Some(content);
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
 }
 
 #[cfg(test)]
@@ -127,8 +154,25 @@ mod tests {
         assert_eq!(none, Connections::default());
         let _clients: Vec<_> = (0..100).map(|_| TcpStream::connect(address).unwrap()).collect();
         let _accepted: Vec<_> = (0..60).map(|_| listener.accept().unwrap()).collect();
-        let expected = Connections { established: 100, accept_queue: 40 };
+        let expected = Connections { established: 100, accept_queue: 40, dropped: 0 };
         assert_eq!(at_port(address.port()), Some(expected));
+    }
+
+    #[test]
+    fn a_full_listen_queue_is_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        // Listening again changes the queue's length.
+        rustix::net::listen(&listener, 1).unwrap();
+        if at_port(address.port()).is_none() {
+            eprintln!("skipped: this kernel doesn't offer sock_diag");
+            return;
+        }
+        let within = Duration::from_millis(50);
+        let _clients: Vec<_> =
+            (0..8).map(|_| TcpStream::connect_timeout(&address, within)).collect();
+        let dropped = at_port(address.port()).unwrap().dropped;
+        assert!(dropped > 0, "a queue of one doesn't hold eight");
     }
 
     #[test]

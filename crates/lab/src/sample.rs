@@ -37,7 +37,6 @@ struct Reading {
     /// Of all processors, idle or not.
     passed_s: Option<f64>,
     load_average: Option<f64>,
-    listen_overflows: Option<u64>,
     retransmits: Option<u64>,
 }
 
@@ -108,7 +107,6 @@ fn read(root: i32) -> Reading {
         steal_s: steal.map(seconds),
         passed_s: passed.map(seconds),
         load_average: procfs::LoadAverage::current().ok().map(|average| f64::from(average.one)),
-        listen_overflows: network_counter("/proc/net/netstat", "TcpExt:", "ListenOverflows"),
         retransmits: network_counter("/proc/net/snmp", "Tcp:", "RetransSegs"),
     }
 }
@@ -146,7 +144,11 @@ fn write(readings: &[Reading], began: Instant, window: Duration, evidence: &mut 
     evidence.server_disk_write_bytes = within(&disk).map(|bytes| bytes as u64);
     evidence.server_rss_max_bytes =
         readings.iter().filter_map(|reading| Some(reading.server?.rss_bytes)).max();
-    evidence.listen_overflows = whole(&|reading| reading.listen_overflows);
+    evidence.listen_overflows = readings
+        .iter()
+        .rev()
+        .find_map(|reading| reading.connections)
+        .map(|counted| counted.dropped.into());
     evidence.tcp_retransmits = whole(&|reading| reading.retransmits);
     evidence.steal_share = steal(began, ended);
     evidence.others_cpu_s = within(&|reading| reading.all_cpu_s)
@@ -228,13 +230,12 @@ mod tests {
                 disk_write_bytes: Some(0),
                 context_switches: Some((cpu_s * 100.0) as u64),
             }),
-            connections: Some(Connections { established: 30, accept_queue: 2 }),
+            connections: Some(Connections { established: 30, accept_queue: 2, dropped: 7 }),
             own_cpu_s: Some(0.0),
             all_cpu_s: Some(cpu_s * 1.5),
             steal_s: Some(0.0),
             passed_s: None,
             load_average: Some(0.5),
-            listen_overflows: Some(7),
             retransmits: None,
         }
     }
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(evidence.samples[1].connections_established, Some(30));
         assert_eq!(evidence.samples[1].accept_queue, Some(2));
         assert_eq!(evidence.server_rss_max_bytes, Some(1000));
-        assert_eq!(evidence.listen_overflows, Some(0));
+        assert_eq!(evidence.listen_overflows, Some(7));
     }
 
     #[test]

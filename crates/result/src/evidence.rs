@@ -21,7 +21,8 @@ pub struct Evidence {
     pub server_disk_write_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
-    /// Listen-queue overflows of this network namespace within the window.
+    /// Connections that the contender's listeners dropped because their queues
+    /// were full, from its start on.
     pub listen_overflows: Option<u64>,
     /// TCP segments sent again in this network namespace within the window.
     pub tcp_retransmits: Option<u64>,
