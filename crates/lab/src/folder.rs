@@ -185,6 +185,7 @@ mod tests {
                 slots: Vec::new(),
             },
             trials: Vec::new(),
+            disturbed: Vec::new(),
             outcomes: Vec::new(),
         }
     }

@@ -1,7 +1,6 @@
 //! Makes contenders ready: are their tools there, does their build succeed,
 //! which versions are they?
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -74,7 +73,7 @@ pub fn build_folder(contender: &Contender) -> PathBuf {
 
 /// What is missing of its needs, and what to do about it.
 fn missing(contender: &Contender) -> Option<String> {
-    let search = std::env::var_os("PATH").unwrap_or_default();
+    let search = search_path();
     let missing: Vec<_> =
         contender.file.needs.iter().filter(|(program, _)| !is_there(program, &search)).collect();
     let programs: Vec<_> = missing.iter().map(|(program, _)| format!("`{program}`")).collect();
@@ -90,7 +89,20 @@ fn missing(contender: &Contender) -> Option<String> {
     })
 }
 
-fn is_there(program: &str, search: &OsStr) -> bool {
+/// Where programs are looked for: as the user has it, and where Debian puts
+/// servers, which only root's own path has.
+pub fn search_path() -> String {
+    let mut path = std::env::var("PATH").unwrap_or_default();
+    for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin"] {
+        if !path.split(':').any(|known| known == folder) {
+            path.push(':');
+            path.push_str(folder);
+        }
+    }
+    path
+}
+
+fn is_there(program: &str, search: &str) -> bool {
     std::env::split_paths(search).any(|folder| is_executable(&folder.join(program)))
 }
 
@@ -149,9 +161,12 @@ fn ask(command: &[String]) -> String {
 
 /// An order for a tool that runs once, with the user's own environment.
 fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
+    let others = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name != "PATH");
     Order {
         command,
-        environment: std::env::vars().collect(),
+        environment: others.chain([("PATH".into(), search_path())]).collect(),
         folder,
         scratch: None,
         cpus: Vec::new(),

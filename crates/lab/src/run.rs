@@ -1,7 +1,7 @@
 //! A whole run: study → contenders made ready → plan → trials → outcomes, kept
 //! in the run's folder after every trial.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -17,6 +17,10 @@ use crate::prepare::{Prepared, prepare, record};
 use crate::study::{self, Study};
 use crate::trial::Bench;
 use crate::{judge, machine, outcomes};
+
+/// Share of the plan's trials that may be made again, because others used the
+/// machine meanwhile. Beyond it the machine is as it is, and the figures say so.
+const REPEATS_SHARE_MAX: f64 = 0.25;
 
 /// Failed starts in a row after which a contender is given up: a server that
 /// never answers would cost its whole time limit in every trial.
@@ -75,6 +79,8 @@ pub enum Event<'a> {
     },
     /// A trial is over and kept.
     Ended(&'a Trial),
+    /// A trial is made again, because others used the machine meanwhile.
+    Disturbed(&'a Trial),
     /// A contender's other trials are left out, because it failed repeatedly.
     GivenUp(&'a str),
 }
@@ -122,9 +128,9 @@ pub enum Error {
     /// What was chosen leaves no load.
     #[error("nothing is left to measure: the profile has no load with the cores that were chosen")]
     NoLoad,
-    /// Every contender was left out.
-    #[error("nobody is left to measure:{0}")]
-    Nobody(String),
+    /// Every contender was left out, each with an [`Event::LeftOut`].
+    #[error("nobody is left to measure")]
+    Nobody,
     /// The run's folder can't be used.
     #[error(transparent)]
     Folder(#[from] folder::Error),
@@ -160,10 +166,7 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     let ready: Vec<String> =
         contenders.iter().filter(|it| it.absent.is_none()).map(|it| it.name.clone()).collect();
     if ready.is_empty() {
-        let reasons = contenders
-            .iter()
-            .filter_map(|it| Some(format!("\n  {}: {}", it.name, it.absent.as_deref()?)));
-        return Err(Error::Nobody(reasons.collect()));
+        return Err(Error::Nobody);
     }
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(1..1 << 32));
     let plan = plan(&options.profile, profile, &options.choice, &ready, seed);
@@ -186,6 +189,7 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         contenders,
         plan,
         trials: Vec::new(),
+        disturbed: Vec::new(),
         outcomes: Vec::new(),
     };
     folder.write(&run)?;
@@ -333,35 +337,44 @@ impl Progress<'_> {
             Bench { machine: &machine, contract: &self.study.file.contract, stop: self.stop };
         let contenders: BTreeMap<&str, &Contender> =
             self.study.contenders.iter().map(|it| (it.name.as_str(), it)).collect();
+        let repeats_max = (self.run.plan.slots.len() as f64 * REPEATS_SHARE_MAX).ceil() as usize;
         let mut failures: BTreeMap<String, u32> = BTreeMap::new();
         let mut overhead_s = Vec::new();
-        for (done, slot) in missing.iter().enumerate() {
+        let mut missing = VecDeque::from(missing);
+        while let Some(slot) = missing.pop_front() {
             let Some(contender) = contenders.get(slot.contender.as_str()) else { continue };
             if failures.get(&slot.contender).is_some_and(|&count| count >= FAILURES_MAX) {
                 continue;
             }
-            let trials = missing.len() - done;
+            let trials = missing.len() + 1;
             let expected_s = mean(&overhead_s).unwrap_or(OVERHEAD_S);
             let seconds = seconds(&self.run.plan, trials, expected_s);
-            tell(Event::Begins { slot, trials, seconds });
+            tell(Event::Begins { slot: &slot, trials, seconds });
             let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-            let Some(evidence) = bench.trial(&self.run.plan, slot, contender)? else {
+            let Some(evidence) = bench.trial(&self.run.plan, &slot, contender)? else {
                 return Ok(Some(Early::Interrupted));
             };
             let failed = evidence.load.is_none();
             if !failed {
                 overhead_s.push(evidence.overhead_s - self.run.plan.warmup_s);
             }
-            let findings = judge::judge(slot, &evidence);
-            self.run.trials.push(Trial { slot: slot.clone(), started, evidence, findings });
-            self.folder.write(&self.run)?;
-            if let Some(trial) = self.run.trials.last() {
-                tell(Event::Ended(trial));
+            let findings = judge::judge(&slot, &evidence);
+            let trial = Trial { slot, started, evidence, findings };
+            if judge::is_disturbed(&trial) && self.run.disturbed.len() < repeats_max {
+                tell(Event::Disturbed(&trial));
+                missing.push_front(trial.slot.clone());
+                self.run.disturbed.push(trial);
+                self.folder.write(&self.run)?;
+                continue;
             }
-            let count = failures.entry(slot.contender.clone()).or_default();
+            let count = failures.entry(trial.slot.contender.clone()).or_default();
             *count = if failed { *count + 1 } else { 0 };
-            if *count == FAILURES_MAX {
-                tell(Event::GivenUp(&slot.contender));
+            let given_up = *count == FAILURES_MAX;
+            self.run.trials.push(trial.clone());
+            self.folder.write(&self.run)?;
+            tell(Event::Ended(&trial));
+            if given_up {
+                tell(Event::GivenUp(&trial.slot.contender));
             }
         }
         failures.retain(|_, count| *count >= FAILURES_MAX);

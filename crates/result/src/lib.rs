@@ -47,6 +47,10 @@ pub struct Run {
     pub plan: plan::Plan,
     /// What was measured, in the order of measuring.
     pub trials: Vec<Trial>,
+    /// Trials that were made again, because others used the machine meanwhile.
+    /// No figure is made of them.
+    #[serde(default)]
+    pub disturbed: Vec<Trial>,
     /// What follows from it. Empty until the run is complete or stopped.
     pub outcomes: Vec<outcome::Outcome>,
 }

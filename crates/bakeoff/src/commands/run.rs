@@ -116,7 +116,7 @@ fn options(arguments: &Arguments) -> Options {
 fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Interrupted => INTERRUPTED,
-        Error::Nobody(_) => INCOMPLETE,
+        Error::Nobody => INCOMPLETE,
         Error::Folder(lab::folder::Error::Make { .. } | lab::folder::Error::Write { .. })
         | Error::Load(load::Error::System { .. }) => SYSTEM,
         _ => BAD_INPUT,
@@ -135,19 +135,19 @@ fn conclude(ended: &Ended) -> ExitCode {
     }
     let resume = format!("bakeoff run --resume {}", here.display());
     let kept = match run.trials.len() {
-        0 => "nothing was measured yet".to_string(),
+        0 => "No trial was over".to_string(),
         count => format!("{} are kept", report::units::of(count as u64, "trial")),
     };
     match &ended.early {
         None => {}
-        Some(Early::Interrupted) => eprintln!("Interrupted: {kept}. To go on: {resume}"),
+        Some(Early::Interrupted) => eprintln!("Interrupted. {kept}. To go on: {resume}"),
         Some(Early::GivenUp(names)) => eprintln!(
             "Given up after repeated failures: {}. Mend what failed, then: {resume}",
             names.join(", ")
         ),
         Some(Early::Failed(error)) => {
             eprintln!("bakeoff run: {error}");
-            eprintln!("Until then {kept}. To go on: {resume}");
+            eprintln!("{kept}. To go on: {resume}");
         }
     }
     match &ended.early {

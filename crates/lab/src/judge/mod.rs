@@ -134,6 +134,13 @@ pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     findings
 }
 
+/// Whether others used so much of the machine that a trial may be made again.
+/// No other reason is allowed: who repeats a trial for its result chooses it.
+pub fn is_disturbed(trial: &Trial) -> bool {
+    let id = quiet_machine::QUIET_MACHINE.id;
+    trial.findings.iter().any(|it| it.check == id && it.verdict == Verdict::Invalid)
+}
+
 /// Of each check the worst word over trials, the worst first.
 pub fn worst_of_each<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Finding> {
     let mut worst: Vec<Finding> = Vec::new();
@@ -253,6 +260,20 @@ mod tests {
         for finding in judge(&slot, &Evidence::default()) {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
         }
+    }
+
+    #[test]
+    fn a_trial_is_made_again_for_the_machines_sake_only() {
+        let (slot, evidence) = sound();
+        let trial = |change: fn(&mut Evidence)| {
+            let mut evidence = evidence.clone();
+            change(&mut evidence);
+            let findings = judge(&slot, &evidence);
+            Trial { slot: slot.clone(), started: String::new(), evidence, findings }
+        };
+        assert!(is_disturbed(&trial(|evidence| evidence.others_cpu_s = Some(4.0))));
+        assert!(!is_disturbed(&trial(|evidence| evidence.server_cpu_s = Some(0.1))));
+        assert!(!is_disturbed(&trial(|evidence| evidence.load.as_mut().unwrap().rate = 1.0)));
     }
 
     #[test]

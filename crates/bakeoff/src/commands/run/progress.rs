@@ -49,6 +49,11 @@ impl Progress {
                 ));
             }
             Event::Ended(trial) => self.ended(trial),
+            Event::Disturbed(trial) => self.say(&format!(
+                "{} · {} · made again, because others used the machine",
+                trial.slot.contender,
+                load_name(&trial.slot.load)
+            )),
             Event::GivenUp(contender) => {
                 self.say(&format!("{contender} failed repeatedly: its other trials are left out"));
             }
