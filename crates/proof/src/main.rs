@@ -65,7 +65,6 @@ fn main() -> ExitCode {
 fn show(command: &Command) -> Result<bool, String> {
     let interrupt = Interrupt::listen()?;
     raise_open_files();
-    raise_priority();
     match command {
         Command::Speed(arguments) => speed::run(arguments, &interrupt).map(|()| true),
         Command::Bodies(arguments) => bodies::run(arguments, &interrupt).map(|()| true),
@@ -84,11 +83,4 @@ fn raise_open_files() {
     let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     // Where it can't be raised, the client that needs it says so.
     let _ = rustix::process::setrlimit(Resource::Nofile, raised);
-}
-
-/// What is measured, client and server alike, goes before whatever else this
-/// machine has to do. They inherit it.
-fn raise_priority() {
-    // Without the right to, it is measured among the others.
-    let _ = rustix::process::setpriority_process(None, -20);
 }

@@ -45,13 +45,25 @@ pub struct Record {
     pub answered: u64,
     /// µs from arrival to answer, at each of [`QUANTILES`]; none without answers.
     pub times_us: Vec<f64>,
+    /// Answers a second in its busiest tenth of a second.
+    pub busiest_rate: f64,
 }
+
+/// An answer.
+#[derive(Debug, Clone, Copy)]
+struct Answered {
+    at: SystemTime,
+    took: Duration,
+}
+
+/// The time that counts as busy.
+const BUSY: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 struct Server {
     service: Service,
     received: AtomicU64,
-    times: Mutex<Vec<Duration>>,
+    answers: Mutex<Vec<Answered>>,
 }
 
 pub fn run(arguments: Arguments) -> Result<(), String> {
@@ -66,7 +78,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     let server = Arc::new(Server {
         service: arguments.service,
         received: AtomicU64::new(0),
-        times: Mutex::new(Vec::new()),
+        answers: Mutex::new(Vec::new()),
     });
     for stream in listener.incoming() {
         let stream = stream.map_err(fail)?;
@@ -101,13 +113,16 @@ impl Server {
             let number = self.received.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(self.service.time(number));
             answer(&mut stream, "done\n")?;
-            let took = SystemTime::now().duration_since(arrived).unwrap_or_default();
-            self.times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+            let at = SystemTime::now();
+            let took = at.duration_since(arrived).unwrap_or_default();
+            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            answers.push(Answered { at, took });
         }
     }
 
     fn record(&self) -> Record {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut times: Vec<Duration> = answers.iter().map(|answer| answer.took).collect();
         times.sort_unstable();
         let at = |quantile: f64| {
             let rank = (quantile * times.len() as f64).ceil() as usize;
@@ -115,10 +130,20 @@ impl Server {
         };
         Record {
             received: self.received.load(Ordering::Relaxed),
-            answered: times.len() as u64,
+            answered: answers.len() as u64,
             times_us: QUANTILES.into_iter().filter_map(at).collect(),
+            busiest_rate: busiest_rate(answers.iter().map(|answer| answer.at).collect()),
         }
     }
+}
+
+fn busiest_rate(mut answered: Vec<SystemTime>) -> f64 {
+    answered.sort_unstable();
+    let busiest = answered
+        .iter()
+        .enumerate()
+        .map(|(first, &begin)| answered[first..].partition_point(|&at| at < begin + BUSY));
+    busiest.max().unwrap_or(0) as f64 / BUSY.as_secs_f64()
 }
 
 /// Reads more bytes, and tells when the kernel got the last of them.
@@ -154,13 +179,21 @@ mod tests {
     use super::*;
 
     fn record(milliseconds: impl Iterator<Item = u64>) -> Record {
-        let times = milliseconds.map(Duration::from_millis).collect();
+        let took = milliseconds.map(Duration::from_millis);
+        let answers = took.map(|took| Answered { at: UNIX_EPOCH + took, took }).collect();
         Server {
             service: "1ms".parse().unwrap(),
             received: AtomicU64::new(0),
-            times: Mutex::new(times),
+            answers: Mutex::new(answers),
         }
         .record()
+    }
+
+    #[test]
+    fn the_busiest_tenth_of_a_second_is_found_wherever_it_lies() {
+        let milliseconds = [0, 500, 560, 570, 599, 600, 2000];
+        assert_eq!(record(milliseconds.into_iter()).busiest_rate, 40.0);
+        assert_eq!(record([].into_iter()).busiest_rate, 0.0);
     }
 
     #[test]

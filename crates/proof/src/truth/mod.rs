@@ -2,6 +2,7 @@
 
 pub mod calibration;
 mod figure;
+mod priority;
 mod service;
 mod stall;
 
@@ -77,7 +78,11 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     let rounds = arguments.rounds;
     let effort = if arguments.quick { QUICK } else { FULL };
     let bench = Bench { effort, place: Place::find()?, interrupt };
-    println!("Rounds: {rounds}; {}.\n", bench.place.in_words());
+    let neighbours = match priority::before_all_others() {
+        Ok(()) => "before all other processes of this machine",
+        Err(_) => "among the other processes of this machine, which show in the times",
+    };
+    println!("Rounds: {rounds}; {}, {neighbours}.\n", bench.place.in_words());
     let mut figures = Vec::new();
     for round in 1..=rounds {
         let of_round = bench.experiments()?;
@@ -156,9 +161,8 @@ impl Bench<'_> {
     fn open_with_stall(&self) -> Result<Vec<Figure>, String> {
         let of = "open loop, stalled for 20 %";
         let Effort { seconds, rate, .. } = self.effort;
-        let connections = 100;
         let server = self.server(SERVICE)?;
-        let options = format!("-c {connections} --rate {rate} -d {}ms", (seconds * 1e3) as u64);
+        let options = format!("-c 100 --rate {rate} -d {}ms", (seconds * 1e3) as u64);
         let (report, stalled) = self.load(&server, &options, |load| self.stall(&server, load))?;
         let record = self.record(&server, &report)?;
         let service = usual_s(&record)?;
@@ -166,7 +170,8 @@ impl Bench<'_> {
             length: stalled,
             window: report.seconds,
             rate: rate.into(),
-            capacity: f64::from(connections) / service,
+            // Busiest is the server when it makes up for the stall.
+            capacity: record.busiest_rate,
             service,
         };
         let mut figures: Vec<Figure> = [0.5, 0.9, 0.99]
