@@ -11,11 +11,11 @@ use crate::backend::Slot;
 /// may connect. Where a connection serves one request, as many are under way as
 /// were asked for: that is the load.
 const AT_ONCE: u32 = 128;
-/// First connections that are opened each millisecond. A handshake on loopback
-/// is over before anybody has accepted it, so that it alone slows nothing down.
-const FIRST_EACH_MS: u64 = 10;
-/// First connections that need no pacing: any listen queue takes them.
-const FIRST_AT_ONCE: u64 = 32;
+/// First connections that are opened together, and how many nanoseconds apart:
+/// 10 a millisecond. A handshake on loopback is over before anybody has accepted
+/// it, so that it alone slows nothing down; any listen queue takes so few.
+const FIRST_TOGETHER: u64 = 32;
+const FIRST_APART_NS: u64 = 3_200_000;
 /// The shortest and the longest pause after a failure, in nanoseconds.
 const PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
 
@@ -68,8 +68,7 @@ impl Connects {
             return None;
         }
         let first_at = if self.first_begun < self.first {
-            let paced = self.first_begun.saturating_sub(FIRST_AT_ONCE);
-            self.began + paced * 1_000_000 / FIRST_EACH_MS
+            self.began + self.first_begun / FIRST_TOGETHER * FIRST_APART_NS
         } else {
             now
         };
@@ -121,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn first_connections_come_a_few_each_millisecond() {
+    fn first_connections_come_a_few_at_a_time() {
         let mut connects = Connects::new(1000, true, 0);
-        let at_once = begun(&mut connects, 0);
-        assert!(at_once <= 33, "{at_once} at once overflow a short listen queue");
-        for _ in 0..at_once {
+        assert_eq!(begun(&mut connects, 0), 32, "more at once overflow a short listen queue");
+        for _ in 0..32 {
             connects.succeeded();
         }
-        assert_eq!(begun(&mut connects, 5 * MS), 50);
+        assert_eq!(connects.may_at(0), Some(FIRST_APART_NS));
+        assert_eq!(begun(&mut connects, 2 * FIRST_APART_NS), 64);
     }
 
     #[test]
