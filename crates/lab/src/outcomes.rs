@@ -240,7 +240,7 @@ fn best_ranked(rows: &[Row]) -> Option<String> {
 fn unranked(row: &Row, noise_floor: Option<f64>) -> Option<String> {
     let blocks = row.rate.blocks.len();
     if row.verdict == Verdict::Invalid {
-        Some("its figures are invalid".into())
+        Some("the figures are invalid".into())
     } else if blocks < BLOCKS_MIN {
         Some(format!("a rank needs {BLOCKS_MIN} blocks, and this run has fewer"))
     } else if noise_floor.is_none() {

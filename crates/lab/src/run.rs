@@ -340,6 +340,8 @@ impl Progress<'_> {
         let repeats_max = (self.run.plan.slots.len() as f64 * REPEATS_SHARE_MAX).ceil() as usize;
         let mut failures: BTreeMap<String, u32> = BTreeMap::new();
         let mut overhead_s = Vec::new();
+        // A machine that stays busy is not waited for.
+        let mut was_disturbed = false;
         let mut missing = VecDeque::from(missing);
         while let Some(slot) = missing.pop_front() {
             let Some(contender) = contenders.get(slot.contender.as_str()) else { continue };
@@ -360,7 +362,10 @@ impl Progress<'_> {
             }
             let findings = judge::judge(&slot, &evidence);
             let trial = Trial { slot, started, evidence, findings };
-            if judge::is_disturbed(&trial) && self.run.disturbed.len() < repeats_max {
+            let is_disturbed = judge::is_disturbed(&trial);
+            let is_news = is_disturbed && !was_disturbed;
+            was_disturbed = is_disturbed;
+            if is_news && self.run.disturbed.len() < repeats_max {
                 tell(Event::Disturbed(&trial));
                 missing.push_front(trial.slot.clone());
                 self.run.disturbed.push(trial);
