@@ -12,18 +12,11 @@ use crate::tool::Tool;
 /// Measures bytes a second of bodies of 4 KB, 64 KB and 1 MB, beside wrk.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// Rounds: each has every client once for every size.
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-    /// Seconds of each run.
-    #[arg(long, default_value_t = 3)]
-    seconds: u32,
+    #[command(flatten)]
+    effort: Effort,
     /// Connections at once.
     #[arg(long, default_value_t = 30)]
     connections: u32,
-    /// Three rounds of a second: for a first look.
-    #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
-    quick: bool,
 }
 
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
@@ -31,10 +24,6 @@ const TOOLS: [Tool; 3] = [Tool::Bakeoff, Tool::BakeoffEpoll, Tool::Wrk];
 
 /// Measures, and prints a table that a README can take.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
-    let effort = match arguments.quick {
-        true => Effort { rounds: 3, seconds: 1 },
-        false => Effort { rounds: arguments.rounds, seconds: arguments.seconds },
-    };
     let cell = |size: usize| Cell {
         close: false,
         connections: arguments.connections,
@@ -44,11 +33,11 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
     let place = Place::find()?;
     let (tools, absent) = rounds::present(&TOOLS);
     let nginx = Nginx::start(&place, &SIZES, interrupt)?;
-    let mut measured = rounds::measure(&nginx, &place, &cells, &tools, effort, interrupt)?;
+    let mut measured =
+        rounds::measure(&nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
     measured.notes.extend(absent);
 
-    let Effort { rounds, seconds } = effort;
-    println!("{rounds} rounds of {seconds} s a run; {}.\n", place.in_words());
+    println!("{}; {}.\n", arguments.effort.in_words(), place.in_words());
     let mut table = markdown();
     table.set_header(["body", "client", "MB/s", "of wrk's (smallest to largest)", ""]);
     for size in SIZES {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use report::units::whole;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
@@ -29,7 +30,7 @@ impl Cell {
     /// Its name for people.
     pub fn in_words(&self) -> String {
         let mode = if self.close { "a connection a request" } else { "kept alive" };
-        format!("{} connections, {mode}", self.connections)
+        format!("{} connections, {mode}", whole(self.connections.into()))
     }
 }
 
@@ -43,12 +44,32 @@ pub struct Sample {
 }
 
 /// How often and how long.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, clap::Args)]
 pub struct Effort {
-    /// Rounds.
-    pub rounds: u32,
-    /// Seconds a run.
-    pub seconds: u32,
+    /// Rounds: each has every client once under every load.
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+    /// Seconds of each run.
+    #[arg(long, default_value_t = 3)]
+    seconds: u32,
+    /// Three rounds of a second: for a first look.
+    #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
+    quick: bool,
+}
+
+impl Effort {
+    fn rounds(&self) -> u32 {
+        if self.quick { 3 } else { self.rounds }
+    }
+
+    fn seconds(&self) -> u32 {
+        if self.quick { 1 } else { self.seconds }
+    }
+
+    /// What a reader has to know of it.
+    pub fn in_words(&self) -> String {
+        format!("Rounds: {}, of {} s a run", self.rounds(), self.seconds())
+    }
 }
 
 /// All samples of a client under a load, by round.
@@ -121,12 +142,12 @@ pub fn measure(
         }
     }
     let mut rng = fastrand::Rng::new();
-    let total = u64::from(effort.rounds) * (cells.len() * tools.len()) as u64;
+    let total = u64::from(effort.rounds()) * (cells.len() * tools.len()) as u64;
     let bar = ProgressBar::new(total);
     if let Ok(style) = ProgressStyle::with_template("{pos} of {len} runs, {eta} left: {msg}") {
         bar.set_style(style);
     }
-    for round in 1..=effort.rounds {
+    for round in 1..=effort.rounds() {
         for cell in shuffled(cells, &mut rng) {
             for (tool, program) in shuffled(tools, &mut rng) {
                 bar.set_message(format!("{}, {}", tool.name(), cell.in_words()));
@@ -138,7 +159,7 @@ pub fn measure(
                     url: nginx.url(&cell.path),
                     connections: cell.connections,
                     keep_alive: !cell.close,
-                    seconds: effort.seconds,
+                    seconds: effort.seconds(),
                     cpu: place.client,
                 };
                 let command = tool.command(&program, &load);
@@ -158,7 +179,7 @@ pub fn measure(
             }
         }
         if bar.is_hidden() {
-            eprintln!("round {round} of {} is done", effort.rounds);
+            eprintln!("round {round} of {} is done", effort.rounds());
         }
     }
     bar.finish_and_clear();

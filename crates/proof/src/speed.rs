@@ -2,6 +2,7 @@
 
 use clap::{Parser, ValueEnum};
 use comfy_table::{Table, presets};
+use report::units::whole;
 
 use crate::interrupt::Interrupt;
 use crate::nginx::Nginx;
@@ -14,12 +15,8 @@ use crate::tool::Tool;
 /// nginx, in turn.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// Rounds: each has every client once under every load.
-    #[arg(long, default_value_t = 5)]
-    rounds: u32,
-    /// Seconds of each run.
-    #[arg(long, default_value_t = 3)]
-    seconds: u32,
+    #[command(flatten)]
+    effort: Effort,
     /// Connections at once, a load each.
     #[arg(long, value_delimiter = ',', default_value = "30,100,1000,5000")]
     connections: Vec<u32>,
@@ -34,9 +31,6 @@ pub struct Arguments {
         default_value = "bakeoff,bakeoff-epoll,bare,wrk,ab,h2load,hey,oha"
     )]
     tools: Vec<Tool>,
-    /// Three rounds of a second: for a first look.
-    #[arg(long, conflicts_with_all = ["rounds", "seconds"])]
-    quick: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,10 +41,6 @@ enum Mode {
 
 /// Measures, and prints tables that a README can take.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
-    let effort = match arguments.quick {
-        true => Effort { rounds: 3, seconds: 1 },
-        false => Effort { rounds: arguments.rounds, seconds: arguments.seconds },
-    };
     let cells: Vec<Cell> = arguments
         .modes
         .iter()
@@ -65,10 +55,11 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
     let place = Place::find()?;
     let (tools, absent) = rounds::present(&arguments.tools);
     let nginx = Nginx::start(&place, &[], interrupt)?;
-    let mut measured = rounds::measure(&nginx, &place, &cells, &tools, effort, interrupt)?;
+    let mut measured =
+        rounds::measure(&nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
     measured.notes.extend(absent);
 
-    println!("{} rounds of {} s a run; {}.", effort.rounds, effort.seconds, place.in_words());
+    println!("{}; {}.", arguments.effort.in_words(), place.in_words());
     let tools: Vec<Tool> = tools.iter().map(|(tool, _)| *tool).collect();
     for close in [false, true] {
         let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.close == close).collect();
@@ -107,7 +98,7 @@ fn cpu_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
 
 fn rate_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
     by_connections(cells, tools, |cell, tool| {
-        Some(thousands(measured.rate(cell, tool)?.median.round() as u64))
+        Some(whole(measured.rate(cell, tool)?.median.round() as u64))
     })
 }
 
@@ -117,7 +108,7 @@ fn by_connections(
     text: impl Fn(&Cell, Tool) -> Option<String>,
 ) -> Table {
     let mut table = markdown();
-    let connections = cells.iter().map(|cell| thousands(cell.connections.into()));
+    let connections = cells.iter().map(|cell| whole(cell.connections.into()));
     table.set_header(std::iter::once("connections".to_string()).chain(connections));
     for &tool in tools {
         let figures = cells.iter().map(|cell| text(cell, tool).unwrap_or("–".into()));
@@ -179,17 +170,4 @@ pub fn markdown() -> Table {
 /// A ratio with its spread.
 pub fn spread(ratio: Spread) -> String {
     format!("{:.2} ({:.2} to {:.2})", ratio.median, ratio.min, ratio.max)
-}
-
-/// A number with its thousands set apart.
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
