@@ -269,3 +269,168 @@ fn shown(answer: &Answer) -> String {
     let start: String = text.chars().take(80).collect();
     format!("status {}, {start:?}", answer.status)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::study::Refusal;
+
+    /// One way to break the contract.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Fault {
+        None,
+        OtherStatus,
+        OtherBody,
+        SameBody,
+        OneAnswerAConnection,
+        OneRequestAPiece,
+        AnswersThePairTurned,
+        NeverCloses,
+        BodyToHead,
+        RefusesNothing,
+        AcceptsGarbage,
+        NoDate,
+        OldDate,
+        StandingDate,
+    }
+
+    static ANSWERS: AtomicU64 = AtomicU64::new(0);
+
+    /// A server with this fault, which ends with the tests.
+    fn server(fault: Fault) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let began = SystemTime::now();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                std::thread::spawn(move || serve(stream, fault, began));
+            }
+        });
+        address
+    }
+
+    fn serve(mut stream: TcpStream, fault: Fault, began: SystemTime) {
+        let mut received = String::new();
+        let mut piece = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut piece) {
+            received.push_str(&String::from_utf8_lossy(&piece[..length]));
+            if fault == Fault::OneRequestAPiece && !received.ends_with("\r\n\r\n") {
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n");
+                return;
+            }
+            let mut answers = Vec::new();
+            let mut closes = false;
+            while let Some(end) = received.find("\r\n\r\n") {
+                let request: String = received.drain(..end + 4).collect();
+                closes |= request.contains("Connection: close") && fault != Fault::NeverCloses;
+                closes |= fault == Fault::OneAnswerAConnection;
+                answers.push(answer(&request, fault, began));
+            }
+            if fault == Fault::AnswersThePairTurned {
+                answers.reverse();
+            }
+            let sent = stream.write_all(answers.concat().as_bytes());
+            if sent.is_err() || closes {
+                return;
+            }
+        }
+    }
+
+    fn answer(request: &str, fault: Fault, began: SystemTime) -> String {
+        let words: Vec<&str> = request.split(' ').collect();
+        let id = words.get(1).and_then(|path| path.strip_prefix("/hello?id="));
+        let right = id.is_some() && matches!(words[0], "GET" | "HEAD");
+        let status = match right {
+            true if fault == Fault::OtherStatus => 500,
+            true => 200,
+            false if words[0] == "GET" && fault == Fault::RefusesNothing => 200,
+            false if words[0] != "GET" && fault == Fault::AcceptsGarbage => 200,
+            false if words[0] == "GET" => 404,
+            false => 400,
+        };
+        let number = match fault {
+            Fault::SameBody => 0,
+            _ => ANSWERS.fetch_add(1, Ordering::Relaxed),
+        };
+        let id = if fault == Fault::OtherBody { "1" } else { id.unwrap_or_default() };
+        let body = format!("hello {id}, number {number}\n");
+        let date = match fault {
+            Fault::NoDate => String::new(),
+            Fault::OldDate => "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".into(),
+            Fault::StandingDate => format!("Date: {}\r\n", httpdate::fmt_http_date(began)),
+            _ => format!("Date: {}\r\n", httpdate::fmt_http_date(SystemTime::now())),
+        };
+        let head = format!("HTTP/1.1 {status} X\r\n{date}Content-Length: {}\r\n\r\n", body.len());
+        match words[0] == "HEAD" && fault != Fault::BodyToHead {
+            true => head,
+            false => head + &body,
+        }
+    }
+
+    /// The steps that a server with this fault fails.
+    fn broken(fault: Fault, depth: Depth) -> Vec<String> {
+        let contract = Contract {
+            says: String::new(),
+            path: "/hello?id={nonce}".into(),
+            status: 200,
+            body: "{nonce}".into(),
+            fresh: true,
+            refuses: vec![Refusal {
+                what: "an unknown path".into(),
+                method: "GET".into(),
+                path: "/no-such".into(),
+                status: 404,
+            }],
+        };
+        check(server(fault), &contract, depth, |_| {})
+            .into_iter()
+            .filter(|step| step.wrong.is_some())
+            .map(|step| step.asked)
+            .collect()
+    }
+
+    #[test]
+    fn a_server_that_keeps_the_contract_passes() {
+        assert!(broken(Fault::None, Depth::Thorough).is_empty());
+    }
+
+    #[test]
+    fn each_fault_breaks_its_own_step_and_no_other() {
+        let right = "answers /hello?id={nonce} with status 200 and its body";
+        for (fault, step) in [
+            (Fault::OtherStatus, right),
+            (Fault::OtherBody, right),
+            (Fault::OneAnswerAConnection, "answers three requests on one connection"),
+            (Fault::SameBody, "makes a part of every answer anew"),
+            (Fault::OneRequestAPiece, "takes a request that comes in single bytes"),
+            (Fault::AnswersThePairTurned, "answers a pipelined pair, in order"),
+            (Fault::RefusesNothing, "refuses an unknown path with status 404"),
+            (Fault::AcceptsGarbage, "refuses garbage with status 400, or closes"),
+            (Fault::BodyToHead, "answers HEAD without a body"),
+            (Fault::NoDate, "says the right Date"),
+            (Fault::OldDate, "says the right Date"),
+        ] {
+            assert_eq!(broken(fault, Depth::Quick), [step], "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_stays_open_against_the_clients_wish_is_seen() {
+        assert_eq!(
+            broken(Fault::NeverCloses, Depth::Quick),
+            ["closes the connection when asked to", "answers HEAD without a body"]
+        );
+    }
+
+    #[test]
+    fn a_date_that_was_made_once_is_seen_by_waiting() {
+        assert_eq!(
+            broken(Fault::StandingDate, Depth::Thorough),
+            ["says the right Date, and it advances"]
+        );
+    }
+}
