@@ -121,6 +121,7 @@ pub fn sockets(root: i32) -> HashSet<u64> {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -128,13 +129,13 @@ mod tests {
     fn grandchildren_are_found_and_their_memory_is_counted() {
         let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
         let me = std::process::id() as i32;
-        let tree = loop {
-            let tree = descendants(child.id() as i32);
-            if !tree.is_empty() {
-                break tree;
-            }
+        // Between fork and exec it has no memory of its own for a moment.
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let runs = |usage: Usage| usage.rss_bytes > 0;
+        while !usage(child.id() as i32).is_some_and(runs) && Instant::now() < deadline {
             std::thread::yield_now();
-        };
+        }
+        let tree = descendants(child.id() as i32);
         assert!(descendants(me).contains(&tree[0]), "a grandchild is a descendant too");
         let usage = usage(child.id() as i32).expect("the grandchild is alive");
         assert!(usage.rss_bytes > 0 && usage.threads == 1, "{usage:?}");
