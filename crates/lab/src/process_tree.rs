@@ -129,13 +129,19 @@ mod tests {
     fn grandchildren_are_found_and_their_memory_is_counted() {
         let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
         let me = std::process::id() as i32;
-        // Between fork and exec it has no memory of its own for a moment.
+        // Until the grandchild is `sleep`, it is about to lose the memory it has.
+        let is_sleep = |pid: &i32| {
+            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
+        };
+        let has_memory = || usage(child.id() as i32).is_some_and(|usage| usage.rss_bytes > 0);
         let deadline = Instant::now() + Duration::from_secs(10);
-        let runs = |usage: Usage| usage.rss_bytes > 0;
-        while !usage(child.id() as i32).is_some_and(runs) && Instant::now() < deadline {
+        let tree = loop {
+            let tree = descendants(child.id() as i32);
+            if tree.first().is_some_and(is_sleep) && has_memory() || Instant::now() > deadline {
+                break tree;
+            }
             std::thread::yield_now();
-        }
-        let tree = descendants(child.id() as i32);
+        };
         assert!(descendants(me).contains(&tree[0]), "a grandchild is a descendant too");
         let usage = usage(child.id() as i32).expect("the grandchild is alive");
         assert!(usage.rss_bytes > 0 && usage.threads == 1, "{usage:?}");
