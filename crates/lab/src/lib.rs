@@ -19,6 +19,7 @@ pub mod place;
 pub mod plan;
 pub mod prepare;
 pub mod process_tree;
+mod repeat;
 pub mod run;
 pub mod sample;
 pub mod statistics;

@@ -77,14 +77,20 @@ pub fn usage(root: i32) -> Option<Usage> {
     alive.then_some(usage)
 }
 
+/// The parent of the kernel's threads; no program of a user can be its child.
+const KTHREADD: i32 = 2;
+
 /// CPU seconds of all processes that can be seen, their ended children among
 /// them: so what a short-lived process used is not lost, but turns up with its
-/// parent.
+/// parent. The kernel's threads for network traffic are left out: under load,
+/// what they do is the load's own.
 pub fn cpu_of_all() -> Option<f64> {
     let ticks = procfs::ticks_per_second() as f64;
     let used = procfs::process::all_processes().ok()?.flatten().filter_map(|process| {
         let stat = process.stat().ok()?;
-        Some((stat.utime + stat.stime) as f64 + (stat.cutime + stat.cstime).max(0) as f64)
+        let is_traffic = stat.ppid == KTHREADD && stat.comm.starts_with("ksoftirqd/");
+        (!is_traffic)
+            .then_some((stat.utime + stat.stime) as f64 + (stat.cutime + stat.cstime).max(0) as f64)
     });
     Some(used.sum::<f64>() / ticks)
 }
@@ -129,15 +135,19 @@ mod tests {
     fn grandchildren_are_found_and_their_memory_is_counted() {
         let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
         let me = std::process::id() as i32;
-        // Until the grandchild is `sleep`, it is about to lose the memory it has.
+        // Until the grandchild is `sleep`, it is about to lose the memory it has;
+        // until it sleeps, nothing was switched.
         let is_sleep = |pid: &i32| {
             std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
         };
-        let has_memory = || usage(child.id() as i32).is_some_and(|usage| usage.rss_bytes > 0);
+        let sleeps = || {
+            let usage = usage(child.id() as i32);
+            usage.is_some_and(|usage| usage.rss_bytes > 0 && usage.context_switches > Some(0))
+        };
         let deadline = Instant::now() + Duration::from_secs(10);
         let tree = loop {
             let tree = descendants(child.id() as i32);
-            if tree.first().is_some_and(is_sleep) && has_memory() || Instant::now() > deadline {
+            if tree.first().is_some_and(is_sleep) && sleeps() || Instant::now() > deadline {
                 break tree;
             }
             std::thread::yield_now();

@@ -1,26 +1,22 @@
 //! A whole run: study → contenders made ready → plan → trials → outcomes, kept
 //! in the run's folder after every trial.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use load::Stop;
-use result::plan::{Cores, Slot};
+use result::plan::{Cores, Load, Plan, Slot};
 use result::{Run, SCHEMA, State, Trial};
 
-use crate::contender::Contender;
 use crate::folder::{self, Folder};
 use crate::place::ThisMachine;
 use crate::plan::{Choice, OVERHEAD_S, plan, seconds};
 use crate::prepare::{Prepared, prepare, record};
+use crate::repeat::take_back_disturbed;
 use crate::study::{self, Study};
 use crate::trial::Bench;
 use crate::{judge, machine, outcomes};
-
-/// Share of the plan's trials that may be made again, because others used the
-/// machine meanwhile. Beyond it the machine is as it is, and the figures say so.
-const REPEATS_SHARE_MAX: f64 = 0.25;
 
 /// Failed starts in a row after which a contender is given up: a server that
 /// never answers would cost its whole time limit in every trial.
@@ -79,8 +75,14 @@ pub enum Event<'a> {
     },
     /// A trial is over and kept.
     Ended(&'a Trial),
-    /// A trial is made again, because others used the machine meanwhile.
-    Disturbed(&'a Trial),
+    /// A block's trials under one load are made again, because others used the
+    /// machine meanwhile.
+    Disturbed {
+        /// The block.
+        block: u32,
+        /// The load.
+        load: &'a Load,
+    },
     /// A contender's other trials are left out, because it failed repeatedly.
     GivenUp(&'a str),
 }
@@ -261,6 +263,9 @@ fn changed(run: &Run, contenders: &[result::plan::Contender]) -> Option<String> 
     {
         return Some("it began on another machine or kernel".into());
     }
+    if run.plan.slots.iter().any(|slot| contenders.iter().all(|it| it.name != slot.contender)) {
+        return Some("its plan names a contender that it doesn't describe".into());
+    }
     contenders.iter().find_map(|now| {
         let before = run.contenders.iter().find(|before| before.name == now.name)?;
         match &now.absent {
@@ -325,68 +330,88 @@ impl Progress<'_> {
     }
 
     fn trials(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
-        let missing = self.missing();
+        let mut slots = self.missing();
         tell(Event::Planned {
             run: &self.run,
             folder: self.folder.path(),
-            trials: missing.len(),
-            seconds: seconds(&self.run.plan, missing.len(), OVERHEAD_S),
+            trials: slots.len(),
+            seconds: seconds(&self.run.plan, slots.len(), OVERHEAD_S),
         });
+        let mut made = Made::default();
+        loop {
+            for (done, slot) in slots.iter().enumerate() {
+                if made.is_given_up(&slot.contender) {
+                    continue;
+                }
+                let trials = slots.len() - done;
+                let seconds = seconds(&self.run.plan, trials, made.overhead_s());
+                tell(Event::Begins { slot, trials, seconds });
+                let Some(trial) = self.trial(slot)? else { return Ok(Some(Early::Interrupted)) };
+                made.count(&trial, &self.run.plan);
+                self.run.trials.push(trial.clone());
+                self.folder.write(&self.run)?;
+                tell(Event::Ended(&trial));
+                if made.is_given_up(&slot.contender) {
+                    tell(Event::GivenUp(&slot.contender));
+                }
+            }
+            slots = take_back_disturbed(&mut self.run);
+            match slots.first() {
+                Some(slot) => tell(Event::Disturbed { block: slot.block, load: &slot.load }),
+                None => break,
+            }
+        }
+        let given_up = made.given_up();
+        Ok((!given_up.is_empty()).then_some(Early::GivenUp(given_up)))
+    }
+
+    /// Makes one trial; `None` if it was interrupted.
+    fn trial(&self, slot: &Slot) -> Result<Option<Trial>, Error> {
+        let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
+        let contender = contender.expect("a plan is resumed with the contenders that it names");
         let machine = ThisMachine::new(&self.run.machine);
         let bench =
             Bench { machine: &machine, contract: &self.study.file.contract, stop: self.stop };
-        let contenders: BTreeMap<&str, &Contender> =
-            self.study.contenders.iter().map(|it| (it.name.as_str(), it)).collect();
-        let repeats_max = (self.run.plan.slots.len() as f64 * REPEATS_SHARE_MAX).ceil() as usize;
-        let mut failures: BTreeMap<String, u32> = BTreeMap::new();
-        let mut overhead_s = Vec::new();
-        // A machine that stays busy is not waited for.
-        let mut was_disturbed = false;
-        let mut missing = VecDeque::from(missing);
-        while let Some(slot) = missing.pop_front() {
-            let Some(contender) = contenders.get(slot.contender.as_str()) else { continue };
-            if failures.get(&slot.contender).is_some_and(|&count| count >= FAILURES_MAX) {
-                continue;
-            }
-            let trials = missing.len() + 1;
-            let expected_s = mean(&overhead_s).unwrap_or(OVERHEAD_S);
-            let seconds = seconds(&self.run.plan, trials, expected_s);
-            tell(Event::Begins { slot: &slot, trials, seconds });
-            let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-            let Some(evidence) = bench.trial(&self.run.plan, &slot, contender)? else {
-                return Ok(Some(Early::Interrupted));
-            };
-            let failed = evidence.load.is_none();
-            if !failed {
-                overhead_s.push(evidence.overhead_s - self.run.plan.warmup_s);
-            }
-            let findings = judge::judge(&slot, &evidence);
-            let trial = Trial { slot, started, evidence, findings };
-            let is_disturbed = judge::is_disturbed(&trial);
-            let is_news = is_disturbed && !was_disturbed;
-            was_disturbed = is_disturbed;
-            if is_news && self.run.disturbed.len() < repeats_max {
-                tell(Event::Disturbed(&trial));
-                missing.push_front(trial.slot.clone());
-                self.run.disturbed.push(trial);
-                self.folder.write(&self.run)?;
-                continue;
-            }
-            let count = failures.entry(trial.slot.contender.clone()).or_default();
-            *count = if failed { *count + 1 } else { 0 };
-            let given_up = *count == FAILURES_MAX;
-            self.run.trials.push(trial.clone());
-            self.folder.write(&self.run)?;
-            tell(Event::Ended(&trial));
-            if given_up {
-                tell(Event::GivenUp(&trial.slot.contender));
-            }
-        }
-        failures.retain(|_, count| *count >= FAILURES_MAX);
-        Ok((!failures.is_empty()).then(|| Early::GivenUp(failures.into_keys().collect())))
+        let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let evidence = bench.trial(&self.run.plan, slot, contender)?;
+        Ok(evidence.map(|evidence| {
+            let findings = judge::judge(slot, &evidence);
+            Trial { slot: slot.clone(), started, evidence, findings }
+        }))
     }
 }
 
-fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+/// What the trials made so far tell of those to come.
+#[derive(Default)]
+struct Made {
+    /// Failures in a row, by contender.
+    failures: BTreeMap<String, u32>,
+    /// Seconds that each took beside warm-up and window.
+    overheads_s: Vec<f64>,
+}
+
+impl Made {
+    fn count(&mut self, trial: &Trial, plan: &Plan) {
+        let failures = self.failures.entry(trial.slot.contender.clone()).or_default();
+        match trial.evidence.load {
+            Some(_) => {
+                *failures = 0;
+                self.overheads_s.push(trial.evidence.overhead_s - plan.warmup_s);
+            }
+            None => *failures += 1,
+        }
+    }
+
+    fn is_given_up(&self, contender: &str) -> bool {
+        self.failures.get(contender).is_some_and(|&count| count >= FAILURES_MAX)
+    }
+
+    fn given_up(&self) -> Vec<String> {
+        self.failures.keys().filter(|contender| self.is_given_up(contender)).cloned().collect()
+    }
+
+    fn overhead_s(&self) -> f64 {
+        let count = self.overheads_s.len();
+        if count == 0 { OVERHEAD_S } else { self.overheads_s.iter().sum::<f64>() / count as f64 }
+    }
 }

@@ -135,7 +135,6 @@ pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
 }
 
 /// Whether others used so much of the machine that a trial may be made again.
-/// No other reason is allowed: who repeats a trial for its result chooses it.
 pub fn is_disturbed(trial: &Trial) -> bool {
     let id = quiet_machine::QUIET_MACHINE.id;
     trial.findings.iter().any(|it| it.check == id && it.verdict == Verdict::Invalid)

@@ -49,10 +49,10 @@ impl Progress {
                 ));
             }
             Event::Ended(trial) => self.ended(trial),
-            Event::Disturbed(trial) => self.say(&format!(
-                "{} · {} · made again, because others used the machine",
-                trial.slot.contender,
-                load_name(&trial.slot.load)
+            Event::Disturbed { block, load } => self.say(&format!(
+                "block {}, {}: made again, because others used the machine",
+                block + 1,
+                load_name(load)
             )),
             Event::GivenUp(contender) => {
                 self.say(&format!("{contender} failed repeatedly: its other trials are left out"));

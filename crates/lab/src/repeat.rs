@@ -1,0 +1,147 @@
+//! Which trials are made again: those during which others used the machine.
+//!
+//! For no other reason. Who repeats a trial for its result chooses the result.
+
+use std::collections::BTreeSet;
+
+use result::Run;
+use result::Trial;
+use result::plan::{Load, Slot};
+
+use crate::judge;
+
+/// Share of the plan's comparisons that may be made again. Beyond it the machine
+/// is as it is, and the figures say so.
+const SHARE_MAX: f64 = 0.25;
+
+/// Sets a disturbed comparison aside, and gives its slots, to be made again: all
+/// of a block's trials under one load, since they are compared with each other.
+///
+/// No comparison is made again twice, and none any more once one was disturbed
+/// again: a machine that stays busy is not waited for.
+pub(crate) fn take_back_disturbed(run: &mut Run) -> Vec<Slot> {
+    let repeated: BTreeSet<_> = comparisons(run.disturbed.iter()).collect();
+    let disturbed: BTreeSet<_> =
+        comparisons(run.trials.iter().filter(|trial| judge::is_disturbed(trial))).collect();
+    let all: BTreeSet<_> = run.plan.slots.iter().map(comparison).collect();
+    let repeats_max = (all.len() as f64 * SHARE_MAX).ceil() as usize;
+    if repeated.len() >= repeats_max || !repeated.is_disjoint(&disturbed) {
+        return Vec::new();
+    }
+    let Some(first) = disturbed.first() else { return Vec::new() };
+    let (aside, kept): (Vec<Trial>, Vec<Trial>) =
+        run.trials.drain(..).partition(|trial| comparison(&trial.slot) == *first);
+    let slots = aside.iter().map(|trial| trial.slot.clone()).collect();
+    run.trials = kept;
+    run.disturbed.extend(aside);
+    slots
+}
+
+/// Trials that are compared with each other have this in common.
+fn comparison(slot: &Slot) -> (u32, Load) {
+    (slot.block, slot.load.clone())
+}
+
+fn comparisons<'a>(trials: impl Iterator<Item = &'a Trial>) -> impl Iterator<Item = (u32, Load)> {
+    trials.map(|trial| comparison(&trial.slot))
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::Evidence;
+    use result::plan::{Cores, Machine, Plan, Study};
+    use result::{SCHEMA, State};
+
+    use super::*;
+
+    /// A run of two contenders in eight blocks, disturbed in these trials.
+    fn run(disturbed: &[u32]) -> Run {
+        let load = Load { connections: 30, cores: Cores::One, keep_alive: true };
+        let slots: Vec<Slot> = (0..16)
+            .map(|number| Slot {
+                number,
+                block: number / 2,
+                contender: if number % 2 == 0 { "a" } else { "b" }.into(),
+                twin: false,
+                load: load.clone(),
+            })
+            .collect();
+        let trials = slots.iter().map(|slot| trial(slot, disturbed.contains(&slot.number)));
+        Run {
+            schema: SCHEMA,
+            bakeoff: String::new(),
+            id: String::new(),
+            started: String::new(),
+            state: State::Unfinished,
+            command: String::new(),
+            machine: Machine::default(),
+            study: Study {
+                name: String::new(),
+                title: String::new(),
+                question: String::new(),
+                contract: String::new(),
+                published: Vec::new(),
+            },
+            contenders: Vec::new(),
+            trials: trials.collect(),
+            plan: Plan {
+                profile: String::new(),
+                seed: 1,
+                blocks: 8,
+                measure_s: 1.0,
+                warmup_s: 1.0,
+                slots,
+            },
+            disturbed: Vec::new(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    fn trial(slot: &Slot, disturbed: bool) -> Trial {
+        let evidence = Evidence {
+            load: Some(result::evidence::Load { seconds: 1.0, ..Default::default() }),
+            others_cpu_s: Some(if disturbed { 1.0 } else { 0.0 }),
+            steal_share: Some(0.0),
+            ..Evidence::default()
+        };
+        let findings = judge::judge(slot, &evidence);
+        Trial { slot: slot.clone(), started: String::new(), evidence, findings }
+    }
+
+    /// Makes the slots again, and tells their numbers.
+    fn made_again(run: &mut Run, disturbed: bool) -> Vec<u32> {
+        let slots = take_back_disturbed(run);
+        run.trials.extend(slots.iter().map(|slot| trial(slot, disturbed)));
+        slots.iter().map(|slot| slot.number).collect()
+    }
+
+    #[test]
+    fn all_that_are_compared_with_a_disturbed_trial_are_made_again() {
+        let mut run = run(&[5]);
+        assert_eq!(made_again(&mut run, false), [4, 5]);
+        assert_eq!(made_again(&mut run, false), [] as [u32; 0], "the repeat was quiet");
+        assert_eq!((run.trials.len(), run.disturbed.len()), (16, 2), "nothing is deleted");
+    }
+
+    #[test]
+    fn a_quiet_run_is_left_as_it_is() {
+        let mut run = run(&[]);
+        assert_eq!(made_again(&mut run, false), [] as [u32; 0]);
+        assert_eq!(run.trials.len(), 16);
+    }
+
+    #[test]
+    fn a_machine_that_stays_busy_is_not_waited_for() {
+        let mut run = run(&[0, 2, 4]);
+        assert_eq!(made_again(&mut run, true), [0, 1]);
+        assert_eq!(made_again(&mut run, true), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn at_most_a_quarter_is_made_again() {
+        let mut run = run(&[0, 2, 4, 6]);
+        assert_eq!(made_again(&mut run, false), [0, 1]);
+        assert_eq!(made_again(&mut run, false), [2, 3]);
+        assert_eq!(made_again(&mut run, false), [] as [u32; 0], "two of eight blocks are enough");
+    }
+}
