@@ -104,7 +104,11 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
     assert!(matches!(resumed.code, Some(0 | 1)), "{resumed:?}");
     let after = lab.run();
     assert_eq!(after.state, State::Complete);
-    assert_eq!(after.trials[..before.trials.len()], before.trials, "no trial is made twice");
+    // On a busy machine some may have been set aside, to be made again.
+    for trial in &before.trials {
+        let is_kept = after.trials.contains(trial) || after.disturbed.contains(trial);
+        assert!(is_kept, "a trial that was over is not kept: {:?}", trial.slot);
+    }
     assert_eq!(after.trials.len(), after.plan.slots.len());
     lab.assert_nothing_is_left();
 }

@@ -29,8 +29,11 @@ pub(crate) fn take_back_disturbed(run: &mut Run) -> Vec<Slot> {
         return Vec::new();
     }
     let Some(first) = disturbed.first() else { return Vec::new() };
-    let (aside, kept): (Vec<Trial>, Vec<Trial>) =
-        run.trials.drain(..).partition(|trial| comparison(&trial.slot) == *first);
+    // A contender that failed before there was load did so whoever else ran.
+    let (aside, kept): (Vec<Trial>, Vec<Trial>) = run
+        .trials
+        .drain(..)
+        .partition(|trial| comparison(&trial.slot) == *first && trial.evidence.load.is_some());
     let slots = aside.iter().map(|trial| trial.slot.clone()).collect();
     run.trials = kept;
     run.disturbed.extend(aside);
@@ -121,6 +124,13 @@ mod tests {
         assert_eq!(made_again(&mut run, false), [4, 5]);
         assert_eq!(made_again(&mut run, false), [] as [u32; 0], "the repeat was quiet");
         assert_eq!((run.trials.len(), run.disturbed.len()), (16, 2), "nothing is deleted");
+    }
+
+    #[test]
+    fn a_contender_that_failed_stays_failed() {
+        let mut run = run(&[5]);
+        run.trials[4].evidence.load = None;
+        assert_eq!(made_again(&mut run, false), [5]);
     }
 
     #[test]
