@@ -359,6 +359,8 @@ impl Backend for Uring<'_> {
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+        // Once a batch: those that are lent out now are soon given back.
+        self.buffers.grow_if_short();
         if self.arrivals.begin_batch() {
             // Some came while the last ones were seen to.
             self.submit();
@@ -460,7 +462,7 @@ struct Buffers {
     tail: u16,
     /// Buffers in use, from the front of `memory`.
     count: u16,
-    /// Whether they ran out since the kernel was last entered.
+    /// Whether they ran out in this batch.
     short: bool,
     /// Bytes of each that were filled since it was given to the kernel.
     filled: Vec<u32>,
@@ -533,12 +535,15 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Lets the kernel see what was given back, and twice as many if that was
-    /// too little.
-    fn publish(&mut self) {
+    /// Doubles the buffers if they ran out.
+    fn grow_if_short(&mut self) {
         if std::mem::take(&mut self.short) {
             self.grow_to((self.count * 2).min(Self::COUNT_MAX));
         }
+    }
+
+    /// Lets the kernel see what was given back.
+    fn publish(&mut self) {
         // SAFETY: the ring's base has the tail at a place that is aligned for
         // it; the kernel reads it with acquire order.
         unsafe {
