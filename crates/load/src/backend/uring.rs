@@ -1,6 +1,6 @@
 //! The io_uring backend.
 //!
-//! What makes it cheap, each worth a measurable part of a request:
+//! What makes it cheap:
 //! - one receive is armed for a connection's whole life (multishot), and takes
 //!   its buffers from a ring shared with the kernel;
 //! - sends complete silently, and are handed over together;
@@ -25,9 +25,8 @@ use super::{Backend, Event, Received, Setup, Slot};
 /// Entries of the submission queue; more are handed over in parts.
 const QUEUE: u32 = 512;
 
-/// Work handed to the kernel together, in sends. Each call costs about as much
-/// as a twentieth of a send, and each send more delays the last of them by a
-/// few µs beyond the time that is noted for it.
+/// Work handed to the kernel together, in sends. More spares calls, but the last
+/// of them then goes out later than the time that is noted for it.
 const WORK_AT_ONCE: u32 = 16;
 /// What a handshake costs the kernel, in sends.
 const CONNECT_WORK: u32 = 4;

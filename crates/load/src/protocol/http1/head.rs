@@ -35,7 +35,7 @@ pub(crate) enum Framing {
 /// Reads heads; remembers the last one.
 ///
 /// A server's heads are alike to the byte but when its clock moves on. To
-/// compare them costs a twentieth of reading them anew.
+/// compare them spares reading them anew.
 #[derive(Debug, Default)]
 pub(crate) struct Heads {
     last: Vec<u8>,
