@@ -79,6 +79,30 @@ fn a_build_that_fails_shows_its_last_lines_and_the_others_are_measured() {
 }
 
 #[test]
+fn a_build_that_lacks_something_makes_absent_with_its_last_line() {
+    let lab = Lab::with_good();
+    let build = "build = [\"sh\", \"-c\", \"echo looking; \
+        printf 'Zig 2 is too \\\\033[31mold\\\\n'; exit 69\"]";
+    lab.contender("zig", "[\"zig\"]", build);
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete, "the others are measured");
+    let zig = run.contenders.iter().find(|it| it.name == "zig").expect("never silently dropped");
+    assert_eq!(zig.absent.as_deref(), Some("Zig 2 is too \u{fffd}[31mold"));
+    said.assert_complains(&["zig", "Zig 2 is too"]);
+    assert!(!said.stderr.contains('\u{1b}'), "no escape reaches the terminal");
+}
+
+#[test]
+fn a_build_that_lacks_something_and_does_not_say_what_has_failed() {
+    let lab = Lab::with_good();
+    lab.contender("zig", "[\"zig\"]", "build = [\"sh\", \"-c\", \"exit 69\"]");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(1));
+    said.assert_complains(&["build with `sh` failed (exit code 69); it said nothing"]);
+}
+
+#[test]
 fn with_nobody_to_measure_the_reasons_are_told() {
     let lab = Lab::new();
     lab.contender("zig", "[\"zig\"]", "needs = { no-such-zig = \"zig-lang\" }");

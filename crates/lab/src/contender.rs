@@ -106,6 +106,11 @@ impl Placeholders {
         filled
     }
 
+    /// Fills them in into every word of a command.
+    pub fn fill_all(&self, command: &[String]) -> Vec<String> {
+        command.iter().map(|word| self.fill(word)).collect()
+    }
+
     fn value(&self, name: &str) -> Option<String> {
         Some(match name {
             "SOURCE" => self.source.display().to_string(),

@@ -76,8 +76,8 @@ pub enum Event {
     Failed(String),
     /// The program ended by itself.
     Exited {
-        /// Whether with exit code 0.
-        good: bool,
+        /// Its exit code; none if a signal ended it.
+        code: Option<i32>,
         /// How, in words.
         how: String,
     },
@@ -263,7 +263,7 @@ fn reap(main: &mut Option<Pid>) -> bool {
                 if *main == Some(pid) {
                     *main = None;
                     let status = ExitStatus::from_raw(status.as_raw());
-                    tell(&Event::Exited { good: status.success(), how: in_words(status) });
+                    tell(&Event::Exited { code: status.code(), how: in_words(status) });
                 }
             }
             Ok(None) => return true,

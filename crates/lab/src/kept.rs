@@ -44,8 +44,8 @@ struct Events {
 /// How a program ended by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exit {
-    /// Whether with exit code 0.
-    pub good: bool,
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
     /// How, in words.
     pub how: String,
 }
@@ -112,7 +112,7 @@ impl Kept {
         match &events.exited {
             Some(exit) => Some(exit.clone()),
             None if events.silent => {
-                Some(Exit { good: false, how: "the end of its keeper, which was killed".into() })
+                Some(Exit { code: None, how: "the end of its keeper, which was killed".into() })
             }
             None => None,
         }
@@ -204,7 +204,7 @@ fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> Jo
             match event {
                 Event::Started { .. } => events.started = true,
                 Event::Failed(why) => events.failed = Some(why),
-                Event::Exited { good, how } => events.exited = Some(Exit { good, how }),
+                Event::Exited { code, how } => events.exited = Some(Exit { code, how }),
                 Event::Stopped { killed } => events.stopped = Some(killed),
             }
             told.changed.notify_all();

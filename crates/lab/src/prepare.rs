@@ -10,8 +10,12 @@ use load::Stop;
 
 use crate::contender::{Contender, Placeholders};
 use crate::keeper::Order;
-use crate::kept::{Exit, Kept};
+use crate::kept::Kept;
 
+/// The exit code of a build that lacks something which `needs` can't name: a
+/// program of a certain age, a feature of the kernel. `EX_UNAVAILABLE` of
+/// sysexits.h: "a support program or file does not exist".
+const UNAVAILABLE: i32 = 69;
 /// Lines of a failed build that are shown.
 const LINES: usize = 15;
 /// Time for a program to tell its version.
@@ -25,7 +29,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub enum Prepared {
     /// It can be started; what it told of its versions is in the record.
     Ready(Box<result::plan::Contender>),
-    /// Its tools are not all there: what is missing, and what gives it.
+    /// What it needs is not all there: what is missing, and what gives it.
     Absent(String),
     /// Its build failed: the sentence and the last lines.
     Failed(String),
@@ -38,14 +42,17 @@ pub fn prepare(contender: &Contender, stop: &Stop) -> Prepared {
     if let Some(missing) = missing(contender) {
         return Prepared::Absent(missing);
     }
-    match build(contender, stop) {
-        Ok(true) => {}
-        Ok(false) => return Prepared::Interrupted,
-        Err(why) => return Prepared::Failed(why),
+    let placeholders = Placeholders {
+        source: contender.source.clone(),
+        build: build_folder(contender),
+        ..Placeholders::default()
+    };
+    if let Err(instead) = build(contender, &placeholders, stop) {
+        return instead;
     }
     let mut record = record(contender);
     for (of, command) in &contender.file.versions {
-        let says = ask(command);
+        let says = ask(&placeholders.fill_all(command));
         record.versions.push(result::plan::Version { of: of.clone(), says });
     }
     Prepared::Ready(Box::new(record))
@@ -110,34 +117,37 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// Builds it, if there is something to build. False if stopped.
-fn build(contender: &Contender, stop: &Stop) -> Result<bool, String> {
-    let Some(program) = contender.file.build.first() else { return Ok(true) };
-    let folder = build_folder(contender);
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("couldn't make the folder {}: {error}", folder.display()))?;
-    let placeholders =
-        Placeholders { source: contender.source.clone(), build: folder, ..Placeholders::default() };
-    let command: Vec<String> =
-        contender.file.build.iter().map(|word| placeholders.fill(word)).collect();
-    let build = Kept::start(&order(command, Some(contender.source.clone())))?;
+/// Builds it, if there is something to build; says what became of it instead, if
+/// it isn't ready now.
+fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Result<(), Prepared> {
+    let Some(program) = contender.file.build.first() else { return Ok(()) };
+    let folder = &placeholders.build;
+    fs::create_dir_all(folder).map_err(|error| {
+        Prepared::Failed(format!("couldn't make the folder {}: {error}", folder.display()))
+    })?;
+    let command = placeholders.fill_all(&contender.file.build);
+    let order = order(command, Some(contender.source.clone()));
+    let build = Kept::start(&order).map_err(Prepared::Failed)?;
     let exit = loop {
         if stop.asked() {
-            return Ok(false);
+            return Err(Prepared::Interrupted);
         }
         if let Some(exit) = build.wait(LOOK_EVERY) {
             break exit;
         }
     };
-    let (_, lines) = build.stop(LINES)?;
-    match exit {
-        Exit { good: true, .. } => Ok(true),
-        Exit { how, .. } => {
-            let said = match lines.is_empty() {
-                true => "it said nothing".into(),
-                false => format!("its last lines:\n    {}", lines.join("\n    ")),
+    let (_, lines) = build.stop(LINES).map_err(Prepared::Failed)?;
+    match (exit.code, lines.last()) {
+        (Some(0), _) => Ok(()),
+        (Some(UNAVAILABLE), Some(why)) => Err(Prepared::Absent(why.clone())),
+        (_, last) => {
+            let said = match last {
+                None => "it said nothing".into(),
+                Some(_) => format!("its last lines:\n    {}", lines.join("\n    ")),
             };
-            Err(format!("its build with `{program}` failed ({how}); {said}"))
+            let how = exit.how;
+            let why = format!("its build with `{program}` failed ({how}); {said}");
+            Err(Prepared::Failed(why))
         }
     }
 }

@@ -186,7 +186,7 @@ impl Bench<'_> {
             files.push((name.clone(), placeholders.fill(&text)));
         }
         Ok(Order {
-            command: file.run.iter().map(|word| placeholders.fill(word)).collect(),
+            command: placeholders.fill_all(&file.run),
             environment: environment(contender, &placeholders, &dir),
             folder: None,
             scratch: Some(Scratch { path: dir, files }),
