@@ -126,6 +126,20 @@ fn failing(lab: &Lab, complaints: &[&str]) {
 }
 
 #[test]
+fn a_run_without_a_figure_that_stands_has_an_exit_code_of_its_own() {
+    let lab = Lab::new();
+    lab.server("overloaded", "turns-away 40", "");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(3), "{said:?}");
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete);
+    assert!(run.outcomes[0].rows.iter().all(|row| row.verdict == Verdict::Invalid));
+    // A failure weighs more: scripts must not take it for a busy machine.
+    lab.contender("zig", "[\"zig\"]", "build = [\"sh\", \"-c\", \"exit 4\"]");
+    assert_eq!(lab.bakeoff(&["run", "s"]).code, Some(1));
+}
+
+#[test]
 fn a_server_that_dies_at_once_shows_its_last_lines() {
     let lab = Lab::with_good();
     lab.contender("bad", "[\"sh\", \"-c\", \"echo no licence found; exit 3\"]", "");

@@ -19,7 +19,7 @@ fn a_run_is_planned_measured_judged_and_reported() {
     lab.server("other", "good", "");
     let said = lab.bakeoff(&["run", "s", "--quick", "--seed", "7"]);
     // On a busy machine no figure stands, and the exit code says so.
-    assert!(matches!(said.code, Some(0 | 1)), "{said:?}");
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     assert!(said.stderr.contains("3 to make, each a fresh process"), "{}", said.stderr);
     assert!(said.stdout.contains("4 connections"), "{}", said.stdout);
 
@@ -101,7 +101,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
 
     let folder = format!("runs/{}", before.id);
     let resumed = lab.bakeoff(&["run", "--resume", &folder]);
-    assert!(matches!(resumed.code, Some(0 | 1)), "{resumed:?}");
+    assert!(matches!(resumed.code, Some(0 | 3)), "{resumed:?}");
     let after = lab.run();
     assert_eq!(after.state, State::Complete);
     // On a busy machine some may have been set aside, to be made again.

@@ -16,10 +16,12 @@ use self::progress::Progress;
 use super::load::interrupt;
 use super::report::{print, write};
 
-/// Some figures are missing or don't stand.
+/// Something failed, so that figures are missing.
 const INCOMPLETE: u8 = 1;
 /// The arguments or files are wrong.
 const BAD_INPUT: u8 = 2;
+/// All was measured and nothing failed, but every figure is invalid.
+const NO_FIGURE: u8 = 3;
 /// The machine didn't let the run go on.
 const SYSTEM: u8 = 4;
 /// By SIGINT or SIGTERM.
@@ -27,9 +29,9 @@ const INTERRUPTED: u8 = 130;
 
 /// Measures a study: every contender under every load, judged and reported
 #[derive(clap::Args)]
-#[command(after_help = "Exit codes: 0 all was measured; 1 trials or contenders failed, or no \
-figure stands; 2 wrong arguments or files; 4 the machine failed, such as by a full disk; \
-130 interrupted.")]
+#[command(after_help = "Exit codes: 0 all was measured; 1 trials or contenders failed, or nobody \
+is left to measure; 2 wrong arguments or files; 3 all was measured, but no figure stands; \
+4 the machine failed, such as by a full disk; 130 interrupted.")]
 pub struct Arguments {
     /// The study: a folder in `studies`
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
@@ -154,18 +156,21 @@ fn conclude(ended: &Ended) -> ExitCode {
         Some(Early::Interrupted) => INTERRUPTED.into(),
         Some(Early::Failed(error)) => exit_code(error).into(),
         _ if report.is_err() => SYSTEM.into(),
-        _ if !ended.builds_failed.is_empty() || !stands(run) => INCOMPLETE.into(),
+        _ if !ended.builds_failed.is_empty() || !is_whole(run) => INCOMPLETE.into(),
+        _ if !some_figure_stands(run) => NO_FIGURE.into(),
         _ => ExitCode::SUCCESS,
     }
 }
 
-/// Whether all planned trials were made, each got as far as load, and some
-/// figure is not invalid.
-fn stands(run: &Run) -> bool {
-    let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+/// Whether all planned trials were made, and no contender failed in one.
+fn is_whole(run: &Run) -> bool {
     run.state == State::Complete
         && run.trials.iter().all(|trial| trial.evidence.process.failure.is_none())
-        && rows.any(|row| row.verdict != Verdict::Invalid)
+}
+
+fn some_figure_stands(run: &Run) -> bool {
+    let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    rows.any(|row| row.verdict != Verdict::Invalid)
 }
 
 /// A path as it is shown: from here, if it is below.
