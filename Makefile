@@ -7,9 +7,6 @@ target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
 proof := $(target)/release/proof
 
-# Debian keeps servers where only root looks.
-export PATH := $(PATH):/usr/sbin:/sbin
-
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use fixture::Lab;
+use fixture::{Lab, said};
 use result::State;
 use result::finding::Verdict;
 
@@ -65,6 +65,19 @@ fn a_contender_whose_program_is_missing_is_absent_with_what_gives_it() {
     let zig = run.contenders.iter().find(|it| it.name == "zig").expect("never silently dropped");
     assert!(zig.absent.as_ref().unwrap().contains("zig-lang"));
     assert!(said.stdout.contains("zig-lang"), "the tables say so too");
+}
+
+#[test]
+fn programs_are_found_where_only_root_looks() {
+    let lab = Lab::new();
+    // Every Debian has chroot there, as it has nginx.
+    let more =
+        "needs = { chroot = \"coreutils\" }\nversions = { it = [\"chroot\", \"--version\"] }";
+    lab.contender("server", "[\"sh\", \"-c\", \"chroot --version\"]", more);
+    let output = lab.command(&["check", "s/server"]).env("PATH", "/usr/bin:/bin").output();
+    let said = said(output.unwrap());
+    assert!(said.stdout.contains("  it: chroot (GNU coreutils)"), "bakeoff found it: {said:?}");
+    said.assert_complains(&["its last lines:", "chroot (GNU coreutils)"]);
 }
 
 #[test]

@@ -19,6 +19,7 @@ pub mod place;
 pub mod plan;
 pub mod prepare;
 pub mod process_tree;
+pub mod programs;
 mod repeat;
 pub mod run;
 pub mod sample;

@@ -2,8 +2,7 @@
 //! which versions are they?
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use load::Stop;
@@ -11,6 +10,7 @@ use load::Stop;
 use crate::contender::{Contender, Placeholders};
 use crate::keeper::Order;
 use crate::kept::Kept;
+use crate::programs;
 
 /// The exit code of a build that lacks something which `needs` can't name: a
 /// program of a certain age, a feature of the kernel. `EX_UNAVAILABLE` of
@@ -80,41 +80,19 @@ pub fn build_folder(contender: &Contender) -> PathBuf {
 
 /// What is missing of its needs, and what to do about it.
 fn missing(contender: &Contender) -> Option<String> {
-    let search = search_path();
-    let missing: Vec<_> =
-        contender.file.needs.iter().filter(|(program, _)| !is_there(program, &search)).collect();
-    let programs: Vec<_> = missing.iter().map(|(program, _)| format!("`{program}`")).collect();
+    let needs = contender.file.needs.iter();
+    let missing: Vec<_> = needs.filter(|(program, _)| programs::find(program).is_none()).collect();
+    let names: Vec<_> = missing.iter().map(|(program, _)| format!("`{program}`")).collect();
     let mut packages: Vec<_> = missing.iter().map(|(_, package)| package.as_str()).collect();
     packages.dedup();
     (!missing.is_empty()).then(|| {
         format!(
             "{} {} not installed; on Debian: apt-get install {}",
-            programs.join(" and "),
-            if programs.len() == 1 { "is" } else { "are" },
+            names.join(" and "),
+            if names.len() == 1 { "is" } else { "are" },
             packages.join(" ")
         )
     })
-}
-
-/// Where programs are looked for: as the user has it, and where Debian puts
-/// servers, which only root's own path has.
-pub fn search_path() -> String {
-    let mut path = std::env::var("PATH").unwrap_or_default();
-    for folder in ["/usr/local/sbin", "/usr/sbin", "/sbin"] {
-        if !path.split(':').any(|known| known == folder) {
-            path.push(':');
-            path.push_str(folder);
-        }
-    }
-    path
-}
-
-fn is_there(program: &str, search: &str) -> bool {
-    std::env::split_paths(search).any(|folder| is_executable(&folder.join(program)))
-}
-
-fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
 /// Builds it, if there is something to build; says what became of it instead, if
@@ -171,12 +149,9 @@ fn ask(command: &[String]) -> String {
 
 /// An order for a tool that runs once, with the user's own environment.
 fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
-    let others = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| name != "PATH");
     Order {
         command,
-        environment: others.chain([("PATH".into(), search_path())]).collect(),
+        environment: programs::environment(),
         folder,
         scratch: None,
         cpus: Vec::new(),

@@ -18,7 +18,8 @@ use crate::keeper::{Order, Scratch};
 use crate::kept::Kept;
 use crate::measure;
 use crate::place::ThisMachine;
-use crate::prepare::{build_folder, search_path};
+use crate::prepare::build_folder;
+use crate::programs;
 use crate::sample::Sampler;
 use crate::study::Contract;
 
@@ -261,7 +262,7 @@ fn environment(
     dir: &Path,
 ) -> Vec<(String, String)> {
     let mut environment = vec![
-        ("PATH".into(), search_path()),
+        ("PATH".into(), programs::search_path()),
         ("HOME".into(), dir.display().to_string()),
         ("LANG".into(), "C.UTF-8".into()),
         ("HOST".into(), placeholders.host.clone()),

@@ -8,6 +8,7 @@ use lab::http::Connection;
 use lab::keeper::{Order, Scratch};
 use lab::kept::Kept;
 use lab::place::ThisMachine;
+use lab::programs;
 
 use crate::interrupt::Interrupt;
 use crate::place::Place;
@@ -45,7 +46,7 @@ impl Server {
         let name = command.first().cloned().unwrap_or_default();
         let kept = machine.start(&Order {
             command,
-            environment: std::env::vars().collect(),
+            environment: programs::environment(),
             folder: None,
             scratch: Some(Scratch { path, files }),
             cpus: vec![place.server],

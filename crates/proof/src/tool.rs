@@ -156,11 +156,7 @@ fn beside_us(name: &str) -> Result<PathBuf, String> {
 }
 
 fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(name))
-        .find(|program| program.is_file())
-        .ok_or_else(|| format!("it isn't installed: `{install}`"))
+    lab::programs::find(name).ok_or_else(|| format!("it isn't installed: `{install}`"))
 }
 
 fn bakeoff(output: &str) -> Option<Count> {

@@ -1,0 +1,40 @@
+//! Where the programs of this machine are looked for.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Where Debian puts servers, which only root's own path has.
+const FOLDERS_OF_ROOT: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// The folders that programs are looked for in, as `PATH` has them: the user's,
+/// then those that only root's has.
+pub fn search_path() -> String {
+    let mut path = std::env::var("PATH").unwrap_or_default();
+    for folder in FOLDERS_OF_ROOT {
+        if !path.split(':').any(|known| known == folder) {
+            path.push(':');
+            path.push_str(folder);
+        }
+    }
+    path
+}
+
+/// A program, by its name.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let path = search_path();
+    let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
+    programs.find(|program| is_executable(program))
+}
+
+fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+/// The user's own environment, but for its `PATH`, which is [`search_path`].
+pub fn environment() -> Vec<(String, String)> {
+    let others = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name != "PATH");
+    others.chain([("PATH".into(), search_path())]).collect()
+}
