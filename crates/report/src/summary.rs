@@ -125,6 +125,13 @@ pub fn notes(run: &Run) -> Vec<String> {
             units::of(plan.slots.len() as u64, "trial")
         ));
     }
+    if let repeated @ 1.. = repeated(run).len() as u64 {
+        let were = if repeated == 1 { "was" } else { "were" };
+        notes.push(format!(
+            "{} {were} made again, because others used the machine meanwhile.",
+            units::of(repeated, "comparison")
+        ));
+    }
     let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
     let verdicts: Vec<String> =
         [Verdict::Invalid, Verdict::Suspect, Verdict::NotChecked, Verdict::Valid]
@@ -262,6 +269,47 @@ pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> 
         .collect();
     trials.sort_by_key(|trial| trial.slot.block);
     trials
+}
+
+/// A comparison that was made again, because others used the machine: a block's
+/// trials under one load.
+pub struct Repeated<'a> {
+    /// The block, from 0.
+    pub block: u32,
+    /// The load.
+    pub load: &'a Load,
+    /// The trials that were set aside, in the order of measuring.
+    pub aside: Vec<&'a Trial>,
+}
+
+impl Repeated<'_> {
+    /// What others took of the machine, at most, in words.
+    pub fn reason(&self) -> String {
+        let most = |of: fn(&Trial) -> Option<f64>| {
+            self.aside.iter().filter_map(|trial| of(trial)).max_by(f64::total_cmp)
+        };
+        let others = most(|trial| trial.evidence.others_cores())
+            .map(|cores| format!("others used up to {} cores", units::plain(cores)));
+        let steal = most(|trial| trial.evidence.steal_share)
+            .map(|share| format!("the host took up to {} of the time", units::percent(share)));
+        and(&others.into_iter().chain(steal).collect::<Vec<_>>())
+    }
+}
+
+/// The comparisons that were made again, in block order.
+pub fn repeated(run: &Run) -> Vec<Repeated<'_>> {
+    let mut repeated: Vec<Repeated> = Vec::new();
+    for trial in &run.disturbed {
+        let (block, load) = (trial.slot.block, &trial.slot.load);
+        let comparison = entry(
+            &mut repeated,
+            |it| (it.block, it.load) == (block, load),
+            || Repeated { block, load, aside: vec![] },
+        );
+        comparison.aside.push(trial);
+    }
+    repeated.sort_by_key(|it| (it.block, it.load.clone()));
+    repeated
 }
 
 /// Said where [`shares_cores`].

@@ -43,6 +43,7 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
     page.legend(run);
     page.absent(run);
     page.findings(run);
+    page.repeated(run);
     page.out
 }
 
@@ -299,6 +300,21 @@ impl Page {
             self.line("");
             self.paragraph(DIM, "", &says);
         }
+    }
+
+    fn repeated(&mut self, run: &Run) {
+        let repeated = summary::repeated(run);
+        if repeated.is_empty() {
+            return;
+        }
+        self.line("");
+        self.paragraph(BOLD, "", "Made again");
+        for it in &repeated {
+            let load = summary::load_names(&[it.load]);
+            let says = format!("block {}, {load}: {}", it.block + 1, it.reason());
+            self.paragraph(PLAIN, "  - ", &says);
+        }
+        self.paragraph(PLAIN, "  ", "What was measured first is in the HTML report, not counted.");
     }
 
     fn group(&mut self, run: &Run, group: &Group) {

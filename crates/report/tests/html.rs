@@ -75,6 +75,33 @@ fn a_lower_bound_is_hatched_and_marked() {
 }
 
 #[test]
+fn what_was_made_again_is_shown_and_not_counted() {
+    let run = fixture::disturbed();
+    let page = page(&run);
+    insta::assert_snapshot!(text(&page, "table:has(s)"), @r"
+    Block 1, 1,000 connections kept alive, one core: others used up to 0.60 cores and the host took up to 0.1 % of the time
+    Contender
+    answers/s, not counted
+    cores used by others
+    time taken by the host
+    answers/s, made again
+    nginx, by configuration alone
+    38.4k
+    0.02
+    0.1 %
+    54.9k
+    Go net/http
+    24.4k
+    0.60
+    0.1 %
+    34.9k
+    ");
+    assert!(text(&page, "header").contains("1 comparison was made again"));
+    let without = html(&fixture::quick());
+    assert!(!without.contains("Made again"), "a quiet run has no such part");
+}
+
+#[test]
 fn the_last_words_of_a_server_that_failed_are_shown() {
     let mut run = fixture::without("go");
     for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
@@ -182,13 +209,14 @@ fn text_without_bound_does_not_make_a_page_without_bound() {
 
 #[test]
 fn the_raw_data_is_the_run_without_histograms() {
-    let mut run = fixture::web();
+    let mut run = fixture::disturbed();
     let page = page(&run);
     let link = all(&page, "a[download]")[0].attr("href").unwrap();
     let bytes = BASE64_STANDARD.decode(link.split(',').nth(1).unwrap()).unwrap();
     let mut json = String::new();
     flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut json).unwrap();
-    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
+    let trials = run.trials.iter_mut().chain(&mut run.disturbed);
+    for load in trials.filter_map(|trial| trial.evidence.load.as_mut()) {
         for percentiles in [&mut load.response_us, &mut load.service_us, &mut load.connect_us] {
             percentiles.histogram.clear();
         }

@@ -39,6 +39,17 @@ fn a_quick_run_says_why_there_is_no_rank() {
 }
 
 #[test]
+fn what_was_made_again_is_named_with_the_reason() {
+    let text = plain(&fixture::disturbed(), 100);
+    let (_, part) = text.split_once("Made again\n").unwrap();
+    insta::assert_snapshot!(part, @r"
+    - block 1, 1,000 connections kept alive, one core: others used up to 0.60 cores and the host took
+      up to 0.1 % of the time
+    What was measured first is in the HTML report, not counted.
+    ");
+}
+
+#[test]
 fn a_run_without_figures_says_so() {
     let mut run = fixture::quick();
     run.state = result::State::Unfinished;

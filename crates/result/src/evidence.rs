@@ -36,6 +36,14 @@ pub struct Evidence {
     pub overhead_s: f64,
 }
 
+impl Evidence {
+    /// Cores that other processes used within the window, on average.
+    pub fn others_cores(&self) -> Option<f64> {
+        let seconds = self.load.as_ref()?.seconds;
+        (seconds > 0.0).then_some(self.others_cpu_s? / seconds)
+    }
+}
+
 /// Where a trial ran.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Place {

@@ -20,17 +20,12 @@ pub(super) const QUIET_MACHINE: Check = Check {
     look,
 };
 
-/// Cores that other processes used within the window.
-pub(super) fn others_cores(seen: &Seen) -> Option<f64> {
-    let seconds = seen.load()?.seconds;
-    (seconds > 0.0).then_some(seen.evidence.others_cpu_s? / seconds)
-}
-
 fn look(seen: &Seen) -> Word {
     if seen.load().is_none() {
         return Word::no_load();
     }
-    let (Some(others), Some(steal)) = (others_cores(seen), seen.evidence.steal_share) else {
+    let (Some(others), Some(steal)) = (seen.evidence.others_cores(), seen.evidence.steal_share)
+    else {
         return Word::not_checked("What others used of the machine is not known.");
     };
     let value = format!("others {others:.2} cores, steal {}", percent(steal));

@@ -1,6 +1,5 @@
 //! Did the contender use what it was given?
 
-use super::quiet_machine::others_cores;
 use super::{Check, Seen, Word};
 
 /// Share of the given cores below which something else may be the limit.
@@ -37,7 +36,8 @@ fn look(seen: &Seen) -> Word {
     let value = format!("{used:.2} of {given} cores");
     if share > USED_MAX {
         Word::invalid(value, format!("{who} used more than the cores given."))
-    } else if share < USED_SUSPECT && others_cores(seen).is_some_and(|it| it > OTHERS_MAX) {
+    } else if share < USED_SUSPECT && seen.evidence.others_cores().is_some_and(|it| it > OTHERS_MAX)
+    {
         Word::not_checked("Others used the machine: what looks idle may have been taken.")
     } else if share < USED_INVALID {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))

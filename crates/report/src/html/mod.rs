@@ -10,6 +10,7 @@ mod disclosure;
 mod load;
 mod overview;
 mod raw;
+mod repeated;
 mod seconds;
 mod times;
 
@@ -72,6 +73,7 @@ fn body(run: &Run) -> Markup {
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
                 @for outcome in &section.outcomes { (load::load(run, outcome)) }
             }
+            (repeated::repeated(run))
             (disclosure::disclosure(run))
         }
     }

@@ -38,7 +38,8 @@ pub fn raw(run: &Run, room: usize) -> Markup {
 
 fn compressed(run: &Run) -> std::io::Result<Vec<u8>> {
     let mut run = run.clone();
-    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
+    let trials = run.trials.iter_mut().chain(&mut run.disturbed);
+    for load in trials.filter_map(|trial| trial.evidence.load.as_mut()) {
         let others = [&mut load.response_us, &mut load.service_us, &mut load.connect_us];
         for percentiles in others.into_iter().chain(&mut load.lateness_us) {
             percentiles.histogram.clear();

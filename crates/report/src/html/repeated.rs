@@ -1,0 +1,67 @@
+//! What was set aside and made again, because others used the machine.
+
+use maud::{Markup, html};
+use result::{Run, Trial};
+
+use super::scrolling;
+use crate::summary::{self, Repeated};
+use crate::units;
+
+/// A table a comparison: what was measured first, why it is not counted, and
+/// what is.
+pub fn repeated(run: &Run) -> Markup {
+    let repeated = summary::repeated(run);
+    html! {
+        @if !repeated.is_empty() {
+            h2 id="made-again" { "Made again" }
+            p {
+                "Others used so much of the machine that it would show, so each of these comparisons "
+                "was made again as a whole, whatever its figures were. Those struck out are the first "
+                "ones: nothing else on this page is made of them."
+            }
+            @for it in &repeated { (comparison(run, it)) }
+        }
+    }
+}
+
+fn comparison(run: &Run, repeated: &Repeated) -> Markup {
+    let name = format!("Block {}, {}", repeated.block + 1, summary::load_names(&[repeated.load]));
+    let table = html! {
+        table {
+            caption { span { (name) ": " (repeated.reason()) } }
+            thead {
+                tr {
+                    th scope="col" { "Contender" }
+                    th.number scope="col" { "answers/s, not counted" }
+                    th.number scope="col" { "cores used by others" }
+                    th.number scope="col" { "time taken by the host" }
+                    th.number scope="col" { "answers/s, made again" }
+                }
+            }
+            tbody { @for trial in &repeated.aside { (row(run, trial)) } }
+        }
+    };
+    scrolling(&name, table)
+}
+
+fn row(run: &Run, aside: &Trial) -> Markup {
+    let again = run.trials.iter().find(|trial| trial.slot == aside.slot);
+    let others = aside.evidence.others_cores().map_or(units::NOTHING.into(), units::plain);
+    let steal = aside.evidence.steal_share.map_or(units::NOTHING.into(), units::percent);
+    html! {
+        tr {
+            th scope="row" {
+                (summary::title(run, &aside.slot.contender))
+                @if aside.slot.twin { " " span.quiet { "the second of the A/A pair" } }
+            }
+            td.number { s { (rate(aside)) } }
+            td.number { (others) }
+            td.number { (steal) }
+            td.number { (again.map_or(units::NOTHING.into(), rate)) }
+        }
+    }
+}
+
+fn rate(trial: &Trial) -> String {
+    trial.evidence.load.as_ref().map_or(units::NOTHING.into(), |load| units::count(load.rate))
+}
