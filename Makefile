@@ -24,6 +24,12 @@ test: ## install what is missing, then lint and run every test
 lint: ## formatting and clippy, warnings denied
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@# Contenders in Rust are no members: what they depend on is their own affair.
+	@set -e; for manifest in studies/*/*/Cargo.toml; do \
+		echo "$$manifest: formatting and clippy"; \
+		cargo fmt --check --manifest-path $$manifest; \
+		cargo clippy --locked --manifest-path $$manifest --target-dir $(target)/contenders -- -D warnings; \
+	done
 
 .PHONY: proof
 proof:
