@@ -31,6 +31,21 @@ fn an_unknown_key_in_a_contender_has_its_file_and_line() {
 }
 
 #[test]
+fn an_unknown_contract_has_its_file_and_line_and_what_there_is() {
+    let lab = Lab::with_good();
+    lab.server("good", "good", "contract = \"light\"");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(2));
+    said.assert_complains(&[
+        "studies/s/good/contender.toml:7:12: unknown contract `light`; the study has one",
+        "7 | contract = \"light\"",
+    ]);
+    let lab = lab.with_lighter_contract();
+    let said = lab.bakeoff(&["check", "s/good"]);
+    said.assert_complains(&["unknown contract `light`; allowed: `static`, or none for the full"]);
+}
+
+#[test]
 fn a_value_that_makes_no_sense_has_its_line() {
     let lab = Lab::with_good();
     lab.server("good", "good", "ready_within_s = -1");

@@ -43,6 +43,28 @@ fn a_run_is_planned_measured_judged_and_reported() {
     lab.assert_nothing_is_left();
 }
 
+#[test]
+fn a_contender_is_held_to_the_lighter_contract_that_it_names_and_labelled() {
+    let lab = Lab::with_good().with_lighter_contract();
+    // The same text for all, which the full contract calls a wrong body.
+    lab.server("fixed", "wrong-body", "contract = \"static\"");
+    let said = lab.bakeoff(&["run", "s"]);
+    // On a busy machine no figure stands, and the exit code says so.
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    assert!(said.stdout.contains("fixed keeps the lighter contract `static`"), "{}", said.stdout);
+
+    let run = lab.run();
+    let keeps: Vec<_> =
+        run.contenders.iter().map(|it| (&*it.name, it.lighter_contract.as_deref())).collect();
+    assert_eq!(keeps, [("fixed", Some("static")), ("good", None)]);
+    for trial in &run.trials {
+        let load = trial.evidence.load.as_ref().expect("both got as far as load");
+        assert!(load.good > 0 && load.errors.is_empty(), "{:?}", load.errors);
+        assert!(trial.evidence.contract.iter().all(|step| step.wrong.is_none()));
+    }
+    lab.assert_nothing_is_left();
+}
+
 /// All keys of an object and of what is in it.
 fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
     match value {
@@ -59,7 +81,7 @@ fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
 
 #[test]
 fn every_key_of_run_json_is_documented() {
-    let lab = Lab::with_good();
+    let lab = Lab::with_good().with_lighter_contract();
     // The second contender brings errors into it.
     lab.server("other", "dies 40", "");
     lab.bakeoff(&["run", "s"]);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use result::plan::Tier;
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::{limits, toml_file};
 
@@ -29,7 +30,11 @@ pub struct ContenderFile {
     pub language: String,
     /// How it was made.
     pub tier: Tier,
-    /// The programs that it needs, each with the Debian package that has it.
+    /// The lighter contract of its study that it keeps, where it can't keep the
+    /// full one.
+    pub contract: Option<Spanned<String>>,
+    /// The programs that it needs, by name or by path, each with the Debian package
+    /// that has it.
     #[serde(default)]
     pub needs: BTreeMap<String, String>,
     /// Files of its folder that are copied into each trial's own folder, with
@@ -64,6 +69,11 @@ impl Contender {
         // Its programs are started elsewhere, so a relative path would mislead them.
         let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         Ok(Contender { name: name.into(), source, file })
+    }
+
+    /// The name of the lighter contract that it keeps, if it does.
+    pub fn lighter_contract(&self) -> Option<&str> {
+        self.file.contract.as_ref().map(|name| name.get_ref().as_str())
     }
 }
 

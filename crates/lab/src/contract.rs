@@ -103,12 +103,18 @@ impl Asker<'_> {
         expect_status(answer, self.contract.status)?;
         let wanted = with(&self.contract.body, nonce);
         let holds = answer.body.windows(wanted.len().max(1)).any(|part| part == wanted.as_bytes());
-        match holds {
-            true => Ok(()),
-            false => wrong(format!(
+        if !holds {
+            return wrong(format!(
                 "the body doesn't hold {wanted:?}, which was asked for: {}",
                 shown(answer)
+            ));
+        }
+        match answer.body.len() - wanted.len() {
+            more @ 1.. if self.contract.whole_body => wrong(format!(
+                "the body has {more} bytes beside {wanted:?}, which has to be all of it: {}",
+                shown(answer)
             )),
+            _ => Ok(()),
         }
     }
 
@@ -371,13 +377,13 @@ mod tests {
         }
     }
 
-    /// The steps that a server with this fault fails.
-    fn broken(fault: Fault, depth: Depth) -> Vec<String> {
-        let contract = Contract {
+    fn contract() -> Contract {
+        Contract {
             says: String::new(),
             path: "/hello?id={nonce}".into(),
             status: 200,
             body: "{nonce}".into(),
+            whole_body: false,
             fresh: true,
             refuses: vec![Refusal {
                 what: "an unknown path".into(),
@@ -385,8 +391,12 @@ mod tests {
                 path: "/no-such".into(),
                 status: 404,
             }],
-        };
-        check(server(fault), &contract, depth, |_| {})
+        }
+    }
+
+    /// The steps that a server with this fault fails.
+    fn broken(fault: Fault, depth: Depth) -> Vec<String> {
+        check(server(fault), &contract(), depth, |_| {})
             .into_iter()
             .filter(|step| step.wrong.is_some())
             .map(|step| step.asked)
@@ -416,6 +426,14 @@ mod tests {
         ] {
             assert_eq!(broken(fault, Depth::Quick), [step], "{fault:?}");
         }
+    }
+
+    #[test]
+    fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
+        let contract = Contract { body: "number 0\n".into(), whole_body: true, ..contract() };
+        let steps = check(server(Fault::SameBody), &contract, Depth::Quick, |_| {});
+        let wrong = steps[0].wrong.as_ref().expect("a longer body was taken for the whole");
+        assert!(wrong.contains("bytes beside \"number 0\\n\""), "{wrong}");
     }
 
     #[test]

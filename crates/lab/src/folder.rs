@@ -173,6 +173,7 @@ mod tests {
                 title: "t".into(),
                 question: "q".into(),
                 contract: "c".into(),
+                lighter: Vec::new(),
                 published: Vec::new(),
             },
             contenders: Vec::new(),

@@ -197,31 +197,60 @@ impl<'a> Group<'a> {
                 format!("{} tie: no difference beyond chance and noise.", titles.join(" and "))
             }
         };
-        match self.tiers(rows) {
-            Some(tiers) => format!("{sentence} Their tiers differ: {tiers}."),
-            None => sentence,
-        }
+        let ranked = self.ranked(rows);
+        let tiers = tiers(&ranked).map(|tiers| format!("Their tiers differ: {tiers}."));
+        let contracts = contracts(&ranked).map(|contracts| format!("{contracts}."));
+        [Some(sentence), tiers, contracts].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// The tiers of the ranked, where they differ.
-    fn tiers(&self, rows: &[Row]) -> Option<String> {
-        let ranked: Vec<&Contender> = rows
-            .iter()
+    /// The contenders that have a rank, the highest rate first.
+    fn ranked(&self, rows: &[Row]) -> Vec<&Contender> {
+        rows.iter()
             .filter(|row| row.rank.is_some())
             .filter_map(|row| self.contenders.iter().find(|it| it.name == row.contender))
-            .collect();
-        let first = ranked.first()?.tier;
-        let differ = ranked.iter().any(|contender| contender.tier != first);
-        let named = ranked.iter().map(|contender| {
-            let tier = match contender.tier {
-                result::plan::Tier::Idiomatic => "idiomatic",
-                result::plan::Tier::Tuned => "tuned",
-                result::plan::Tier::Engine => "engine",
-            };
-            format!("{} is {tier}", contender.name)
-        });
-        differ.then(|| named.collect::<Vec<_>>().join(", "))
+            .collect()
     }
+}
+
+/// The tiers of the ranked, where they differ.
+fn tiers(ranked: &[&Contender]) -> Option<String> {
+    let first = ranked.first()?.tier;
+    let differ = ranked.iter().any(|contender| contender.tier != first);
+    let named = ranked.iter().map(|contender| {
+        let tier = match contender.tier {
+            result::plan::Tier::Idiomatic => "idiomatic",
+            result::plan::Tier::Tuned => "tuned",
+            result::plan::Tier::Engine => "engine",
+        };
+        format!("{} is {tier}", contender.name)
+    });
+    differ.then(|| named.collect::<Vec<_>>().join(", "))
+}
+
+/// Which of the ranked keep a lighter contract, where not all keep the same.
+fn contracts(ranked: &[&Contender]) -> Option<String> {
+    let of = |contender: &Contender| contender.lighter_contract.clone();
+    let first = of(ranked.first()?);
+    if ranked.iter().all(|contender| of(contender) == first) {
+        return None;
+    }
+    let mut lighter: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for contender in ranked {
+        if let Some(name) = of(contender) {
+            lighter.entry(name).or_default().push(&contender.name);
+        }
+    }
+    let mut parts: Vec<String> = lighter
+        .iter()
+        .map(|(contract, names)| {
+            let keep = if names.len() == 1 { "keeps" } else { "keep" };
+            format!("{} {keep} the lighter contract `{contract}`", names.join(" and "))
+        })
+        .collect();
+    if ranked.iter().any(|contender| of(contender).is_none()) {
+        parts.push("the others the full one".into());
+    }
+    Some(parts.join(", "))
 }
 
 fn a_request(cpu_s: f64, answers: u64) -> Option<f64> {
@@ -278,6 +307,7 @@ mod tests {
             title: name.to_uppercase(),
             language: "C".into(),
             tier: Tier::Idiomatic,
+            lighter_contract: None,
             versions: Vec::new(),
             run: Vec::new(),
             environment: Vec::new(),
@@ -425,10 +455,10 @@ mod tests {
         assert_eq!(ranks(&concluded(&trials)), [("a", Some(1))]);
     }
 
-    #[test]
-    fn unequal_tiers_are_not_compared_without_saying_so() {
-        let mut tuned = contender("b");
-        tuned.tier = Tier::Tuned;
+    /// What is said where `b` answers half of what `a` does, after a change to `b`.
+    fn sentence_with(change: impl FnOnce(&mut Contender)) -> String {
+        let mut b = contender("b");
+        change(&mut b);
         let plan = Plan {
             profile: "full".into(),
             seed: 1,
@@ -438,7 +468,32 @@ mod tests {
             slots: Vec::new(),
         };
         let trials = trials(&STEADY, &[50.0; 6], &NOISY);
-        let outcome = &outcomes(&plan, &[contender("a"), tuned], &trials)[0];
-        assert!(outcome.sentence.ends_with("Their tiers differ: a is idiomatic, b is tuned."));
+        outcomes(&plan, &[contender("a"), b], &trials)[0].sentence.clone()
+    }
+
+    #[test]
+    fn unequal_tiers_are_not_compared_without_saying_so() {
+        let sentence = sentence_with(|b| b.tier = Tier::Tuned);
+        assert!(sentence.ends_with("Their tiers differ: a is idiomatic, b is tuned."));
+    }
+
+    #[test]
+    fn unequal_contracts_are_not_compared_without_saying_so() {
+        let sentence = sentence_with(|b| b.lighter_contract = Some("static".into()));
+        insta::assert_snapshot!(sentence, @"A answers 2.00 times (2.00 to 2.00) as many requests a second as B. b keeps the lighter contract `static`, the others the full one.");
+    }
+
+    #[test]
+    fn every_lighter_contract_among_the_ranked_is_named() {
+        let keeps = |name: &str, contract: Option<&str>| Contender {
+            lighter_contract: contract.map(str::to_string),
+            ..contender(name)
+        };
+        let [a, b, c, d] = [("a", None), ("b", Some("x")), ("c", Some("y")), ("d", Some("x"))]
+            .map(|(n, c)| keeps(n, c));
+        assert_eq!(contracts(&[&a, &a]), None, "all keep the full one");
+        assert_eq!(contracts(&[&b, &d]), None, "all keep the same");
+        insta::assert_snapshot!(contracts(&[&b, &c, &d]).unwrap(), @"b and d keep the lighter contract `x`, c keeps the lighter contract `y`");
+        insta::assert_snapshot!(contracts(&[&a, &b, &c, &d]).unwrap(), @"b and d keep the lighter contract `x`, c keeps the lighter contract `y`, the others the full one");
     }
 }

@@ -66,6 +66,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         title: file.title.clone(),
         language: file.language.clone(),
         tier: file.tier,
+        lighter_contract: contender.lighter_contract().map(str::to_string),
         versions: Vec::new(),
         run: file.run.clone(),
         environment: file.environment.clone().into_iter().collect(),

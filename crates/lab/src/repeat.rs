@@ -83,6 +83,7 @@ mod tests {
                 title: String::new(),
                 question: String::new(),
                 contract: String::new(),
+                lighter: Vec::new(),
                 published: Vec::new(),
             },
             contenders: Vec::new(),

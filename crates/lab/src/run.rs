@@ -370,8 +370,8 @@ impl Progress<'_> {
         let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         let machine = ThisMachine::new(&self.run.machine);
-        let bench =
-            Bench { machine: &machine, contract: &self.study.file.contract, stop: self.stop };
+        let contract = self.study.contract_of(contender);
+        let bench = Bench { machine: &machine, contract, stop: self.stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let evidence = bench.trial(&self.run.plan, slot, contender)?;
         Ok(evidence.map(|evidence| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use result::plan::{Cores, Published, PublishedFigure};
+use result::plan::{Cores, LighterContract, Published, PublishedFigure};
 use serde::Deserialize;
 
 use crate::contender::Contender;
@@ -32,6 +32,10 @@ pub struct StudyFile {
     pub question: String,
     /// What a contender must do.
     pub contract: Contract,
+    /// Contracts that ask for less, by name, for contenders that can't do all of
+    /// it. Whoever keeps one is labelled so wherever it is ranked.
+    #[serde(default)]
+    pub lighter: BTreeMap<String, Contract>,
     /// How much is measured, by the profile's name.
     pub profile: BTreeMap<String, Profile>,
     /// Figures that somebody published for the same question.
@@ -54,6 +58,9 @@ pub struct Contract {
     pub status: u16,
     /// What the body of a right answer holds; may have the request's `{nonce}`.
     pub body: String,
+    /// Whether that is all of it, and no byte may stand around it.
+    #[serde(default)]
+    pub whole_body: bool,
     /// Whether two answers to the same request must differ, because a part of
     /// them is made anew each time.
     pub fresh: bool,
@@ -197,6 +204,30 @@ pub enum Error {
     },
 }
 
+impl StudyFile {
+    /// Reads one of the study's contenders, and refuses it if it names a contract
+    /// that the study doesn't have.
+    fn read_contender(&self, folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
+        let folder = folder.join(name);
+        let contender = Contender::read(&folder, name)?;
+        match &contender.file.contract {
+            Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
+                let have = match self.lighter.is_empty() {
+                    true => "the study has one contract, which needs no name".into(),
+                    false => {
+                        let names: Vec<_> =
+                            self.lighter.keys().map(|name| format!("`{name}`")).collect();
+                        format!("allowed: {}, or none for the full one", names.join(" and "))
+                    }
+                };
+                let what = format!("unknown contract `{}`; {have}", contract.get_ref());
+                Err(toml_file::refuse(&folder.join("contender.toml"), contract.span(), what))
+            }
+            _ => Ok(contender),
+        }
+    }
+}
+
 impl Study {
     /// Reads a study and all its contenders from the folder `studies`.
     pub fn read(studies: &Path, name: &str) -> Result<Study, Error> {
@@ -216,7 +247,7 @@ impl Study {
         let file: StudyFile = toml_file::read(&path)?;
         let contenders = folders_with(&folder, "contender.toml")?
             .iter()
-            .map(|contender| Contender::read(&folder.join(contender), contender))
+            .map(|contender| file.read_contender(&folder, contender))
             .collect::<Result<Vec<_>, _>>()?;
         if contenders.is_empty() {
             return Err(Error::Empty { study: name.into(), path: folder });
@@ -246,6 +277,13 @@ impl Study {
         Ok(self)
     }
 
+    /// What a contender of this study must do: the study's contract, or the
+    /// lighter one that it names.
+    pub fn contract_of(&self, contender: &Contender) -> &Contract {
+        let lighter = contender.lighter_contract().and_then(|name| self.file.lighter.get(name));
+        lighter.unwrap_or(&self.file.contract)
+    }
+
     /// The study as a run's record has it.
     pub fn record(&self) -> result::plan::Study {
         result::plan::Study {
@@ -253,6 +291,15 @@ impl Study {
             title: self.file.title.clone(),
             question: self.file.question.clone(),
             contract: self.file.contract.says.clone(),
+            lighter: self
+                .file
+                .lighter
+                .iter()
+                .map(|(name, contract)| LighterContract {
+                    name: name.clone(),
+                    says: contract.says.clone(),
+                })
+                .collect(),
             published: self.file.published.iter().map(|row| row.0.clone()).collect(),
         }
     }

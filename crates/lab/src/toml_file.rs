@@ -2,6 +2,7 @@
 //! line and column.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -42,18 +43,30 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
 
 fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Error> {
     toml::from_str(text).map_err(|error| {
-        let offset = error.span().map_or(0, |span| span.start).min(text.len());
-        let before = text.get(..offset).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        Error::Content {
-            path: path.to_path_buf(),
-            line,
-            column,
-            what: in_plain_words(error.message()),
-            text: text.lines().nth(line - 1).unwrap_or_default().to_string(),
-        }
+        let offset = error.span().map_or(0, |span| span.start);
+        complaint(path, text, offset, in_plain_words(error.message()))
     })
+}
+
+/// A complaint about what stands at this place of a file that was read: its
+/// value is well-formed, and doesn't fit the rest.
+pub fn refuse(path: &Path, place: Range<usize>, what: String) -> Error {
+    match fs::read_to_string(path) {
+        Ok(text) => complaint(path, &text, place.start, what),
+        Err(source) => Error::Read { path: path.to_path_buf(), source },
+    }
+}
+
+fn complaint(path: &Path, text: &str, offset: usize, what: String) -> Error {
+    let before = text.get(..offset.min(text.len())).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    Error::Content {
+        path: path.to_path_buf(),
+        line,
+        column: before.chars().rev().take_while(|&c| c != '\n').count() + 1,
+        what,
+        text: text.lines().nth(line - 1).unwrap_or_default().to_string(),
+    }
 }
 
 /// The parser speaks of fields and variants; a file has keys and values.

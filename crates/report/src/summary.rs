@@ -46,7 +46,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     let parts: Vec<String> = groups
         .iter()
         .map(|(first, under)| {
-            let titles: Vec<Cow<str>> = first.iter().map(|name| title(run, name)).collect();
+            let titles: Vec<Cow<str>> = first.iter().map(|name| who(run, name)).collect();
             let loads = share_of_loads(under.len(), outcomes.len());
             match titles.as_slice() {
                 [] => match reason_of_all(under) {
@@ -125,6 +125,7 @@ pub fn notes(run: &Run) -> Vec<String> {
             units::of(plan.slots.len() as u64, "trial")
         ));
     }
+    notes.extend(lighter_contracts(run));
     if let repeated @ 1.. = repeated(run).len() as u64 {
         let were = if repeated == 1 { "was" } else { "were" };
         notes.push(format!(
@@ -258,6 +259,30 @@ pub fn title<'a>(run: &'a Run, name: &'a str) -> Cow<'a, str> {
     visible_name(contender(run, name).map_or(name, |contender| &contender.title))
 }
 
+/// The title, with the lighter contract where it keeps one: what stands beside a
+/// figure, so that nobody takes it for an answer to the full contract.
+pub fn who<'a>(run: &'a Run, name: &'a str) -> Cow<'a, str> {
+    let title = title(run, name);
+    match contender(run, name).and_then(|it| it.lighter_contract.as_deref()) {
+        Some(contract) => format!("{title} (lighter contract: {})", visible_name(contract)).into(),
+        None => title,
+    }
+}
+
+/// Who keeps a lighter contract, and what that is, a sentence each.
+fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
+    run.study.lighter.iter().filter_map(|contract| {
+        let keeps = |it: &&Contender| it.lighter_contract.as_ref() == Some(&contract.name);
+        let titles: Vec<Cow<str>> =
+            run.contenders.iter().filter(keeps).map(|it| title(run, &it.name)).collect();
+        let keep = if titles.len() == 1 { "keeps" } else { "keep" };
+        let name = visible_name(&contract.name);
+        (!titles.is_empty()).then(|| {
+            format!("{} {keep} the lighter contract `{name}`: {}", and(&titles), contract.says)
+        })
+    })
+}
+
 /// The trials behind a row, in block order.
 pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> {
     let mut trials: Vec<&Trial> = run
@@ -352,7 +377,7 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
             let (reason, last_words) = failure
                 .or_else(|| Some((&*finding()?.says, &[][..])))
                 .unwrap_or(("It wasn't measured under this load.", &[]));
-            Missing { who: title(run, &contender.name), reason, last_words }
+            Missing { who: who(run, &contender.name), reason, last_words }
         })
         .collect()
 }
@@ -361,7 +386,7 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
 pub fn absent(run: &Run) -> Vec<(Cow<'_, str>, &str)> {
     run.contenders
         .iter()
-        .filter_map(|contender| Some((title(run, &contender.name), contender.absent.as_deref()?)))
+        .filter_map(|contender| Some((who(run, &contender.name), contender.absent.as_deref()?)))
         .collect()
 }
 
@@ -408,7 +433,7 @@ pub struct Group<'a> {
 /// One value, and who had it under which loads.
 #[derive(Debug, PartialEq)]
 pub struct Case<'a> {
-    /// The contenders' titles, visible.
+    /// The contenders, visible.
     pub who: Vec<Cow<'a, str>>,
     /// What was measured.
     pub value: &'a str,
@@ -436,7 +461,7 @@ pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
                     |it| (it.check, it.verdict, it.says, it.fix) == (check, verdict, says, fix),
                     || Group { check, verdict, says, threshold, fix, cases: vec![] },
                 );
-                let who = vec![title(run, &row.contender)];
+                let who = vec![who(run, &row.contender)];
                 let case = entry(
                     &mut group.cases,
                     |case| case.who == who && case.value == value,

@@ -9,6 +9,7 @@ use comfy_table::{
 use result::Run;
 use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
+use result::plan::Contender;
 
 use crate::latency;
 use crate::summary::{self, Case, Group, Range};
@@ -54,6 +55,12 @@ const DIM: Style = Style::new().dimmed();
 /// What figures and a name need. Narrower terminals break lines, and some claim
 /// to have no width at all.
 const COLUMNS_MIN: u16 = 72;
+
+/// Stands behind the rank of whoever keeps a lighter contract: a title there may
+/// be cut off.
+fn mark(contender: Option<&Contender>) -> &'static str {
+    if contender.is_some_and(|it| it.lighter_contract.is_some()) { "*" } else { "" }
+}
 
 /// Narrower than this, columns give way, and names stand for titles.
 const WIDE: u16 = 110;
@@ -205,7 +212,8 @@ impl Page {
             time(&row.p50_us, 50.0),
             time(&row.p99_us, 99.0),
         ];
-        let words = [summary::rank(outcome, row), who.into_owned(), tier.into()];
+        let rank = format!("{}{}", summary::rank(outcome, row), mark(contender));
+        let words = [rank, who.into_owned(), tier.into()];
         let verdict = [summary::sign(row.verdict), row.verdict.word()];
         words
             .into_iter()
@@ -243,7 +251,9 @@ impl Page {
         let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
         let has_range =
             |fits: fn(&Range) -> bool| rows().any(|row| fits(&summary::range(&row.rate)));
+        let lighter = |row: &Row| !mark(summary::contender(run, &row.contender)).is_empty();
         let marks = [
+            (rows().any(lighter), "* keeps a lighter contract, as said above"),
             (has_range(|it| matches!(it, Range::Interval(_))), "(a–b) 95 % interval"),
             (
                 has_range(|it| matches!(it, Range::Blocks(_))),

@@ -33,6 +33,11 @@ fn winners_that_differ_come_with_their_loads() {
 }
 
 #[test]
+fn a_winner_with_a_lighter_contract_is_named_as_such() {
+    insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) is first under all 4 loads, and no other gets beyond 64 % (62–65) of its rate.");
+}
+
+#[test]
 fn a_tie_names_all_who_tie() {
     let mut run = fixture::web();
     for load in 0..4 {

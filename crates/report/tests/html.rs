@@ -56,6 +56,21 @@ fn the_disclosure_has_all_that_repeats_the_run() {
 }
 
 #[test]
+fn a_lighter_contract_is_named_wherever_its_contender_is() {
+    let page = page(&fixture::lighter());
+    for part in ["h1", "table", "#one-kept-alive-5000", "#all-kept-alive-1000"] {
+        let text = text(&page, part);
+        assert!(text.contains("nginx, static file (lighter contract: static)"), "{part}: {text}");
+        let named = text.matches("nginx, static file").count();
+        assert_eq!(text.matches("nginx, static file (lighter").count(), named, "{part}: {text}");
+    }
+    let says = "nginx, static file keeps the lighter contract";
+    assert!(text(&page, "header").contains(says), "the reader isn't told what it leaves out");
+    let facts = text(&page, "h4 + dl");
+    assert!(facts.contains("contract\nthe lighter one, static"), "{facts}");
+}
+
+#[test]
 fn an_invalid_figure_is_struck_out_and_says_what_to_do() {
     let page = page(&fixture::web());
     let struck: Vec<String> =

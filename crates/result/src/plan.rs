@@ -14,8 +14,20 @@ pub struct Study {
     pub question: String,
     /// What a contender must do, in one or two sentences.
     pub contract: String,
+    /// Lighter contracts, for contenders that can't do all of it.
+    #[serde(default)]
+    pub lighter: Vec<LighterContract>,
     /// Figures that somebody published for the same question.
     pub published: Vec<Published>,
+}
+
+/// A contract that asks for less than the study's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LighterContract {
+    /// The name that contenders call it by.
+    pub name: String,
+    /// What it asks for and what it leaves out, in one or two sentences.
+    pub says: String,
 }
 
 /// A row of figures that somebody published.
@@ -67,6 +79,9 @@ pub struct Contender {
     pub language: String,
     /// How it was made.
     pub tier: Tier,
+    /// The lighter contract that it keeps; `None` for the study's full one.
+    #[serde(default)]
+    pub lighter_contract: Option<String>,
     /// Versions as the thing itself told them: what, and the first line said.
     pub versions: Vec<Version>,
     /// The command that starts it. `$HOST`, `$PORT` and the like stand for what

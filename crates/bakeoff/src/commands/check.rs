@@ -64,7 +64,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         println!("  {}: {}", version.of, visible(&version.says));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let bench = Bench { machine: &machine, contract: &study.file.contract, stop: &stop };
+    let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
     let evidence = bench.check(contender, |step| match &step.wrong {
         None => println!("  ✓ {}: {}", step.asked, visible(&step.saw)),
         Some(wrong) => println!("  ✗ {}: {}", step.asked, visible(wrong)),

@@ -22,6 +22,9 @@ pub fn disclosure(run: &Run) -> Markup {
         (machine(run))
         h3 { "Contenders" }
         p { "What each is asked to do: " (visible(&run.study.contract)) }
+        @for lighter in &run.study.lighter {
+            p { "The lighter contract " (visible_name(&lighter.name)) ": " (visible(&lighter.says)) }
+        }
         @for contender in &run.contenders { (contender_facts(contender)) }
         h3 { "Checks" }
         p { "Each figure was held against these; it has the worst word that one of them said." }
@@ -122,6 +125,15 @@ fn contender_facts(contender: &Contender) -> Markup {
         h4 { (visible_name(&contender.title)) }
         (facts(vec![
             ("name", html! { code { (visible(&contender.name)) } }),
+            (
+                "contract",
+                html! {
+                    @match &contender.lighter_contract {
+                        Some(lighter) => { "the lighter one, " (visible_name(lighter)) }
+                        None => { "the full one" }
+                    }
+                },
+            ),
             ("made", html! { (summary::tier_name(contender.tier)) ", " (visible(&contender.language)) }),
             (
                 "version",

@@ -99,7 +99,7 @@ fn rates(run: &Run, outcome: &Outcome) -> Markup {
         figure {
             figcaption { "Answers a second " span.quiet { "more is better" } }
             @for row in &outcome.rows {
-                @let title = &summary::title(run, &row.contender);
+                @let title = &summary::who(run, &row.contender);
                 @let (verdict, estimate, at_least) = (row.verdict, &row.rate, row.rate_at_least);
                 @let rate = Figure { title, verdict, estimate, at_least, scale: RATE };
                 details {
@@ -126,7 +126,7 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
             figure {
                 figcaption { "Server CPU an answer " span.quiet { "less is better" } }
                 @for (row, estimate) in known() {
-                    @let title = &summary::title(run, &row.contender);
+                    @let title = &summary::who(run, &row.contender);
                     @let verdict = row.verdict;
                     @let cpu = Figure { title, verdict, estimate, at_least: false, scale: CPU };
                     div.row { span.who { (title) } (cpu.bar(&axis)) (cpu.value()) }

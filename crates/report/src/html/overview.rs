@@ -49,7 +49,7 @@ fn table(run: &Run, section: &Section) -> Markup {
             tbody {
                 @for contender in contenders {
                     tr {
-                        th scope="row" { (summary::title(run, contender)) }
+                        th scope="row" { (summary::who(run, contender)) }
                         @for outcome in &section.outcomes {
                             @let row = outcome.rows.iter().find(|row| row.contender == contender);
                             td.number { (row.map_or(html! { (units::NOTHING) }, rate)) }

@@ -38,7 +38,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 }
             }
             @for row in &outcome.rows {
-                @let title = summary::title(run, &row.contender);
+                @let title = summary::who(run, &row.contender);
                 @let trials = trials(&row.contender);
                 div.row {
                     span.who { (title) }

@@ -51,7 +51,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
     html! {
         tr {
-            th scope="row" { (summary::title(run, &row.contender)) }
+            th scope="row" { (summary::who(run, &row.contender)) }
             td.number {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),
