@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use result::{Run, SCHEMA};
+use serde::Deserialize;
 
 const FILE: &str = "run.json";
 const NEW_FILE: &str = ".run.json.new";
@@ -143,13 +144,18 @@ impl Folder {
 pub fn read(path: &Path) -> Result<Run, Error> {
     let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
     let content = |source| Error::Content { path: path.into(), source };
-    let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(content)?;
-    match value.get("schema").and_then(serde_json::Value::as_u64) {
-        Some(found) if found != u64::from(SCHEMA) => {
-            Err(Error::Schema { path: path.into(), found })
-        }
-        _ => serde_json::from_value(value).map_err(content),
+    let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
+    if found != u64::from(SCHEMA) {
+        return Err(Error::Schema { path: path.into(), found });
     }
+    serde_json::from_slice(&bytes).map_err(content)
+}
+
+/// What all versions have in common. It is read first, because another version's
+/// file would fail by whatever differs.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u64,
 }
 
 #[cfg(test)]
@@ -236,6 +242,10 @@ mod tests {
         assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1"));
         assert!(complaint("{}").contains("this is no run of bakeoff"));
         assert!(complaint("no json").contains("this is no run of bakeoff"));
+        let mut json = serde_json::to_value(run()).unwrap();
+        json["plan"]["blocks"] = "six".into();
+        let said = complaint(&serde_json::to_string_pretty(&json).unwrap());
+        assert!(said.contains("expected u32 at line"), "where it is wrong isn't said: {said}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ const SYSCTL: [&str; 12] = [
     "net.ipv4.tcp_wmem",
 ];
 
-/// Asks the machine. What it doesn't tell stays empty.
+/// Asks the machine. What it doesn't tell is missing.
 pub fn describe() -> Machine {
     let cpuinfo = procfs::CpuInfo::current().ok();
     let cpus = load::allowed_cpus().unwrap_or_default();
@@ -32,7 +32,7 @@ pub fn describe() -> Machine {
             .and_then(|info| info.model_name(0).map(str::to_string))
             .unwrap_or_default(),
         smt_siblings: smt_siblings(&cpus),
-        memory_bytes: procfs::Meminfo::current().map_or(0, |memory| memory.mem_total),
+        memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
         kernel: {
             let name = rustix::system::uname();
             format!("{} {}", name.sysname().to_string_lossy(), name.release().to_string_lossy())

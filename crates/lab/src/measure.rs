@@ -89,8 +89,8 @@ pub fn evidence(seen: &load::Outcome) -> Load {
             .map(|second| Second {
                 good: second.good,
                 errors: second.errors,
-                p50_us: second.p50 as f64 / NS_A_US,
-                p99_us: second.p99 as f64 / NS_A_US,
+                p50_us: second.p50.map(us),
+                p99_us: second.p99.map(us),
             })
             .collect(),
         backend: seen.backend.clone(),
@@ -114,7 +114,7 @@ fn latency(latency: &Latency) -> Percentiles {
 /// A histogram of nanoseconds, cut to what is read of it.
 fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     let count = histogram.len();
-    let us = |ns: u64| ns as f64 / NS_A_US;
+    let any = |value: f64| (count > 0).then_some(value);
     let at = PERCENTILES
         .into_iter()
         .filter(|percentile| beyond(count, *percentile) >= BEYOND_MIN)
@@ -131,12 +131,16 @@ fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
     Percentiles {
         count,
         censored: 0,
-        min: if count == 0 { 0.0 } else { us(histogram.min()) },
-        mean: histogram.mean() / NS_A_US,
-        max: us(histogram.max()),
+        min: any(us(histogram.min())),
+        mean: any(histogram.mean() / NS_A_US),
+        max: any(us(histogram.max())),
         at,
         histogram: STANDARD.encode(bytes),
     }
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / NS_A_US
 }
 
 /// Samples that lie beyond a percentile.
@@ -186,7 +190,7 @@ mod tests {
     #[test]
     fn nothing_seen_is_nothing_told() {
         let told = percentiles(&histogram([]));
-        assert_eq!((told.count, told.min, told.mean, told.max), (0, 0.0, 0.0, 0.0));
+        assert_eq!((told.count, told.min, told.mean, told.max), (0, None, None, None));
     }
 
     proptest! {

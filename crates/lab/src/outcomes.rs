@@ -1,13 +1,13 @@
 //! What follows from the trials: estimates over blocks, ratios, ranks with ties,
 //! and the verdict that each row carries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use result::Trial;
 use result::evidence;
 use result::finding::{Verdict, worst};
 use result::outcome::{Estimate, Outcome, Row};
-use result::plan::{Contender, Load, Plan};
+use result::plan::{Contender, Load, Plan, Tier};
 
 use crate::judge::{self, CLIENT_LIMIT};
 use crate::statistics::{
@@ -77,6 +77,12 @@ impl<'a> Group<'a> {
         let every = |of: &dyn Fn(&Trial, &evidence::Load) -> Option<f64>| {
             each(of).filter(|estimate| estimate.blocks.len() == trials.len())
         };
+        let service = |at: f64| {
+            let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
+            let at_least = loads.filter_map(|load| percentile(load, at)).any(|it| it.at_least);
+            let estimate = every(&|_, load| Some(percentile(load, at)?.value))?;
+            Some(Estimate { at_least, ..estimate })
+        };
         let rate = each(&|_, load| Some(load.rate))?;
         let findings = judge::worst_of_each(trials.iter().copied());
         let rate_at_least = findings
@@ -92,10 +98,9 @@ impl<'a> Group<'a> {
             server_cpu_us: every(&|trial, load| {
                 a_request(trial.evidence.server_cpu_s?, load.answers)
             }),
-            client_cpu_us: each(&|_, load| a_request(load.client_cpu_s, load.answers))
-                .unwrap_or(Estimate { median: 0.0, interval: None, blocks: Vec::new() }),
-            p50_us: every(&|_, load| percentile(load, 50.0)),
-            p99_us: every(&|_, load| percentile(load, 99.0)),
+            client_cpu_us: every(&|_, load| a_request(load.client_cpu_s, load.answers)),
+            p50_us: service(50.0),
+            p99_us: service(99.0),
             verdict: worst(&findings),
             findings,
         })
@@ -103,7 +108,7 @@ impl<'a> Group<'a> {
 
     fn estimate(&self, blocks: Vec<f64>) -> Option<Estimate> {
         let interval = median_interval(&blocks, self.seed);
-        Some(Estimate { median: median(&blocks)?, interval, blocks })
+        Some(Estimate { median: median(&blocks)?, interval, at_least: false, blocks })
     }
 
     /// The rates of two contenders in the blocks that have both.
@@ -126,10 +131,11 @@ impl<'a> Group<'a> {
     /// The ratio of two contenders' rates, from paired blocks.
     fn ratio(&self, contender: &str, best: &str) -> Option<Estimate> {
         let ratios = log_ratios(&self.pairs((contender, false), (best, false)));
-        let Estimate { median, interval, blocks } = self.estimate(ratios)?;
+        let Estimate { median, interval, at_least, blocks } = self.estimate(ratios)?;
         Some(Estimate {
             median: median.exp(),
             interval: interval.map(|(low, high)| (low.exp(), high.exp())),
+            at_least,
             blocks: blocks.into_iter().map(f64::exp).collect(),
         })
     }
@@ -167,15 +173,11 @@ impl<'a> Group<'a> {
     fn sentence(&self, rows: &[Row]) -> String {
         let first: Vec<&Row> = rows.iter().filter(|row| row.rank == Some(1)).collect();
         let second = rows.iter().find(|row| row.rank.is_some_and(|rank| rank > 1));
-        let title = |row: &Row| -> String {
-            let contender = self.contenders.iter().find(|it| it.name == row.contender);
-            contender.map_or(row.contender.clone(), |it| it.title.clone())
-        };
+        let tiers: BTreeSet<Tier> = self.ranked(rows).into_iter().map(|it| it.tier).collect();
+        let named = |row: &Row| self.named(row, tiers.len() > 1);
         let sentence = match (&first[..], second) {
-            ([], _) => return nobody_ranked(rows),
-            ([only], None) => {
-                return format!("{} alone could be ranked.", title(only));
-            }
+            ([], _) => nobody_ranked(rows),
+            ([only], None) => format!("{} alone could be ranked.", named(only)),
             ([winner], Some(second)) => {
                 let ratio = second.rate_ratio.as_ref();
                 let apart = ratio.map(|ratio| match ratio.interval {
@@ -190,41 +192,38 @@ impl<'a> Group<'a> {
                     }
                 });
                 let apart = apart.unwrap_or(" more requests a second than".into());
-                format!("{} answers{apart} {}.", title(winner), title(second))
+                format!("{} answers{apart} {}.", named(winner), named(second))
             }
             (tied, _) => {
-                let titles: Vec<String> = tied.iter().map(|row| title(row)).collect();
-                format!("{} tie: no difference beyond chance and noise.", titles.join(" and "))
+                let names: Vec<String> = tied.iter().map(|row| named(row)).collect();
+                format!("{} tie: no difference beyond chance and noise.", names.join(" and "))
             }
         };
-        let ranked = self.ranked(rows);
-        let tiers = tiers(&ranked).map(|tiers| format!("Their tiers differ: {tiers}."));
-        let contracts = contracts(&ranked).map(|contracts| format!("{contracts}."));
-        [Some(sentence), tiers, contracts].into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let contracts = contracts(&self.ranked(rows)).map(|contracts| format!("{contracts}."));
+        [Some(sentence), contracts].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     /// The contenders that have a rank, the highest rate first.
-    fn ranked(&self, rows: &[Row]) -> Vec<&Contender> {
-        rows.iter()
-            .filter(|row| row.rank.is_some())
-            .filter_map(|row| self.contenders.iter().find(|it| it.name == row.contender))
-            .collect()
+    fn ranked(&self, rows: &[Row]) -> Vec<&'a Contender> {
+        rows.iter().filter(|row| row.rank.is_some()).filter_map(|row| self.contender(row)).collect()
     }
-}
 
-/// The tiers of the ranked, where they differ.
-fn tiers(ranked: &[&Contender]) -> Option<String> {
-    let first = ranked.first()?.tier;
-    let differ = ranked.iter().any(|contender| contender.tier != first);
-    let named = ranked.iter().map(|contender| {
-        let tier = match contender.tier {
-            result::plan::Tier::Idiomatic => "idiomatic",
-            result::plan::Tier::Tuned => "tuned",
-            result::plan::Tier::Engine => "engine",
-        };
-        format!("{} is {tier}", contender.name)
-    });
-    differ.then(|| named.collect::<Vec<_>>().join(", "))
+    /// A row's title, with what a reader of the sentence alone must know of it.
+    fn named(&self, row: &Row, tiers_differ: bool) -> String {
+        let contender = self.contender(row);
+        let title = contender.map_or(&row.contender, |it| &it.title);
+        let tier = contender.filter(|_| tiers_differ).map(|it| it.tier.word());
+        let doubt = (row.verdict == Verdict::Suspect).then(|| row.verdict.word());
+        let caveats: Vec<&str> = tier.into_iter().chain(doubt).collect();
+        match caveats.is_empty() {
+            true => title.clone(),
+            false => format!("{title} ({})", caveats.join(", ")),
+        }
+    }
+
+    fn contender(&self, row: &Row) -> Option<&'a Contender> {
+        self.contenders.iter().find(|contender| contender.name == row.contender)
+    }
 }
 
 /// Which of the ranked keep a lighter contract, where not all keep the same.
@@ -257,8 +256,8 @@ fn a_request(cpu_s: f64, answers: u64) -> Option<f64> {
     (answers > 0).then(|| cpu_s * 1e6 / answers as f64)
 }
 
-fn percentile(load: &evidence::Load, percentile: f64) -> Option<f64> {
-    load.service_us.at.iter().find(|one| one.percentile == percentile).map(|one| one.value)
+fn percentile(load: &evidence::Load, percentile: f64) -> Option<evidence::Percentile> {
+    load.service_us.at.iter().find(|one| one.percentile == percentile).copied()
 }
 
 fn best_ranked(rows: &[Row]) -> Option<String> {
@@ -280,12 +279,22 @@ fn unranked(row: &Row, noise_floor: Option<f64>) -> Option<String> {
 }
 
 fn nobody_ranked(rows: &[Row]) -> String {
-    let mut reasons: Vec<&str> = rows.iter().filter_map(|row| row.unranked.as_deref()).collect();
-    reasons.dedup();
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let reason = row.unranked.as_deref().unwrap_or_default();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(&row.contender),
+            None => reasons.push((reason, vec![&row.contender])),
+        }
+    }
     match &reasons[..] {
         [] => "Nobody could be measured.".into(),
-        [reason] => format!("Nobody is ranked: {reason}."),
-        _ => "Nobody is ranked, for reasons that differ.".into(),
+        [(reason, _)] => format!("Nobody is ranked: {reason}."),
+        several => {
+            let named =
+                several.iter().map(|(reason, names)| format!("{}: {reason}", names.join(" and ")));
+            format!("Nobody is ranked ({}).", named.collect::<Vec<_>>().join("; "))
+        }
     }
 }
 
@@ -426,6 +435,22 @@ mod tests {
     }
 
     #[test]
+    fn a_doubtful_figure_is_named_so_in_the_finding_itself() {
+        let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        trials[0].findings.push(finding("steady", Verdict::Suspect));
+        insta::assert_snapshot!(concluded(&trials).sentence, @"A (suspect) answers 2.00 times (2.00 to 2.00) as many requests a second as B.");
+        trials[6].findings.push(finding("errors", Verdict::Invalid));
+        insta::assert_snapshot!(concluded(&trials).sentence, @"A (suspect) alone could be ranked.");
+    }
+
+    #[test]
+    fn who_is_not_ranked_is_named_where_reasons_differ() {
+        let mut trials = trials(&STEADY[..5], &[50.0; 5], &NOISY[..5]);
+        trials[0].findings.push(finding("errors", Verdict::Invalid));
+        insta::assert_snapshot!(concluded(&trials).sentence, @"Nobody is ranked (a: the figures are invalid; b: a rank needs 6 blocks, and this run has fewer).");
+    }
+
+    #[test]
     fn where_the_client_was_near_its_limit_a_rate_is_a_lower_bound() {
         let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
         trials[0].findings.push(finding(CLIENT_LIMIT.id, Verdict::Suspect));
@@ -442,10 +467,27 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_that_is_a_lower_bound_in_one_block_is_one() {
+        let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        trials[2].evidence.load.as_mut().unwrap().service_us.at[0].at_least = true;
+        let outcome = concluded(&trials);
+        let at_least = |row: usize| outcome.rows[row].p99_us.as_ref().unwrap().at_least;
+        assert!(at_least(0) && !at_least(1));
+    }
+
+    #[test]
+    fn without_answers_there_is_no_cpu_a_request() {
+        let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
+        trials[2].evidence.load.as_mut().unwrap().answers = 0;
+        let row = &concluded(&trials).rows[0];
+        assert_eq!((&row.server_cpu_us, &row.client_cpu_us), (&None, &None), "never 0");
+    }
+
+    #[test]
     fn cpu_a_request_is_cpu_by_answers() {
         let outcome = concluded(&trials(&STEADY, &[50.0; 6], &NOISY));
         assert_eq!(outcome.rows[0].server_cpu_us.as_ref().unwrap().median, 10_000.0);
-        assert_eq!(outcome.rows[1].client_cpu_us.median, 10_000.0);
+        assert_eq!(outcome.rows[1].client_cpu_us.as_ref().unwrap().median, 10_000.0);
     }
 
     #[test]
@@ -474,7 +516,7 @@ mod tests {
     #[test]
     fn unequal_tiers_are_not_compared_without_saying_so() {
         let sentence = sentence_with(|b| b.tier = Tier::Tuned);
-        assert!(sentence.ends_with("Their tiers differ: a is idiomatic, b is tuned."));
+        insta::assert_snapshot!(sentence, @"A (idiomatic) answers 2.00 times (2.00 to 2.00) as many requests a second as B (tuned).");
     }
 
     #[test]

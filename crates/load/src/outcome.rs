@@ -234,10 +234,11 @@ pub struct Second {
     pub errors: u64,
     /// Bytes received in it.
     pub bytes: u64,
-    /// Median service time of its answers, in nanoseconds; 0 without any.
-    pub p50: u64,
-    /// 99th percentile of service time of its answers, in nanoseconds; 0 without any.
-    pub p99: u64,
+    /// Median service time of its answers, in nanoseconds; `None` without any.
+    pub p50: Option<u64>,
+    /// 99th percentile of service time of its answers, in nanoseconds; `None`
+    /// without any.
+    pub p99: Option<u64>,
 }
 
 /// What a client thread spent within the window.

@@ -289,8 +289,8 @@ impl Collected {
         second.errors += new.errors;
         second.bytes += new.bytes;
         if !sum.service.is_empty() {
-            second.p50 = sum.service.value_at_quantile(0.5);
-            second.p99 = sum.service.value_at_quantile(0.99);
+            second.p50 = Some(sum.service.value_at_quantile(0.5));
+            second.p99 = Some(sum.service.value_at_quantile(0.99));
         }
     }
 }

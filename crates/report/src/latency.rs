@@ -33,8 +33,8 @@ pub fn percentile(trials: &[&Trial], percentile: f64) -> Option<Time> {
 
 /// The largest over the trials.
 pub fn largest(trials: &[&Trial]) -> Option<Time> {
-    let seen = || loads(trials).map(read).filter(|percentiles| percentiles.count > 0);
-    let us = seen().map(|percentiles| percentiles.max).max_by(f64::total_cmp)?;
+    let seen = || loads(trials).map(read);
+    let us = seen().filter_map(|percentiles| percentiles.max).max_by(f64::total_cmp)?;
     Some(Time { us, at_least: seen().any(|percentiles| percentiles.censored > 0) })
 }
 
@@ -65,7 +65,7 @@ mod tests {
         let percentiles = Percentiles {
             count: 1,
             censored: at.iter().filter(|at| at.2).count() as u64,
-            max: at.iter().map(|at| at.1).fold(0.0, f64::max),
+            max: at.iter().map(|at| at.1).max_by(f64::total_cmp),
             at: at
                 .iter()
                 .map(|&(percentile, value, at_least)| Percentile { percentile, value, at_least })

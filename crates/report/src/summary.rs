@@ -2,6 +2,7 @@
 //! groups.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use result::finding::{Finding, Verdict};
 use result::outcome::{Estimate, Outcome, Row};
@@ -63,6 +64,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
                 several => format!("{} tie for first under {loads}", and(several)),
             }
         })
+        .chain(caveats(run, outcomes))
         .collect();
     let sentence = parts.join("; ");
     let mut chars = sentence.chars();
@@ -71,6 +73,23 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
         Some(capital) => format!("{capital}{}.", chars.as_str()),
         None => format!("{sentence}."),
     }
+}
+
+/// What must be known of the ranks by who reads no further: how many rest on
+/// doubtful figures, and whether tiers differ.
+fn caveats(run: &Run, outcomes: &[Outcome]) -> Option<String> {
+    let ranked = || outcomes.iter().flat_map(|it| &it.rows).filter(|row| row.rank.is_some());
+    let suspect = ranked().filter(|row| row.verdict == Verdict::Suspect).count();
+    let doubt = (suspect > 0).then(|| {
+        let is = if suspect == 1 { "is" } else { "are" };
+        format!("{suspect} of {} ranked rates {is} suspect", ranked().count())
+    });
+    let tiers: BTreeSet<Tier> =
+        ranked().filter_map(|row| Some(contender(run, &row.contender)?.tier)).collect();
+    let tiers: Vec<&str> = tiers.into_iter().map(Tier::word).collect();
+    let differ = (tiers.len() > 1).then(|| format!("tiers differ ({})", and(&tiers)));
+    let caveats: Vec<String> = doubt.into_iter().chain(differ).collect();
+    (!caveats.is_empty()).then(|| caveats.join(", and "))
 }
 
 fn share_of_loads(some: usize, all: usize) -> String {
@@ -228,15 +247,6 @@ pub fn sections(run: &Run) -> Vec<Section<'_>> {
         section.outcomes.push(outcome);
     }
     sections
-}
-
-/// The word for a tier.
-pub fn tier_name(tier: Tier) -> &'static str {
-    match tier {
-        Tier::Idiomatic => "idiomatic",
-        Tier::Tuned => "tuned",
-        Tier::Engine => "engine",
-    }
 }
 
 /// A verdict's sign, which tells it from the others without colour.

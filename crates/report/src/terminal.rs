@@ -11,7 +11,6 @@ use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 use result::plan::Contender;
 
-use crate::latency;
 use crate::summary::{self, Case, Group, Range};
 use crate::text::{visible, visible_name};
 use crate::units;
@@ -185,13 +184,10 @@ impl Page {
     }
 
     fn cells(&self, run: &Run, outcome: &Outcome, row: &Row) -> Vec<Cell> {
-        let trials = summary::trials(run, &outcome.load, &row.contender);
-        let time = |estimate: &Option<Estimate>, percentile| match estimate {
+        let time = |estimate: &Option<Estimate>| match estimate {
             None => units::NOTHING.to_string(),
             Some(estimate) => {
-                let found = latency::percentile(&trials, percentile);
-                let bound = units::at_least(found.is_some_and(|time| time.at_least));
-                format!("{bound}{}", units::time(estimate.median))
+                format!("{}{}", units::at_least(estimate.at_least), units::time(estimate.median))
             }
         };
         let contender = summary::contender(run, &row.contender);
@@ -199,7 +195,7 @@ impl Page {
             true => summary::title(run, &row.contender),
             false => visible_name(&row.contender),
         };
-        let tier = contender.map_or(units::NOTHING, |it| summary::tier_name(it.tier));
+        let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
         let (rate, rate_range) = rate(row);
         let (ratio, ratio_range) = ratio(row);
         let cpu = row.server_cpu_us.as_ref();
@@ -209,8 +205,8 @@ impl Page {
             ratio,
             ratio_range,
             cpu.map_or(units::NOTHING.into(), |cpu| units::plain(cpu.median)),
-            time(&row.p50_us, 50.0),
-            time(&row.p99_us, 99.0),
+            time(&row.p50_us),
+            time(&row.p99_us),
         ];
         let rank = format!("{}{}", summary::rank(outcome, row), mark(contender));
         let words = [rank, who.into_owned(), tier.into()];
@@ -261,7 +257,7 @@ impl Page {
             ),
             (rows().any(|row| row.rate_at_least), "≥ before a rate: the client was the limit"),
             (
-                run.outcomes.iter().any(|outcome| has_lower_bound(run, outcome)),
+                rows().flat_map(|row| [&row.p50_us, &row.p99_us]).flatten().any(|it| it.at_least),
                 "≥ before a time: requests without an answer are in it",
             ),
             (rows().any(|row| row.verdict == Verdict::Valid), "✓ valid"),
@@ -369,16 +365,6 @@ fn ratio(row: &Row) -> (String, String) {
         _ => String::new(),
     };
     (units::percent(ratio.median), range)
-}
-
-fn has_lower_bound(run: &Run, outcome: &Outcome) -> bool {
-    outcome.rows.iter().any(|row| {
-        let trials = summary::trials(run, &outcome.load, &row.contender);
-        [50.0, 99.0]
-            .iter()
-            .filter_map(|percentile| latency::percentile(&trials, *percentile))
-            .any(|time| time.at_least)
-    })
 }
 
 /// Of whom a finding speaks, and under which loads.

@@ -158,12 +158,12 @@ pub struct Percentiles {
     pub count: u64,
     /// Samples of those that are only known to be at least their value.
     pub censored: u64,
-    /// Smallest.
-    pub min: f64,
+    /// Smallest; `None` of no samples, as are the next two.
+    pub min: Option<f64>,
     /// Mean.
-    pub mean: f64,
+    pub mean: Option<f64>,
     /// Largest.
-    pub max: f64,
+    pub max: Option<f64>,
     /// Percentile (0 to 100) and value, in rising order. Those with fewer than
     /// 100 samples beyond them are left out.
     pub at: Vec<Percentile>,
@@ -190,10 +190,10 @@ pub struct Second {
     pub good: u64,
     /// Errors.
     pub errors: u64,
-    /// Median service time, in µs; 0 where there was no answer.
-    pub p50_us: f64,
-    /// 99th percentile of service time, in µs; 0 where there was no answer.
-    pub p99_us: f64,
+    /// Median service time, in µs; `None` where there was no answer.
+    pub p50_us: Option<f64>,
+    /// 99th percentile of service time, in µs; `None` where there was no answer.
+    pub p99_us: Option<f64>,
 }
 
 /// One sample, taken about once a second while measuring.

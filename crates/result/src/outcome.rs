@@ -38,7 +38,7 @@ pub struct Row {
     /// The contender's CPU µs a good answer.
     pub server_cpu_us: Option<Estimate>,
     /// The client's CPU µs a good answer.
-    pub client_cpu_us: Estimate,
+    pub client_cpu_us: Option<Estimate>,
     /// Median service time, µs.
     pub p50_us: Option<Estimate>,
     /// 99th percentile of service time, µs.
@@ -56,6 +56,10 @@ pub struct Estimate {
     pub median: f64,
     /// The 95 % interval; `None` with too few blocks for one.
     pub interval: Option<(f64, f64)>,
+    /// Set on a time if requests without an answer are in a block's value, so
+    /// that this is only a lower bound.
+    #[serde(default)]
+    pub at_least: bool,
     /// Every block's value, in block order.
     pub blocks: Vec<f64>,
 }

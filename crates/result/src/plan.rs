@@ -68,6 +68,17 @@ pub enum Tier {
     Engine,
 }
 
+impl Tier {
+    /// The word that readers see.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tier::Idiomatic => "idiomatic",
+            Tier::Tuned => "tuned",
+            Tier::Engine => "engine",
+        }
+    }
+}
+
 /// A program to compare.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Contender {
@@ -112,7 +123,7 @@ pub struct Machine {
     /// Groups of those that share a physical core; a group of one has its own.
     pub smt_siblings: Vec<Vec<usize>>,
     /// Bytes of memory.
-    pub memory_bytes: u64,
+    pub memory_bytes: Option<u64>,
     /// Name and version of the kernel.
     pub kernel: String,
     /// The distribution's name for itself.

@@ -180,15 +180,16 @@ mod tests {
         };
         let times = Percentiles {
             count: 200_000,
-            min: 100.0,
-            mean: 2_000.0,
-            max: 9_000.0,
+            min: Some(100.0),
+            mean: Some(2_000.0),
+            max: Some(9_000.0),
             at: [(50.0, 1_900.0), (99.0, 4_000.0), (99.9, 6_000.0)]
                 .map(|(percentile, value)| Percentile { percentile, value, at_least: false })
                 .to_vec(),
             ..Percentiles::default()
         };
-        let second = Second { good: 50_000, errors: 0, p50_us: 1_900.0, p99_us: 4_000.0 };
+        let second =
+            Second { good: 50_000, errors: 0, p50_us: Some(1_900.0), p99_us: Some(4_000.0) };
         let sample = |at: u32| Sample {
             at_s: at.into(),
             server_cpu_s: Some(0.99),

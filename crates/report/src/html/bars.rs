@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     fn axis(largest: f64) -> Axis {
-        Axis::over(&[Estimate { median: largest, interval: None, blocks: vec![] }])
+        Axis::over(&[Estimate { median: largest, interval: None, at_least: false, blocks: vec![] }])
     }
 
     #[test]

@@ -7,7 +7,6 @@ use result::Run;
 use result::plan::{Contender, Cores};
 
 use super::checks;
-use crate::summary;
 use crate::text::{visible, visible_name};
 use crate::units;
 
@@ -107,7 +106,7 @@ fn machine(run: &Run) -> Markup {
             "SMT siblings",
             html! { @if siblings.is_empty() { "none" } @else { (siblings.join("; ")) } },
         ),
-        ("memory", html! { (units::bytes(machine.memory_bytes)) }),
+        ("memory", html! { (machine.memory_bytes.map_or("unknown".into(), units::bytes)) }),
         ("virtual", html! { (virtual_machine) }),
         ("kernel", html! { (visible(&machine.kernel)) }),
         ("distribution", html! { (visible(&machine.distribution)) }),
@@ -134,7 +133,7 @@ fn contender_facts(contender: &Contender) -> Markup {
                     }
                 },
             ),
-            ("made", html! { (summary::tier_name(contender.tier)) ", " (visible(&contender.language)) }),
+            ("made", html! { (contender.tier.word()) ", " (visible(&contender.language)) }),
             (
                 "version",
                 html! {

@@ -138,5 +138,5 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
 }
 
 fn tier(run: &Run, row: &Row) -> &'static str {
-    summary::contender(run, &row.contender).map_or("", |it| summary::tier_name(it.tier))
+    summary::contender(run, &row.contender).map_or("", |it| it.tier.word())
 }

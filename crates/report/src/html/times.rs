@@ -75,8 +75,10 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                 }
             }
             td.number {
-                @if row.client_cpu_us.blocks.is_empty() { (units::NOTHING) }
-                @else { (units::time(row.client_cpu_us.median)) }
+                @match &row.client_cpu_us {
+                    None => (units::NOTHING),
+                    Some(cpu) => (units::time(cpu.median)),
+                }
             }
             td.number { (memory.map_or(units::NOTHING.into(), units::bytes)) }
         }

@@ -143,8 +143,8 @@ struct SecondDocument {
     good: u64,
     errors: u64,
     bytes: u64,
-    p50_us: f64,
-    p99_us: f64,
+    p50_us: Option<f64>,
+    p99_us: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -259,8 +259,8 @@ pub fn run(run: &Run) -> RunDocument {
                 good: second.good,
                 errors: second.errors,
                 bytes: second.bytes,
-                p50_us: us(second.p50),
-                p99_us: us(second.p99),
+                p50_us: second.p50.map(us),
+                p99_us: second.p99.map(us),
             })
             .collect(),
         cpu: cpu(outcome),

@@ -45,9 +45,9 @@ impl Drop for Live {
 
 fn text(progress: &Progress, length: Option<Duration>) -> String {
     let Second { good, p50, p99, .. } = progress.second;
-    let time = |nanoseconds: u64| match nanoseconds {
-        0 => units::NOTHING.to_string(),
-        nanoseconds => units::time(nanoseconds as f64 / 1e3),
+    let time = |nanoseconds: Option<u64>| match nanoseconds {
+        None => units::NOTHING.to_string(),
+        Some(nanoseconds) => units::time(nanoseconds as f64 / 1e3),
     };
     let left = length.map_or_else(String::new, |length| {
         let left = (length.as_secs_f64() - progress.elapsed_s).max(0.0);
@@ -72,7 +72,12 @@ mod tests {
         let mut progress = Progress {
             elapsed_s: 3.02,
             warming_up: true,
-            second: Second { good: 31_234, p50: 85_000, p99: 1_250_000, ..Second::default() },
+            second: Second {
+                good: 31_234,
+                p50: Some(85_000),
+                p99: Some(1_250_000),
+                ..Second::default()
+            },
             errors: 1,
         };
         assert_eq!(
