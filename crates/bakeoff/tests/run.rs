@@ -164,6 +164,61 @@ fn nothing_outlives_a_bakeoff_that_is_interrupted() {
     lab.assert_nothing_is_left();
 }
 
+fn parent(pid: i32) -> i32 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(") ").next().unwrap().split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// Nobody is left to clean up then, so the next run has to. What got away can
+/// only be found in its control group.
+#[test]
+fn the_next_run_ends_what_a_killed_bakeoff_and_its_killed_keeper_left() {
+    let lab = with_stubborn_child();
+    let mut child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("server and child run", || lab.living_servers().len() == 2);
+    let has_groups = !lab.control_groups().is_empty();
+    let keeper = Pid::from_raw(parent(lab.living_servers()[0])).unwrap();
+    // Stopped, it can't see to what its keeper leaves.
+    send(&child, Signal::STOP);
+    kill_process(keeper, Signal::KILL).unwrap();
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    if !has_groups {
+        eprintln!("no control group can be made here: the escaped child is ended by this test");
+        let ended = || {
+            for pid in lab.living_servers() {
+                let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+            }
+            lab.living_servers().is_empty()
+        };
+        lab.wait_until("the escaped child has ended", ended);
+    }
+    lab.bakeoff(&["run", "s"]);
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_contenders_children_and_threads_are_sampled() {
+    let lab = with_stubborn_child();
+    lab.bakeoff(&["run", "s"]);
+    for trial in &lab.run().trials {
+        let evidence = &trial.evidence;
+        let server = &evidence.server;
+        let pids: Vec<i32> = server.processes.iter().map(|process| process.pid).collect();
+        assert_eq!(pids.len(), 2, "a server and its child: {server:?}");
+        assert!(pids.iter().all(|pid| lab.servers().contains(pid)), "{pids:?}");
+        assert!(server.processes[0].rss_max_bytes > 0, "{server:?}");
+        assert!(server.processes[0].name.starts_with("perl"), "{server:?}");
+        assert!(server.threads.is_empty() || server.threads.len() == 2, "{server:?}");
+        let sample = &evidence.samples[0];
+        assert!(sample.server_threads >= Some(2) && sample.server_open_files > Some(0));
+        assert!(sample.client_rss_bytes > Some(0) && sample.load_average.is_some());
+        assert!(sample.connections_established.is_none_or(|count| count == 4), "{sample:?}");
+        let sampling = &evidence.sampling;
+        assert!(sampling.sampling_cpu_s > Some(0.0), "{sampling:?}");
+    }
+}
+
 #[test]
 fn a_child_that_a_contender_leaves_behind_is_found_and_ended() {
     let lab = with_stubborn_child();

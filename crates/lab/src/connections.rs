@@ -36,7 +36,9 @@ pub fn at_port(port: u16) -> Option<Connections> {
     let mut counted = Connections::default();
     // A server that listens on IPv6 as well has its IPv4 connections there.
     for family in [AddressFamily::INET, AddressFamily::INET6] {
-        ask(&socket, family, port, &mut counted).ok()?;
+        for state in [LISTEN, ESTABLISHED] {
+            ask(&socket, &request(family, state, port), &mut counted).ok()?;
+        }
     }
     Some(counted)
 }
@@ -57,29 +59,25 @@ const STATE_AT: usize = NLMSG_HEADER_BYTES + 1;
 const RECEIVE_QUEUE_AT: usize = NLMSG_HEADER_BYTES + 56;
 const ATTRIBUTES_AT: usize = NLMSG_HEADER_BYTES + 72;
 
-/// A `struct inet_diag_req_v2` in its message: all sockets of a port that are
-/// established or listen.
-fn request(family: AddressFamily, port: u16) -> [u8; 72] {
+/// A `struct inet_diag_req_v2` in its message: all sockets of a port that are in
+/// this state. Their memory is asked of listeners only, of which there are few.
+fn request(family: AddressFamily, state: u8, port: u16) -> [u8; 72] {
     let mut message = [0; 72];
     message[0..4].copy_from_slice(&72_u32.to_ne_bytes());
     message[4..6].copy_from_slice(&SOCK_DIAG_BY_FAMILY.to_ne_bytes());
     message[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
     message[16] = family.as_raw() as u8;
     message[17] = TCP;
-    message[18] = 1 << (INET_DIAG_SKMEMINFO - 1);
-    let states = 1_u32 << ESTABLISHED | 1 << LISTEN;
-    message[20..24].copy_from_slice(&states.to_ne_bytes());
+    if state == LISTEN {
+        message[18] = 1 << (INET_DIAG_SKMEMINFO - 1);
+    }
+    message[20..24].copy_from_slice(&(1_u32 << state).to_ne_bytes());
     message[24..26].copy_from_slice(&port.to_be_bytes());
     message
 }
 
-fn ask(
-    socket: &OwnedFd,
-    family: AddressFamily,
-    port: u16,
-    counted: &mut Connections,
-) -> io::Result<()> {
-    rustix::net::send(socket, &request(family, port), SendFlags::empty())?;
+fn ask(socket: &OwnedFd, request: &[u8], counted: &mut Connections) -> io::Result<()> {
+    rustix::net::send(socket, request, SendFlags::empty())?;
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let (length, _) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty())?;

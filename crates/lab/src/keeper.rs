@@ -12,9 +12,11 @@
 //! no time for SIGTERM.
 //!
 //! Should the keeper itself be killed, the contender gets SIGKILL from the
-//! kernel, and bakeoff, a subreaper as well, kills the rest.
+//! kernel, and bakeoff, a subreaper as well, kills the rest. Should both be
+//! killed at once, what got away is still in the trial's control group, where
+//! one could be made, and the next run ends it (`leftovers.rs`).
 
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
@@ -32,6 +34,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup::Group;
 use crate::process_tree;
 
 /// The hidden subcommand of bakeoff that is the keeper.
@@ -48,6 +51,8 @@ pub struct Order {
     pub folder: Option<PathBuf>,
     /// A folder to make, start in, and remove at the end.
     pub scratch: Option<Scratch>,
+    /// A control group to make, start in, and remove at the end.
+    pub cgroup: Group,
     /// The processors to run on; all, if none is named.
     pub cpus: Vec<usize>,
     /// Time between SIGTERM and SIGKILL.
@@ -110,6 +115,8 @@ pub fn main() -> ExitCode {
     let result = Signals::watch()
         .map_err(|error| format!("couldn't watch for signals: {error}"))
         .and_then(|signals| keep(&order, &signals));
+    let result = result.and_then(|killed| order.cgroup.kill().map(|()| killed));
+    order.cgroup.remove();
     // Whatever the program made of it, the folder is the keeper's.
     if let Some(scratch) = &order.scratch {
         let _ = fs::remove_dir_all(&scratch.path);
@@ -144,7 +151,7 @@ fn keep(order: &Order, signals: &Signals) -> Result<bool, String> {
             format!("couldn't bind to the processors {:?}: {error}", order.cpus)
         })?;
     }
-    let mut main = Some(start(order)?);
+    let mut main = Some(start(order, order.cgroup.make())?);
     if let Some(pid) = main {
         tell(&Event::Started { pid: pid.as_raw_nonzero().get() });
     }
@@ -159,7 +166,7 @@ fn keep(order: &Order, signals: &Signals) -> Result<bool, String> {
         Ending::AtOnce => Duration::ZERO,
         Ending::WithGrace => order.grace,
     };
-    stop_all(&mut main, grace)
+    stop_all(&mut main, &order.cgroup, grace)
 }
 
 /// How everything is to end.
@@ -215,7 +222,8 @@ fn make(scratch: &Scratch) -> io::Result<()> {
     Ok(())
 }
 
-fn start(order: &Order) -> Result<Pid, String> {
+/// Starts the program. `doors` lead into its control group, before it can fork.
+fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
     let (program, arguments) =
         order.command.split_first().ok_or("the command is empty".to_string())?;
     let folder: &Path = match (&order.scratch, &order.folder) {
@@ -238,7 +246,7 @@ fn start(order: &Order) -> Result<Pid, String> {
         .stderr(output()?)
         .process_group(0);
     let keeper = rustix::process::getpid();
-    // SAFETY: between fork and exec only these two system calls are made; they
+    // SAFETY: between fork and exec only these few system calls are made; they
     // allocate nothing and take no lock.
     unsafe {
         command.pre_exec(move || {
@@ -246,6 +254,10 @@ fn start(order: &Order) -> Result<Pid, String> {
             // The keeper may have died before the line above took effect.
             if rustix::process::getppid() != Some(keeper) {
                 return Err(io::Error::from(Errno::SRCH));
+            }
+            // Without it the group stays empty, and tells nothing.
+            for door in &doors {
+                let _ = rustix::io::write(door, b"0");
             }
             Ok(())
         });
@@ -286,7 +298,7 @@ fn in_words(status: ExitStatus) -> String {
 
 /// SIGTERM, the grace, SIGKILL, until no child is left. As the keeper is the
 /// subreaper, no child means no descendant. Tells whether SIGKILL was needed.
-fn stop_all(main: &mut Option<Pid>, grace: Duration) -> Result<bool, String> {
+fn stop_all(main: &mut Option<Pid>, group: &Group, grace: Duration) -> Result<bool, String> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let deadline = Instant::now() + grace;
     if let Some(pid) = *main {
@@ -300,6 +312,8 @@ fn stop_all(main: &mut Option<Pid>, grace: Duration) -> Result<bool, String> {
             rest_asked = true;
         }
         if Instant::now() >= deadline {
+            // All at once, where the kernel can: none forks meanwhile.
+            group.kill()?;
             return kill_all(own, main).map(|()| true);
         }
         std::thread::sleep(Duration::from_millis(5));

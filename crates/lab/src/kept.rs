@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
 use crate::output_tail::{OutputTail, drain};
 
@@ -18,6 +19,7 @@ pub struct Kept {
     /// The end of the pipe whose closing stops the program.
     hold: Option<ChildStdin>,
     scratch: Option<PathBuf>,
+    cgroup: Group,
     grace: Duration,
     told: Arc<Told>,
     output: Arc<Mutex<OutputTail>>,
@@ -86,6 +88,7 @@ impl Kept {
             keeper,
             hold,
             scratch: order.scratch.as_ref().map(|scratch| scratch.path.clone()),
+            cgroup: order.cgroup.clone(),
             grace: order.grace,
             told,
             output,
@@ -104,6 +107,11 @@ impl Kept {
     /// The keeper's process, whose descendants are the program's.
     pub fn root(&self) -> i32 {
         self.keeper.id() as i32
+    }
+
+    /// The control group that the program is in.
+    pub fn cgroup(&self) -> &Group {
+        &self.cgroup
     }
 
     /// How the program ended, if it did by itself.
@@ -162,6 +170,8 @@ impl Kept {
         }
         if lock(&self.told.events).stopped.is_none() {
             keeper::kill_orphans();
+            let _ = self.cgroup.kill();
+            self.cgroup.remove();
         }
         for reader in self.readers.drain(..) {
             let _ = reader.join();

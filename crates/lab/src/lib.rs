@@ -2,6 +2,7 @@
 //! trial of it is made (trial and what it is made of), what that shows (judge,
 //! outcomes), and the whole in its order (run).
 
+pub mod cgroup;
 pub mod connections;
 pub mod contender;
 pub mod contract;
@@ -10,6 +11,7 @@ pub mod http;
 pub mod judge;
 pub mod keeper;
 pub mod kept;
+pub mod leftovers;
 mod limits;
 pub mod machine;
 mod measure;

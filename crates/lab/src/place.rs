@@ -11,8 +11,10 @@ use procfs::net::TcpState;
 use result::evidence::Place;
 use result::plan::{Cores, Machine};
 
+use crate::cgroup::{Group, Trees};
 use crate::keeper::Order;
 use crate::kept::Kept;
+use crate::leftovers;
 use crate::process_tree;
 
 /// This machine as a place for contenders and load.
@@ -77,8 +79,13 @@ impl ThisMachine {
 
     /// A name for a trial's own folder; its keeper makes and removes it.
     pub fn scratch(&self) -> PathBuf {
-        let name = format!("bakeoff-{:012x}", fastrand::u64(..1 << 48));
-        std::env::temp_dir().join(name)
+        std::env::temp_dir().join(leftovers::name())
+    }
+
+    /// A control group for a contender at this place; its keeper makes and
+    /// removes it.
+    pub fn cgroup(&self, place: &Place) -> Group {
+        Trees::of_this_process().group(&leftovers::name(), place.shared())
     }
 
     /// Starts a program.

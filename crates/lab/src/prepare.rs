@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use load::Stop;
 
+use crate::cgroup::Group;
 use crate::contender::{Contender, Placeholders};
 use crate::keeper::Order;
 use crate::kept::Kept;
@@ -155,6 +156,7 @@ fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
         environment: programs::environment(),
         folder,
         scratch: None,
+        cgroup: Group::default(),
         cpus: Vec::new(),
         grace: GRACE,
     }

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 use std::fs;
 
-use procfs::process::{FDTarget, Process};
+use procfs::process::{FDTarget, Process, Stat};
+
+use crate::output_tail::harmless;
 
 /// All living descendants of a process, nearest first, without itself.
 ///
@@ -35,46 +37,76 @@ fn children(pid: i32) -> Vec<i32> {
         .collect()
 }
 
-/// What a tree of processes has used since its start, and holds now.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Usage {
-    /// CPU seconds, those of ended and reaped members included.
+/// What one process has used since its start, and holds now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Member {
+    /// Its number.
+    pub pid: i32,
+    /// The name it gives itself, made harmless.
+    pub name: String,
+    /// CPU seconds, those of its ended and reaped children included.
     pub cpu_s: f64,
-    /// Resident memory, in bytes. Pages that members share count once each.
+    /// Resident memory, in bytes. What it shares with others counts in full.
     pub rss_bytes: u64,
+    /// Memory that is in swap, in bytes.
+    pub swap_bytes: Option<u64>,
     /// Threads.
     pub threads: u32,
+    /// Page faults that had to wait for a disk, its reaped children's included.
+    pub major_faults: u64,
     /// Bytes handed to the disks; `None` where the kernel doesn't tell.
     pub disk_write_bytes: Option<u64>,
-    /// Context switches of the threads that live, wanted or not; `None` where the
-    /// kernel doesn't tell.
-    pub context_switches: Option<u64>,
+    /// Files that it has open.
+    pub open_files: Option<u64>,
 }
 
-/// What the descendants of `root` have used; `root` itself is left out, but its
-/// ended children are counted. `None` where nobody is alive.
-pub fn usage(root: i32) -> Option<Usage> {
-    let ticks = procfs::ticks_per_second() as f64;
-    let page = procfs::page_size();
-    let mut usage =
-        Usage { disk_write_bytes: Some(0), context_switches: Some(0), ..Usage::default() };
-    let mut alive = false;
-    for pid in descendants(root) {
-        let Ok(process) = Process::new(pid) else { continue };
-        let Ok(stat) = process.stat() else { continue };
-        alive = true;
-        let reaped = (stat.cutime + stat.cstime).max(0) as u64;
-        usage.cpu_s += (stat.utime + stat.stime + reaped) as f64 / ticks;
-        usage.rss_bytes += stat.rss * page;
-        usage.threads += stat.num_threads.max(0) as u32;
-        let written = process.io().ok().map(|io| io.write_bytes);
-        usage.disk_write_bytes = usage.disk_write_bytes.zip(written).map(|(sum, own)| sum + own);
-        let switches = context_switches(pid);
-        usage.context_switches = usage.context_switches.zip(switches).map(|(sum, own)| sum + own);
+/// What a process has used; `None` if it is gone.
+pub fn member(pid: i32) -> Option<Member> {
+    let process = Process::new(pid).ok()?;
+    let stat = process.stat().ok()?;
+    Some(Member {
+        pid,
+        cpu_s: cpu_s(&stat),
+        rss_bytes: stat.rss * procfs::page_size(),
+        swap_bytes: swap_bytes(pid),
+        threads: stat.num_threads.max(0) as u32,
+        major_faults: stat.majflt + stat.cmajflt,
+        disk_write_bytes: process.io().ok().map(|io| io.write_bytes),
+        open_files: open_files(pid),
+        name: harmless(&stat.comm),
+    })
+}
+
+fn cpu_s(stat: &Stat) -> f64 {
+    let reaped = (stat.cutime + stat.cstime).max(0) as u64;
+    (stat.utime + stat.stime + reaped) as f64 / procfs::ticks_per_second() as f64
+}
+
+/// CPU seconds of these processes, their reaped children's included, and of what
+/// ended below `root`, which is left out itself. `None` where nobody is alive.
+pub fn cpu_of(root: i32, pids: &[i32]) -> Option<f64> {
+    let stat = |pid| Process::new(pid).and_then(|process| process.stat()).ok();
+    let alive: Vec<f64> =
+        pids.iter().filter_map(|&pid| stat(pid)).map(|stat| cpu_s(&stat)).collect();
+    let root = stat(root)?;
+    let reaped = (root.cutime + root.cstime).max(0) as f64 / procfs::ticks_per_second() as f64;
+    (!alive.is_empty()).then(|| alive.iter().sum::<f64>() + reaped)
+}
+
+fn swap_bytes(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
+}
+
+/// From Linux 6.2 on the folder's size tells it, which saves a look at
+/// thousands of entries.
+fn open_files(pid: i32) -> Option<u64> {
+    let folder = format!("/proc/{pid}/fd");
+    match fs::metadata(&folder).ok()?.len() {
+        0 => Some(fs::read_dir(&folder).ok()?.count() as u64),
+        count => Some(count),
     }
-    let keeper = Process::new(root).and_then(|process| process.stat()).ok()?;
-    usage.cpu_s += (keeper.cutime + keeper.cstime).max(0) as f64 / ticks;
-    alive.then_some(usage)
 }
 
 /// The parent of the kernel's threads; no program of a user can be its child.
@@ -93,21 +125,6 @@ pub fn cpu_of_all() -> Option<f64> {
             .then_some((stat.utime + stat.stime) as f64 + (stat.cutime + stat.cstime).max(0) as f64)
     });
     Some(used.sum::<f64>() / ticks)
-}
-
-/// Context switches of a process's threads.
-fn context_switches(pid: i32) -> Option<u64> {
-    let mut sum = 0;
-    for task in fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
-        // A thread may end while this looks.
-        let Ok(status) = fs::read_to_string(task.path().join("status")) else { continue };
-        let counts = status
-            .lines()
-            .filter_map(|line| line.split_once("voluntary_ctxt_switches:"))
-            .map(|(_, count)| count.trim().parse::<u64>().ok());
-        sum += counts.sum::<Option<u64>>()?;
-    }
-    Some(sum)
 }
 
 /// The sockets that a process and its descendants hold, by inode.
@@ -135,35 +152,31 @@ mod tests {
     fn grandchildren_are_found_and_their_memory_is_counted() {
         let mut child = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
         let me = std::process::id() as i32;
-        // Until the grandchild is `sleep`, it is about to lose the memory it has;
-        // until it sleeps, nothing was switched.
-        let is_sleep = |pid: &i32| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "sleep\n")
-        };
-        let sleeps = || {
-            let usage = usage(child.id() as i32);
-            usage.is_some_and(|usage| usage.rss_bytes > 0 && usage.context_switches > Some(0))
-        };
+        // Until the grandchild is `sleep`, it is about to lose the memory it has.
+        let is_sleep =
+            |pid: &i32| member(*pid).is_some_and(|it| it.name == "sleep" && it.rss_bytes > 0);
         let deadline = Instant::now() + Duration::from_secs(10);
         let tree = loop {
             let tree = descendants(child.id() as i32);
-            if tree.first().is_some_and(is_sleep) && sleeps() || Instant::now() > deadline {
+            if tree.first().is_some_and(is_sleep) || Instant::now() > deadline {
                 break tree;
             }
             std::thread::yield_now();
         };
         assert!(descendants(me).contains(&tree[0]), "a grandchild is a descendant too");
-        let usage = usage(child.id() as i32).expect("the grandchild is alive");
-        assert!(usage.rss_bytes > 0 && usage.threads == 1, "{usage:?}");
-        assert!(usage.context_switches > Some(0), "it was switched to at least once");
+        let sleep = member(tree[0]).expect("the grandchild is alive");
+        assert!(sleep.rss_bytes > 0 && sleep.threads == 1, "{sleep:?}");
+        assert!(sleep.open_files >= Some(3), "{sleep:?}");
+        assert!(cpu_of(child.id() as i32, &tree).is_some());
         let grandchild = rustix::process::Pid::from_raw(tree[0]).unwrap();
         rustix::process::kill_process(grandchild, rustix::process::Signal::KILL).unwrap();
         child.wait().unwrap();
     }
 
     #[test]
-    fn a_process_without_descendants_has_used_nothing_that_could_be_told() {
-        assert_eq!(usage(i32::MAX), None);
+    fn of_processes_that_are_gone_nothing_can_be_told() {
+        assert_eq!(member(i32::MAX), None);
+        assert_eq!(cpu_of(std::process::id() as i32, &[i32::MAX]), None);
     }
 
     #[test]

@@ -191,6 +191,7 @@ impl Bench<'_> {
             environment: environment(contender, &placeholders, &dir),
             folder: None,
             scratch: Some(Scratch { path: dir, files }),
+            cgroup: self.machine.cgroup(place),
             cpus: place.server_cpus.clone(),
             grace: GRACE,
         })
@@ -246,7 +247,8 @@ impl Bench<'_> {
     ) -> Result<(), load::Error> {
         let cpus = evidence.place.client_cpus.clone();
         let load = measure::load_plan(plan, slot, self.contract, running.address, cpus.clone());
-        let sampler = Sampler::start(running.kept.root(), running.address.port(), cpus);
+        let server_cpus = &evidence.place.server_cpus;
+        let sampler = Sampler::start(&running.kept, running.address.port(), server_cpus, cpus);
         let seen = load::run(&load, self.stop, &mut |_| {})?;
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(&seen));

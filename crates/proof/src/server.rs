@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use lab::cgroup::Group;
 use lab::http::Connection;
 use lab::keeper::{Order, Scratch};
 use lab::kept::Kept;
@@ -49,6 +50,7 @@ impl Server {
             environment: programs::environment(),
             folder: None,
             scratch: Some(Scratch { path, files }),
+            cgroup: Group::default(),
             cpus: vec![place.server],
             grace: Duration::from_secs(2),
         })?;

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::sampled::{
+    Cgroup, CpuSource, Limits, MachineUse, ProcessUse, Runtime, Sample, Sampling, ServerUse,
+    ThreadGroup, ThreadUse,
+};
+
 /// All that one trial saw.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Evidence {
@@ -30,6 +35,18 @@ pub struct Evidence {
     pub steal_share: Option<f64>,
     /// CPU seconds of all other processes within the window.
     pub others_cpu_s: Option<f64>,
+    /// What the contender used, and how it was divided.
+    #[serde(default)]
+    pub server: ServerUse,
+    /// What limits contender and client, and how often it did.
+    #[serde(default)]
+    pub limits: Limits,
+    /// What the machine went through.
+    #[serde(default)]
+    pub machine: MachineUse,
+    /// What the sampling took.
+    #[serde(default)]
+    pub sampling: Sampling,
     /// Seconds from the start to the first right answer.
     pub ready_s: Option<f64>,
     /// Seconds of the trial outside of the measured window.
@@ -194,29 +211,4 @@ pub struct Second {
     pub p50_us: Option<f64>,
     /// 99th percentile of service time, in µs; `None` where there was no answer.
     pub p99_us: Option<f64>,
-}
-
-/// One sample, taken about once a second while measuring.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Sample {
-    /// Seconds from the start of the window.
-    pub at_s: f64,
-    /// CPU seconds of the contender's process tree since the sample before.
-    pub server_cpu_s: Option<f64>,
-    /// Resident memory of the contender's process tree, in bytes.
-    pub server_rss_bytes: Option<u64>,
-    /// Threads of the contender.
-    pub server_threads: Option<u32>,
-    /// Context switches of the contender's threads since the sample before.
-    pub server_context_switches: Option<u64>,
-    /// Connections established at the contender's port.
-    pub connections_established: Option<u32>,
-    /// Connections of those that the contender hasn't accepted yet.
-    pub accept_queue: Option<u32>,
-    /// CPU seconds of the client's process since the sample before.
-    pub client_cpu_s: Option<f64>,
-    /// Share of CPU time stolen since the sample before.
-    pub steal_share: Option<f64>,
-    /// The machine's load average over one minute.
-    pub load_average: Option<f64>,
 }

@@ -15,6 +15,7 @@ pub mod evidence;
 pub mod finding;
 pub mod outcome;
 pub mod plan;
+pub mod sampled;
 
 use serde::{Deserialize, Serialize};
 

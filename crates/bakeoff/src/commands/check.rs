@@ -51,6 +51,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if let Err(error) = interrupt::stops(&stop) {
         return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
     }
+    lab::leftovers::remove();
     let contender = &study.contenders[0];
     let record = match prepare(contender, &stop) {
         Prepared::Ready(record) => record,

@@ -84,6 +84,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
     let progress = Progress::new();
     let mut tell = |event: lab::run::Event| progress.tell(&event);
+    lab::leftovers::remove();
     let ended = match &arguments.resume {
         Some(folder) => lab::run::resume(&arguments.studies, folder, &stop, &mut tell),
         None => lab::run::new(&options(&arguments), &stop, &mut tell),

@@ -1,0 +1,145 @@
+//! What a run leaves behind when both bakeoff and the keeper are killed with
+//! SIGKILL: nobody is left to clean up, so the next run does.
+//!
+//! What a trial makes outside of the run's folder has a name that says whose it
+//! is: the process, when that began, and its process namespace. Only where that
+//! process is gone is anything removed.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use procfs::process::Process;
+
+use crate::cgroup::{self, Trees};
+
+const PREFIX: &str = "bakeoff";
+
+/// A name for something that a trial makes, of which there is only one.
+pub fn name() -> String {
+    let owner = Owner::this_process().unwrap_or_default();
+    let Owner { namespace, pid, began } = owner;
+    format!("{PREFIX}-{namespace}-{pid}-{began}-{:012x}", fastrand::u64(..1 << 48))
+}
+
+/// Ends and removes what dead runs of this user left behind: processes in their
+/// control groups, the groups, temporary folders.
+pub fn remove() {
+    for folder in Trees::of_this_process().roots().iter().flat_map(|root| cgroup::within(root)) {
+        if is_left(&folder) {
+            cgroup::end(&folder);
+        }
+    }
+    remove_folders(&std::env::temp_dir());
+}
+
+fn remove_folders(from: &Path) {
+    let own_user = rustix::process::geteuid().as_raw();
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        // Of a link this is the link's own, so none is followed.
+        let is_own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == own_user);
+        if is_own && is_left(&entry.path()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Whether this belongs to a run of this process namespace that is gone.
+fn is_left(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let Some(owner) = name.and_then(Owner::of) else { return false };
+    let here = Owner::this_process().is_some_and(|own| own.namespace == owner.namespace);
+    here && !owner.is_alive()
+}
+
+/// A process, told apart from all others that had or will have its number.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Owner {
+    /// The inode of the process namespace.
+    namespace: u64,
+    pid: i32,
+    /// In clock ticks since the machine started.
+    began: u64,
+}
+
+impl Owner {
+    fn this_process() -> Option<Owner> {
+        let stat = Process::myself().ok()?.stat().ok()?;
+        let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
+        Some(Owner { namespace, pid: stat.pid, began: stat.starttime })
+    }
+
+    fn of(name: &str) -> Option<Owner> {
+        let mut parts = name.split('-');
+        if parts.next()? != PREFIX {
+            return None;
+        }
+        let owner = Owner {
+            namespace: parts.next()?.parse().ok()?,
+            pid: parts.next()?.parse().ok()?,
+            began: parts.next()?.parse().ok()?,
+        };
+        (parts.next().is_some_and(|last| last.len() == 12) && parts.next().is_none())
+            .then_some(owner)
+    }
+
+    fn is_alive(&self) -> bool {
+        let stat = Process::new(self.pid).and_then(|process| process.stat());
+        stat.is_ok_and(|stat| stat.starttime == self.began && stat.state != 'Z')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// A name that a process would give which is gone by now.
+    fn name_of_the_dead() -> String {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = child.id() as i32;
+        child.wait().unwrap();
+        let own = Owner::this_process().unwrap();
+        format!("{PREFIX}-{}-{pid}-1-000000000000", own.namespace)
+    }
+
+    #[test]
+    fn only_what_belongs_to_a_dead_run_is_removed() {
+        let tmp = tempfile::tempdir().unwrap();
+        let living = name();
+        let foreign = name_of_the_dead().replacen(PREFIX, "other", 1);
+        let elsewhere = format!("{PREFIX}-1-1-1-000000000000");
+        let reused = format!("{}-000000000000", {
+            let own = Owner::this_process().unwrap();
+            format!("{PREFIX}-{}-{}-{}", own.namespace, own.pid, own.began + 1)
+        });
+        let old = format!("{PREFIX}-0123456789ab");
+        let dead = name_of_the_dead();
+        for name in [&living, &foreign, &elsewhere, &reused, &old, &dead] {
+            fs::create_dir(tmp.path().join(name)).unwrap();
+            fs::write(tmp.path().join(name).join("file"), "").unwrap();
+        }
+        let kept = tmp.path().join(&living);
+        std::os::unix::fs::symlink(&kept, tmp.path().join(name_of_the_dead())).unwrap();
+        remove_folders(tmp.path());
+        let left = |name: &str| tmp.path().join(name).join("file").exists();
+        assert!(left(&living), "its run lives");
+        assert!(left(&foreign) && left(&old), "it is not ours");
+        assert!(left(&elsewhere), "its process namespace can't be seen from here");
+        assert!(!left(&reused), "another process has the number now");
+        assert!(!left(&dead));
+    }
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let name = name();
+        assert_eq!(Owner::of(&name), Owner::this_process());
+        assert!(Owner::of(&name).unwrap().is_alive());
+        for foreign in
+            ["bakeoff", "bakeoff-1-2", "bakeoff-1-2-3", "bakeoff-1-2-3-x", "bakeoff-a-b-c"]
+        {
+            assert_eq!(Owner::of(foreign), None, "{foreign}");
+        }
+    }
+}

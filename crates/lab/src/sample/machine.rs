@@ -1,0 +1,205 @@
+//! What the machine tells: counters since it started, and what is now.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use procfs::{Current, CurrentSI};
+
+use crate::cgroup::{self, Pressure};
+
+/// Of more processors than these the frequency isn't asked.
+const FREQUENCIES_MAX: usize = 16;
+
+/// One reading.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Machine {
+    pub steal_s: Option<f64>,
+    /// Of all processors, idle or not.
+    pub passed_s: Option<f64>,
+    pub load_average: Option<f64>,
+    pub swap_in_bytes: Option<u64>,
+    pub swap_out_bytes: Option<u64>,
+    pub major_faults: Option<u64>,
+    pub oom_kills: Option<u64>,
+    pub memory_available_bytes: Option<u64>,
+    pub pressure: Pressure,
+    pub tcp_retransmits: Option<u64>,
+    pub listen_overflows: Option<u64>,
+    pub loopback_bytes: Option<u64>,
+    pub time_wait: Option<u64>,
+    /// The lowest and the highest, in MHz.
+    pub frequency: Option<(f64, f64)>,
+}
+
+/// Reads everything, and the frequency of some processors.
+pub(super) fn read(frequency: &Frequency) -> Machine {
+    let text = |path: &str| fs::read_to_string(path).ok();
+    let cpu = procfs::KernelStats::current().ok().map(|stats| stats.total);
+    let seconds = |count: u64| count as f64 / procfs::ticks_per_second() as f64;
+    let vmstat = text("/proc/vmstat");
+    let of_vm = |name| numbers_after(vmstat.as_ref()?, name)?.next();
+    let pages = |name| Some(of_vm(name)? * procfs::page_size());
+    Machine {
+        steal_s: cpu.as_ref().and_then(|cpu| cpu.steal).map(seconds),
+        passed_s: cpu.map(|cpu| {
+            let optional = [cpu.iowait, cpu.irq, cpu.softirq, cpu.steal];
+            let rest = optional.into_iter().flatten().sum::<u64>();
+            seconds(cpu.user + cpu.nice + cpu.system + cpu.idle + rest)
+        }),
+        load_average: procfs::LoadAverage::current().ok().map(|average| f64::from(average.one)),
+        swap_in_bytes: pages("pswpin"),
+        swap_out_bytes: pages("pswpout"),
+        major_faults: of_vm("pgmajfault"),
+        oom_kills: of_vm("oom_kill"),
+        memory_available_bytes: procfs::Meminfo::current().ok().and_then(|it| it.mem_available),
+        pressure: cgroup::pressure(Path::new("/proc/pressure"), ""),
+        tcp_retransmits: text("/proc/net/snmp")
+            .and_then(|text| counter_in(&text, "Tcp:", "RetransSegs")),
+        listen_overflows: text("/proc/net/netstat")
+            .and_then(|text| counter_in(&text, "TcpExt:", "ListenOverflows")),
+        // The first number is what was received; on this interface that is all.
+        loopback_bytes: text("/proc/net/dev").and_then(|text| numbers_after(&text, "lo:")?.next()),
+        time_wait: text("/proc/net/sockstat").and_then(|text| time_wait(&text)),
+        frequency: frequency.read(),
+    }
+}
+
+/// The numbers that follow the first word of a line.
+fn numbers_after<'a>(text: &'a str, first: &str) -> Option<impl Iterator<Item = u64> + use<'a>> {
+    let mut lines = text.lines().map(str::split_ascii_whitespace);
+    let line = lines.find_map(|mut words| (words.next()? == first).then_some(words))?;
+    Some(line.map_while(|word| word.parse().ok()))
+}
+
+/// A counter of `/proc/net`, where a line of names is followed by a line of
+/// values.
+fn counter_in(text: &str, table: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.split(' ').next() == Some(table));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let at = names.split(' ').position(|have| have == name)?;
+    values.split(' ').nth(at)?.parse().ok()
+}
+
+/// From `TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1`.
+fn time_wait(text: &str) -> Option<u64> {
+    let mut words = text.lines().find_map(|line| line.strip_prefix("TCP: "))?.split(' ');
+    words.find(|word| *word == "tw")?;
+    words.next()?.parse().ok()
+}
+
+/// Where the frequency of some processors can be read.
+#[derive(Debug)]
+pub(super) enum Frequency {
+    /// The kernel controls it: a file a processor, in kHz.
+    Controlled(Vec<PathBuf>),
+    /// `/proc/cpuinfo` has what these processors measured.
+    Measured(Vec<usize>),
+    /// Nowhere. To a virtual machine the host shows a figure that never changes.
+    Unknown,
+}
+
+impl Frequency {
+    pub fn of(cpus: &[usize]) -> Frequency {
+        let cpus = &cpus[..cpus.len().min(FREQUENCIES_MAX)];
+        let file =
+            |cpu| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq").into();
+        let files: Vec<PathBuf> =
+            cpus.iter().map(file).filter(|it: &PathBuf| it.exists()).collect();
+        if !files.is_empty() {
+            return Frequency::Controlled(files);
+        }
+        match fs::read_to_string("/proc/cpuinfo") {
+            Ok(text) if measured_mhz(&text, cpus).is_some() => Frequency::Measured(cpus.to_vec()),
+            _ => Frequency::Unknown,
+        }
+    }
+
+    /// The lowest and the highest, in MHz.
+    fn read(&self) -> Option<(f64, f64)> {
+        match self {
+            Frequency::Controlled(files) => bounds(files.iter().filter_map(|file| {
+                Some(fs::read_to_string(file).ok()?.trim().parse::<f64>().ok()? / 1000.0)
+            })),
+            Frequency::Measured(cpus) => {
+                measured_mhz(&fs::read_to_string("/proc/cpuinfo").ok()?, cpus)
+            }
+            Frequency::Unknown => None,
+        }
+    }
+}
+
+/// From `/proc/cpuinfo`, unless it is a virtual machine's.
+fn measured_mhz(text: &str, cpus: &[usize]) -> Option<(f64, f64)> {
+    let mut known = Vec::new();
+    let mut is_asked = false;
+    for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
+        match name.trim() {
+            "processor" => is_asked = value.trim().parse().is_ok_and(|cpu| cpus.contains(&cpu)),
+            "cpu MHz" if is_asked => known.push(value.trim().parse().ok()?),
+            "flags" if value.split(' ').any(|flag| flag == "hypervisor") => return None,
+            _ => {}
+        }
+    }
+    bounds(known.into_iter())
+}
+
+fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |bounds, value| {
+        let (low, high) = bounds.unwrap_or((value, value));
+        Some((value.min(low), value.max(high)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_are_found_by_name_whatever_their_order() {
+        let text = "TcpExt: A ListenOverflows B\nTcpExt: 1 23 4\nIpExt: A\nIpExt: 9\n";
+        assert_eq!(counter_in(text, "TcpExt:", "ListenOverflows"), Some(23));
+        assert_eq!(counter_in(text, "TcpExt:", "NoSuch"), None);
+        assert_eq!(counter_in(text, "IpExt:", "A"), Some(9));
+    }
+
+    #[test]
+    fn swap_and_faults_are_read_by_their_whole_names() {
+        let text = "pgfault 7\npswpin 3\npswpout 4\npgmajfault 5\noom_kill 1\n";
+        let first = |name| numbers_after(text, name)?.next();
+        assert_eq!(first("pswpin"), Some(3));
+        assert_eq!(first("pgmajfault"), Some(5));
+        assert_eq!(first("oom"), None, "a part of a name is no name");
+    }
+
+    #[test]
+    fn the_loopbacks_bytes_are_those_received() {
+        let text = "Inter-|   Receive\n face |bytes    packets\n  eth0: 9 1\n    lo: 123456 78 0\n";
+        assert_eq!(numbers_after(text, "lo:").unwrap().next(), Some(123_456));
+        assert!(numbers_after("no such interface", "lo:").is_none());
+    }
+
+    #[test]
+    fn waiting_sockets_are_counted() {
+        let text = "sockets: used 45\nTCP: inuse 12 orphan 0 tw 5003 alloc 12 mem 76\n";
+        assert_eq!(time_wait(text), Some(5003));
+        assert_eq!(time_wait("TCP: inuse 12\n"), None);
+    }
+
+    #[test]
+    fn a_frequency_that_a_host_made_up_is_none() {
+        let cpu =
+            |number, mhz| format!("processor\t: {number}\ncpu MHz\t\t: {mhz}\nflags\t\t: fpu");
+        let text = [cpu(0, 3000.0), cpu(1, 1500.5), cpu(2, 800.0)].join("\n\n");
+        assert_eq!(measured_mhz(&text, &[0, 1]), Some((1500.5, 3000.0)));
+        assert_eq!(measured_mhz(&text, &[7]), None);
+        assert_eq!(measured_mhz(&format!("{text} hypervisor"), &[0, 1]), None);
+    }
+
+    #[test]
+    fn this_machine_tells_what_every_kernel_tells() {
+        let machine = read(&Frequency::of(&[0]));
+        assert!(machine.passed_s > Some(0.0) && machine.load_average.is_some(), "{machine:?}");
+        assert!(machine.memory_available_bytes > Some(0), "{machine:?}");
+        assert!(machine.swap_in_bytes.is_some() && machine.major_faults.is_some(), "{machine:?}");
+    }
+}

@@ -1,0 +1,112 @@
+//! Readings over time: how much a counter grew between two moments, which
+//! seldom are moments of a reading.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// A reading stands for a moment that lies so far beyond it at most.
+const REACH: Duration = Duration::from_millis(800);
+
+/// A counter's readings, where it could be read.
+pub(super) type Series = Vec<(Instant, f64)>;
+
+/// How much a counter grew between two moments.
+pub(super) fn growth(series: &Series, from: Instant, to: Instant) -> Option<f64> {
+    Some((at(series, to)? - at(series, from)?).max(0.0))
+}
+
+/// A counter's value at a moment, between the two readings around it. Somewhat
+/// beyond the readings, the nearest one stands for it.
+fn at(series: &Series, moment: Instant) -> Option<f64> {
+    let before = series.iter().rfind(|(at, _)| *at <= moment);
+    let after = series.iter().find(|(at, _)| *at > moment);
+    match (before, after) {
+        (Some(before), Some(after)) => {
+            let share = (moment - before.0).as_secs_f64() / (after.0 - before.0).as_secs_f64();
+            Some(before.1 + (after.1 - before.1) * share)
+        }
+        (Some(before), None) if moment - before.0 <= REACH => Some(before.1),
+        (None, Some(after)) if after.0 - moment <= REACH => Some(after.1),
+        _ => None,
+    }
+}
+
+/// Counters of what comes and goes, such as threads: readings of all that were
+/// there, by key.
+pub(super) type Table<K> = Vec<(Instant, BTreeMap<K, f64>)>;
+
+/// How much each counter grew between two moments. What wasn't there at the
+/// reading before began with 0; what it did after its last reading is lost.
+pub(super) fn growths<K: Ord + Copy>(
+    table: &Table<K>,
+    from: Instant,
+    to: Instant,
+) -> BTreeMap<K, f64> {
+    let mut grown = BTreeMap::new();
+    for pair in table.windows(2) {
+        let [(before, known), (after, now)] = pair else { continue };
+        let overlap = to.min(*after).saturating_duration_since(from.max(*before));
+        let share = overlap.as_secs_f64() / (*after - *before).as_secs_f64();
+        if !overlap.is_zero() {
+            for (key, value) in now {
+                let more = (value - known.get(key).unwrap_or(&0.0)).max(0.0);
+                *grown.entry(*key).or_default() += more * share;
+            }
+        }
+    }
+    grown
+}
+
+/// The growth of all of them together. `None` where the readings don't reach
+/// around the moments.
+pub(super) fn growth_of_all<K: Ord + Copy>(
+    table: &Table<K>,
+    from: Instant,
+    to: Instant,
+) -> Option<f64> {
+    let (first, last) = (table.first()?.0, table.last()?.0);
+    (first <= from + REACH && to <= last + REACH && table.len() > 1)
+        .then(|| growths(table, from, to).values().sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(start: Instant, values: &[(u64, f64)]) -> Series {
+        values.iter().map(|(ms, value)| (start + Duration::from_millis(*ms), *value)).collect()
+    }
+
+    #[test]
+    fn edges_lie_between_readings() {
+        let start = Instant::now();
+        let ms = |ms| start + Duration::from_millis(ms);
+        let series = series(start, &[(0, 0.0), (1000, 10.0), (2000, 30.0)]);
+        assert_eq!(growth(&series, ms(500), ms(1500)), Some(15.0));
+        assert_eq!(growth(&series, ms(500), ms(2500)), Some(25.0), "the last reading reaches");
+    }
+
+    #[test]
+    fn a_window_that_nobody_sampled_tells_nothing() {
+        let start = Instant::now();
+        let late = start + Duration::from_secs(10);
+        let series = series(start, &[(0, 0.0), (1000, 1.0)]);
+        assert_eq!(growth(&series, late, late + Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn what_comes_and_goes_is_counted_while_it_is_there() {
+        let start = Instant::now();
+        let ms = |ms| start + Duration::from_millis(ms);
+        let table: Table<i32> = vec![
+            (ms(0), BTreeMap::from([(1, 5.0), (2, 1.0)])),
+            (ms(1000), BTreeMap::from([(1, 6.0), (3, 0.5)])),
+            (ms(2000), BTreeMap::from([(1, 8.0), (3, 1.5)])),
+        ];
+        let grown = growths(&table, ms(500), ms(2000));
+        assert_eq!(grown, BTreeMap::from([(1, 2.5), (3, 1.25)]));
+        assert_eq!(growth_of_all(&table, ms(0), ms(2000)), Some(4.5));
+        assert_eq!(growth_of_all(&table, ms(5000), ms(6000)), None);
+        assert_eq!(growth_of_all(&Table::<i32>::new(), ms(0), ms(1)), None);
+    }
+}

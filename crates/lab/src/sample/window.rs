@@ -1,0 +1,597 @@
+//! From readings to evidence: what happened within the measured window, and in
+//! each of its seconds.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use result::evidence::{
+    Cgroup, CpuSource, Evidence, Limits, MachineUse, ProcessUse, Runtime, Sample, ServerUse,
+    ThreadGroup, ThreadUse,
+};
+
+use super::series::{Series, Table, growth, growth_of_all, growths};
+use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
+use super::{Dear, Most, Reading, Sampled};
+use crate::process_tree::Member;
+
+/// Processes, threads and groups that are told of; the rest is a number.
+const BUSIEST: usize = 8;
+
+/// Writes all of it.
+pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
+    let window = Window { readings: &sampled.readings, began, ended: began + length };
+    evidence.sampling = sampled.sampling.clone();
+    window.totals(evidence);
+    evidence.samples = window.seconds().map(|(from, to)| window.sample(from, to)).collect();
+    evidence.server = ServerUse {
+        cpu_source: match sampled.group.cpu_s() {
+            Some(_) => CpuSource::Cgroup,
+            None => CpuSource::ProcessTree,
+        },
+        cgroup: (!sampled.group.is_nowhere()).then(|| window.cgroup(sampled.group.trees())),
+        ..window.server()
+    };
+    evidence.limits = window.limits();
+    evidence.machine = window.machine();
+}
+
+/// The readings, and the window within them.
+struct Window<'a> {
+    readings: &'a [Reading],
+    began: Instant,
+    ended: Instant,
+}
+
+impl Window<'_> {
+    /// Its seconds; the last one may be shorter or longer by half.
+    fn seconds(&self) -> impl Iterator<Item = (Instant, Instant)> {
+        let whole = (self.ended - self.began).as_secs_f64().round() as u32;
+        (0..whole).map(|second| {
+            let from = self.began + Duration::from_secs(second.into());
+            (from, (from + Duration::from_secs(1)).min(self.ended))
+        })
+    }
+
+    fn series(&self, of: impl Fn(&Reading) -> Option<f64>) -> Series {
+        self.readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+    }
+
+    fn most(&self, of: impl Fn(&Most) -> Option<f64>) -> Series {
+        self.series(|reading| of(reading.most.as_ref()?))
+    }
+
+    fn dear(&self, of: impl Fn(&Dear) -> Option<f64>) -> Series {
+        self.series(|reading| of(reading.dear.as_ref()?))
+    }
+
+    /// How much a counter grew within the window.
+    fn within(&self, series: &Series) -> Option<f64> {
+        growth(series, self.began, self.ended)
+    }
+
+    /// How much it grew from the first reading, before the first connection, on.
+    fn since_start(&self, of: impl Fn(&Most) -> Option<u64>) -> Option<u64> {
+        let series = self.most(|most| Some(of(most)? as f64));
+        let (first, last) = (series.first()?.1, series.last()?.1);
+        (series.len() > 1).then(|| (last - first).max(0.0) as u64)
+    }
+
+    /// A total of the contender's processes: unknown if one's is.
+    fn members(&self, of: impl Fn(&Member) -> Option<u64>) -> Table<i32> {
+        let all = |members: &[Member]| -> Option<BTreeMap<i32, f64>> {
+            let known = members.iter().map(|member| Some((member.pid, of(member)? as f64)));
+            known.collect::<Option<BTreeMap<_, _>>>().filter(|all| !all.is_empty())
+        };
+        self.table(|reading| all(&reading.most.as_ref()?.members))
+    }
+
+    fn table<K>(&self, of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>) -> Table<K> {
+        self.readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+    }
+
+    fn threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
+        self.table(|reading| Some(by_tid(reading.dear.as_ref()?.threads.as_ref()?, &of)))
+    }
+
+    fn own_threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
+        self.table(|reading| Some(by_tid(reading.dear.as_ref()?.own_threads.as_ref()?, &of)))
+    }
+
+    fn steal(&self, from: Instant, to: Instant) -> Option<f64> {
+        let stolen = growth(&self.most(|most| most.machine.steal_s), from, to)?;
+        let passed = growth(&self.most(|most| most.machine.passed_s), from, to)?;
+        (passed > 0.0).then(|| (stolen / passed).clamp(0.0, 1.0))
+    }
+
+    /// The share of a time that a counter of seconds grew by.
+    fn share(&self, series: &Series, from: Instant, to: Instant) -> Option<f64> {
+        let seconds = (to - from).as_secs_f64();
+        (seconds > 0.0).then_some((growth(series, from, to)? / seconds).clamp(0.0, 1.0))
+    }
+
+    fn totals(&self, evidence: &mut Evidence) {
+        let server = self.within(&self.series(|reading| reading.server_cpu_s));
+        let own = self.within(&self.series(|reading| Some(reading.own_cpu_s)));
+        let all = self.within(&self.dear(|dear| dear.all_cpu_s));
+        let disk = self.members(|member| member.disk_write_bytes);
+        let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
+        let connections = |reading: &Reading| reading.dear.as_ref()?.connections;
+        evidence.server_cpu_s = server;
+        evidence.server_disk_write_bytes =
+            growth_of_all(&disk, self.began, self.ended).map(|bytes| bytes as u64);
+        evidence.server_rss_max_bytes =
+            self.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
+        evidence.listen_overflows =
+            self.readings.iter().rev().find_map(connections).map(|it| it.dropped.into());
+        evidence.tcp_retransmits = self.since_start(|most| most.machine.tcp_retransmits);
+        evidence.steal_share = self.steal(self.began, self.ended);
+        evidence.others_cpu_s =
+            all.zip(server).zip(own).map(|((all, server), own)| (all - server - own).max(0.0));
+    }
+
+    /// What is read about once a second, from the first reading to the last.
+    fn mosts(&self) -> impl DoubleEndedIterator<Item = &Most> {
+        self.readings.iter().filter_map(|reading| reading.most.as_ref())
+    }
+
+    /// The same, within the window and just around it.
+    fn mosts_in_window(&self) -> impl Iterator<Item = &Most> {
+        let margin = Duration::from_secs(1);
+        let in_window = move |reading: &&Reading| {
+            reading.at + margin >= self.began && reading.at <= self.ended + margin
+        };
+        self.readings.iter().filter(in_window).filter_map(|reading| reading.most.as_ref())
+    }
+
+    fn sample(&self, from: Instant, to: Instant) -> Sample {
+        let grown = |series: &Series| growth(series, from, to).map(rounded);
+        let counted = |series: &Series| growth(series, from, to).map(|it| it.round() as u64);
+        let share = |series: &Series| self.share(series, from, to).map(rounded);
+        let all = |table: &Table<i32>| growth_of_all(table, from, to);
+        let whole = |table: &Table<i32>| all(table).map(|it| it.round() as u64);
+        let machine =
+            |of: fn(&Most) -> Option<u64>| counted(&self.most(|most| Some(of(most)? as f64)));
+        let near = self
+            .readings
+            .iter()
+            .filter(|reading| reading.most.is_some())
+            .min_by_key(|reading| reading.at.max(to).duration_since(reading.at.min(to)))
+            .and_then(|reading| reading.most.as_ref());
+        let members = near.map(|most| &most.members).filter(|members| !members.is_empty());
+        let connections = self
+            .readings
+            .iter()
+            .filter(|reading| reading.at > from && reading.at <= to)
+            .find_map(|reading| reading.dear.as_ref()?.connections);
+        let jit = self.jit();
+        Sample {
+            at_s: rounded((to - self.began).as_secs_f64()),
+            server_cpu_s: grown(&self.series(|reading| reading.server_cpu_s)),
+            server_rss_bytes: members.map(|all| all.iter().map(|it| it.rss_bytes).sum()),
+            server_threads: members.map(|all| all.iter().map(|it| it.threads).sum()),
+            server_context_switches: whole(&self.threads(|it| Some(it.switches as f64))),
+            server_run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
+            server_major_faults: whole(&self.members(|it| Some(it.major_faults))),
+            server_open_files: members.and_then(|all| all.iter().map(|it| it.open_files).sum()),
+            server_disk_write_bytes: whole(&self.members(|it| it.disk_write_bytes)),
+            server_gc_pause_s: grown(&self.most(|most| most.gc_pause_s)),
+            server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
+            connections_established: connections.map(|it| it.established),
+            accept_queue: connections.map(|it| it.accept_queue),
+            listen_overflows: counted(&self.dear(|dear| Some(dear.connections?.dropped.into()))),
+            tcp_retransmits: machine(|most| most.machine.tcp_retransmits),
+            client_cpu_s: grown(&self.series(|reading| Some(reading.own_cpu_s))),
+            client_rss_bytes: near.and_then(|most| most.own_rss_bytes),
+            client_context_switches: whole(&self.own_threads(|it| Some(it.switches as f64))),
+            steal_share: self.steal(from, to).map(rounded),
+            load_average: near.and_then(|most| most.machine.load_average).map(rounded),
+            swap_in_bytes: machine(|most| most.machine.swap_in_bytes),
+            swap_out_bytes: machine(|most| most.machine.swap_out_bytes),
+            server_cpu_mhz_min: near.and_then(|most| most.machine.frequency).map(|it| it.0),
+            cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
+            memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
+            io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
+            throttled_s: grown(&self.most(|most| Some(most.throttled?.seconds))),
+        }
+    }
+
+    /// CPU seconds of HotSpot's compiler threads; `None` where there are none.
+    fn jit(&self) -> Option<Table<i32>> {
+        let table = self.threads(|it| is_hotspot_compiler(&it.name).then_some(it.cpu_s));
+        table.iter().any(|(_, threads)| !threads.is_empty()).then_some(table)
+    }
+
+    fn server(&self) -> ServerUse {
+        let all = |table: &Table<i32>| growth_of_all(table, self.began, self.ended);
+        let swap = |most: &Most| -> Option<u64> {
+            let known = most.members.iter().map(|member| member.swap_bytes);
+            known.reduce(|sum, more| Some(sum? + more?)).flatten()
+        };
+        let (processes, processes_more) = self.processes();
+        let (threads, threads_more) = self.busiest_threads();
+        let (thread_groups, thread_groups_more) = self.thread_groups();
+        ServerUse {
+            processes,
+            processes_more,
+            threads,
+            threads_more,
+            thread_groups,
+            thread_groups_more,
+            run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
+            major_faults: all(&self.members(|it| Some(it.major_faults))).map(|it| it as u64),
+            swap_max_bytes: self.mosts_in_window().filter_map(swap).max(),
+            runtime: self.runtime(),
+            ..ServerUse::default()
+        }
+    }
+
+    fn processes(&self) -> (Vec<ProcessUse>, u32) {
+        let microseconds = |member: &Member| Some((member.cpu_s * 1e6) as u64);
+        let table = self.members(microseconds);
+        let by_second = self.by_second(&table);
+        let mut known: BTreeMap<i32, ProcessUse> = BTreeMap::new();
+        for member in self.mosts_in_window().flat_map(|most| &most.members) {
+            let entry = known.entry(member.pid).or_default();
+            entry.pid = member.pid;
+            entry.name.clone_from(&member.name);
+            entry.rss_max_bytes = entry.rss_max_bytes.max(member.rss_bytes);
+        }
+        for (pid, grown) in growths(&table, self.began, self.ended) {
+            if let Some(entry) = known.get_mut(&pid) {
+                entry.cpu_s = rounded(grown / 1e6);
+                let seconds = by_second.iter();
+                entry.cpu_s_per_second =
+                    seconds.map(|it| rounded(it.get(&pid).unwrap_or(&0.0) / 1e6)).collect();
+            }
+        }
+        busiest(known.into_values(), |process| process.cpu_s)
+    }
+
+    fn busiest_threads(&self) -> (Vec<ThreadUse>, u32) {
+        let table = self.threads(|it| Some(it.cpu_s));
+        let by_second = self.by_second(&table);
+        let names = self.names();
+        let uses = growths(&table, self.began, self.ended).into_iter().map(|(tid, grown)| {
+            let (pid, name) = names.get(&tid).copied().unwrap_or_default();
+            let seconds = by_second.iter();
+            ThreadUse {
+                pid,
+                tid,
+                name: name.into(),
+                cpu_s: rounded(grown),
+                cpu_s_per_second: seconds
+                    .map(|it| rounded(*it.get(&tid).unwrap_or(&0.0)))
+                    .collect(),
+            }
+        });
+        busiest(uses, |thread| thread.cpu_s)
+    }
+
+    fn thread_groups(&self) -> (Vec<ThreadGroup>, u32) {
+        let table = self.threads(|it| Some(it.cpu_s));
+        let names = self.names();
+        let mut groups: BTreeMap<String, ThreadGroup> = BTreeMap::new();
+        for (tid, grown) in growths(&table, self.began, self.ended) {
+            let name = kind(names.get(&tid).map_or("", |(_, name)| name));
+            let group = groups.entry(name.clone()).or_default();
+            group.name = name;
+            group.threads += 1;
+            group.cpu_s += grown;
+        }
+        let rounded = groups.into_values().map(|it| ThreadGroup { cpu_s: rounded(it.cpu_s), ..it });
+        busiest(rounded, |group| group.cpu_s)
+    }
+
+    fn by_second(&self, table: &Table<i32>) -> Vec<BTreeMap<i32, f64>> {
+        self.seconds().map(|(from, to)| growths(table, from, to)).collect()
+    }
+
+    /// The process and the last name of each thread.
+    fn names(&self) -> BTreeMap<i32, (i32, &str)> {
+        let read = self.readings.iter().filter_map(|it| it.dear.as_ref()?.threads.as_ref());
+        read.flatten().map(|thread| (thread.tid, (thread.pid, &*thread.name))).collect()
+    }
+
+    fn runtime(&self) -> Option<Runtime> {
+        let names = self.names();
+        let has = |is: fn(&str) -> bool| names.values().any(|(_, name)| is(name));
+        if has(is_hotspot) {
+            let jit = self.jit();
+            return Some(Runtime {
+                name: "HotSpot".into(),
+                gc_pause_s: self.within(&self.most(|most| most.gc_pause_s)).map(rounded),
+                jit_cpu_s: jit
+                    .and_then(|table| growth_of_all(&table, self.began, self.ended))
+                    .map(rounded),
+            });
+        }
+        has(is_erlang).then(|| Runtime { name: "Erlang VM".into(), ..Runtime::default() })
+    }
+
+    fn cgroup(&self, hierarchies: Vec<String>) -> Cgroup {
+        let counted = |of: fn(&crate::cgroup::Counted) -> Option<f64>| {
+            self.most(|most| of(most.group.as_ref()?))
+        };
+        let share = |series: &Series| self.share(series, self.began, self.ended).map(rounded);
+        let bytes = |series: &Series| self.within(series).map(|bytes| bytes as u64);
+        let last = self.mosts().rev().find_map(|most| most.group);
+        Cgroup {
+            hierarchies,
+            memory_peak_bytes: last.and_then(|it| it.memory_peak_bytes),
+            oom_kills: last.and_then(|it| it.oom_kills),
+            io_read_bytes: bytes(&counted(|it| Some(it.io_bytes?.0 as f64))),
+            io_write_bytes: bytes(&counted(|it| Some(it.io_bytes?.1 as f64))),
+            cpu_pressure_share: share(&counted(|it| it.pressure.cpu_s)),
+            memory_pressure_share: share(&counted(|it| it.pressure.memory_s)),
+            io_pressure_share: share(&counted(|it| it.pressure.io_s)),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        let periods = self.most(|most| Some(most.throttled?.periods as f64));
+        Limits {
+            throttled_periods: self.within(&periods).map(|it| it.round() as u64),
+            throttled_s: self.within(&self.most(|most| Some(most.throttled?.seconds))).map(rounded),
+            ..Limits::default()
+        }
+    }
+
+    fn machine(&self) -> MachineUse {
+        let bytes = |of: fn(&Most) -> Option<u64>| {
+            self.within(&self.most(|most| Some(of(most)? as f64))).map(|it| it.round() as u64)
+        };
+        let share = |series: &Series| self.share(series, self.began, self.ended).map(rounded);
+        let machines = || self.mosts_in_window().map(|most| &most.machine);
+        let averages = machines().filter_map(|it| it.load_average);
+        let frequencies = || machines().filter_map(|it| it.frequency);
+        MachineUse {
+            load_average_max: averages.reduce(f64::max).map(rounded),
+            swap_in_bytes: bytes(|most| most.machine.swap_in_bytes),
+            swap_out_bytes: bytes(|most| most.machine.swap_out_bytes),
+            major_faults: bytes(|most| most.machine.major_faults),
+            oom_kills: self.since_start(|most| most.machine.oom_kills),
+            memory_available_min_bytes: machines().filter_map(|it| it.memory_available_bytes).min(),
+            server_cpu_mhz_min: frequencies().map(|it| it.0).reduce(f64::min),
+            server_cpu_mhz_max: frequencies().map(|it| it.1).reduce(f64::max),
+            cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
+            memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
+            io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
+            loopback_bytes: bytes(|most| most.machine.loopback_bytes),
+            listen_overflows_of_all: self.since_start(|most| most.machine.listen_overflows),
+            time_wait_max: machines().filter_map(|it| it.time_wait).max(),
+        }
+    }
+}
+
+fn by_tid(threads: &[Thread], of: impl Fn(&Thread) -> Option<f64>) -> BTreeMap<i32, f64> {
+    threads.iter().filter_map(|thread| Some((thread.tid, of(thread)?))).collect()
+}
+
+/// The busiest few, and how many more there are.
+fn busiest<T>(all: impl Iterator<Item = T>, cpu_s: impl Fn(&T) -> f64) -> (Vec<T>, u32) {
+    let mut all: Vec<T> = all.collect();
+    all.sort_by_key(|it| Reverse((cpu_s(it) * 1e4) as u64));
+    let more = all.len().saturating_sub(BUSIEST) as u32;
+    all.truncate(BUSIEST);
+    (all, more)
+}
+
+/// To a tenth of a millisecond: readings are no more exact, and the digits would
+/// be most of the file.
+fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::Sampling;
+
+    use super::super::machine::Machine;
+    use super::*;
+    use crate::cgroup::{Counted, Group, Pressure, Throttled};
+    use crate::connections::Connections;
+
+    fn member(cpu_s: f64) -> Member {
+        Member {
+            pid: 7,
+            name: "server".into(),
+            cpu_s,
+            rss_bytes: 1000,
+            swap_bytes: Some(0),
+            threads: 2,
+            major_faults: (cpu_s * 4.0) as u64,
+            disk_write_bytes: Some((cpu_s * 8.0) as u64),
+            open_files: Some(9),
+        }
+    }
+
+    fn thread(tid: i32, name: &str, cpu_s: f64) -> Thread {
+        Thread {
+            pid: 7,
+            tid,
+            name: name.into(),
+            cpu_s,
+            run_delay_s: cpu_s / 10.0,
+            switches: (cpu_s * 100.0) as u64,
+        }
+    }
+
+    /// A reading at so many seconds, by when so many CPU seconds were used.
+    fn reading(start: Instant, at_s: f64, cpu_s: f64) -> Reading {
+        Reading {
+            at: start + Duration::from_secs_f64(at_s),
+            server_cpu_s: Some(cpu_s),
+            own_cpu_s: 0.0,
+            most: Some(Most {
+                members: vec![member(cpu_s)],
+                group: None,
+                throttled: Some(Throttled { periods: (at_s * 4.0) as u64, seconds: at_s / 2.0 }),
+                machine: Machine {
+                    swap_in_bytes: Some((at_s * 4096.0) as u64),
+                    pressure: Pressure { cpu_s: Some(at_s / 4.0), ..Pressure::default() },
+                    frequency: Some((2000.0 - at_s, 3000.0)),
+                    load_average: Some(0.5),
+                    ..Machine::default()
+                },
+                gc_pause_s: Some(at_s / 8.0),
+                own_rss_bytes: Some(5),
+            }),
+            dear: Some(Dear {
+                threads: Some(vec![
+                    thread(8, "C2 CompilerThre", cpu_s / 4.0),
+                    thread(9, "worker-1", cpu_s / 2.0),
+                    thread(10, "worker-2", cpu_s / 4.0),
+                ]),
+                own_threads: None,
+                connections: Some(Connections { established: 30, accept_queue: 2, dropped: 7 }),
+                all_cpu_s: Some(cpu_s * 1.5),
+            }),
+        }
+    }
+
+    fn written(readings: Vec<Reading>, began: Instant, seconds: u64) -> Evidence {
+        let group = Group::default();
+        let sampled = Sampled { readings, group, sampling: Sampling::default() };
+        let mut evidence = Evidence::default();
+        write(&sampled, began, Duration::from_secs(seconds), &mut evidence);
+        evidence
+    }
+
+    /// Two seconds from 1.1 s on, of a contender that uses one CPU second a second.
+    fn steady() -> Evidence {
+        let start = Instant::now();
+        let readings = (0..=16).map(|n| f64::from(n) / 4.0).map(|at| reading(start, at, at));
+        written(readings.collect(), start + Duration::from_millis(1_100), 2)
+    }
+
+    fn is(value: Option<f64>, expected: f64) -> bool {
+        value.is_some_and(|value| (value - expected).abs() < 1e-3)
+    }
+
+    #[test]
+    fn the_windows_edges_lie_between_readings() {
+        let evidence = steady();
+        assert!(is(evidence.server_cpu_s, 2.0), "{:?}", evidence.server_cpu_s);
+        assert!(is(evidence.others_cpu_s, 1.0), "{:?}", evidence.others_cpu_s);
+        assert_eq!(evidence.server_rss_max_bytes, Some(1000));
+        assert_eq!(evidence.listen_overflows, Some(7));
+        assert!(is(evidence.limits.throttled_s, 1.0), "{:?}", evidence.limits);
+        assert_eq!(evidence.limits.throttled_periods, Some(8));
+        assert_eq!(evidence.machine.swap_in_bytes, Some(8192));
+        assert!(is(evidence.machine.cpu_pressure_share, 0.25), "{:?}", evidence.machine);
+        assert_eq!(evidence.machine.server_cpu_mhz_max, Some(3000.0));
+        assert_eq!(evidence.server.cpu_source, CpuSource::ProcessTree);
+        assert_eq!(evidence.server.cgroup, None);
+    }
+
+    #[test]
+    fn each_second_has_a_sample() {
+        let evidence = steady();
+        assert_eq!(evidence.samples.len(), 2);
+        let second = &evidence.samples[1];
+        assert!(is(second.server_cpu_s, 1.0), "{second:?}");
+        assert!(is(second.server_gc_pause_s, 0.125), "{second:?}");
+        assert!(is(second.server_jit_cpu_s, 0.25), "{second:?}");
+        assert!(is(second.server_run_delay_s, 0.1), "{second:?}");
+        assert_eq!(second.server_context_switches, Some(100));
+        assert_eq!(second.server_major_faults, Some(4));
+        assert_eq!(second.server_disk_write_bytes, Some(8));
+        assert_eq!((second.server_threads, second.server_open_files), (Some(2), Some(9)));
+        assert_eq!((second.connections_established, second.accept_queue), (Some(30), Some(2)));
+        assert_eq!(second.client_context_switches, None, "its threads weren't read");
+    }
+
+    #[test]
+    fn threads_are_told_by_themselves_and_by_their_kind() {
+        let server = steady().server;
+        let busiest: Vec<_> = server.threads.iter().map(|it| (&*it.name, it.tid)).collect();
+        assert_eq!(busiest[0], ("worker-1", 9), "{busiest:?}");
+        assert_eq!((server.threads.len(), server.threads_more), (3, 0));
+        assert_eq!(server.threads[0].cpu_s_per_second, [0.5, 0.5]);
+        let group = &server.thread_groups[0];
+        assert_eq!((&*group.name, group.threads), ("worker-N", 2));
+        assert!((group.cpu_s - 1.5).abs() < 1e-3, "{group:?}");
+        assert_eq!(server.processes[0].cpu_s_per_second, [1.0, 1.0]);
+        let runtime = server.runtime.expect("a thread compiles");
+        assert_eq!(runtime.name, "HotSpot");
+        assert!(is(runtime.gc_pause_s, 0.25) && is(runtime.jit_cpu_s, 0.5), "{runtime:?}");
+    }
+
+    #[test]
+    fn of_many_threads_the_busiest_are_told_and_the_rest_is_counted() {
+        let start = Instant::now();
+        let readings = [0.0, 1.0].map(|at| {
+            let mut reading = reading(start, at, at);
+            let threads = (0..300).map(|tid| thread(tid, "worker", at * f64::from(tid))).collect();
+            reading.dear.as_mut().unwrap().threads = Some(threads);
+            reading
+        });
+        let server = written(readings.into(), start, 1).server;
+        assert_eq!(server.threads.len() + server.threads_more as usize, 300);
+        assert_eq!(server.threads[0].tid, 299);
+        assert_eq!(server.thread_groups[0].threads, 300);
+    }
+
+    #[test]
+    fn a_control_groups_counters_are_of_the_window_but_for_its_peaks() {
+        let start = Instant::now();
+        let readings = [0.0, 1.0, 2.0].map(|at| {
+            let mut reading = reading(start, at, at);
+            reading.most.as_mut().unwrap().group = Some(Counted {
+                cpu_s: Some(at),
+                memory_peak_bytes: Some(100 + at as u64),
+                oom_kills: Some(1),
+                io_bytes: Some((at as u64 * 10, at as u64 * 20)),
+                pressure: Pressure { io_s: Some(at / 2.0), ..Pressure::default() },
+            });
+            reading
+        });
+        let sampled = Sampled {
+            readings: readings.into(),
+            group: Group { v2: Some("/nowhere".into()), ..Group::default() },
+            sampling: Sampling::default(),
+        };
+        let mut evidence = Evidence::default();
+        write(&sampled, start + Duration::from_secs(1), Duration::from_secs(1), &mut evidence);
+        let cgroup = evidence.server.cgroup.expect("there was one");
+        assert_eq!(cgroup.hierarchies, ["v2"]);
+        assert_eq!(cgroup.memory_peak_bytes, Some(102));
+        assert_eq!(cgroup.oom_kills, Some(1));
+        assert_eq!((cgroup.io_read_bytes, cgroup.io_write_bytes), (Some(10), Some(20)));
+        assert!(is(cgroup.io_pressure_share, 0.5), "{cgroup:?}");
+        assert_eq!(cgroup.memory_pressure_share, None);
+    }
+
+    #[test]
+    fn a_missing_sensor_is_none_and_never_zero() {
+        let start = Instant::now();
+        let readings = [0.0, 1.0].map(|at| {
+            let mut reading = reading(start, at, at);
+            reading.server_cpu_s = None;
+            reading.dear = None;
+            reading.most = Some(Most {
+                members: Vec::new(),
+                group: None,
+                throttled: None,
+                machine: Machine::default(),
+                gc_pause_s: None,
+                own_rss_bytes: None,
+            });
+            reading
+        });
+        let mut evidence = written(readings.into(), start, 1);
+        let second = evidence.samples.remove(0);
+        let known = Sample { at_s: 1.0, client_cpu_s: Some(0.0), ..Sample::default() };
+        assert_eq!(second, known);
+        assert_eq!(evidence.server_cpu_s, None);
+        assert_eq!(evidence.others_cpu_s, None);
+        assert_eq!(evidence.steal_share, None);
+        assert_eq!(evidence.tcp_retransmits, None);
+        assert_eq!(evidence.server_rss_max_bytes, None);
+        assert_eq!(evidence.limits, Limits::default());
+        assert_eq!(evidence.machine, MachineUse::default());
+        assert_eq!(evidence.server.runtime, None);
+        assert_eq!(evidence.server.run_delay_s, None);
+    }
+}
