@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, html};
 use result::Run;
+use result::evidence::CpuSource;
 use result::plan::{Contender, Cores};
 
 use super::checks;
@@ -65,6 +66,7 @@ fn plan(run: &Run) -> Markup {
             },
         ),
         ("client", html! { (backends.join(", ")) }),
+        ("sampling", html! { (sampling(run)) }),
     ];
     for (cores, name) in [(Cores::One, "one core"), (Cores::All, "all cores")] {
         if let Some(trial) = run.trials.iter().find(|trial| trial.slot.load.cores == cores) {
@@ -80,6 +82,28 @@ fn plan(run: &Run) -> Markup {
         }
     }
     facts(list)
+}
+
+/// What the sampling cost, and from where the contenders' CPU time is known.
+fn sampling(run: &Run) -> String {
+    let evidence = || run.trials.iter().map(|trial| &trial.evidence);
+    let mut shares: Vec<f64> = evidence().filter_map(|it| it.sampling.core_share()).collect();
+    shares.sort_by(f64::total_cmp);
+    let cost = match shares[..] {
+        [] => "what it took is unknown".to_string(),
+        [.., most] => format!(
+            "it took {} of one core (median; at most {})",
+            units::percent(shares[shares.len() / 2]),
+            units::percent(most),
+        ),
+    };
+    let grouped = evidence().filter(|it| it.server.cpu_source == CpuSource::Cgroup).count();
+    let source = match (grouped, run.trials.len()) {
+        (0, _) => "the process tree",
+        (grouped, all) if grouped == all => "their control groups",
+        _ => "their control groups in some trials, the process tree in others",
+    };
+    format!("{cost}; the contenders' CPU time is that of {source}")
 }
 
 fn cpus(cpus: &[usize]) -> String {
