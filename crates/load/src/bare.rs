@@ -4,6 +4,7 @@
 //! them, without a histogram and without a clock a request. What it costs is
 //! the practical limit that the generator is held against.
 
+use std::io;
 use std::time::{Duration, Instant};
 
 use crate::backend::uring::{Ring, Uring};
@@ -34,45 +35,52 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
     };
     let mut ring = Ring::new(plan.connections).map_err(fail)?;
     let mut backend = Uring::new(&mut ring, setup).map_err(fail)?;
-    let mut answers = 0;
+    let mut bare = Bare { answers: 0 };
     for slot in 0..plan.connections {
         backend.connect(slot, None).map_err(fail)?;
         if slot % 128 == 127 {
             // Paced, so that no listen queue overflows.
-            backend.wait(Duration::from_millis(1)).map_err(fail)?;
-            while let Some((_, event)) = backend.next() {
-                if let Event::Connected(slot) = event {
-                    // SAFETY: the request outlives the backend's use of it.
-                    unsafe { backend.send(slot, request) };
-                }
-            }
+            bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
         }
     }
     let end = Instant::now() + duration;
     while Instant::now() < end {
-        backend.wait(Duration::from_millis(100)).map_err(fail)?;
+        bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
+    }
+    Ok(bare)
+}
+
+impl Bare {
+    /// Waits for events, and sees to all that came.
+    fn turn_over(
+        &mut self,
+        backend: &mut Uring<'_>,
+        keep_alive: bool,
+        request: &[u8],
+    ) -> io::Result<()> {
+        backend.wait(Duration::from_millis(100))?;
         while let Some((_, event)) = backend.next() {
             match event {
                 Event::Connected(slot) => {
-                    // SAFETY: as above.
+                    // SAFETY: the request outlives the backend's use of it.
                     unsafe { backend.send(slot, request) };
                 }
                 Event::Received(slot, _) => {
-                    answers += 1;
-                    if plan.keep_alive {
+                    self.answers += 1;
+                    if keep_alive {
                         // SAFETY: as above.
                         unsafe { backend.send(slot, request) };
                     } else {
                         backend.close(slot);
-                        backend.connect(slot, None).map_err(fail)?;
+                        backend.connect(slot, None)?;
                     }
                 }
                 Event::Ended(slot) | Event::Broken(slot, _) | Event::ConnectFailed(slot, _) => {
                     backend.close(slot);
-                    backend.connect(slot, None).map_err(fail)?;
+                    backend.connect(slot, None)?;
                 }
             }
         }
+        Ok(())
     }
-    Ok(Bare { answers })
 }
