@@ -141,7 +141,7 @@ fn flush(connection: &mut Connection) -> Result<(), Errno> {
 
 impl Backend for Epoll {
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
-        let socket = self.setup.socket(source, Blocking::No)?;
+        let socket = socket::open(&self.setup, source, Blocking::No)?;
         let connection = &mut self.connections[slot as usize];
         let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
         match rustix::net::connect(&socket, &self.setup.address) {

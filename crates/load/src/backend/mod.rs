@@ -10,10 +10,8 @@ pub(crate) mod uring;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use self::socket::Blocking;
 use crate::clock::Clock;
 
 /// A connection of this thread, by number from 0.
@@ -34,14 +32,6 @@ pub(crate) struct Setup {
     pub pipelined: bool,
     /// The most bytes of requests that are under way on a connection.
     pub request_bytes_max: usize,
-}
-
-impl Setup {
-    /// A socket for one more connection.
-    fn socket(&self, source: Option<Ipv4Addr>, blocking: Blocking) -> io::Result<OwnedFd> {
-        let small_requests = self.request_bytes_max <= socket::INITIAL_WINDOW_BYTES;
-        socket::open(self.address, source, blocking, small_requests)
-    }
 }
 
 /// What happened on a slot.

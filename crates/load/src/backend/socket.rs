@@ -1,12 +1,14 @@
 //! What both backends do with a socket outside of the hot path.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::net::{
     AddressFamily, SocketAddrV4, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt,
 };
+
+use super::Setup;
 
 /// Whether calls on a socket wait. io_uring waits for a blocking socket by
 /// itself, and fails at once for another.
@@ -18,7 +20,11 @@ pub(super) enum Blocking {
 
 /// Bytes of requests under way on a connection that no congestion control holds
 /// back: the initial window of 10 segments (RFC 6928) of 1,460 bytes.
-pub(super) const INITIAL_WINDOW_BYTES: usize = 10 * 1460;
+const INITIAL_WINDOW_BYTES: usize = 10 * 1460;
+
+/// Bytes of a request that fit in one segment, whatever the path: the default
+/// maximum segment size (RFC 9293, 3.7.1).
+const SEGMENT_BYTES: usize = 536;
 
 /// Makes a TCP socket that sends at once, bound to a source address if one is given.
 ///
@@ -26,17 +32,26 @@ pub(super) const INITIAL_WINDOW_BYTES: usize = 10 * 1460;
 /// (`IP_BIND_ADDRESS_NO_PORT`): chosen at bind, a port is taken for all
 /// destinations, and 28,232 of them are soon gone.
 pub(super) fn open(
-    target: SocketAddr,
+    setup: &Setup,
     source: Option<Ipv4Addr>,
     blocking: Blocking,
-    small_requests: bool,
 ) -> io::Result<OwnedFd> {
+    let &Setup { address: target, one_shot, request_bytes_max, .. } = setup;
     let family = if target.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let mut flags = SocketFlags::CLOEXEC;
     flags.set(SocketFlags::NONBLOCK, matches!(blocking, Blocking::No));
     let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    if small_requests {
+    if one_shot {
+        // A request follows the handshake at once, so that the handshake's last
+        // acknowledgement can go with it: a packet less for both sides. If the
+        // request is late, the kernel acknowledges by itself after 40 ms.
+        sockopt::set_tcp_quickack(&socket, false)?;
+    }
+    // A connection's first segment never waits for an acknowledgement.
+    if !one_shot || request_bytes_max > SEGMENT_BYTES {
+        sockopt::set_tcp_nodelay(&socket, true)?;
+    }
+    if request_bytes_max <= INITIAL_WINDOW_BYTES {
         // Requests within the initial window are never held back, so congestion
         // control has nothing to decide; but some (BBR) pace by a timer and
         // model the path at each acknowledgement all the same. Reno is always

@@ -301,7 +301,7 @@ impl Drop for Uring<'_> {
 
 impl Backend for Uring<'_> {
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
-        let socket = self.setup.socket(source, Blocking::Yes)?;
+        let socket = socket::open(&self.setup, source, Blocking::Yes)?;
         if !self.setup.one_shot {
             self.submitter.register_files_update(slot, &[socket.as_raw_fd()])?;
         }
