@@ -128,6 +128,8 @@ struct PublishedColumns {
     contender: Option<String>,
     source: String,
     mistake: Option<String>,
+    cores: Cores,
+    keep_alive: bool,
     connections: Vec<u32>,
     rate: Vec<f64>,
     p99_ms: Option<Vec<f64>>,
@@ -137,8 +139,17 @@ impl TryFrom<PublishedColumns> for PublishedRow {
     type Error = String;
 
     fn try_from(columns: PublishedColumns) -> Result<PublishedRow, String> {
-        let PublishedColumns { row, contender, source, mistake, connections, rate, p99_ms } =
-            columns;
+        let PublishedColumns {
+            row,
+            contender,
+            source,
+            mistake,
+            cores,
+            keep_alive,
+            connections,
+            rate,
+            p99_ms,
+        } = columns;
         let lengths_differ = rate.len() != connections.len()
             || p99_ms.as_ref().is_some_and(|p99| p99.len() != connections.len());
         if lengths_differ {
@@ -155,7 +166,8 @@ impl TryFrom<PublishedColumns> for PublishedRow {
                 p99_ms: p99_ms.as_ref().map(|p99| p99[at]),
             })
             .collect();
-        Ok(PublishedRow(Published { row, contender, source, mistake, figures }))
+        let (cores, keep_alive) = (Some(cores), Some(keep_alive));
+        Ok(PublishedRow(Published { row, contender, source, mistake, cores, keep_alive, figures }))
     }
 }
 

@@ -17,6 +17,7 @@ mod latency;
 mod summary;
 mod terminal;
 pub mod text;
+mod then_and_now;
 pub mod units;
 
 pub use html::html;

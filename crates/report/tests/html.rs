@@ -117,6 +117,24 @@ fn what_was_made_again_is_shown_and_not_counted() {
 }
 
 #[test]
+fn published_figures_stand_beside_those_of_today_under_the_same_load() {
+    let page = page(&fixture::published());
+    let tables: Vec<String> = all(&page, "#then-and-now ~ .scroll")
+        .iter()
+        .take(3)
+        .map(|it| it.text().collect::<Vec<_>>().join(" "))
+        .collect();
+    insta::assert_snapshot!(tables.join("\n\n"));
+    let main = text(&page, "main");
+    assert!(main.contains("What was wrong then:\nApacheBench was the bottleneck."), "{main}");
+    let without = html(&fixture::web());
+    assert!(
+        !without.contains("Then and now"),
+        "a study without published figures has no such part"
+    );
+}
+
+#[test]
 fn the_last_words_of_a_server_that_failed_are_shown() {
     let mut run = fixture::without("go");
     for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {

@@ -41,6 +41,12 @@ pub struct Published {
     pub source: String,
     /// What was wrong with it, where that is known.
     pub mistake: Option<String>,
+    /// Cores that the server had; `None` in runs made before this was kept.
+    #[serde(default)]
+    pub cores: Option<Cores>,
+    /// Whether a connection served many requests or one; `None` likewise.
+    #[serde(default)]
+    pub keep_alive: Option<bool>,
     /// The figures, one a load.
     pub figures: Vec<PublishedFigure>,
 }

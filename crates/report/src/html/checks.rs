@@ -15,13 +15,21 @@ use crate::units;
 
 /// A verdict's word and sign. The sign tells it from the others without colour.
 pub fn badge(verdict: Verdict) -> Markup {
-    let class = match verdict {
+    html! { span.badge.(class(verdict)) { (summary::sign(verdict)) " " (verdict.word()) } }
+}
+
+/// The sign alone, where a table has no room for the word.
+pub fn sign(verdict: Verdict) -> Markup {
+    html! { span.(class(verdict)) title=(verdict.word()) { (summary::sign(verdict)) } }
+}
+
+fn class(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Valid => "valid",
         Verdict::NotChecked => "not-checked",
         Verdict::Suspect => "suspect",
         Verdict::Invalid => "invalid",
-    };
-    html! { span.badge.(class) { (summary::sign(verdict)) " " (verdict.word()) } }
+    }
 }
 
 /// What stands against figures. What makes them invalid is open, the rest opens.

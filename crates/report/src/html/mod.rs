@@ -12,6 +12,7 @@ mod overview;
 mod raw;
 mod repeated;
 mod seconds;
+mod then_and_now;
 mod times;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -73,6 +74,7 @@ fn body(run: &Run) -> Markup {
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
                 @for outcome in &section.outcomes { (load::load(run, outcome)) }
             }
+            (then_and_now::then_and_now(run))
             (repeated::repeated(run))
             (disclosure::disclosure(run))
         }

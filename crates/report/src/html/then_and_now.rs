@@ -1,0 +1,92 @@
+//! Published figures beside today's.
+
+use maud::{Markup, html};
+use result::Run;
+use result::plan::PublishedFigure;
+
+use super::checks::sign;
+use super::{figure, prose, scrolling};
+use crate::then_and_now::{self, MEANING, Pair, Today};
+use crate::units;
+
+/// A table a published row, with what was wrong with it.
+pub fn then_and_now(run: &Run) -> Markup {
+    let pairs = then_and_now::pairs(run);
+    html! {
+        @if !pairs.is_empty() {
+            h2 id="then-and-now" { "Then and now" }
+            p { (MEANING) }
+            @for pair in &pairs { (one(run, pair)) }
+        }
+    }
+}
+
+fn one(run: &Run, pair: &Pair) -> Markup {
+    let (then, now) = (pair.then(), pair.now(run));
+    let table = html! {
+        table {
+            caption {
+                span {
+                    strong { (then) } " (" (prose(&pair.published.source)) ") beside "
+                    strong { (now) }
+                    @if let Some(load) = pair.load() { "; " (load) }
+                }
+            }
+            thead {
+                tr {
+                    th.number scope="col" { "connections" }
+                    th.number scope="col" { "answers/s then" }
+                    th.number scope="col" { "today" }
+                    th.number scope="col" { "times" }
+                    th.number scope="col" { "p99 then" }
+                    th.number scope="col" { "today" }
+                }
+            }
+            tbody { @for (figure, today) in &pair.figures { (line(figure, today.as_ref())) } }
+        }
+    };
+    html! {
+        (scrolling(&then, table))
+        @if let Some(mistake) = &pair.published.mistake {
+            p { strong { "What was wrong then: " } (prose(mistake)) }
+        }
+    }
+}
+
+fn line(then: &PublishedFigure, today: Option<&Today>) -> Markup {
+    html! {
+        tr {
+            th.number scope="row" { (units::whole(then.connections.into())) }
+            td.number { (units::count(then.rate)) }
+            td.number { (today.map_or(html! { (units::NOTHING) }, rate)) }
+            td.number { (today.map_or(html! { (units::NOTHING) }, ratio)) }
+            td.number { (then.p99_ms.map_or(units::NOTHING.into(), |ms| units::time(ms * 1e3))) }
+            td.number { (today.map_or(html! { (units::NOTHING) }, p99)) }
+        }
+    }
+}
+
+fn rate(today: &Today) -> Markup {
+    let row = today.row;
+    let rate = html! { (units::at_least(row.rate_at_least)) (units::count(row.rate.median)) };
+    html! {
+        (figure(row.verdict, rate)) " " (sign(row.verdict))
+        @if let Some(mode) = today.other_mode { " " span.quiet { (mode) } }
+    }
+}
+
+fn ratio(today: &Today) -> Markup {
+    let Some(ratio) = &today.ratio else { return html! { (units::NOTHING) } };
+    html! {
+        (units::at_least(today.row.rate_at_least)) (units::plain(ratio.median))
+        @if let Some(interval) = ratio.interval {
+            " " span.quiet { "(" (units::plain_range(interval)) ")" }
+        }
+    }
+}
+
+fn p99(today: &Today) -> Markup {
+    let Some(p99) = &today.row.p99_us else { return html! { (units::NOTHING) } };
+    let time = html! { (units::at_least(p99.at_least)) (units::time(p99.median)) };
+    figure(today.row.verdict, time)
+}

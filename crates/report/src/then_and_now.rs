@@ -1,0 +1,117 @@
+//! Published figures beside today's, for the same contender and load.
+
+use std::borrow::Cow;
+
+use result::Run;
+use result::finding::Verdict;
+use result::outcome::{Outcome, Row};
+use result::plan::{Cores, Published, PublishedFigure};
+
+use crate::summary;
+use crate::text::visible_name;
+use crate::units::Range;
+
+/// What the ratios mean, in one place for every form of the report.
+pub const MEANING: &str = "A ratio is today's rate by the published one: it holds everything that \
+    changed between them at once, the machines, the versions, the load generators and the mistakes \
+    below. It says nothing of one contender beside another.";
+
+/// A published row beside the contender of today.
+pub struct Pair<'a> {
+    /// What was published.
+    pub published: &'a Published,
+    /// A figure a load, with what today's run has for it.
+    pub figures: Vec<(&'a PublishedFigure, Option<Today<'a>>)>,
+}
+
+/// Today's figure.
+pub struct Today<'a> {
+    /// Where it stands in this run.
+    pub row: &'a Row,
+    /// How connections are used today, where that differs: such figures stand
+    /// beside each other, and no ratio is made of them.
+    pub other_mode: Option<&'static str>,
+    /// Today's rate by the published one, unless it is invalid.
+    pub ratio: Option<Ratio>,
+}
+
+/// Today's rate by the published one, which came without an interval.
+pub struct Ratio {
+    /// From today's median.
+    pub median: f64,
+    /// From the interval of today's.
+    pub interval: Option<Range>,
+}
+
+/// All published rows of the run's study.
+pub fn pairs(run: &Run) -> Vec<Pair<'_>> {
+    run.study
+        .published
+        .iter()
+        .map(|published| {
+            let figures = published.figures.iter();
+            let figures = figures.map(|figure| (figure, today(run, published, figure))).collect();
+            Pair { published, figures }
+        })
+        .collect()
+}
+
+impl Pair<'_> {
+    /// The row as its author named it.
+    pub fn then(&self) -> Cow<'_, str> {
+        visible_name(&self.published.row)
+    }
+
+    /// What it is set beside today.
+    pub fn now(&self, run: &Run) -> String {
+        let Some(name) = self.published.contender.as_deref() else {
+            return "no contender of this study".into();
+        };
+        let who = summary::who(run, name);
+        match summary::contender(run, name) {
+            None => format!("{who}, not in this run"),
+            Some(contender) if contender.absent.is_some() => format!("{who}, absent"),
+            Some(_) => who.into_owned(),
+        }
+    }
+
+    /// The load that was published, but for its connections.
+    pub fn load(&self) -> Option<String> {
+        let cores = self.published.cores.map(|cores| match cores {
+            Cores::One => "one core",
+            Cores::All => "several cores",
+        });
+        let mode = self.published.keep_alive.map(mode);
+        let parts: Vec<&str> = cores.into_iter().chain(mode).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+fn mode(keep_alive: bool) -> &'static str {
+    if keep_alive { "kept alive" } else { "a connection a request" }
+}
+
+/// The figure under the same load; else under the one that differs only in how
+/// connections are used.
+fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> Option<Today<'a>> {
+    let contender = published.contender.as_deref()?;
+    let (cores, keep_alive) = (published.cores?, published.keep_alive?);
+    let under = |keep_alive: bool| {
+        let fits = |outcome: &&Outcome| {
+            let load = &outcome.load;
+            (load.cores, load.connections, load.keep_alive)
+                == (cores, figure.connections, keep_alive)
+        };
+        run.outcomes.iter().find(fits)?.rows.iter().find(|row| row.contender == contender)
+    };
+    if let Some(row) = under(keep_alive) {
+        let stands = row.verdict != Verdict::Invalid && figure.rate > 0.0;
+        let ratio = stands.then(|| Ratio {
+            median: row.rate.median / figure.rate,
+            interval: row.rate.interval.map(|(low, high)| (low / figure.rate, high / figure.rate)),
+        });
+        return Some(Today { row, other_mode: None, ratio });
+    }
+    let row = under(!keep_alive)?;
+    Some(Today { row, other_mode: Some(mode(!keep_alive)), ratio: None })
+}
