@@ -16,7 +16,6 @@ struct Arguments {
 }
 
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "made once a process")]
 enum Command {
     Run(commands::run::Arguments),
     Check(commands::check::Arguments),

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use fixture::{Lab, said};
 use result::State;
+use result::plan::{Arrivals, Cores, Load};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn send(child: &std::process::Child, signal: Signal) {
@@ -84,6 +85,7 @@ fn every_key_of_run_json_is_documented() {
     let lab = Lab::with_good().with_lighter_contract();
     // The second contender brings errors into it.
     lab.server("other", "dies 40", "");
+    lab.write("studies/s/study.toml", &with_open_loops(&lab));
     lab.bakeoff(&["run", "s"]);
     let documented = include_str!("../../../docs/run-json.md");
     let mut all = BTreeSet::new();
@@ -92,6 +94,73 @@ fn every_key_of_run_json_is_documented() {
     for key in all {
         assert!(documented.contains(&format!("`{key}`")), "docs/run-json.md lacks `{key}`");
     }
+}
+
+const OPEN_LOOPS: &str = r#"
+[profile.quick]
+blocks = 2
+measure_s = 0.5
+warmup_s = 0.1
+loads = [{ cores = "one", connections = [4], keep_alive = [true, false] }]
+equal_rate = { cores = "one", connections = 4, percent = 50 }
+curve = { cores = "one", connections = 4, percent = [20, 110], blocks = 1 }
+"#;
+
+/// The study with a profile of every kind of load.
+fn with_open_loops(lab: &Lab) -> String {
+    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
+    let (contract, _) = study.split_once("[profile.quick]").unwrap();
+    format!("{contract}{OPEN_LOOPS}")
+}
+
+#[test]
+fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
+    let lab = Lab::with_good();
+    lab.write("studies/s/study.toml", &with_open_loops(&lab));
+    let said = lab.bakeoff(&["run", "s"]);
+    assert!(matches!(said.code, Some(0 | 1 | 3)), "{said:?}");
+    assert!(said.stderr.contains("20, 110 % of each one's own maximum"), "{}", said.stderr);
+    let mut run = lab.run();
+    assert_eq!(run.state, State::Complete);
+    for slot in &run.plan.slots {
+        let is_made = run.trials.iter().any(|trial| trial.slot == *slot);
+        let left_out = run.left_out.iter().find(|it| it.load == slot.load);
+        assert!(is_made != left_out.is_some(), "dropped without a word: {slot:?}");
+    }
+
+    // On a busy machine no maximum stands. This run was interrupted after a closed
+    // loop that does.
+    run.trials.retain(|trial| trial.slot.load.arrivals == Arrivals::Closed);
+    run.trials.iter_mut().for_each(|trial| trial.findings.clear());
+    run.left_out.clear();
+    run.state = State::Unfinished;
+    let folder = format!("runs/{}", run.id);
+    lab.write(&format!("{folder}/run.json"), &serde_json::to_string(&run).unwrap());
+    let said = lab.bakeoff(&["run", "--resume", &folder]);
+    assert!(said.stdout.contains("One rate for all"), "{said:?}");
+    let run = lab.run();
+    assert_eq!((run.state, run.trials.len()), (State::Complete, run.plan.slots.len()));
+    let rates: Vec<f64> = run
+        .trials
+        .iter()
+        .filter(|trial| trial.slot.load == Load::closed(4, Cores::One, true) && !trial.slot.twin)
+        .map(|trial| trial.evidence.load.as_ref().unwrap().rate)
+        .collect();
+    let maximum = (rates[0] + rates[1]) / 2.0;
+    for trial in &run.trials {
+        let load = trial.evidence.load.as_ref().unwrap();
+        let percent = match trial.slot.load.arrivals {
+            Arrivals::Closed => continue,
+            Arrivals::Equal { percent } | Arrivals::Own { percent } => f64::from(percent),
+        };
+        let offered = load.offered_rate.expect("an open loop has a rate");
+        assert!((offered / maximum - percent / 100.0).abs() < 1e-6, "{offered} of {maximum}");
+        assert!(load.lateness_us.is_some() && load.scheduled > 0);
+    }
+    assert_eq!(run.equal_rates[0].rows[0].rate.blocks.len(), 2);
+    let line = &run.curves[0].lines[0];
+    assert_eq!(line.points.iter().map(|point| point.percent).collect::<Vec<_>>(), [20, 110]);
+    lab.assert_nothing_is_left();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use result::{Run, SCHEMA};
+use result::{Run, SCHEMA, SCHEMA_OLDEST};
 use serde::Deserialize;
 
 const FILE: &str = "run.json";
@@ -58,7 +58,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// The file is a run of another version.
-    #[error("{path} has the schema {found}, and this version of bakeoff reads {SCHEMA}",
+    #[error("{path} has the schema {found}, and this version of bakeoff reads {SCHEMA_OLDEST} to {SCHEMA}",
         path = path.display())]
     Schema {
         /// The file.
@@ -145,7 +145,7 @@ pub fn read(path: &Path) -> Result<Run, Error> {
     let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
     let content = |source| Error::Content { path: path.into(), source };
     let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
-    if found != u64::from(SCHEMA) {
+    if !(u64::from(SCHEMA_OLDEST)..=u64::from(SCHEMA)).contains(&found) {
         return Err(Error::Schema { path: path.into(), found });
     }
     serde_json::from_slice(&bytes).map_err(content)
@@ -161,7 +161,7 @@ struct Versioned {
 #[cfg(test)]
 mod tests {
     use result::State;
-    use result::plan::{Machine, Plan, Study};
+    use result::plan::{Arrivals, Cores, Load, Machine, Plan, Slot, Study};
 
     use super::*;
 
@@ -193,7 +193,10 @@ mod tests {
             },
             trials: Vec::new(),
             disturbed: Vec::new(),
+            left_out: Vec::new(),
             outcomes: Vec::new(),
+            equal_rates: Vec::new(),
+            curves: Vec::new(),
         }
     }
 
@@ -239,13 +242,31 @@ mod tests {
             fs::write(&path, text).unwrap();
             read(&path).unwrap_err().to_string()
         };
-        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1"));
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 2"));
         assert!(complaint("{}").contains("this is no run of bakeoff"));
         assert!(complaint("no json").contains("this is no run of bakeoff"));
         let mut json = serde_json::to_value(run()).unwrap();
         json["plan"]["blocks"] = "six".into();
         let said = complaint(&serde_json::to_string_pretty(&json).unwrap());
         assert!(said.contains("expected u32 at line"), "where it is wrong isn't said: {said}");
+    }
+
+    #[test]
+    fn a_run_of_the_first_version_is_read_as_closed_loops() {
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        let load = Load::closed(30, Cores::One, true);
+        let slot = Slot { number: 0, block: 0, contender: "go".into(), twin: false, load };
+        let mut old = run();
+        old.plan.slots.push(slot);
+        let mut value = serde_json::to_value(old).unwrap();
+        value["schema"] = 1.into();
+        for key in ["left_out", "equal_rates", "curves"] {
+            value.as_object_mut().unwrap().remove(key);
+        }
+        value["plan"]["slots"][0]["load"].as_object_mut().unwrap().remove("arrivals");
+        fs::write(&path, value.to_string()).unwrap();
+        assert_eq!(read(&path).unwrap().plan.slots[0].load.arrivals, Arrivals::Closed);
     }
 
     #[test]

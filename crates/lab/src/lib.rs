@@ -22,6 +22,7 @@ pub mod plan;
 pub mod prepare;
 pub mod process_tree;
 pub mod programs;
+pub mod rates;
 mod repeat;
 pub mod run;
 pub mod sample;

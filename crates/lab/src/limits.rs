@@ -37,6 +37,27 @@ pub(crate) fn connections<'de, D: Deserializer<'de>>(
     })
 }
 
+/// Whether connections are kept alive.
+pub(crate) fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<bool>, D::Error> {
+    checked(deserializer, "a list of true, false or both", |modes: &Vec<bool>| !modes.is_empty())
+}
+
+fn is_share(percent: &u32) -> bool {
+    (1..=200).contains(percent)
+}
+
+/// A share of a maximum.
+pub(crate) fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    checked(deserializer, "a number from 1 to 200", is_share)
+}
+
+/// Shares of a maximum.
+pub(crate) fn percents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
+    checked(deserializer, "a list of numbers from 1 to 200", |percents: &Vec<u32>| {
+        !percents.is_empty() && percents.iter().all(is_share)
+    })
+}
+
 /// The start of a request.
 pub(crate) fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     checked(deserializer, "a path that begins with / and has no space", |path: &String| {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use load::outcome::Latency;
-use load::plan::{Expect, Target, Until};
+use load::plan::{Arrivals, Expect, Target, Until};
 use load::template::Request;
 use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
 use result::plan::{Plan, Slot};
@@ -25,10 +25,11 @@ const BEYOND_MIN: f64 = 100.0;
 
 const NS_A_US: f64 = 1000.0;
 
-/// The load of a slot.
+/// The load of a slot, at this rate where it is an open loop.
 pub fn load_plan(
     plan: &Plan,
     slot: &Slot,
+    rate: Option<f64>,
     contract: &Contract,
     address: SocketAddr,
     cpus: Vec<usize>,
@@ -36,6 +37,7 @@ pub fn load_plan(
     let target = Target { address, authority: address.to_string(), path: contract.path.clone() };
     load::Plan {
         expect: Expect { body: Some(contract.body.clone()) },
+        arrivals: arrivals(slot, rate),
         connections: slot.load.connections,
         keep_alive: slot.load.keep_alive,
         until: Until::Elapsed(Duration::from_secs_f64(plan.measure_s)),
@@ -47,8 +49,19 @@ pub fn load_plan(
     }
 }
 
+/// How requests come. A rate for all is kept evenly, so that all are offered the
+/// same to the request. A curve is to show how answers wait for each other, so
+/// its requests come as those of many independent users do: by chance.
+fn arrivals(slot: &Slot, rate: Option<f64>) -> Arrivals {
+    match (rate, slot.load.arrivals) {
+        (None, _) => Arrivals::Closed,
+        (Some(rate), result::plan::Arrivals::Own { .. }) => Arrivals::Poisson(rate),
+        (Some(rate), _) => Arrivals::Constant(rate),
+    }
+}
+
 /// What the load saw, as evidence.
-pub fn evidence(seen: &load::Outcome) -> Load {
+pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
     let threads = &seen.threads;
     Load {
         seconds: seen.window.as_secs_f64(),
@@ -70,7 +83,10 @@ pub fn evidence(seen: &load::Outcome) -> Load {
                 example: harmless(&error.example),
             })
             .collect(),
-        offered_rate: None,
+        offered_rate: match plan.arrivals {
+            Arrivals::Closed => None,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate),
+        },
         response_us: latency(&seen.response),
         service_us: latency(&seen.service),
         lateness_us: (!seen.lateness.is_empty()).then(|| percentiles(&seen.lateness)),

@@ -1,12 +1,15 @@
 //! Which trials are made, in which order.
 //!
-//! A block holds every contender once a load. Within a block the loads are
+//! First the closed loop, then what needs its maxima: one rate for all, and the
+//! curve of each contender. Each of these phases has blocks of its own, and a
+//! block holds every contender once a load. Within a block the loads are
 //! shuffled, and within a load the contenders, so that those who are compared
-//! are measured minutes apart at most, and none is always first or last. One
-//! contender is measured twice in each: the difference between the two is what
-//! equal things differ by, and the noise floor of the comparison.
+//! are measured minutes apart at most, and none is always first or last. Where
+//! contenders are ranked, one is measured twice in each block: the difference
+//! between the two is what equal things differ by, and the noise floor of the
+//! comparison.
 
-use result::plan::{Cores, Load, Plan, Slot};
+use result::plan::{Arrivals, Cores, Load, Plan, Slot};
 
 use crate::study::Profile;
 
@@ -17,9 +20,64 @@ pub struct Choice {
     pub cores: Option<Vec<Cores>>,
     /// These numbers of connections, instead of the profile's.
     pub connections: Option<Vec<u32>>,
+    /// Connections that are kept alive, or not, only.
+    pub keep_alive: Option<Vec<bool>>,
+}
+
+impl Choice {
+    fn is_made(&self) -> bool {
+        self.cores.is_some() || self.connections.is_some() || self.keep_alive.is_some()
+    }
+
+    /// The profile's loads of the closed loop, narrowed.
+    fn closed_loops(&self, profile: &Profile) -> Vec<Load> {
+        let mut profile = profile.clone();
+        for loads in &mut profile.loads {
+            if let Some(connections) = &self.connections {
+                loads.connections.clone_from(connections);
+            }
+        }
+        let mut loads = profile.closed_loops();
+        loads.retain(|load| {
+            let is_chosen = |cores: &Vec<Cores>| cores.contains(&load.cores);
+            let has_mode = |modes: &Vec<bool>| modes.contains(&load.keep_alive);
+            self.cores.as_ref().is_none_or(is_chosen)
+                && self.keep_alive.as_ref().is_none_or(has_mode)
+        });
+        loads
+    }
+}
+
+/// The part of a plan that a load belongs to, in the order of measuring. What is
+/// ranked comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Each connection waits for its answer: shows every contender's maximum.
+    ClosedLoop,
+    /// One rate for all.
+    EqualRate,
+    /// Shares of each contender's own maximum.
+    Curve,
+}
+
+impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Phase; 3] = [Phase::ClosedLoop, Phase::EqualRate, Phase::Curve];
+
+    /// The phase of a load.
+    pub fn of(load: &Load) -> Phase {
+        match load.arrivals {
+            Arrivals::Closed => Phase::ClosedLoop,
+            Arrivals::Equal { .. } => Phase::EqualRate,
+            Arrivals::Own { .. } => Phase::Curve,
+        }
+    }
 }
 
 /// Plans a profile for these contenders. The same seed gives the same plan.
+///
+/// Equal rate and curve are planned if the closed loop that they are a share of
+/// is among the loads chosen.
 pub fn plan(
     name: &str,
     profile: &Profile,
@@ -27,59 +85,63 @@ pub fn plan(
     contenders: &[String],
     seed: u64,
 ) -> Plan {
-    let chosen = choice.cores.is_some() || choice.connections.is_some();
-    let loads = loads(profile, choice);
+    let closed_loops = choice.closed_loops(profile);
     let mut rng = fastrand::Rng::with_seed(seed);
     let twin = rng.choice(contenders).cloned();
-    let mut slots = Vec::new();
-    for block in 0..profile.blocks {
-        let mut loads = loads.clone();
-        rng.shuffle(&mut loads);
-        for load in loads {
-            let mut entries: Vec<(String, bool)> =
-                contenders.iter().map(|contender| (contender.clone(), false)).collect();
-            entries.extend(twin.clone().map(|contender| (contender, true)));
-            rng.shuffle(&mut entries);
-            for (contender, twin) in entries {
-                let number = slots.len() as u32;
-                slots.push(Slot { number, block, contender, twin, load: load.clone() });
-            }
-        }
+    let mut shuffled = Shuffled { contenders, rng, slots: Vec::new() };
+    shuffled.add(profile.blocks, &closed_loops, twin.as_ref());
+    if let Some(equal_rate) = profile.equal_rate.as_ref().map(|it| it.get_ref())
+        && closed_loops.contains(&equal_rate.closed_loop())
+    {
+        let percent = equal_rate.percent;
+        let load = equal_rate.closed_loop().with(Arrivals::Equal { percent });
+        shuffled.add(profile.blocks, &[load], twin.as_ref());
+    }
+    if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
+        && closed_loops.contains(&curve.closed_loop())
+    {
+        let loads: Vec<Load> = curve
+            .percent
+            .iter()
+            .map(|&percent| curve.closed_loop().with(Arrivals::Own { percent }))
+            .collect();
+        shuffled.add(curve.blocks, &loads, None);
     }
     Plan {
-        profile: if chosen { "chosen".into() } else { name.into() },
+        profile: if choice.is_made() { "chosen".into() } else { name.into() },
         seed,
         blocks: profile.blocks,
         measure_s: profile.measure_s,
         warmup_s: profile.warmup_s,
-        slots,
+        slots: shuffled.slots,
     }
 }
 
-fn loads(profile: &Profile, choice: &Choice) -> Vec<Load> {
-    let mut loads = Vec::new();
-    for declared in &profile.loads {
-        if choice.cores.as_ref().is_some_and(|chosen| !chosen.contains(&declared.cores)) {
-            continue;
-        }
-        let connections = choice.connections.as_ref().unwrap_or(&declared.connections);
-        for &connections in connections {
-            let load = Load { connections, cores: declared.cores, keep_alive: true };
-            if !loads.contains(&load) {
-                loads.push(load);
+/// Trials in an order that chance decides.
+struct Shuffled<'a> {
+    contenders: &'a [String],
+    rng: fastrand::Rng,
+    slots: Vec<Slot>,
+}
+
+impl Shuffled<'_> {
+    fn add(&mut self, blocks: u32, loads: &[Load], twin: Option<&String>) {
+        for block in 0..blocks {
+            let mut loads = loads.to_vec();
+            self.rng.shuffle(&mut loads);
+            for load in loads {
+                let mut entries: Vec<(&String, bool)> =
+                    self.contenders.iter().map(|contender| (contender, false)).collect();
+                entries.extend(twin.map(|contender| (contender, true)));
+                self.rng.shuffle(&mut entries);
+                for (contender, twin) in entries {
+                    let number = self.slots.len() as u32;
+                    let (contender, load) = (contender.clone(), load.clone());
+                    self.slots.push(Slot { number, block, contender, twin, load });
+                }
             }
         }
     }
-    loads
-}
-
-/// Seconds that a trial takes beside warm-up and window, until the first trials
-/// have shown it: start, contract and stop.
-pub const OVERHEAD_S: f64 = 0.8;
-
-/// Seconds that so many trials of a plan take.
-pub fn seconds(plan: &Plan, trials: usize, overhead_s: f64) -> f64 {
-    trials as f64 * (plan.measure_s + plan.warmup_s + overhead_s)
 }
 
 #[cfg(test)]
@@ -87,44 +149,79 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::study::Loads;
 
+    /// One core with 30 and 100 connections, all with 1,000 in both modes; a rate
+    /// for all and a curve of two blocks at 100.
     fn profile(blocks: u32) -> Profile {
-        Profile {
-            blocks,
-            measure_s: 2.0,
-            warmup_s: 0.5,
-            loads: vec![
-                Loads { cores: Cores::One, connections: vec![30, 100] },
-                Loads { cores: Cores::All, connections: vec![1000] },
-            ],
-        }
+        let text = format!(
+            "blocks = {blocks}\nmeasure_s = 2\nwarmup_s = 0.5\n\
+             loads = [\n\
+                 {{ cores = 'one', connections = [30, 100] }},\n\
+                 {{ cores = 'all', connections = [1000], keep_alive = [true, false] }},\n\
+             ]\n\
+             equal_rate = {{ cores = 'one', connections = 100, percent = 80 }}\n\
+             curve = {{ cores = 'one', connections = 100, percent = [10, 110], blocks = 2 }}\n"
+        );
+        toml::from_str(&text).unwrap()
     }
 
     fn names(count: usize) -> Vec<String> {
         (0..count).map(|number| format!("contender-{number}")).collect()
     }
 
+    fn of(plan: &Plan, phase: Phase) -> Vec<&Slot> {
+        plan.slots.iter().filter(|slot| Phase::of(&slot.load) == phase).collect()
+    }
+
     proptest! {
         #[test]
-        fn every_block_holds_every_contender_once_a_load_and_one_twin(
+        fn every_block_holds_every_contender_once_a_load_and_one_twin_where_it_ranks(
             seed in any::<u64>(), blocks in 1..8_u32, count in 1..6_usize,
         ) {
             let names = names(count);
             let plan = plan("quick", &profile(blocks), &Choice::default(), &names, seed);
-            prop_assert_eq!(plan.slots.len(), blocks as usize * 3 * (count + 1));
             let twin = plan.slots.iter().find(|slot| slot.twin).unwrap().contender.clone();
-            for (number, group) in plan.slots.chunks(count + 1).enumerate() {
-                let mut seen: Vec<_> =
-                    group.iter().filter(|slot| !slot.twin).map(|slot| &slot.contender).collect();
-                seen.sort();
-                prop_assert_eq!(seen, names.iter().collect::<Vec<_>>());
-                let twins: Vec<_> = group.iter().filter(|slot| slot.twin).collect();
-                prop_assert!(twins.len() == 1 && twins[0].contender == twin);
-                prop_assert!(group.iter().all(|slot| slot.load == group[0].load));
-                prop_assert!(group.iter().all(|slot| slot.block as usize == number / 3));
+            for (phase, blocks, loads, twins) in [
+                (Phase::ClosedLoop, blocks as usize, 4, 1),
+                (Phase::EqualRate, blocks as usize, 1, 1),
+                (Phase::Curve, 2, 2, 0),
+            ] {
+                let slots = of(&plan, phase);
+                prop_assert_eq!(slots.len(), blocks * loads * (count + twins));
+                for (number, group) in slots.chunks(count + twins).enumerate() {
+                    let mut seen: Vec<_> = group
+                        .iter()
+                        .filter(|slot| !slot.twin)
+                        .map(|slot| &slot.contender)
+                        .collect();
+                    seen.sort();
+                    prop_assert_eq!(seen, names.iter().collect::<Vec<_>>());
+                    let twin_slots: Vec<_> = group.iter().filter(|slot| slot.twin).collect();
+                    prop_assert_eq!(twin_slots.len(), twins);
+                    prop_assert!(twin_slots.iter().all(|slot| slot.contender == twin));
+                    prop_assert!(group.iter().all(|slot| slot.load == group[0].load));
+                    prop_assert!(group.iter().all(|slot| slot.block as usize == number / loads));
+                }
             }
             prop_assert!(plan.slots.iter().enumerate().all(|(at, slot)| slot.number as usize == at));
+            prop_assert!(
+                plan.slots.is_sorted_by_key(|slot| Phase::of(&slot.load)),
+                "an open loop before the closed one would have no maximum"
+            );
+        }
+
+        #[test]
+        fn every_open_loop_has_the_closed_one_that_it_is_a_share_of(
+            cores in prop::option::of(prop::sample::subsequence(vec![Cores::One, Cores::All], 1..3)),
+            connections in prop::option::of(prop::sample::subsequence(vec![30, 100, 7], 1..4)),
+            keep_alive in prop::option::of(prop::sample::subsequence(vec![true, false], 1..3)),
+        ) {
+            let choice = Choice { cores, connections, keep_alive };
+            let plan = plan("full", &profile(1), &choice, &names(2), 1);
+            for slot in &plan.slots {
+                let closed = slot.load.with(Arrivals::Closed);
+                prop_assert!(plan.slots.iter().any(|it| it.load == closed), "{:?}", slot.load);
+            }
         }
     }
 
@@ -138,7 +235,8 @@ mod tests {
     #[test]
     fn nobody_is_always_first() {
         let plan = plan("quick", &profile(6), &Choice::default(), &names(3), 1);
-        let mut first: Vec<_> = plan.slots.chunks(4).map(|group| &group[0].contender).collect();
+        let closed = of(&plan, Phase::ClosedLoop);
+        let mut first: Vec<_> = closed.chunks(4).map(|group| &group[0].contender).collect();
         first.sort();
         first.dedup();
         assert!(first.len() > 1, "a fixed order would favour somebody");
@@ -146,10 +244,22 @@ mod tests {
 
     #[test]
     fn a_choice_narrows_the_profile_and_is_named_so() {
-        let choice = Choice { cores: Some(vec![Cores::One]), connections: Some(vec![7, 7]) };
+        let choice = Choice {
+            cores: Some(vec![Cores::One]),
+            connections: Some(vec![7, 7]),
+            ..Choice::default()
+        };
         let plan = plan("full", &profile(1), &choice, &names(2), 1);
         assert_eq!(plan.profile, "chosen");
         assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");
         assert!(plan.slots.iter().all(|slot| slot.load.connections == 7));
+    }
+
+    #[test]
+    fn a_mode_is_chosen_as_cores_are() {
+        let choice = Choice { keep_alive: Some(vec![false]), ..Choice::default() };
+        let plan = plan("full", &profile(1), &choice, &names(2), 1);
+        let loads: Vec<&Load> = plan.slots.iter().map(|slot| &slot.load).collect();
+        assert_eq!(loads, [&Load::closed(1000, Cores::All, false); 3]);
     }
 }

@@ -9,21 +9,28 @@ use result::Trial;
 use result::plan::{Load, Slot};
 
 use crate::judge;
+use crate::plan::Phase;
 
-/// Share of the plan's comparisons that may be made again. Beyond it the machine
+/// Share of a phase's comparisons that may be made again. Beyond it the machine
 /// is as it is, and the figures say so.
 const SHARE_MAX: f64 = 0.25;
 
-/// Sets a disturbed comparison aside, and gives its slots, to be made again: all
-/// of a block's trials under one load, since they are compared with each other.
+/// Sets a disturbed comparison of a phase aside, and gives its slots, to be made
+/// again: all of a block's trials under one load, since they are compared with
+/// each other. A phase is put right before the next begins, whose rates rest on
+/// it.
 ///
 /// No comparison is made again twice, and none any more once one was disturbed
 /// again: a machine that stays busy is not waited for.
-pub(crate) fn take_back_disturbed(run: &mut Run) -> Vec<Slot> {
-    let repeated: BTreeSet<_> = comparisons(run.disturbed.iter()).collect();
-    let disturbed: BTreeSet<_> =
-        comparisons(run.trials.iter().filter(|trial| judge::is_disturbed(trial))).collect();
-    let all: BTreeSet<_> = run.plan.slots.iter().map(comparison).collect();
+pub(crate) fn take_back_disturbed(run: &mut Run, phase: Phase) -> Vec<Slot> {
+    let comparisons = |slots: &mut dyn Iterator<Item = &Slot>| -> BTreeSet<(u32, Load)> {
+        slots.filter(|slot| Phase::of(&slot.load) == phase).map(comparison).collect()
+    };
+    let repeated = comparisons(&mut run.disturbed.iter().map(|trial| &trial.slot));
+    let disturbed = comparisons(
+        &mut run.trials.iter().filter(|trial| judge::is_disturbed(trial)).map(|trial| &trial.slot),
+    );
+    let all = comparisons(&mut run.plan.slots.iter());
     let repeats_max = (all.len() as f64 * SHARE_MAX).ceil() as usize;
     if repeated.len() >= repeats_max || !repeated.is_disjoint(&disturbed) {
         return Vec::new();
@@ -45,10 +52,6 @@ fn comparison(slot: &Slot) -> (u32, Load) {
     (slot.block, slot.load.clone())
 }
 
-fn comparisons<'a>(trials: impl Iterator<Item = &'a Trial>) -> impl Iterator<Item = (u32, Load)> {
-    trials.map(|trial| comparison(&trial.slot))
-}
-
 #[cfg(test)]
 mod tests {
     use result::evidence::Evidence;
@@ -59,7 +62,7 @@ mod tests {
 
     /// A run of two contenders in eight blocks, disturbed in these trials.
     fn run(disturbed: &[u32]) -> Run {
-        let load = Load { connections: 30, cores: Cores::One, keep_alive: true };
+        let load = Load::closed(30, Cores::One, true);
         let slots: Vec<Slot> = (0..16)
             .map(|number| Slot {
                 number,
@@ -97,7 +100,10 @@ mod tests {
                 slots,
             },
             disturbed: Vec::new(),
+            left_out: Vec::new(),
             outcomes: Vec::new(),
+            equal_rates: Vec::new(),
+            curves: Vec::new(),
         }
     }
 
@@ -114,7 +120,7 @@ mod tests {
 
     /// Makes the slots again, and tells their numbers.
     fn made_again(run: &mut Run, disturbed: bool) -> Vec<u32> {
-        let slots = take_back_disturbed(run);
+        let slots = take_back_disturbed(run, Phase::ClosedLoop);
         run.trials.extend(slots.iter().map(|slot| trial(slot, disturbed)));
         slots.iter().map(|slot| slot.number).collect()
     }
@@ -132,6 +138,13 @@ mod tests {
         let mut run = run(&[5]);
         run.trials[4].evidence.load = None;
         assert_eq!(made_again(&mut run, false), [5]);
+    }
+
+    #[test]
+    fn a_phase_has_its_own_repeats() {
+        let mut run = run(&[5]);
+        assert_eq!(take_back_disturbed(&mut run, Phase::Curve), []);
+        assert_eq!(run.trials.len(), 16, "a trial of another phase was taken back");
     }
 
     #[test]

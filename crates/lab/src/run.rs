@@ -1,26 +1,22 @@
 //! A whole run: study → contenders made ready → plan → trials → outcomes, kept
 //! in the run's folder after every trial.
 
-use std::collections::BTreeMap;
+mod time_left;
+mod under_way;
+
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use load::Stop;
-use result::plan::{Cores, Load, Plan, Slot};
-use result::{Run, SCHEMA, State, Trial};
+use result::plan::{Cores, Load, Slot};
+use result::{LeftOut, Run, SCHEMA, State, Trial};
 
+use self::under_way::UnderWay;
 use crate::folder::{self, Folder};
-use crate::place::ThisMachine;
-use crate::plan::{Choice, OVERHEAD_S, plan, seconds};
+use crate::machine;
+use crate::plan::{Choice, plan};
 use crate::prepare::{Prepared, prepare, record};
-use crate::repeat::take_back_disturbed;
-use crate::study::{self, Study};
-use crate::trial::Bench;
-use crate::{judge, machine, outcomes};
-
-/// Failed starts in a row after which a contender is given up: a server that
-/// never answers would cost its whole time limit in every trial.
-const FAILURES_MAX: u32 = 2;
+use crate::study::{self, Profile, Study};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -33,7 +29,7 @@ pub struct Options {
     pub study: String,
     /// The profile's name.
     pub profile: String,
-    /// These contenders only; all, if none is named.
+    /// These contenders only; those of the profile, if none is named.
     pub only: Vec<String>,
     /// What of the profile.
     pub choice: Choice,
@@ -83,6 +79,9 @@ pub enum Event<'a> {
         /// The load.
         load: &'a Load,
     },
+    /// Trials of a contender under a load are left out, because there is no rate
+    /// to offer.
+    NoRate(&'a LeftOut),
     /// A contender's other trials are left out, because it failed repeatedly.
     GivenUp(&'a str),
 }
@@ -128,7 +127,10 @@ pub enum Error {
         have: String,
     },
     /// What was chosen leaves no load.
-    #[error("nothing is left to measure: the profile has no load with the cores that were chosen")]
+    #[error(
+        "nothing is left to measure: the profile has no load with the cores and the mode that \
+         were chosen"
+    )]
     NoLoad,
     /// Every contender was left out, each with an [`Event::LeftOut`].
     #[error("nobody is left to measure")]
@@ -157,12 +159,12 @@ pub enum Error {
 /// # Errors
 /// [`Error`], if not one trial could be begun.
 pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
-    let study = Study::read(&options.studies, &options.study)?.only(&options.only)?;
-    let profile = study.file.profile.get(&options.profile).ok_or_else(|| Error::Profile {
-        study: study.name.clone(),
-        profile: options.profile.clone(),
-        have: study.file.profile.keys().cloned().collect::<Vec<_>>().join(", "),
-    })?;
+    let study = Study::read(&options.studies, &options.study)?;
+    let profile = profile(&study, &options.profile)?.clone();
+    let study = match &options.only[..] {
+        [] => study.only(&profile.contender_names())?,
+        names => study.only(names)?,
+    };
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
     let ready: Vec<String> =
@@ -171,7 +173,7 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         return Err(Error::Nobody);
     }
     let seed = options.seed.unwrap_or_else(|| fastrand::u64(1..1 << 32));
-    let plan = plan(&options.profile, profile, &options.choice, &ready, seed);
+    let plan = plan(&options.profile, &profile, &options.choice, &ready, seed);
     if plan.slots.is_empty() {
         return Err(Error::NoLoad);
     }
@@ -192,12 +194,22 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         plan,
         trials: Vec::new(),
         disturbed: Vec::new(),
+        left_out: Vec::new(),
         outcomes: Vec::new(),
+        equal_rates: Vec::new(),
+        curves: Vec::new(),
     };
     folder.write(&run)?;
     folder.is_latest();
-    let progress = Progress { study: &study, folder, run, stop };
-    Ok(progress.go_on(tell, builds_failed))
+    Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
+}
+
+fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
+    study.file.profile.get(name).ok_or_else(|| Error::Profile {
+        study: study.name.clone(),
+        profile: name.into(),
+        have: study.file.profile.keys().cloned().collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// Makes the trials that an earlier run left out.
@@ -223,8 +235,7 @@ pub fn resume(
     if let Some(why) = changed(&run, &contenders) {
         return Err(Error::Changed { folder: folder.path().into(), why });
     }
-    let progress = Progress { study: &study, folder, run, stop };
-    Ok(progress.go_on(tell, builds_failed))
+    Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
 }
 
 /// Makes all contenders of a study ready, as a run's record has them.
@@ -296,122 +307,11 @@ fn command(options: &Options, seed: u64) -> String {
         let numbers: Vec<_> = connections.iter().map(u32::to_string).collect();
         words.push(format!("--connections {}", numbers.join(",")));
     }
+    if let Some(modes) = &options.choice.keep_alive {
+        let names: Vec<_> =
+            modes.iter().map(|&keep_alive| if keep_alive { "kept" } else { "closed" }).collect();
+        words.push(format!("--mode {}", names.join(",")));
+    }
     words.push(format!("--seed {seed}"));
     words.join(" ")
-}
-
-/// A run under way.
-struct Progress<'a> {
-    study: &'a Study,
-    folder: Folder,
-    run: Run,
-    stop: &'a Stop,
-}
-
-impl Progress<'_> {
-    /// Makes the trials that are missing, and concludes.
-    fn go_on(mut self, tell: &mut dyn FnMut(Event), builds_failed: Vec<String>) -> Ended {
-        let mut early = self.trials(tell).unwrap_or_else(|error| Some(Early::Failed(error)));
-        self.run.outcomes =
-            outcomes::outcomes(&self.run.plan, &self.run.contenders, &self.run.trials);
-        if self.missing().is_empty() {
-            self.run.state = State::Complete;
-        }
-        if let Err(error) = self.folder.write(&self.run) {
-            early = early.or(Some(Early::Failed(error.into())));
-        }
-        Ended { run: self.run, folder: self.folder.path().into(), early, builds_failed }
-    }
-
-    /// The slots of the plan that have no trial yet.
-    fn missing(&self) -> Vec<Slot> {
-        let made = |slot: &Slot| self.run.trials.iter().any(|trial| trial.slot == *slot);
-        self.run.plan.slots.iter().filter(|slot| !made(slot)).cloned().collect()
-    }
-
-    fn trials(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
-        let mut slots = self.missing();
-        tell(Event::Planned {
-            run: &self.run,
-            folder: self.folder.path(),
-            trials: slots.len(),
-            seconds: seconds(&self.run.plan, slots.len(), OVERHEAD_S),
-        });
-        let mut made = Made::default();
-        loop {
-            for (done, slot) in slots.iter().enumerate() {
-                if made.is_given_up(&slot.contender) {
-                    continue;
-                }
-                let trials = slots.len() - done;
-                let seconds = seconds(&self.run.plan, trials, made.overhead_s());
-                tell(Event::Begins { slot, trials, seconds });
-                let Some(trial) = self.trial(slot)? else { return Ok(Some(Early::Interrupted)) };
-                made.count(&trial, &self.run.plan);
-                self.run.trials.push(trial.clone());
-                self.folder.write(&self.run)?;
-                tell(Event::Ended(&trial));
-                if made.is_given_up(&slot.contender) {
-                    tell(Event::GivenUp(&slot.contender));
-                }
-            }
-            slots = take_back_disturbed(&mut self.run);
-            match slots.first() {
-                Some(slot) => tell(Event::Disturbed { block: slot.block, load: &slot.load }),
-                None => break,
-            }
-        }
-        let given_up = made.given_up();
-        Ok((!given_up.is_empty()).then_some(Early::GivenUp(given_up)))
-    }
-
-    /// Makes one trial; `None` if it was interrupted.
-    fn trial(&self, slot: &Slot) -> Result<Option<Trial>, Error> {
-        let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
-        let contender = contender.expect("a plan is resumed with the contenders that it names");
-        let machine = ThisMachine::new(&self.run.machine);
-        let contract = self.study.contract_of(contender);
-        let bench = Bench { machine: &machine, contract, stop: self.stop };
-        let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let evidence = bench.trial(&self.run.plan, slot, contender)?;
-        Ok(evidence.map(|evidence| {
-            let findings = judge::judge(slot, &evidence);
-            Trial { slot: slot.clone(), started, evidence, findings }
-        }))
-    }
-}
-
-/// What the trials made so far tell of those to come.
-#[derive(Default)]
-struct Made {
-    /// Failures in a row, by contender.
-    failures: BTreeMap<String, u32>,
-    /// Seconds that each took beside warm-up and window.
-    overheads_s: Vec<f64>,
-}
-
-impl Made {
-    fn count(&mut self, trial: &Trial, plan: &Plan) {
-        let failures = self.failures.entry(trial.slot.contender.clone()).or_default();
-        match trial.evidence.load {
-            Some(_) => {
-                *failures = 0;
-                self.overheads_s.push(trial.evidence.overhead_s - plan.warmup_s);
-            }
-            None => *failures += 1,
-        }
-    }
-
-    fn is_given_up(&self, contender: &str) -> bool {
-        self.failures.get(contender).is_some_and(|&count| count >= FAILURES_MAX)
-    }
-
-    fn given_up(&self) -> Vec<String> {
-        self.failures.keys().filter(|contender| self.is_given_up(contender)).cloned().collect()
-    }
-
-    fn overhead_s(&self) -> f64 {
-        let count = self.overheads_s.len();
-        if count == 0 { OVERHEAD_S } else { self.overheads_s.iter().sum::<f64>() / count as f64 }
-    }
 }

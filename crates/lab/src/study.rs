@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use result::plan::{Cores, LighterContract, Published, PublishedFigure};
+use result::plan::{Cores, LighterContract, Load, Published, PublishedFigure};
 use serde::Deserialize;
+use toml::Spanned;
 
 use crate::contender::Contender;
 use crate::{limits, toml_file};
@@ -92,7 +93,8 @@ fn get() -> String {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Blocks: each holds every contender once a load.
+    /// Blocks of the closed loop and of the equal rate: each holds every
+    /// contender once a load.
     #[serde(deserialize_with = "limits::blocks")]
     pub blocks: u32,
     /// Seconds measured a trial.
@@ -101,11 +103,19 @@ pub struct Profile {
     /// Seconds of load before measuring.
     #[serde(deserialize_with = "limits::seconds")]
     pub warmup_s: f64,
-    /// The load levels.
+    /// The load levels of the closed loop.
     pub loads: Vec<Loads>,
+    /// One rate for all.
+    pub equal_rate: Option<Spanned<EqualRate>>,
+    /// Rates up to each contender's own maximum, and beyond.
+    pub curve: Option<Spanned<Curve>>,
+    /// These contenders only, unless somebody chooses others; all, if none is
+    /// named.
+    #[serde(default)]
+    pub contenders: Vec<Spanned<String>>,
 }
 
-/// Load levels for one way to give cores.
+/// Load levels of the closed loop that have cores in common.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loads {
@@ -114,6 +124,89 @@ pub struct Loads {
     /// Connections at once, a level each.
     #[serde(deserialize_with = "limits::connections")]
     pub connections: Vec<u32>,
+    /// Whether connections are kept alive, a level each.
+    #[serde(default = "kept_alive", deserialize_with = "limits::modes")]
+    pub keep_alive: Vec<bool>,
+}
+
+fn kept_alive() -> Vec<bool> {
+    vec![true]
+}
+
+/// An open loop at one rate for all contenders.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EqualRate {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once.
+    pub connections: u32,
+    /// Whether they are kept alive.
+    #[serde(default = "yes")]
+    pub keep_alive: bool,
+    /// The rate, out of 100 of the lowest maximum.
+    #[serde(deserialize_with = "limits::percent")]
+    pub percent: u32,
+}
+
+/// Open loops at shares of each contender's own maximum.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once.
+    pub connections: u32,
+    /// Whether they are kept alive.
+    #[serde(default = "yes")]
+    pub keep_alive: bool,
+    /// The rates, out of 100 of the contender's own maximum.
+    #[serde(deserialize_with = "limits::percents")]
+    pub percent: Vec<u32>,
+    /// Blocks: each holds every contender once a rate.
+    #[serde(deserialize_with = "limits::blocks")]
+    pub blocks: u32,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Profile {
+    /// The contenders that it names.
+    pub fn contender_names(&self) -> Vec<String> {
+        self.contenders.iter().map(|name| name.get_ref().clone()).collect()
+    }
+
+    /// All loads of the closed loop, each once.
+    pub fn closed_loops(&self) -> Vec<Load> {
+        let mut loads = Vec::new();
+        for declared in &self.loads {
+            for &keep_alive in &declared.keep_alive {
+                for &connections in &declared.connections {
+                    let load = Load::closed(connections, declared.cores, keep_alive);
+                    if !loads.contains(&load) {
+                        loads.push(load);
+                    }
+                }
+            }
+        }
+        loads
+    }
+}
+
+impl EqualRate {
+    /// The closed loop that shows the maxima.
+    pub fn closed_loop(&self) -> Load {
+        Load::closed(self.connections, self.cores, self.keep_alive)
+    }
+}
+
+impl Curve {
+    /// The closed loop that shows the maxima.
+    pub fn closed_loop(&self) -> Load {
+        Load::closed(self.connections, self.cores, self.keep_alive)
+    }
 }
 
 /// A row of published figures, as a file has it: columns of equal length.
@@ -264,7 +357,47 @@ impl Study {
         if contenders.is_empty() {
             return Err(Error::Empty { study: name.into(), path: folder });
         }
-        Ok(Study { name: name.into(), file, contenders })
+        let study = Study { name: name.into(), file, contenders };
+        study.check_profiles(&path)?;
+        Ok(study)
+    }
+
+    /// Refuses profiles that name what isn't there.
+    fn check_profiles(&self, path: &Path) -> Result<(), toml_file::Error> {
+        for (name, profile) in &self.file.profile {
+            let closed_loops = profile.closed_loops();
+            let equal_rate = profile.equal_rate.as_ref();
+            let curve = profile.curve.as_ref();
+            let bases = equal_rate
+                .map(|it| (it.span(), it.get_ref().closed_loop()))
+                .into_iter()
+                .chain(curve.map(|it| (it.span(), it.get_ref().closed_loop())));
+            for (span, base) in bases {
+                if !closed_loops.contains(&base) {
+                    let what = format!(
+                        "its maxima come from the closed loop of the same cores, connections and \
+                         keep_alive, which the profile `{name}` lacks among its `loads`"
+                    );
+                    return Err(toml_file::refuse(path, span, what));
+                }
+            }
+            for contender in &profile.contenders {
+                if self.contenders.iter().all(|it| it.name != *contender.get_ref()) {
+                    let what = format!(
+                        "there is no contender `{}`; the study has {}",
+                        contender.get_ref(),
+                        self.names()
+                    );
+                    return Err(toml_file::refuse(path, contender.span(), what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The names of all contenders, as a sentence has them.
+    fn names(&self) -> String {
+        self.contenders.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// Keeps only the contenders named; all, if none is.
@@ -274,12 +407,7 @@ impl Study {
                 return Err(Error::UnknownContender {
                     name: name.clone(),
                     study: self.name.clone(),
-                    have: self
-                        .contenders
-                        .iter()
-                        .map(|contender| contender.name.as_str())
-                        .collect::<Vec<_>>()
-                        .join(", "),
+                    have: self.names(),
                 });
             }
         }

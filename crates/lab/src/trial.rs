@@ -63,8 +63,8 @@ impl Failure {
 }
 
 impl Bench<'_> {
-    /// Makes one trial of a plan; `None` if it was stopped on the way, so that it
-    /// tells nothing.
+    /// Makes one trial of a plan, with the rate to offer where it is an open loop;
+    /// `None` if it was stopped on the way, so that it tells nothing.
     ///
     /// # Errors
     /// Where no load could be offered, which is not the contender's fault.
@@ -72,6 +72,7 @@ impl Bench<'_> {
         &self,
         plan: &Plan,
         slot: &Slot,
+        rate: Option<f64>,
         contender: &Contender,
     ) -> Result<Option<Evidence>, load::Error> {
         let began = Instant::now();
@@ -84,7 +85,10 @@ impl Bench<'_> {
             if self.stop.asked() || all_wrong || running.kept.exited().is_some() {
                 return Ok(());
             }
-            self.measure(plan, slot, running, evidence)
+            let address = running.address;
+            let cpus = evidence.place.client_cpus.clone();
+            let load = measure::load_plan(plan, slot, rate, self.contract, address, cpus);
+            self.measure(&load, running, evidence)
         });
         if let Some(result) = measured {
             result?;
@@ -240,18 +244,15 @@ impl Bench<'_> {
 
     fn measure(
         &self,
-        plan: &Plan,
-        slot: &Slot,
+        load: &load::Plan,
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
-        let cpus = evidence.place.client_cpus.clone();
-        let load = measure::load_plan(plan, slot, self.contract, running.address, cpus.clone());
-        let server_cpus = &evidence.place.server_cpus;
-        let sampler = Sampler::start(&running.kept, running.address.port(), server_cpus, cpus);
-        let seen = load::run(&load, self.stop, &mut |_| {})?;
+        let (port, server_cpus) = (running.address.port(), &evidence.place.server_cpus);
+        let sampler = Sampler::start(&running.kept, port, server_cpus, load.cpus.clone());
+        let seen = load::run(load, self.stop, &mut |_| {})?;
         sampler.finish(seen.window_began, seen.window, evidence);
-        evidence.load = Some(measure::evidence(&seen));
+        evidence.load = Some(measure::evidence(load, &seen));
         Ok(())
     }
 }

@@ -78,7 +78,7 @@ mod tests {
             block: 0,
             contender: "go".into(),
             twin: false,
-            load: plan::Load { connections: 1, cores: Cores::One, keep_alive: true },
+            load: plan::Load::closed(1, Cores::One, true),
         };
         Trial {
             slot,

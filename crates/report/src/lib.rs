@@ -21,4 +21,5 @@ mod then_and_now;
 pub mod units;
 
 pub use html::html;
+pub use summary::load_names;
 pub use terminal::{Terminal, terminal};

@@ -1,12 +1,12 @@
 //! What both forms of a report say alike: the headline, names, and findings in
 //! groups.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
 use result::finding::{Finding, Verdict};
 use result::outcome::{Estimate, Outcome, Row};
-use result::plan::{Contender, Cores, Load, Tier};
+use result::plan::{Arrivals, Contender, Cores, Load, Tier};
 use result::{Run, State, Trial};
 
 use crate::text::visible_name;
@@ -171,32 +171,55 @@ pub fn notes(run: &Run) -> Vec<String> {
 /// has said it, and the difference below which there is none.
 pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
     let sentence = (!one_sentence_for_all(run)).then(|| outcome.sentence.clone());
-    let noise = outcome
-        .noise_floor
-        .map(|floor| format!("Two identical entries differed by {}.", units::percent(floor - 1.0)));
+    let noise = outcome.noise_floor.map(noise);
     let says: Vec<String> = sentence.into_iter().chain(noise).collect();
     (!says.is_empty()).then(|| says.join(" "))
 }
 
+/// What identical entries differed by.
+pub fn noise(floor: f64) -> String {
+    format!("Two identical entries differed by {}.", units::percent(floor - 1.0))
+}
+
 /// The names of several loads, each kind of load named once.
-pub fn load_names(loads: &[&Load]) -> String {
-    let mut kinds: Vec<(Cores, bool, Vec<u32>)> = Vec::new();
+pub fn load_names(loads: &[impl Borrow<Load>]) -> String {
+    /// Loads that have all in common but connections, and the share of a maximum.
+    struct Kind {
+        common: Load,
+        connections: Vec<u32>,
+        percents: Vec<u32>,
+    }
+    let mut kinds: Vec<Kind> = Vec::new();
     for load in loads {
-        let kind = entry(
-            &mut kinds,
-            |kind| (kind.0, kind.1) == (load.cores, load.keep_alive),
-            || (load.cores, load.keep_alive, vec![]),
-        );
-        kind.2.push(load.connections);
+        let load = load.borrow();
+        let (arrivals, percent) = match load.arrivals {
+            Arrivals::Own { percent } => (Arrivals::Own { percent: 0 }, Some(percent)),
+            other => (other, None),
+        };
+        let common = Load { connections: 0, ..load.with(arrivals) };
+        let make = || Kind { common: common.clone(), connections: vec![], percents: vec![] };
+        let kind = entry(&mut kinds, |kind| kind.common == common, make);
+        if !kind.connections.contains(&load.connections) {
+            kind.connections.push(load.connections);
+        }
+        kind.percents.extend(percent);
     }
     let kinds: Vec<String> = kinds
         .into_iter()
-        .map(|(cores, keep_alive, connections)| {
+        .map(|Kind { common, connections, mut percents }| {
             let numbers: Vec<String> =
                 connections.iter().map(|number| units::whole((*number).into())).collect();
             let plural = if connections == [1] { "" } else { "s" };
             let numbers = and(&numbers);
-            format!("{numbers} connection{plural}{}", kind_name(cores, keep_alive))
+            percents.sort_unstable();
+            let percents: Vec<String> = percents.iter().map(u32::to_string).collect();
+            let arrivals = match common.arrivals {
+                Arrivals::Closed => String::new(),
+                Arrivals::Equal { .. } => ", at one rate for all".into(),
+                Arrivals::Own { .. } => format!(", at {} % of its own maximum", and(&percents)),
+            };
+            let kind = kind_name(common.cores, common.keep_alive);
+            format!("{numbers} connection{plural}{kind}{arrivals}")
         })
         .collect();
     kinds.join("; ")
@@ -448,7 +471,7 @@ pub struct Case<'a> {
     /// What was measured.
     pub value: &'a str,
     /// Under which loads.
-    pub loads: Vec<&'a Load>,
+    pub loads: Vec<Load>,
 }
 
 impl Case<'_> {
@@ -458,27 +481,67 @@ impl Case<'_> {
     }
 }
 
+/// A contender's figures under one load, and what was found of them.
+struct Judged<'a> {
+    contender: &'a str,
+    load: Load,
+    findings: &'a [Finding],
+}
+
+/// All figures of a run.
+fn judged(run: &Run) -> Vec<Judged<'_>> {
+    let mut judged = Vec::new();
+    for outcome in &run.outcomes {
+        for row in &outcome.rows {
+            let (contender, load) = (row.contender.as_str(), outcome.load.clone());
+            judged.push(Judged { contender, load, findings: &row.findings });
+        }
+    }
+    for outcome in &run.equal_rates {
+        for row in &outcome.rows {
+            let (contender, load) = (row.contender.as_str(), outcome.load.clone());
+            judged.push(Judged { contender, load, findings: &row.findings });
+        }
+    }
+    for curve in &run.curves {
+        for line in &curve.lines {
+            for point in &line.points {
+                let load = curve.load.with(Arrivals::Own { percent: point.percent });
+                let (contender, findings) = (line.contender.as_str(), point.findings.as_slice());
+                judged.push(Judged { contender, load, findings });
+            }
+        }
+    }
+    judged
+}
+
+/// The number of loads that have a figure.
+pub fn loads_with_figures(run: &Run) -> usize {
+    let mut loads: Vec<Load> = judged(run).into_iter().map(|it| it.load).collect();
+    loads.sort();
+    loads.dedup();
+    loads.len()
+}
+
 /// The findings that stand against a figure, the worst first.
 pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
-    for outcome in &run.outcomes {
-        for row in &outcome.rows {
-            for finding in row.findings.iter().filter(|it| it.verdict != Verdict::Valid) {
-                let Finding { check, verdict, value, threshold, says, fix } = finding;
-                let verdict = *verdict;
-                let group = entry(
-                    &mut groups,
-                    |it| (it.check, it.verdict, it.says, it.fix) == (check, verdict, says, fix),
-                    || Group { check, verdict, says, threshold, fix, cases: vec![] },
-                );
-                let who = vec![who(run, &row.contender)];
-                let case = entry(
-                    &mut group.cases,
-                    |case| case.who == who && case.value == value,
-                    || Case { who: who.clone(), value, loads: vec![] },
-                );
-                case.loads.push(&outcome.load);
-            }
+    for Judged { contender, load, findings } in judged(run) {
+        for finding in findings.iter().filter(|it| it.verdict != Verdict::Valid) {
+            let Finding { check, verdict, value, threshold, says, fix } = finding;
+            let verdict = *verdict;
+            let group = entry(
+                &mut groups,
+                |it| (it.check, it.verdict, it.says, it.fix) == (check, verdict, says, fix),
+                || Group { check, verdict, says, threshold, fix, cases: vec![] },
+            );
+            let who = vec![who(run, contender)];
+            let case = entry(
+                &mut group.cases,
+                |case| case.who == who && case.value == value,
+                || Case { who: who.clone(), value, loads: vec![] },
+            );
+            case.loads.push(load.clone());
         }
     }
     for group in &mut groups {
@@ -511,11 +574,16 @@ fn entry<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() ->
 
 /// A row's rank with its tie, as `=1`.
 pub fn rank(outcome: &Outcome, row: &Row) -> String {
-    match row.rank {
+    rank_among(outcome.rows.iter().map(|row| row.rank), row.rank)
+}
+
+/// The same, among the ranks of all rows.
+pub fn rank_among(all: impl Iterator<Item = Option<u32>>, rank: Option<u32>) -> String {
+    match rank {
         None => units::NOTHING.into(),
-        Some(rank) => {
-            let tied = outcome.rows.iter().filter(|other| other.rank == Some(rank)).count() > 1;
-            format!("{}{rank}", if tied { "=" } else { "" })
+        Some(number) => {
+            let tied = all.filter(|other| *other == rank).count() > 1;
+            format!("{}{number}", if tied { "=" } else { "" })
         }
     }
 }

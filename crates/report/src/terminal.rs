@@ -1,6 +1,8 @@
 //! A run at the terminal: the finding, a table, then what to know before using
 //! a figure of it.
 
+mod open_loop;
+
 use anstyle::{AnsiColor, Style};
 use comfy_table::{
     Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row as TableRow, Table,
@@ -12,7 +14,7 @@ use result::outcome::{Estimate, Outcome, Row};
 use result::plan::Contender;
 
 use crate::summary::{self, Case, Group, Range};
-use crate::text::{visible, visible_name};
+use crate::text::visible;
 use crate::units;
 
 /// What the terminal can show.
@@ -40,6 +42,8 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
         page.paragraph(PLAIN, "", &note);
     }
     page.figures(run);
+    page.equal_rates(run);
+    page.curves(run);
     page.legend(run);
     page.absent(run);
     page.findings(run);
@@ -68,8 +72,11 @@ const WIDE: u16 = 110;
 /// has them all.
 const CASES_MAX: usize = 6;
 
-/// The columns of the table: title, side, and whether a narrow terminal has it.
-const COLUMNS: [(&str, CellAlignment, bool); 12] = [
+/// A column of a table: title, side, and whether a narrow terminal has it.
+type Column = (&'static str, CellAlignment, bool);
+
+/// The columns of the closed loop's table.
+const COLUMNS: [Column; 12] = [
     ("", CellAlignment::Right, true),
     ("", CellAlignment::Left, true),
     ("tier", CellAlignment::Left, false),
@@ -84,7 +91,8 @@ const COLUMNS: [(&str, CellAlignment, bool); 12] = [
     ("", CellAlignment::Left, false),
 ];
 
-/// Which of them holds the contender: the one that gives way to the others.
+/// Which column of a table holds the contender: the one that gives way to the
+/// others.
 const CONTENDER: usize = 1;
 
 struct Page {
@@ -116,7 +124,7 @@ impl Page {
     /// broken up by what a load has to say before its rows.
     fn figures(&mut self, run: &Run) {
         let sections = summary::sections(run);
-        let mut table = self.table();
+        let mut table = self.table(&COLUMNS);
         for outcome in sections.iter().flat_map(|section| &section.outcomes) {
             for row in &outcome.rows {
                 let mut cells = TableRow::from(self.cells(run, outcome, row));
@@ -154,22 +162,22 @@ impl Page {
         }
     }
 
-    fn table(&self) -> Table {
+    fn table(&self, columns: &[Column]) -> Table {
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.terminal.columns)
-            .set_header(COLUMNS.map(|(title, ..)| self.styled(title, Attribute::Dim)));
+            .set_header(columns.iter().map(|(title, ..)| self.styled(title, Attribute::Dim)));
         if self.terminal.colour {
             table.enforce_styling();
         } else {
             table.force_no_tty();
         }
         for (at, (column, (_, alignment, narrow))) in
-            table.column_iter_mut().zip(COLUMNS).enumerate()
+            table.column_iter_mut().zip(columns).enumerate()
         {
-            column.set_padding((0, 1)).set_cell_alignment(alignment);
+            column.set_padding((0, 1)).set_cell_alignment(*alignment);
             if !narrow && !self.is_wide() {
                 column.set_constraint(ColumnConstraint::Hidden);
             } else if at != CONTENDER {
@@ -191,10 +199,6 @@ impl Page {
             }
         };
         let contender = summary::contender(run, &row.contender);
-        let who = match self.is_wide() {
-            true => summary::title(run, &row.contender),
-            false => visible_name(&row.contender),
-        };
         let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
         let (rate, rate_range) = rate(row);
         let (ratio, ratio_range) = ratio(row);
@@ -209,7 +213,7 @@ impl Page {
             time(&row.p99_us),
         ];
         let rank = format!("{}{}", summary::rank(outcome, row), mark(contender));
-        let words = [rank, who.into_owned(), tier.into()];
+        let words = [rank, self.who(run, &row.contender), tier.into()];
         let verdict = [summary::sign(row.verdict), row.verdict.word()];
         words
             .into_iter()
@@ -369,7 +373,7 @@ fn ratio(row: &Row) -> (String, String) {
 
 /// Of whom a finding speaks, and under which loads.
 fn case_line(run: &Run, case: &Case) -> String {
-    let loads = if case.loads.len() == run.outcomes.len() && case.loads.len() > 1 {
+    let loads = if case.loads.len() == summary::loads_with_figures(run) && case.loads.len() > 1 {
         "every load".into()
     } else {
         summary::load_names(&case.loads)

@@ -61,6 +61,18 @@ fn what_was_made_again_is_named_with_the_reason() {
 }
 
 #[test]
+fn open_loops_read_well() {
+    insta::assert_snapshot!(plain(&fixture::open_loops(), 120));
+}
+
+#[test]
+fn open_loops_fit_80_columns() {
+    let text = plain(&fixture::open_loops(), 80);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "a line of {widest:?} characters wraps at 80 columns");
+}
+
+#[test]
 fn a_run_without_figures_says_so() {
     let mut run = fixture::quick();
     run.state = result::State::Unfinished;

@@ -21,12 +21,18 @@ use serde::{Deserialize, Serialize};
 
 /// The version of `run.json`. It grows by one when a reader of the older form
 /// would misread the newer one; added fields alone do not change it.
-pub const SCHEMA: u32 = 1;
+///
+/// 2: loads have `arrivals`. Who reads by 1 would take an open loop's trials for
+/// those of the closed loop.
+pub const SCHEMA: u32 = 2;
+
+/// The oldest version that is still read: what 2 added has a default.
+pub const SCHEMA_OLDEST: u32 = 1;
 
 /// A whole run: the content of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Always [`SCHEMA`] in files that this version writes.
+    /// [`SCHEMA`] in runs that this version began.
     pub schema: u32,
     /// The version of bakeoff that wrote the file.
     pub bakeoff: String,
@@ -52,8 +58,18 @@ pub struct Run {
     /// No figure is made of them.
     #[serde(default)]
     pub disturbed: Vec<Trial>,
-    /// What follows from it. Empty until the run is complete or stopped.
+    /// Planned trials that are not to be made, with the reason.
+    #[serde(default)]
+    pub left_out: Vec<LeftOut>,
+    /// What follows from the closed loop. Empty until the run is complete or
+    /// stopped, as are the next two.
     pub outcomes: Vec<outcome::Outcome>,
+    /// What follows from one rate for all.
+    #[serde(default)]
+    pub equal_rates: Vec<outcome::EqualRate>,
+    /// What follows from shares of each contender's own maximum.
+    #[serde(default)]
+    pub curves: Vec<outcome::Curve>,
 }
 
 /// How far a run got.
@@ -62,8 +78,19 @@ pub struct Run {
 pub enum State {
     /// Trials are missing: it runs still, or was stopped and can be resumed.
     Unfinished,
-    /// Every planned trial was made.
+    /// Every planned trial was made, or left out for a reason.
     Complete,
+}
+
+/// Trials of one contender under one load that are not to be made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// The contender's name.
+    pub contender: String,
+    /// The load.
+    pub load: plan::Load,
+    /// Why, in one sentence.
+    pub reason: String,
 }
 
 /// One fresh process of one contender under one load, with what it showed.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Finding, Verdict};
 use crate::plan::Load;
 
-/// What is concluded for one load: a row a contender.
+/// What is concluded for one load of the closed loop: a row a contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The load.
@@ -43,6 +43,94 @@ pub struct Row {
     pub p50_us: Option<Estimate>,
     /// 99th percentile of service time, µs.
     pub p99_us: Option<Estimate>,
+    /// The worst verdict over its blocks.
+    pub verdict: Verdict,
+    /// The findings behind it, one a check: the worst over its blocks.
+    pub findings: Vec<Finding>,
+}
+
+/// What is concluded where all contenders were offered the same rate: what an
+/// answer costs each of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EqualRate {
+    /// The load.
+    pub load: Load,
+    /// Requests offered a second.
+    pub offered_rate: f64,
+    /// How that rate was found, in one sentence.
+    pub rule: String,
+    /// The noise floor: the ratio, above 1, that the CPU time of two identical
+    /// entries differs by. `None` where no A/A pair was run.
+    pub noise_floor: Option<f64>,
+    /// One row a contender that was measured, the cheapest answer first.
+    pub rows: Vec<EqualRateRow>,
+    /// The finding in one sentence, or why there is none.
+    pub sentence: String,
+}
+
+/// One contender at the rate that all were offered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EqualRateRow {
+    /// The contender's name.
+    pub contender: String,
+    /// Its rank from 1, equal among ties; `None` where it may not be ranked.
+    pub rank: Option<u32>,
+    /// Why it has no rank.
+    pub unranked: Option<String>,
+    /// The contender's CPU µs a good answer, which is what ranks it.
+    pub server_cpu_us: Option<Estimate>,
+    /// The same, divided by the best ranked row's, from paired blocks.
+    pub cpu_ratio: Option<Estimate>,
+    /// Good answers a second.
+    pub rate: Estimate,
+    /// Median response time, from when a request was due, in µs.
+    pub p50_us: Option<Estimate>,
+    /// 99th percentile of response time, in µs.
+    pub p99_us: Option<Estimate>,
+    /// The worst verdict over its blocks.
+    pub verdict: Verdict,
+    /// The findings behind it, one a check: the worst over its blocks.
+    pub findings: Vec<Finding>,
+}
+
+/// What is concluded from shares of each contender's own maximum: how its
+/// response time grows with the rate. Nobody is ranked by it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    /// The closed loop that the shares are of.
+    pub load: Load,
+    /// One line a contender that was to be measured.
+    pub lines: Vec<CurveLine>,
+}
+
+/// One contender's line of a curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurveLine {
+    /// The contender's name.
+    pub contender: String,
+    /// Its answers a second in the closed loop, which are 100 %.
+    pub maximum_rate: Option<f64>,
+    /// Why points are missing, where they are.
+    pub left_out: Option<String>,
+    /// Its points, the lowest share first.
+    pub points: Vec<CurvePoint>,
+}
+
+/// One contender at one share of its own maximum.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CurvePoint {
+    /// The share, out of 100.
+    pub percent: u32,
+    /// Requests offered a second.
+    pub offered_rate: f64,
+    /// Good answers a second.
+    pub rate: Estimate,
+    /// Median response time, from when a request was due, in µs.
+    pub p50_us: Option<Estimate>,
+    /// 99th percentile of response time, in µs.
+    pub p99_us: Option<Estimate>,
+    /// The contender's CPU µs a good answer.
+    pub server_cpu_us: Option<Estimate>,
     /// The worst verdict over its blocks.
     pub verdict: Verdict,
     /// The findings behind it, one a check: the worst over its blocks.

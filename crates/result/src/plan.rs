@@ -149,7 +149,8 @@ pub struct Plan {
     pub profile: String,
     /// The seed of the shuffle and of every trial's load.
     pub seed: u64,
-    /// Blocks: each holds every contender once a load, shuffled.
+    /// Blocks of the closed loop: each holds every contender once a load,
+    /// shuffled.
     pub blocks: u32,
     /// Seconds measured a trial.
     pub measure_s: f64,
@@ -184,6 +185,44 @@ pub struct Load {
     pub cores: Cores,
     /// Whether a connection serves many requests or one.
     pub keep_alive: bool,
+    /// When requests come.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+}
+
+impl Load {
+    /// A closed loop.
+    pub fn closed(connections: u32, cores: Cores, keep_alive: bool) -> Load {
+        Load { connections, cores, keep_alive, arrivals: Arrivals::Closed }
+    }
+
+    /// The same with other arrivals.
+    pub fn with(&self, arrivals: Arrivals) -> Load {
+        Load { arrivals, ..self.clone() }
+    }
+}
+
+/// When requests come. The rate of an open loop is known only after the closed
+/// loop of the same run, so a plan has it as a share; a trial's evidence has the
+/// rate itself.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// As soon as a connection is free: a closed loop.
+    #[default]
+    Closed,
+    /// At one rate for all contenders: this share of the lowest of their maxima.
+    Equal {
+        /// Out of 100.
+        percent: u32,
+    },
+    /// At this share of the contender's own maximum in the closed loop.
+    Own {
+        /// Out of 100; more offers what it can't answer.
+        percent: u32,
+    },
 }
 
 /// How many cores a contender is given.

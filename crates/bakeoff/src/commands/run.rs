@@ -53,6 +53,10 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "N",
         value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "resume")]
     connections: Vec<u32>,
+    /// With connections kept alive, or closed after each request, or both
+    #[arg(long, value_delimiter = ',', value_name = "kept|closed", value_parser = mode,
+        conflicts_with = "resume")]
+    mode: Vec<KeepAlive>,
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long, conflicts_with = "resume")]
     seed: Option<u64>,
@@ -72,6 +76,18 @@ fn cores(text: &str) -> Result<Cores, &'static str> {
         "1" => Ok(Cores::One),
         "all" => Ok(Cores::All),
         _ => Err("this has to be `1` or `all`"),
+    }
+}
+
+/// Whether connections are kept alive.
+#[derive(Debug, Clone, Copy)]
+struct KeepAlive(bool);
+
+fn mode(text: &str) -> Result<KeepAlive, &'static str> {
+    match text {
+        "kept" => Ok(KeepAlive(true)),
+        "closed" => Ok(KeepAlive(false)),
+        _ => Err("this has to be `kept` or `closed`"),
     }
 }
 
@@ -111,6 +127,8 @@ fn options(arguments: &Arguments) -> Options {
             cores: chosen(arguments.cores.is_empty()).map(|()| arguments.cores.clone()),
             connections: chosen(arguments.connections.is_empty())
                 .map(|()| arguments.connections.clone()),
+            keep_alive: chosen(arguments.mode.is_empty())
+                .map(|()| arguments.mode.iter().map(|mode| mode.0).collect()),
         },
         seed: arguments.seed,
     }

@@ -20,7 +20,7 @@ const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
 
 pub(super) const ARITHMETIC: Check = Check {
     id: "arithmetic",
-    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time.",
+    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time, with the time to connect where each connection serves one request.",
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
@@ -32,19 +32,24 @@ fn look(seen: &Seen) -> Word {
     if let Some(fault) = fault_in_counts(load).or_else(|| fault_in_times(load)) {
         return Word::invalid("contradiction", fault).against("none");
     }
-    // Connections that are closed and opened spend time that no request sees.
-    let closed_loop = load.offered_rate.is_none() && seen.slot.load.keep_alive;
-    let connections = f64::from(load.connections_established);
+    let connections = f64::from(match seen.slot.load.keep_alive {
+        true => load.connections_established,
+        false => load.connections_asked,
+    });
     let enough = load.good as f64 >= ANSWERS_A_CONNECTION_MIN * connections;
     let has_errors = !load.errors.is_empty();
-    if !closed_loop || !enough || has_errors || connections == 0.0 {
+    if seen.is_open_loop() || !enough || has_errors || connections == 0.0 {
         return Word::valid("consistent", "Counts and percentiles fit each other.");
     }
-    let Some((mean, max)) = load.service_us.mean.zip(load.service_us.max) else {
+    let mean_us = match seen.slot.load.keep_alive {
+        true => load.service_us.mean,
+        false => load.service_us.mean.zip(load.connect_us.mean).map(|(a, b)| a + b),
+    };
+    let Some((mean_us, max_us)) = mean_us.zip(load.service_us.max) else {
         return Word::not_checked("No answer came, so that there are no times.");
     };
-    let busy = load.rate * mean / 1e6;
-    let edges = max / 1e6 / load.seconds;
+    let busy = load.rate * mean_us / 1e6;
+    let edges = max_us / 1e6 / load.seconds;
     let (least, most) = (busy / connections - edges, busy / connections + edges);
     let value = format!("{busy:.0} of {connections} connections busy");
     let word = if least > BUSY_MAX {
@@ -128,7 +133,7 @@ fn fault_in(times: &Percentiles) -> Option<&'static str> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after_load;
+    use super::super::tests::{at_half_of_its_maximum, of_one_request_each, word_after_load};
     use super::*;
 
     fn with(change: impl FnOnce(&mut Load)) -> (Verdict, String) {
@@ -183,11 +188,21 @@ mod tests {
     }
 
     #[test]
-    fn littles_law_is_not_asked_where_it_doesnt_hold() {
-        let (verdict, _) = with(|load| {
-            load.offered_rate = Some(50_000.0);
-            load.service_us.mean = Some(1_000.0);
-        });
-        assert_eq!(verdict, Verdict::Valid, "in an open loop connections may be idle");
+    fn littles_law_is_not_asked_of_an_open_loop_whose_connections_may_be_idle() {
+        let (slot, evidence) = at_half_of_its_maximum();
+        let word = ARITHMETIC.finding(&Seen { slot: &slot, evidence: &evidence });
+        assert_eq!(word.verdict, Verdict::Valid);
+        assert_eq!(word.value, "consistent");
+    }
+
+    #[test]
+    fn a_connection_of_one_request_is_at_work_while_it_is_made() {
+        let with = |factor: f64| {
+            let (slot, mut evidence) = of_one_request_each();
+            evidence.load.as_mut().unwrap().connect_us.mean = Some(1_000.0 * factor);
+            ARITHMETIC.finding(&Seen { slot: &slot, evidence: &evidence }).value
+        };
+        assert_eq!(with(1.0), "100 of 100 connections busy");
+        assert_eq!(with(0.0), "50 of 100 connections busy");
     }
 }

@@ -4,30 +4,27 @@ use super::{Check, Seen, Word};
 
 pub(super) const LOAD_ARRIVED: Check = Check {
     id: "load-arrived",
-    signal: "Connections asked for; connections established at once as the client counts them, and at the server's port as the kernel counts them; SYN segments that had to be sent again, and overflows of listen queues.",
+    signal: "Where connections are kept: how many were asked for, and how many established at once as the client counts them, and at the server's port as the kernel counts them. In every load: SYN segments that had to be sent again, and overflows of listen queues.",
     threshold: "all connections established, on both sides; no SYN sent again, no listen queue overflown",
-    why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009.",
+    why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; then measure again.",
     look,
 };
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
+    let is_kept = seen.slot.load.keep_alive;
     let asked = load.connections_asked;
     let client = load.connections_established;
-    if client < asked {
+    if is_kept && client < asked {
         return Word::invalid(
             format!("{client} of {asked} established"),
             "Fewer connections carried the load than the figure says.",
         )
         .against("all");
     }
-    // With a connection a request, how many there are at a moment is chance.
-    let server = match seen.slot.load.keep_alive {
-        true => seen.evidence.samples.iter().filter_map(|it| it.connections_established).max(),
-        false => Some(asked),
-    };
-    if let Some(server) = server.filter(|&server| server < asked) {
+    let server = seen.evidence.samples.iter().filter_map(|it| it.connections_established).max();
+    if let Some(server) = server.filter(|&server| is_kept && server < asked) {
         return Word::invalid(
             format!("{server} of {asked} established at the server"),
             "The server had fewer connections than the client thought.",
@@ -44,9 +41,15 @@ fn look(seen: &Seen) -> Word {
         .against("none");
     }
     match (server, overflows) {
-        (None, _) => Word::not_checked("The connections at the server couldn't be counted."),
+        (None, _) if is_kept => {
+            Word::not_checked("The connections at the server couldn't be counted.")
+        }
         (_, None) => Word::not_checked("Overflows of listen queues couldn't be counted."),
-        (Some(_), Some(_)) => Word::valid(
+        (_, Some(_)) if !is_kept => Word::valid(
+            format!("{} connections made", load.reconnects + u64::from(asked)),
+            "No connection was lost while it was made.",
+        ),
+        (_, Some(_)) => Word::valid(
             format!("{client} of {asked} established"),
             "Every connection asked for was there, at both ends.",
         ),
@@ -57,7 +60,7 @@ fn look(seen: &Seen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{word_after, word_after_load};
+    use super::super::tests::{of_one_request_each, word_after, word_after_load};
     use super::*;
 
     #[test]
@@ -75,6 +78,18 @@ mod tests {
         });
         assert_eq!(word.verdict, Verdict::Invalid);
         assert_eq!(word.value, "64 of 100 established at the server");
+    }
+
+    #[test]
+    fn with_a_connection_a_request_only_what_was_lost_counts() {
+        let with = |overflows| {
+            let (slot, mut evidence) = of_one_request_each();
+            evidence.listen_overflows = overflows;
+            LOAD_ARRIVED.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+        };
+        assert_eq!(with(Some(0)), Verdict::Valid, "57 of 100 established is chance");
+        assert_eq!(with(Some(1)), Verdict::Suspect);
+        assert_eq!(with(None), Verdict::NotChecked);
     }
 
     #[test]

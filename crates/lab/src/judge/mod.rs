@@ -10,6 +10,7 @@ mod client_limit;
 mod contract;
 mod errors;
 mod load_arrived;
+mod offered_rate;
 mod quiet_machine;
 mod server_cores;
 mod shared_cores;
@@ -18,16 +19,17 @@ mod steady;
 use result::Trial;
 use result::evidence::{Evidence, Load};
 use result::finding::{Finding, Verdict};
-use result::plan::Slot;
+use result::plan::{Arrivals, Slot};
 
 pub use client_limit::CLIENT_LIMIT;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily.
-pub const CHECKS: [&Check; 9] = [
+pub const CHECKS: [&Check; 10] = [
     &contract::CONTRACT,
     &load_arrived::LOAD_ARRIVED,
     &errors::ERRORS,
+    &offered_rate::OFFERED_RATE,
     &client_limit::CLIENT_LIMIT,
     &server_cores::SERVER_CORES,
     &shared_cores::SHARED_CORES,
@@ -107,6 +109,11 @@ impl<'a> Seen<'a> {
     fn load(&self) -> Option<&'a Load> {
         self.evidence.load.as_ref()
     }
+
+    /// Whether requests came at a rate, whatever was answered.
+    fn is_open_loop(&self) -> bool {
+        self.slot.load.arrivals != Arrivals::Closed
+    }
 }
 
 impl Check {
@@ -176,7 +183,7 @@ mod tests {
             block: 0,
             contender: "go".into(),
             twin: false,
-            load: result::plan::Load { connections: 100, cores: Cores::One, keep_alive: true },
+            load: result::plan::Load::closed(100, Cores::One, true),
         };
         let times = Percentiles {
             count: 200_000,
@@ -233,6 +240,46 @@ mod tests {
         (slot, evidence)
     }
 
+    /// The sound trial with a connection a request. Half of the 2 ms goes into
+    /// connecting, so that fewer are established than are at work.
+    pub(super) fn of_one_request_each() -> (Slot, Evidence) {
+        let (mut slot, mut evidence) = sound();
+        slot.load.keep_alive = false;
+        for sample in &mut evidence.samples {
+            sample.connections_established = Some(40);
+        }
+        let load = evidence.load.as_mut().unwrap();
+        load.connections_established = 57;
+        load.connect_us = load.service_us.clone();
+        for times in [&mut load.connect_us, &mut load.service_us] {
+            times.mean = Some(1_000.0);
+        }
+        (slot, evidence)
+    }
+
+    /// A sound trial of an open loop: half of a maximum of 50,000 a second.
+    pub(super) fn at_half_of_its_maximum() -> (Slot, Evidence) {
+        let (mut slot, mut evidence) = sound();
+        slot.load.arrivals = Arrivals::Own { percent: 50 };
+        evidence.server_cpu_s = Some(2.0);
+        let load = evidence.load.as_mut().unwrap();
+        load.offered_rate = Some(25_000.0);
+        (load.rate, load.answers) = (25_000.0, 100_000);
+        (load.scheduled, load.sent, load.good, load.in_flight) = (100_000, 100_000, 99_990, 10);
+        for times in [&mut load.response_us, &mut load.service_us] {
+            (times.count, times.mean) = (100_000, Some(300.0));
+            times.at = [(50.0, 250.0), (99.0, 1_000.0)]
+                .map(|(percentile, value)| Percentile { percentile, value, at_least: false })
+                .to_vec();
+        }
+        let mut lateness = load.service_us.clone();
+        (lateness.min, lateness.mean, lateness.max) = (Some(0.1), Some(5.0), Some(500.0));
+        lateness.at.iter_mut().for_each(|one| one.value /= 50.0);
+        load.lateness_us = Some(lateness);
+        load.per_second.iter_mut().for_each(|second| second.good = 25_000);
+        (slot, evidence)
+    }
+
     /// A check's word on the sound trial after a change to it.
     pub(super) fn word_after(check: &Check, change: impl FnOnce(&mut Evidence)) -> Finding {
         let (slot, mut evidence) = sound();
@@ -247,10 +294,11 @@ mod tests {
 
     #[test]
     fn every_check_is_silent_on_a_sound_trial() {
-        let (slot, evidence) = sound();
-        for finding in judge(&slot, &evidence) {
-            assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
-            assert_eq!(finding.fix, "", "there is nothing to fix");
+        for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+            for finding in judge(&slot, &evidence) {
+                assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
+                assert_eq!(finding.fix, "", "there is nothing to fix");
+            }
         }
     }
 

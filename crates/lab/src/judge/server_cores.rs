@@ -14,8 +14,8 @@ const USED_MAX: f64 = 1.05;
 pub(super) const SERVER_CORES: Check = Check {
     id: "server-cores",
     signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together.",
-    threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %",
-    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. More than it was given means that it got away from its cores.",
+    threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on",
+    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take. More than it was given means that it got away from its cores.",
     fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers); look for a lock or a single acceptor; see whether the client was the limit.",
     look,
 };
@@ -36,6 +36,8 @@ fn look(seen: &Seen) -> Word {
     let value = format!("{used:.2} of {given} cores");
     if share > USED_MAX {
         Word::invalid(value, format!("{who} used more than the cores given."))
+    } else if seen.is_open_loop() {
+        Word::valid(value, "No more than the cores given were used.")
     } else if share < USED_SUSPECT && seen.evidence.others_cores().is_some_and(|it| it > OTHERS_MAX)
     {
         Word::not_checked("Others used the machine: what looks idle may have been taken.")
@@ -52,7 +54,7 @@ fn look(seen: &Seen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::tests::{at_half_of_its_maximum, word_after};
     use super::*;
 
     fn with(cpu_s: f64, cores: usize) -> Verdict {
@@ -77,6 +79,17 @@ mod tests {
     #[test]
     fn more_than_was_given_makes_the_figures_invalid() {
         assert_eq!(with(4.3, 1), Verdict::Invalid, "it got away from its core");
+    }
+
+    #[test]
+    fn an_open_loop_may_leave_cores_idle_but_not_take_more() {
+        let with = |cpu_s| {
+            let (slot, mut evidence) = at_half_of_its_maximum();
+            evidence.server_cpu_s = Some(cpu_s);
+            SERVER_CORES.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+        };
+        assert_eq!(with(0.4), Verdict::Valid);
+        assert_eq!(with(4.3), Verdict::Invalid);
     }
 
     #[test]

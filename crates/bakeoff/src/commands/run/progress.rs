@@ -5,11 +5,12 @@ use std::cell::Cell;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::plan::Phase;
 use lab::run::Event;
 use report::text::visible;
-use report::units;
+use report::{load_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Cores, Load};
+use result::plan::{Arrivals, Load, Plan};
 use result::{Run, Trial};
 
 /// Shows the events of a run.
@@ -43,7 +44,7 @@ impl Progress {
                 self.line.set_message(format!(
                     "{} · {} · {}, {} left",
                     slot.contender,
-                    load_name(&slot.load),
+                    load_names(&[&slot.load]),
                     units::of(*trials as u64, "trial"),
                     time(*seconds)
                 ));
@@ -52,7 +53,13 @@ impl Progress {
             Event::Disturbed { block, load } => self.say(&format!(
                 "block {}, {}: made again, because others used the machine",
                 block + 1,
-                load_name(load)
+                load_names(&[*load])
+            )),
+            Event::NoRate(left_out) => self.say(&format!(
+                "Left out: {} with {}: {}",
+                left_out.contender,
+                load_names(&[&left_out.load]),
+                visible(&left_out.reason)
             )),
             Event::GivenUp(contender) => {
                 self.say(&format!("{contender} failed repeatedly: its other trials are left out"));
@@ -62,7 +69,7 @@ impl Progress {
 
     fn ended(&self, trial: &Trial) {
         let slot = &trial.slot;
-        let what = format!("{} · {}", slot.contender, load_name(&slot.load));
+        let what = format!("{} · {}", slot.contender, load_names(&[&slot.load]));
         let process = &trial.evidence.process;
         if let Some(failure) = &process.failure {
             let mut text = format!("Failed: {what}: {}", visible(failure));
@@ -121,36 +128,56 @@ fn intention(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         .filter(|contender| contender.absent.is_none())
         .map(|contender| contender.name.as_str())
         .collect();
-    let mut loads: Vec<&Load> = plan.slots.iter().map(|slot| &slot.load).collect();
-    loads.sort_by_key(|load| (load.cores, load.connections));
-    loads.dedup();
-    let loads: Vec<String> = loads.into_iter().map(load_name).collect();
     let twin = plan.slots.iter().find(|slot| slot.twin).map(|slot| slot.contender.as_str());
     let mut text = format!("{}: {}\n", run.study.title, run.study.question);
-    text.push_str(&format!("  contenders  {}", present.join(", ")));
+    text.push_str(&format!("  contenders   {}", present.join(", ")));
     if let Some(twin) = twin {
-        text.push_str(&format!("; {twin} twice, for the noise floor"));
+        text.push_str(&format!("; {twin} twice where ranks are given, for the noise floor"));
+    }
+    for phase in Phase::ALL {
+        if let Some((name, says)) = phase_line(plan, phase) {
+            text.push_str(&format!("\n  {name:<11}  {says}"));
+        }
     }
     text.push_str(&format!(
-        "\n  loads       {}\n  trials      {} to make, each a fresh process: {} s of load, then \
-         {} s measured; {}\n  time        about {}\n  kept in     {}\n",
-        loads.join("; "),
+        "\n  trials       {} to make, each a fresh process: {} s of load, then {} s measured\n  \
+         time         about {}, of which {} are measured\n  kept in      {}\n",
         trials,
         units::plain(plan.warmup_s),
         units::plain(plan.measure_s),
-        units::of(plan.blocks.into(), "shuffled block"),
         time(seconds),
+        time(trials as f64 * plan.measure_s),
         super::shown(folder).display(),
     ));
     text
 }
 
-fn load_name(load: &Load) -> String {
-    let cores = match load.cores {
-        Cores::One => "one core",
-        Cores::All => "all cores",
-    };
-    format!("{}, {cores}", units::of(load.connections.into(), "connection"))
+/// What a phase of a plan measures; `None` if it has no trial.
+fn phase_line(plan: &Plan, phase: Phase) -> Option<(&'static str, String)> {
+    let slots = || plan.slots.iter().filter(|slot| Phase::of(&slot.load) == phase);
+    let blocks = slots().map(|slot| slot.block + 1).max()?;
+    let mut loads: Vec<&Load> = slots().map(|slot| &slot.load).collect();
+    loads.sort_by_key(|load| (load.cores, !load.keep_alive, load.connections, load.arrivals));
+    loads.dedup();
+    let base = load_names(&[&loads[0].with(Arrivals::Closed)]);
+    let percents: Vec<String> = loads
+        .iter()
+        .filter_map(|load| match load.arrivals {
+            Arrivals::Closed => None,
+            Arrivals::Equal { percent } | Arrivals::Own { percent } => Some(percent.to_string()),
+        })
+        .collect();
+    let percents = percents.join(", ");
+    let blocks = units::of(blocks.into(), "shuffled block");
+    Some(match phase {
+        Phase::ClosedLoop => ("closed loop", format!("{}; {blocks}", load_names(&loads))),
+        Phase::EqualRate => {
+            ("equal rate", format!("{percents} % of the lowest maximum, for all: {base}; {blocks}"))
+        }
+        Phase::Curve => {
+            ("curve", format!("{percents} % of each one's own maximum: {base}; {blocks}"))
+        }
+    })
 }
 
 /// A time of seconds or minutes.
@@ -164,7 +191,66 @@ fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use result::plan::{Cores, Machine, Slot};
+    use serde_json::json;
+
     use super::*;
+
+    /// A run that is about to begin, with a slot for each of these loads.
+    fn planned(loads: &[Load]) -> Run {
+        let slots: Vec<Slot> = (0..)
+            .zip(loads)
+            .map(|(number, load)| Slot {
+                number,
+                block: number % 2,
+                contender: "go".into(),
+                twin: number == 0,
+                load: load.clone(),
+            })
+            .collect();
+        let contender = |name: &str, absent: Option<&str>| {
+            json!({
+                "name": name, "title": name, "language": "C", "tier": "tuned", "versions": [],
+                "run": [], "environment": [], "absent": absent,
+            })
+        };
+        serde_json::from_value(json!({
+            "schema": 2, "bakeoff": "", "id": "", "started": "", "state": "unfinished",
+            "command": "", "machine": Machine::default(),
+            "study": {
+                "name": "web", "title": "Hello-world web servers", "question": "Which?",
+                "contract": "", "published": [],
+            },
+            "contenders": [contender("go", None), contender("hyper", None),
+                contender("zig", Some("there is no `zig`"))],
+            "plan": {
+                "profile": "quick", "seed": 1, "blocks": 2, "measure_s": 2.0, "warmup_s": 0.5,
+                "slots": slots,
+            },
+            "trials": [], "outcomes": [],
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_run_says_first_what_it_will_do_and_how_long_it_takes() {
+        let kept = Load::closed(100, Cores::One, true);
+        let run = planned(&[
+            kept.clone(),
+            Load::closed(5000, Cores::All, false),
+            kept.with(Arrivals::Equal { percent: 80 }),
+            kept.with(Arrivals::Own { percent: 110 }),
+            kept.with(Arrivals::Own { percent: 25 }),
+        ]);
+        insta::assert_snapshot!(intention(&run, Path::new("runs/web-1"), 102, 311.0));
+    }
+
+    #[test]
+    fn a_run_of_the_closed_loop_alone_tells_of_no_other() {
+        let run = planned(&[Load::closed(30, Cores::One, true)]);
+        let says = intention(&run, Path::new("runs/web-1"), 6, 20.0);
+        assert!(!says.contains("equal rate") && !says.contains("curve"), "{says}");
+    }
 
     #[test]
     fn times_are_told_in_minutes_and_seconds() {

@@ -1,0 +1,121 @@
+//! Was the rate of an open loop offered, and was it held?
+
+use result::plan::Arrivals;
+
+use super::{Check, Seen, Word, percent};
+
+/// Share of an offered rate that may be missing.
+const MISSING_MAX: f64 = 0.005;
+/// A curve's arrivals are random, and scatter by the square root of their number:
+/// so many times that is no more than chance.
+const CHANCE: f64 = 3.0;
+/// Percent of its own maximum from which on a contender isn't held to the rate:
+/// the maximum itself is known to some percent only.
+const NEAR_MAXIMUM: u32 = 95;
+
+pub(super) const OFFERED_RATE: Check = Check {
+    id: "offered-rate",
+    signal: "In an open loop: requests whose turn came, by the window's length and the rate planned; good answers by the same.",
+    threshold: "both within 0.5 %, beside what is chance in random arrivals and one request a connection still under way; answers only below 95 % of the contender's own maximum, and invalid where the rate is one for all",
+    why: "A generator that offers less than it says, or a server that answers less, is measured at another rate than the figure has. Where all are compared at one rate, that decides. Near its maximum and beyond, a contender that answers less is the result: the rest waits, is shed, and stands in the response times.",
+    fix: "Give the client more cores, if requests were not offered; offer less, or look at the contender's closed loop, if they were not answered.",
+    look,
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let Some(rate) = load.offered_rate else {
+        return match seen.is_open_loop() {
+            true => Word::not_checked("The rate that was to be offered is not known."),
+            false => Word::valid("closed loop", "No rate was to be held."),
+        };
+    };
+    let planned = rate * load.seconds;
+    let chance = match seen.slot.load.arrivals {
+        Arrivals::Own { .. } => CHANCE * planned.sqrt(),
+        _ => 0.0,
+    };
+    let tolerance = MISSING_MAX * planned + chance;
+    let of_planned = |count: u64| percent(count as f64 / planned);
+    if (load.scheduled as f64 - planned).abs() > tolerance {
+        return Word::invalid(
+            format!("{} offered", of_planned(load.scheduled)),
+            "The client didn't offer the rate that the figure has.",
+        );
+    }
+    let value = format!("{} answered", of_planned(load.answers));
+    let under_way = f64::from(load.connections_asked);
+    let is_held = load.answers as f64 + under_way >= planned - tolerance;
+    match seen.slot.load.arrivals {
+        _ if is_held => Word::valid(value, "The rate was offered and held."),
+        Arrivals::Own { percent } if percent < NEAR_MAXIMUM => Word::suspect(
+            value,
+            "The contender didn't hold a rate that lies below its maximum in the closed loop.",
+        ),
+        Arrivals::Own { .. } => {
+            Word::valid(value, "What was offered lies near the contender's maximum or beyond.")
+        }
+        _ => {
+            Word::invalid(value, "The contender didn't hold the rate that others are compared at.")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::{Finding, Verdict};
+
+    use super::super::tests::{at_half_of_its_maximum, word_after_load};
+    use super::*;
+
+    fn with(arrivals: Arrivals, scheduled: u64, answers: u64) -> Finding {
+        let (mut slot, mut evidence) = at_half_of_its_maximum();
+        slot.load.arrivals = arrivals;
+        let load = evidence.load.as_mut().unwrap();
+        (load.scheduled, load.answers) = (scheduled, answers);
+        OFFERED_RATE.finding(&Seen { slot: &slot, evidence: &evidence })
+    }
+
+    #[test]
+    fn a_client_that_offers_another_rate_makes_the_figures_invalid() {
+        let own = Arrivals::Own { percent: 50 };
+        assert_eq!(with(own, 99_000, 99_000).verdict, Verdict::Valid, "1 % less may be chance");
+        let word = with(own, 98_000, 98_000);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "98.0 % offered"));
+        assert_eq!(with(own, 102_000, 98_000).verdict, Verdict::Invalid);
+    }
+
+    #[test]
+    fn who_holds_less_than_its_maximum_should_allow_is_doubted() {
+        let word = with(Arrivals::Own { percent: 90 }, 100_000, 90_000);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Suspect, "90.0 % answered"));
+    }
+
+    #[test]
+    fn beyond_its_maximum_less_is_a_result() {
+        let word = with(Arrivals::Own { percent: 110 }, 100_000, 90_000);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "90.0 % answered"));
+    }
+
+    #[test]
+    fn who_doesnt_hold_the_rate_of_all_is_invalid() {
+        let equal = Arrivals::Equal { percent: 80 };
+        assert_eq!(with(equal, 100_000, 90_000).verdict, Verdict::Invalid);
+        assert_eq!(with(equal, 100_000, 99_900).verdict, Verdict::Valid);
+        assert_eq!(with(equal, 99_400, 99_400).verdict, Verdict::Invalid, "it is kept evenly");
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_rate_to_hold() {
+        let word = word_after_load(&OFFERED_RATE, |load| load.rate = 1.0);
+        assert_eq!(word.verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn an_unknown_rate_is_not_checked() {
+        let (slot, mut evidence) = at_half_of_its_maximum();
+        evidence.load.as_mut().unwrap().offered_rate = None;
+        let word = OFFERED_RATE.finding(&Seen { slot: &slot, evidence: &evidence });
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}

@@ -1,0 +1,135 @@
+//! What follows from the trials: estimates over blocks, ratios, ranks with ties,
+//! and the verdict that each figure carries. One file a kind of outcome; what
+//! they have in common is in `group`.
+
+mod closed_loop;
+mod curve;
+mod equal_rate;
+mod group;
+
+use std::collections::BTreeMap;
+
+use result::plan::Load;
+use result::{Run, Trial};
+
+use crate::plan::Phase;
+
+/// Concludes what can be concluded so far.
+pub fn conclude(run: &mut Run) {
+    run.outcomes = closed_loop::outcomes(run);
+    run.equal_rates = equal_rate::outcomes(run);
+    run.curves = curve::outcomes(run);
+}
+
+/// The trials of a phase by load, in the order in which a reader expects loads.
+fn by_load(run: &Run, phase: Phase) -> Vec<(&Load, Vec<&Trial>)> {
+    let mut by_load: BTreeMap<&Load, Vec<&Trial>> = BTreeMap::new();
+    for trial in run.trials.iter().filter(|trial| Phase::of(&trial.slot.load) == phase) {
+        by_load.entry(&trial.slot.load).or_default().push(trial);
+    }
+    let mut by_load: Vec<_> = by_load.into_iter().collect();
+    by_load.sort_by_key(|(load, _)| (load.cores, load.connections, load.keep_alive));
+    by_load
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use result::evidence::{self, Evidence, Percentile, Percentiles};
+    use result::finding::{Finding, Verdict};
+    use result::plan::{Contender, Machine, Plan, Slot, Study, Tier};
+    use result::{SCHEMA, State};
+
+    use super::*;
+
+    pub(crate) fn contender(name: &str) -> Contender {
+        Contender {
+            name: name.into(),
+            title: name.to_uppercase(),
+            language: "C".into(),
+            tier: Tier::Idiomatic,
+            lighter_contract: None,
+            versions: Vec::new(),
+            run: Vec::new(),
+            environment: Vec::new(),
+            absent: None,
+        }
+    }
+
+    fn finding(check: &str, verdict: Verdict) -> Finding {
+        Finding {
+            check: check.into(),
+            verdict,
+            value: String::new(),
+            threshold: String::new(),
+            says: String::new(),
+            fix: String::new(),
+        }
+    }
+
+    pub(crate) fn suspect(check: &str) -> Finding {
+        finding(check, Verdict::Suspect)
+    }
+
+    pub(crate) fn invalid(check: &str) -> Finding {
+        finding(check, Verdict::Invalid)
+    }
+
+    /// A sound trial with this rate and a 99th percentile of 1,000,000 / rate µs.
+    pub(crate) fn trial(contender: &str, block: u32, load: &Load, rate: f64) -> Trial {
+        let p99 = Percentile { percentile: 99.0, value: 1e6 / rate, at_least: false };
+        let contender = contender.into();
+        Trial {
+            slot: Slot { number: 0, block, contender, twin: false, load: load.clone() },
+            started: String::new(),
+            evidence: Evidence {
+                load: Some(evidence::Load {
+                    seconds: 1.0,
+                    rate,
+                    answers: rate as u64,
+                    client_cpu_s: 0.5,
+                    service_us: Percentiles { at: vec![p99], ..Percentiles::default() },
+                    ..evidence::Load::default()
+                }),
+                server_cpu_s: Some(1.0),
+                ..Evidence::default()
+            },
+            findings: vec![finding("contract", Verdict::Valid)],
+        }
+    }
+
+    /// A run of these contenders with these trials, and nothing planned.
+    pub(crate) fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
+        Run {
+            schema: SCHEMA,
+            bakeoff: String::new(),
+            id: String::new(),
+            started: String::new(),
+            state: State::Complete,
+            command: String::new(),
+            machine: Machine::default(),
+            study: Study {
+                name: String::new(),
+                title: String::new(),
+                question: String::new(),
+                contract: String::new(),
+                lighter: Vec::new(),
+                published: Vec::new(),
+            },
+            contenders: contenders.to_vec(),
+            plan: Plan {
+                profile: "full".into(),
+                seed: 1,
+                blocks: 6,
+                measure_s: 1.0,
+                warmup_s: 0.0,
+                slots: Vec::new(),
+            },
+            trials,
+            disturbed: Vec::new(),
+            left_out: Vec::new(),
+            outcomes: Vec::new(),
+            equal_rates: Vec::new(),
+            curves: Vec::new(),
+        }
+    }
+}

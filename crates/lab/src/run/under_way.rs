@@ -1,0 +1,160 @@
+//! A run under way: phase by phase the trials that are missing, each kept as
+//! soon as it is over, then what follows from them.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use load::Stop;
+use result::plan::Slot;
+use result::{LeftOut, Run, State, Trial};
+
+use super::{Early, Ended, Error, Event, time_left};
+use crate::folder::Folder;
+use crate::place::ThisMachine;
+use crate::plan::Phase;
+use crate::repeat::take_back_disturbed;
+use crate::study::Study;
+use crate::trial::Bench;
+use crate::{judge, outcomes, rates};
+
+/// Failed starts in a row after which a contender is given up: a server that
+/// never answers would cost its whole time limit in every trial.
+const FAILURES_MAX: u32 = 2;
+
+/// A run under way.
+pub(super) struct UnderWay<'a> {
+    study: &'a Study,
+    folder: Folder,
+    run: Run,
+    stop: &'a Stop,
+    /// Failures in a row, by contender.
+    failures: BTreeMap<String, u32>,
+}
+
+/// A trial to be made, and the rate to offer, where it is an open loop.
+type Due = (Slot, Option<f64>);
+
+impl<'a> UnderWay<'a> {
+    pub(super) fn new(study: &'a Study, folder: Folder, run: Run, stop: &'a Stop) -> Self {
+        UnderWay { study, folder, run, stop, failures: BTreeMap::new() }
+    }
+
+    /// Makes the trials that are missing, and concludes.
+    pub(super) fn go_on(
+        mut self,
+        tell: &mut dyn FnMut(Event),
+        builds_failed: Vec<String>,
+    ) -> Ended {
+        // An earlier part of the run may have known less.
+        self.run.left_out.clear();
+        let missing = self.missing().count();
+        tell(Event::Planned {
+            run: &self.run,
+            folder: self.folder.path(),
+            trials: missing,
+            seconds: time_left::seconds(&self.run, self.missing()),
+        });
+        let mut early = self.phases(tell).unwrap_or_else(|error| Some(Early::Failed(error)));
+        outcomes::conclude(&mut self.run);
+        if self.missing().next().is_none() {
+            self.run.state = State::Complete;
+        }
+        if let Err(error) = self.folder.write(&self.run) {
+            early = early.or(Some(Early::Failed(error.into())));
+        }
+        Ended { run: self.run, folder: self.folder.path().into(), early, builds_failed }
+    }
+
+    /// The slots of the plan that have no trial yet, and aren't left out.
+    fn missing(&self) -> impl Iterator<Item = &Slot> {
+        let made = |slot: &Slot| self.run.trials.iter().any(|trial| trial.slot == *slot);
+        let left_out = |slot: &Slot| {
+            let is_it = |it: &LeftOut| it.contender == slot.contender && it.load == slot.load;
+            self.run.left_out.iter().any(is_it)
+        };
+        self.run.plan.slots.iter().filter(move |slot| !made(slot) && !left_out(slot))
+    }
+
+    fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
+        for phase in Phase::ALL {
+            let of_phase = |slot: &&Slot| Phase::of(&slot.load) == phase;
+            let mut slots: Vec<Slot> = self.missing().filter(of_phase).cloned().collect();
+            loop {
+                let due = self.due(slots, tell);
+                if !self.trials(&due, tell)? {
+                    return Ok(Some(Early::Interrupted));
+                }
+                slots = take_back_disturbed(&mut self.run, phase);
+                match slots.first() {
+                    Some(slot) => tell(Event::Disturbed { block: slot.block, load: &slot.load }),
+                    None => break,
+                }
+            }
+        }
+        let given_up: Vec<String> =
+            self.failures.keys().filter(|it| self.is_given_up(it)).cloned().collect();
+        Ok((!given_up.is_empty()).then_some(Early::GivenUp(given_up)))
+    }
+
+    /// The trials that can be made, with their rates. Those without are left out,
+    /// and the run says why.
+    fn due(&mut self, slots: Vec<Slot>, tell: &mut dyn FnMut(Event)) -> Vec<Due> {
+        let mut due = Vec::new();
+        for slot in slots {
+            match rates::offered(&self.run, &slot.contender, &slot.load) {
+                Ok(rate) => due.push((slot, rate)),
+                Err(reason) => {
+                    let Slot { contender, load, .. } = slot;
+                    let left_out = LeftOut { contender, load, reason };
+                    if !self.run.left_out.contains(&left_out) {
+                        tell(Event::NoRate(&left_out));
+                        self.run.left_out.push(left_out);
+                    }
+                }
+            }
+        }
+        due
+    }
+
+    /// Makes these trials; `false` if that was interrupted.
+    fn trials(&mut self, due: &[Due], tell: &mut dyn FnMut(Event)) -> Result<bool, Error> {
+        for (slot, rate) in due {
+            if self.is_given_up(&slot.contender) {
+                continue;
+            }
+            let left: Vec<&Slot> =
+                self.missing().filter(|slot| !self.is_given_up(&slot.contender)).collect();
+            let (trials, seconds) = (left.len(), time_left::seconds(&self.run, left));
+            tell(Event::Begins { slot, trials, seconds });
+            let Some(trial) = self.trial(slot, *rate)? else { return Ok(false) };
+            let failures = self.failures.entry(slot.contender.clone()).or_default();
+            *failures = if trial.evidence.load.is_some() { 0 } else { *failures + 1 };
+            self.run.trials.push(trial.clone());
+            self.folder.write(&self.run)?;
+            tell(Event::Ended(&trial));
+            if self.is_given_up(&slot.contender) {
+                tell(Event::GivenUp(&slot.contender));
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_given_up(&self, contender: &str) -> bool {
+        self.failures.get(contender).is_some_and(|&count| count >= FAILURES_MAX)
+    }
+
+    /// Makes one trial; `None` if it was interrupted.
+    fn trial(&self, slot: &Slot, rate: Option<f64>) -> Result<Option<Trial>, Error> {
+        let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
+        let contender = contender.expect("a plan is resumed with the contenders that it names");
+        let machine = ThisMachine::new(&self.run.machine);
+        let contract = self.study.contract_of(contender);
+        let bench = Bench { machine: &machine, contract, stop: self.stop };
+        let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let evidence = bench.trial(&self.run.plan, slot, rate, contender)?;
+        Ok(evidence.map(|evidence| {
+            let findings = judge::judge(slot, &evidence);
+            Trial { slot: slot.clone(), started, evidence, findings }
+        }))
+    }
+}
