@@ -43,6 +43,10 @@ fn a_folder_gets_its_page_and_the_terminal_the_tables() {
     assert!(tables.starts_with("nginx, by configuration alone is first"), "{tables}");
     let page = fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("nginx, by configuration alone is first"));
+    let text = fs::read_to_string(folder.path().join("report.md")).unwrap();
+    assert!(text.contains("| contender |"), "{text}");
+    let lines = fs::read_to_string(folder.path().join("trials.csv")).unwrap();
+    assert_eq!(lines.lines().count(), 1 + fixture::web().trials.len());
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.contains("report.html"), "nobody is told where the page is: {says}");
 }

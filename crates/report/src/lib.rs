@@ -1,25 +1,31 @@
 //! A run as people read it: [`terminal`](fn@terminal) for the one who waits
-//! there, [`html`](fn@html) for everybody else.
+//! there, [`html`](fn@html) for everybody else, [`markdown`](fn@markdown) to be
+//! pasted where people talk, [`csv`](fn@csv) for their own sums.
 //!
-//! Knows `result` only. Both forms say the same things in the same order: the
-//! finding, each load's figures, who is absent, what to know before using a
-//! figure. What they share is in three files:
+//! Knows `result` only. All but the last say the same things in the same order:
+//! the finding, each load's figures, who is absent, what to know before using a
+//! figure. What they share is in four files:
 //!
 //! - `summary`: the headline, names of loads, findings grouped;
+//! - `then_and_now`: published figures beside today's;
 //! - `latency`: percentiles over a row's trials;
 //! - `units`: numbers as people read them.
 //!
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
-//! `text` makes what can't be seen visible, and the template escapes the rest.
+//! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
 
+mod csv;
 mod html;
 mod latency;
+mod markdown;
 mod summary;
 mod terminal;
 pub mod text;
 mod then_and_now;
 pub mod units;
 
+pub use csv::csv;
 pub use html::html;
+pub use markdown::markdown;
 pub use summary::load_names;
 pub use terminal::{Terminal, terminal};

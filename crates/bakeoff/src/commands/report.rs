@@ -9,9 +9,9 @@ use anstream::{AutoStream, ColorChoice};
 use report::Terminal;
 use result::Run;
 
-/// Shows a run's tables, and writes its report.html anew
+/// Shows a run's tables, and writes its report.html, report.md and trials.csv anew
 #[derive(clap::Args)]
-#[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the page \
+#[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the report \
 couldn't be written, or the tables not printed.")]
 pub struct Arguments {
     /// A run's folder, for example runs/latest, or its run.json
@@ -41,12 +41,19 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-/// Writes `report.html` into a run's folder, and says where it is.
+/// Writes the report into a run's folder in each of its forms, and says where the
+/// page is.
 pub fn write(run: &Run, folder: &Path) -> Result<PathBuf, String> {
-    let page = folder.join("report.html");
-    fs::write(&page, report::html(run))
-        .map_err(|error| format!("couldn't write {}: {error}", page.display()))?;
-    Ok(page)
+    let write = |name: &str, text: String| {
+        let file = folder.join(name);
+        match fs::write(&file, text) {
+            Ok(()) => Ok(file),
+            Err(error) => Err(format!("couldn't write {}: {error}", file.display())),
+        }
+    };
+    write("trials.csv", report::csv(run))?;
+    write("report.md", report::markdown(run))?;
+    write("report.html", report::html(run))
 }
 
 /// Prints a run's tables. A reader that has gone (`| head`) is no error.

@@ -1,0 +1,228 @@
+//! A run as Markdown, to be pasted into an issue or a mail: what the page has,
+//! without charts.
+
+mod escape;
+mod table;
+
+use std::fmt::Write;
+
+use result::Run;
+use result::finding::Verdict;
+use result::outcome::{Estimate, Outcome, Row};
+
+use self::escape::{code_block, plain, prose};
+use self::table::{Side, table};
+use crate::summary::{self, Range};
+use crate::then_and_now::{self, MEANING, Today};
+use crate::units;
+
+/// What the marks in tables mean.
+const MARKS: &str = "(a–b) is the 95 % interval, \\[a–b\\] the lowest and highest block where there \
+    are too few for one. ≥ before a rate: the client was the limit; before a time: requests without \
+    an answer are in it. ~~Struck out~~: invalid, and not ranked.";
+
+/// The whole run, ending in a line break.
+pub fn markdown(run: &Run) -> String {
+    let mut parts = vec![format!("**{}**", prose(&summary::headline(run)))];
+    parts.extend(summary::notes(run).iter().map(|note| prose(note)));
+    for section in summary::sections(run) {
+        parts.push(format!("### {}", section.name));
+        if summary::shares_cores(run, &section) {
+            parts.push(summary::SHARED_CORES.into());
+        }
+        for outcome in section.outcomes {
+            parts.extend(load(run, outcome));
+        }
+    }
+    if !run.outcomes.is_empty() {
+        parts.push(MARKS.into());
+    }
+    parts.extend(absent(run));
+    parts.extend(against(run));
+    parts.extend(then_and_now(run));
+    parts.push("### How it was measured".into());
+    parts.push(machine(run));
+    parts.push(code_block(&run.command));
+    parts.join("\n\n") + "\n"
+}
+
+/// One load: what was found, and a row a contender.
+fn load(run: &Run, outcome: &Outcome) -> Vec<String> {
+    let connections = units::of(outcome.load.connections.into(), "connection");
+    let heading = match summary::finding(run, outcome) {
+        Some(finding) => format!("**{connections}:** {}", prose(&finding)),
+        None => format!("**{connections}**"),
+    };
+    let rows: Vec<Vec<String>> = outcome.rows.iter().map(|row| cells(run, outcome, row)).collect();
+    let columns = [
+        ("rank", Side::Right),
+        ("contender", Side::Left),
+        ("tier", Side::Left),
+        ("answers/s", Side::Right),
+        ("of best", Side::Right),
+        ("CPU µs a request", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("verdict", Side::Left),
+    ];
+    let missing = summary::without_figure(run, outcome)
+        .into_iter()
+        .map(|missing| format!("{} has no figure: {}", plain(&missing.who), prose(missing.reason)));
+    [heading, table(&columns, &rows)].into_iter().chain(missing).collect()
+}
+
+fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
+    let contender = summary::contender(run, &row.contender);
+    let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
+    let range = match summary::range(&row.rate) {
+        Range::Interval(interval) => format!(" ({})", units::count_range(interval)),
+        Range::Blocks(blocks) => format!(" \\[{}\\]", units::count_range(blocks)),
+        Range::None => String::new(),
+    };
+    let bound = units::at_least(row.rate_at_least);
+    let rate = struck(row, format!("{bound}{}{range}", units::count(row.rate.median)));
+    let ratio = row.rate_ratio.as_ref().map(|ratio| units::percent(ratio.median));
+    let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row, units::plain(cpu.median)));
+    let nothing = || units::NOTHING.to_string();
+    vec![
+        summary::rank(outcome, row),
+        plain(&summary::who(run, &row.contender)),
+        tier.into(),
+        rate,
+        ratio.unwrap_or_else(nothing),
+        cpu.unwrap_or_else(nothing),
+        time(row, &row.p50_us),
+        time(row, &row.p99_us),
+        verdict(row),
+    ]
+}
+
+/// A figure, struck out where it is invalid.
+fn struck(row: &Row, figure: String) -> String {
+    if row.verdict == Verdict::Invalid { format!("~~{figure}~~") } else { figure }
+}
+
+fn time(row: &Row, estimate: &Option<Estimate>) -> String {
+    let Some(estimate) = estimate else { return units::NOTHING.into() };
+    let bound = units::at_least(estimate.at_least);
+    struck(row, format!("{bound}{}", units::time(estimate.median)))
+}
+
+/// The word, and the checks that said it, unless nothing is wrong.
+fn verdict(row: &Row) -> String {
+    let checks: Vec<String> = row
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict == row.verdict && finding.verdict >= Verdict::Suspect)
+        .map(|finding| plain(&finding.check))
+        .collect();
+    let word = format!("{} {}", summary::sign(row.verdict), row.verdict.word());
+    if checks.is_empty() { word } else { format!("{word}: {}", checks.join(", ")) }
+}
+
+fn absent(run: &Run) -> Option<String> {
+    let lines: Vec<String> = summary::absent(run)
+        .iter()
+        .map(|(who, reason)| format!("- {}: {}", plain(who), prose(reason)))
+        .collect();
+    (!lines.is_empty()).then(|| format!("### Absent\n\n{}", lines.join("\n")))
+}
+
+/// What stands against figures. What could not be looked at is in the page.
+fn against(run: &Run) -> Option<String> {
+    let mut text = String::new();
+    let groups = summary::findings_against(run);
+    for group in groups.iter().filter(|group| group.verdict >= Verdict::Suspect) {
+        let (sign, word) = (summary::sign(group.verdict), group.verdict.word());
+        let (check, says, fix) = (plain(group.check), prose(group.says), prose(group.fix));
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "- {sign} **{word}: {check}.** {says} {fix}");
+        for case in &group.cases {
+            let loads = summary::load_names(&case.loads);
+            let names = plain(&case.names());
+            let _ = writeln!(text, "  - {names}: {} ({loads})", prose(case.value));
+        }
+    }
+    (!text.is_empty()).then(|| format!("### Before you use a figure\n\n{}", text.trim_end()))
+}
+
+fn then_and_now(run: &Run) -> Option<String> {
+    let pairs = then_and_now::pairs(run);
+    let mut rows = Vec::new();
+    for pair in &pairs {
+        for (then, today) in &pair.figures {
+            let nothing = || units::NOTHING.to_string();
+            let of = |of: fn(&Today) -> String| today.as_ref().map_or_else(nothing, of);
+            rows.push(vec![
+                plain(&pair.then()),
+                plain(&pair.now(run)),
+                units::whole(then.connections.into()),
+                units::count(then.rate),
+                of(rate_today),
+                of(ratio_today),
+                then.p99_ms.map_or_else(nothing, |ms| units::time(ms * 1e3)),
+                of(|today| time(today.row, &today.row.p99_us)),
+            ]);
+        }
+    }
+    let columns = [
+        ("then", Side::Left),
+        ("today", Side::Left),
+        ("connections", Side::Right),
+        ("answers/s then", Side::Right),
+        ("today", Side::Right),
+        ("times", Side::Right),
+        ("p99 then", Side::Right),
+        ("today", Side::Right),
+    ];
+    let notes: Vec<String> = pairs
+        .iter()
+        .map(|pair| {
+            let load = pair.load().map(|load| format!("; {load}")).unwrap_or_default();
+            let mistake = match &pair.published.mistake {
+                Some(mistake) => format!("; what was wrong then: {}", prose(mistake)),
+                None => String::new(),
+            };
+            format!("- {} ({}{load}){mistake}", plain(&pair.then()), plain(&pair.published.source))
+        })
+        .collect();
+    (!pairs.is_empty()).then(|| {
+        let table = table(&columns, &rows);
+        format!("### Then and now\n\n{MEANING}\n\n{table}\n\n{}", notes.join("\n"))
+    })
+}
+
+fn rate_today(today: &Today) -> String {
+    let row = today.row;
+    let bound = units::at_least(row.rate_at_least);
+    let rate = struck(row, format!("{bound}{}", units::count(row.rate.median)));
+    let mode = today.other_mode.map(|mode| format!(", {mode}")).unwrap_or_default();
+    format!("{rate} {}{mode}", summary::sign(row.verdict))
+}
+
+fn ratio_today(today: &Today) -> String {
+    let Some(ratio) = &today.ratio else { return units::NOTHING.into() };
+    let bound = units::at_least(today.row.rate_at_least);
+    let range = ratio.interval.map(|range| format!(" ({})", units::plain_range(range)));
+    format!("{bound}{}{}", units::plain(ratio.median), range.unwrap_or_default())
+}
+
+/// The machine and the versions, in one line.
+fn machine(run: &Run) -> String {
+    let machine = &run.machine;
+    let memory = machine.memory_bytes.map(|memory| format!(", {}", units::bytes(memory)));
+    let kind = match machine.virtual_machine {
+        Some(true) => ", virtual",
+        _ => "",
+    };
+    format!(
+        "{}, {} used{}{kind}; {}; {}; bakeoff {}, {}. To repeat it:",
+        plain(&machine.cpu),
+        units::of(machine.cpus.len() as u64, "CPU"),
+        memory.unwrap_or_default(),
+        plain(&machine.kernel),
+        plain(&machine.distribution),
+        plain(&run.bakeoff),
+        plain(&run.started),
+    )
+}

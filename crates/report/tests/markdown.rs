@@ -1,0 +1,41 @@
+//! What a run says where it is pasted.
+
+mod fixture;
+
+use report::markdown;
+
+#[test]
+fn a_run_reads_well_as_text_too() {
+    insta::assert_snapshot!(markdown(&fixture::published()));
+}
+
+#[test]
+fn an_invalid_figure_is_struck_out_with_its_reason() {
+    let text = markdown(&fixture::web());
+    let row = text.lines().find(|line| line.contains("~~")).expect("nothing is struck out");
+    assert!(row.contains("Go net/http") && row.contains("✗ invalid: load-arrived"), "{row}");
+}
+
+#[test]
+fn every_table_has_its_columns_whatever_is_written_in_it() {
+    for run in [fixture::published(), fixture::hostile(), fixture::quick()] {
+        let text = markdown(&run);
+        let tables = text.split("\n\n").filter(|part| part.starts_with("| "));
+        for table in tables {
+            let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+            let first = columns(table.lines().next().unwrap());
+            for line in table.lines() {
+                assert_eq!(columns(line), first, "{line}");
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_text_is_neither_html_nor_a_control_character() {
+    let text = markdown(&fixture::hostile()).replace("<!-- -->", "");
+    for part in text.split("\\<").flat_map(|part| part.split('`').step_by(2)) {
+        assert!(!part.contains("<script") && !part.contains("<img"), "{part}");
+    }
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "a control character is in it");
+}
