@@ -27,7 +27,8 @@ pub struct Evidence {
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
     /// Connections that the contender's listeners dropped because their queues
-    /// were full, from its start on.
+    /// were full, and each that they deferred to accept (TCP_DEFER_ACCEPT), from
+    /// its start on.
     pub listen_overflows: Option<u64>,
     /// TCP segments sent again in this network namespace within the window.
     pub tcp_retransmits: Option<u64>,

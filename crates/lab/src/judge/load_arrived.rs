@@ -1,5 +1,7 @@
 //! Did the load arrive?
 
+use result::evidence::Evidence;
+
 use super::{Check, Seen, Word};
 
 pub(super) const LOAD_ARRIVED: Check = Check {
@@ -32,7 +34,7 @@ fn look(seen: &Seen) -> Word {
         .against("all");
     }
     let syn = load.syn_retransmits;
-    let overflows = seen.evidence.listen_overflows;
+    let overflows = overflows(seen.evidence);
     if syn > 0 || overflows.is_some_and(|count| count > 0) {
         return Word::suspect(
             format!("{syn} SYN sent again, {} listen overflows", overflows.unwrap_or(0)),
@@ -54,6 +56,15 @@ fn look(seen: &Seen) -> Word {
             "Every connection asked for was there, at both ends.",
         ),
     }
+}
+
+/// The most connections that a full queue can have cost. What the contender's
+/// listeners dropped is a bound: where they defer accepting (TCP_DEFER_ACCEPT), the
+/// last acknowledgement of each handshake is dropped and counted too, and nothing
+/// is lost. Overflows of all listeners, by the kernel's own count, are another.
+fn overflows(evidence: &Evidence) -> Option<u64> {
+    let dropped = evidence.listen_overflows?;
+    Some(evidence.machine.listen_overflows_of_all.map_or(dropped, |all| dropped.min(all)))
 }
 
 #[cfg(test)]
@@ -98,6 +109,24 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Suspect);
         let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_overflows = Some(3));
         assert_eq!(word.verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn deferred_accepting_drops_acknowledgements_and_costs_nothing() {
+        let word = word_after(&LOAD_ARRIVED, |evidence| {
+            evidence.listen_overflows = Some(100);
+            evidence.machine.listen_overflows_of_all = Some(0);
+        });
+        assert_eq!(word.verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn overflows_of_other_listeners_are_not_the_contenders() {
+        let word = word_after(&LOAD_ARRIVED, |evidence| {
+            evidence.listen_overflows = Some(0);
+            evidence.machine.listen_overflows_of_all = Some(100);
+        });
+        assert_eq!(word.verdict, Verdict::Valid);
     }
 
     #[test]
