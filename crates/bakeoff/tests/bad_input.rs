@@ -96,6 +96,17 @@ fn programs_are_found_where_only_root_looks() {
 }
 
 #[test]
+fn a_contender_whose_library_is_missing_is_absent_with_what_gives_it() {
+    let lab = Lab::with_good();
+    let needs = r#"needs = { "/no/such/zig.h" = "libzig-dev", "/etc/passwd" = "base-passwd" }"#;
+    lab.contender("zig", "[\"zig\"]", needs);
+    let said = lab.bakeoff(&["check", "s/zig"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    said.assert_complains(&["`/no/such/zig.h` is not installed", "apt-get install libzig-dev"]);
+    assert!(!said.stderr.contains("base-passwd"), "that file is there: {}", said.stderr);
+}
+
+#[test]
 fn a_build_that_fails_shows_its_last_lines_and_the_others_are_measured() {
     let lab = Lab::with_good();
     let build = "build = [\"sh\", \"-c\", \"echo main.zig:7: no such type; exit 4\"]";

@@ -33,8 +33,8 @@ pub struct ContenderFile {
     /// The lighter contract of its study that it keeps, where it can't keep the
     /// full one.
     pub contract: Option<Spanned<String>>,
-    /// The programs that it needs, by name or by path, each with the Debian package
-    /// that has it.
+    /// The programs that it needs, by name or by path, and libraries by the path of
+    /// one of their files, each with the Debian package that has it.
     #[serde(default)]
     pub needs: BTreeMap<String, String>,
     /// Files of its folder that are copied into each trial's own folder, with

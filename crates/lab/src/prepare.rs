@@ -2,7 +2,7 @@
 //! which versions are they?
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use load::Stop;
@@ -83,8 +83,8 @@ pub fn build_folder(contender: &Contender) -> PathBuf {
 /// What is missing of its needs, and what to do about it.
 fn missing(contender: &Contender) -> Option<String> {
     let needs = contender.file.needs.iter();
-    let missing: Vec<_> = needs.filter(|(program, _)| programs::find(program).is_none()).collect();
-    let names: Vec<_> = missing.iter().map(|(program, _)| format!("`{program}`")).collect();
+    let missing: Vec<_> = needs.filter(|(need, _)| !is_there(need)).collect();
+    let names: Vec<_> = missing.iter().map(|(need, _)| format!("`{need}`")).collect();
     let mut packages: Vec<_> = missing.iter().map(|(_, package)| package.as_str()).collect();
     packages.dedup();
     (!missing.is_empty()).then(|| {
@@ -95,6 +95,14 @@ fn missing(contender: &Contender) -> Option<String> {
             packages.join(" ")
         )
     })
+}
+
+/// Whether a program is there, or, where the need is a whole path, that file.
+fn is_there(need: &str) -> bool {
+    match need.starts_with('/') {
+        true => Path::new(need).is_file(),
+        false => programs::find(need).is_some(),
+    }
 }
 
 /// Builds it, if there is something to build; says what became of it instead, if
