@@ -370,6 +370,22 @@ pub fn repeated(run: &Run) -> Vec<Repeated<'_>> {
     repeated
 }
 
+/// What a row's server did with connections that were to be kept, where it closed
+/// some: in order, after an answer, or it would be an error.
+pub fn reopened(run: &Run, outcome: &Outcome, contender: &str) -> Option<String> {
+    let loads = trials(run, &outcome.load, contender);
+    let loads = || loads.iter().filter_map(|trial| trial.evidence.load.as_ref());
+    let reopened: u64 = loads().map(|load| load.reconnects).sum();
+    let answers: u64 = loads().map(|load| load.answers).sum();
+    (outcome.load.keep_alive && reopened > 0).then(|| {
+        format!(
+            "It closed connections that were to be kept, and the client opened new ones: after \
+             one in {} answers.",
+            units::whole(answers / reopened)
+        )
+    })
+}
+
 /// Said where [`shares_cores`].
 pub const SHARED_CORES: &str =
     "Server and client share cores here, so that each takes time from the other.";

@@ -83,6 +83,23 @@ fn an_invalid_figure_is_struck_out_and_says_what_to_do() {
 }
 
 #[test]
+fn connections_that_the_server_closed_are_told_and_no_error() {
+    let mut run = fixture::web();
+    assert!(!html(&run).contains("closed connections"), "told of servers that keep them");
+    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        let load = trial.evidence.load.as_mut().unwrap();
+        (load.answers, load.reconnects) = (100_000, 100);
+    }
+    let page = page(&run);
+    for row in all(&page, "#one-kept-alive-30 details") {
+        let opened: String = row.text().collect();
+        let told = opened.contains("closed connections that were to be kept")
+            && opened.contains("one in 1,000 answers");
+        assert_eq!(told, opened.contains("Go net/http"), "{opened}");
+    }
+}
+
+#[test]
 fn a_lower_bound_is_hatched_and_marked() {
     let page = page(&fixture::web());
     assert_eq!(all(&page, "#one-kept-alive-30 rect.hatched").len(), 1);

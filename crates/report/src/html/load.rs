@@ -110,6 +110,9 @@ fn rates(run: &Run, outcome: &Outcome) -> Markup {
                         }
                         (rate.bar(&axis)) (rate.value()) (badge(verdict))
                     }
+                    @if let Some(says) = summary::reopened(run, outcome, &row.contender) {
+                        p { (says) }
+                    }
                     (checks::of_row(run, outcome, row))
                 }
             }
