@@ -20,7 +20,7 @@ pub fn search_path() -> String {
     path
 }
 
-/// A program, by its name.
+/// A program, by its name, or by its whole path where it lies in no such folder.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = search_path();
     let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
@@ -37,4 +37,17 @@ pub fn environment() -> Vec<(String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| name != "PATH");
     others.chain([("PATH".into(), search_path())]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_by_name_and_by_path_if_it_can_be_started() {
+        let shell = find("sh").expect("there is a shell everywhere");
+        assert_eq!(find(&shell.display().to_string()), Some(shell));
+        assert_eq!(find("/etc/passwd"), None, "a file that is no program");
+        assert_eq!(find("/no/such/program"), None);
+    }
 }
