@@ -11,7 +11,6 @@ use comfy_table::{
 use result::Run;
 use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
-use result::plan::Contender;
 
 use crate::summary::{self, Case, Group, Range};
 use crate::text::visible;
@@ -59,9 +58,10 @@ const DIM: Style = Style::new().dimmed();
 /// to have no width at all.
 const COLUMNS_MIN: u16 = 72;
 
-/// Stands behind the rank of whoever keeps a lighter contract: a title there may
+/// Stands before the name of whoever keeps a lighter contract: behind it, it might
 /// be cut off.
-fn mark(contender: Option<&Contender>) -> &'static str {
+fn mark(run: &Run, contender: &str) -> &'static str {
+    let contender = summary::contender(run, contender);
     if contender.is_some_and(|it| it.lighter_contract.is_some()) { "*" } else { "" }
 }
 
@@ -212,8 +212,7 @@ impl Page {
             time(&row.p50_us),
             time(&row.p99_us),
         ];
-        let rank = format!("{}{}", summary::rank(outcome, row), mark(contender));
-        let words = [rank, self.who(run, &row.contender), tier.into()];
+        let words = [summary::rank(outcome, row), self.who(run, &row.contender), tier.into()];
         let verdict = [summary::sign(row.verdict), row.verdict.word()];
         words
             .into_iter()
@@ -251,7 +250,7 @@ impl Page {
         let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
         let has_range =
             |fits: fn(&Range) -> bool| rows().any(|row| fits(&summary::range(&row.rate)));
-        let lighter = |row: &Row| !mark(summary::contender(run, &row.contender)).is_empty();
+        let lighter = |row: &Row| !mark(run, &row.contender).is_empty();
         let marks = [
             (rows().any(lighter), "* keeps a lighter contract, as said above"),
             (has_range(|it| matches!(it, Range::Interval(_))), "(a–b) 95 % interval"),

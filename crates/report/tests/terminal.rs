@@ -39,12 +39,12 @@ fn a_quick_run_says_why_there_is_no_rank() {
 }
 
 #[test]
-fn a_lighter_contract_is_marked_at_the_rank_and_explained() {
+fn a_lighter_contract_is_marked_at_the_name_and_explained() {
     let run = fixture::lighter();
     insta::assert_snapshot!(plain(&run, 120));
     for columns in [72, 80, 120] {
         let text = plain(&run, columns);
-        assert!(text.contains("1* nginx"), "no mark at {columns} columns: {text}");
+        assert!(text.contains("1 *nginx"), "no mark at {columns} columns: {text}");
         assert!(text.contains("* keeps a lighter contract"), "unexplained at {columns} columns");
     }
 }

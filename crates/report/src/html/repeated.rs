@@ -51,7 +51,7 @@ fn row(run: &Run, aside: &Trial) -> Markup {
     html! {
         tr {
             th scope="row" {
-                (summary::title(run, &aside.slot.contender))
+                (summary::who(run, &aside.slot.contender))
                 @if aside.slot.twin { " " span.quiet { "the second of the A/A pair" } }
             }
             td.number { s { (rate(aside)) } }

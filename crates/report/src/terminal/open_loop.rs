@@ -79,7 +79,6 @@ impl Page {
         ];
         let contender = summary::contender(run, &row.contender);
         let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
-        let rank = format!("{rank}{}", mark(contender));
         let words = [rank, self.who(run, &row.contender), tier.into()];
         self.row_of(words, figures, row.verdict)
     }
@@ -101,7 +100,7 @@ impl Page {
             self.table_lines(&table);
             for line in &curve.lines {
                 if let Some(reason) = &line.left_out {
-                    let who = summary::title(run, &line.contender);
+                    let who = summary::who(run, &line.contender);
                     self.paragraph(PLAIN, "  ", &format!("{who} has no curve: {reason}"));
                 }
             }
@@ -137,12 +136,14 @@ impl Page {
             .collect()
     }
 
-    /// A contender's title, or its name where there is no room for that.
+    /// A contender's title, or its name where there is no room for that, marked if
+    /// it keeps a lighter contract.
     pub(super) fn who(&self, run: &Run, contender: &str) -> String {
-        match self.is_wide() {
-            true => summary::title(run, contender).into_owned(),
-            false => visible_name(contender).into_owned(),
-        }
+        let name = match self.is_wide() {
+            true => summary::title(run, contender),
+            false => visible_name(contender),
+        };
+        format!("{}{name}", mark(run, contender))
     }
 
     fn table_lines(&mut self, table: &comfy_table::Table) {
