@@ -319,8 +319,14 @@ fn a_run_of_other_servers_is_not_resumed() {
     });
     send(&child, Signal::TERM);
     assert_eq!(said(child.wait_with_output().unwrap()).code, Some(130));
+    let refused = || {
+        let resumed = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+        assert_eq!(resumed.code, Some(2), "{resumed:?}");
+        resumed.assert_complains(&["can't be resumed: the files of good are not what they were"]);
+    };
     lab.server("good", "good twice", "");
-    let resumed = lab.bakeoff(&["run", "--resume", "runs/latest"]);
-    assert_eq!(resumed.code, Some(2), "{resumed:?}");
-    resumed.assert_complains(&["can't be resumed: good is not what it was"]);
+    refused();
+    lab.server("good", "good", "");
+    lab.write("studies/s/good/module.pl", "1;");
+    refused();
 }

@@ -6,6 +6,7 @@ pub mod cgroup;
 pub mod connections;
 pub mod contender;
 pub mod contract;
+mod digest;
 pub mod folder;
 pub mod http;
 pub mod judge;

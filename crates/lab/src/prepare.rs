@@ -9,6 +9,7 @@ use load::Stop;
 
 use crate::cgroup::Group;
 use crate::contender::{Contender, Placeholders};
+use crate::digest;
 use crate::keeper::Order;
 use crate::kept::Kept;
 use crate::programs;
@@ -17,6 +18,8 @@ use crate::programs;
 /// program of a certain age, a feature of the kernel. `EX_UNAVAILABLE` of
 /// sysexits.h: "a support program or file does not exist".
 const UNAVAILABLE: i32 = 69;
+/// The folder of a contender that its build puts things into.
+const BUILD: &str = "build";
 /// Lines of a failed build that are shown.
 const LINES: usize = 15;
 /// Time for a program to tell its version.
@@ -69,6 +72,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         tier: file.tier,
         lighter_contract: contender.lighter_contract().map(str::to_string),
         versions: Vec::new(),
+        source_sha256: digest::of_folder(&contender.source, BUILD.as_ref()).ok(),
         run: file.run.clone(),
         environment: file.environment.clone().into_iter().collect(),
         absent: None,
@@ -77,7 +81,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
 
 /// The folder that a contender's build puts things into.
 pub fn build_folder(contender: &Contender) -> PathBuf {
-    contender.source.join("build")
+    contender.source.join(BUILD)
 }
 
 /// What is missing of its needs, and what to do about it.

@@ -281,6 +281,9 @@ fn changed(run: &Run, contenders: &[result::plan::Contender]) -> Option<String> 
         let before = run.contenders.iter().find(|before| before.name == now.name)?;
         match &now.absent {
             Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
+            None if before.source_sha256 != now.source_sha256 => {
+                Some(format!("the files of {} are not what they were", now.name))
+            }
             None => (before != now).then(|| format!("{} is not what it was", now.name)),
         }
     })

@@ -101,6 +101,10 @@ pub struct Contender {
     pub lighter_contract: Option<String>,
     /// Versions as the thing itself told them: what, and the first line said.
     pub versions: Vec<Version>,
+    /// SHA-256 over the files of its folder, in hex, so that what was measured
+    /// can be told from what is there now; `None` if they couldn't be read.
+    #[serde(default)]
+    pub source_sha256: Option<String>,
     /// The command that starts it. `$HOST`, `$PORT` and the like stand for what
     /// differs from trial to trial.
     pub run: Vec<String>,

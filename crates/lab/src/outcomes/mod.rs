@@ -49,6 +49,7 @@ pub(crate) mod tests {
             tier: Tier::Idiomatic,
             lighter_contract: None,
             versions: Vec::new(),
+            source_sha256: None,
             run: Vec::new(),
             environment: Vec::new(),
             absent: None,

@@ -167,6 +167,15 @@ fn contender_facts(contender: &Contender) -> Markup {
                     @if contender.versions.is_empty() { "unknown" }
                 },
             ),
+            (
+                "source",
+                html! {
+                    @match &contender.source_sha256 {
+                        Some(digest) => { "SHA-256 of its files " code { (visible(digest)) } }
+                        None => "unknown",
+                    }
+                },
+            ),
             ("command", html! { code { (visible(&contender.run.join(" "))) } }),
             (
                 "environment",

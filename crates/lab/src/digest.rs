@@ -1,0 +1,99 @@
+//! A digest over a contender's folder: whether it is what it was.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 over all files of a folder, in hex: their names, contents, and whether
+/// they may be executed. The folder `leave_out` in it doesn't count.
+///
+/// # Errors
+/// The system's, if a file can't be read.
+pub fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
+    let mut files = BTreeMap::new();
+    collect(folder, folder, leave_out, &mut files)?;
+    let mut digest = Sha256::new();
+    for (name, path) in files {
+        let metadata = fs::symlink_metadata(&path)?;
+        // Each part has its length before it, so that no two folders read alike.
+        let mut part = |bytes: &[u8]| {
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        part(name.as_os_str().as_bytes());
+        if metadata.is_symlink() {
+            part(b"link");
+            part(fs::read_link(&path)?.as_os_str().as_bytes());
+        } else {
+            let executable = metadata.permissions().mode() & 0o111 != 0;
+            part(if executable { b"program" } else { b"file" });
+            part(&fs::read(&path)?);
+        }
+    }
+    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Files below a folder by their name from `root`, links as themselves.
+fn collect(
+    root: &Path,
+    folder: &Path,
+    leave_out: &OsStr,
+    files: &mut BTreeMap<PathBuf, PathBuf>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        if kind.is_dir() {
+            if folder != root || entry.file_name() != leave_out {
+                collect(root, &path, leave_out, files)?;
+            }
+        } else if kind.is_file() || kind.is_symlink() {
+            let name = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
+            files.insert(name, path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn whatever_changes_in_the_source_changes_the_digest_and_a_build_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let digest = || of_folder(folder.path(), OsStr::new("build")).unwrap();
+        fs::create_dir(path("src")).unwrap();
+        fs::create_dir(path("build")).unwrap();
+        fs::write(path("a"), "bc").unwrap();
+        let mut seen = vec![digest()];
+        assert_eq!(seen[0].len(), 64);
+        fs::write(path("build/made"), "x").unwrap();
+        assert_eq!(digest(), seen[0], "what a build makes is no source");
+
+        let mut changed = |what: &str| {
+            assert!(!seen.contains(&digest()), "{what} went unnoticed");
+            seen.push(digest());
+        };
+        fs::write(path("a"), "b").unwrap();
+        changed("a content");
+        fs::rename(path("a"), path("src/a")).unwrap();
+        changed("a name");
+        fs::set_permissions(path("src/a"), fs::Permissions::from_mode(0o755)).unwrap();
+        changed("the right to execute");
+        symlink("src/a", path("link")).unwrap();
+        changed("a link");
+        fs::create_dir(path("src/build")).unwrap();
+        fs::write(path("src/build/a"), "").unwrap();
+        changed("a source folder of the same name");
+    }
+}
