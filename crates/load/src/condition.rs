@@ -377,6 +377,7 @@ pub(crate) mod tests {
             response: latency(1_000),
             service: latency(500),
             lateness: histogram(),
+            connection_wait: histogram(),
             connect: histogram(),
             connections: Connections::default(),
             seconds: vec![],

@@ -98,9 +98,9 @@ impl Connects {
         self.waiting.is_empty() && self.under_way == 0
     }
 
-    /// Nobody waits any more.
-    pub(crate) fn forget_waiting(&mut self) {
-        self.waiting.clear();
+    /// Nobody waits any more but those for whom this holds.
+    pub(crate) fn forget_waiting_unless(&mut self, stays: impl Fn(Slot) -> bool) {
+        self.waiting.retain(|slot| stays(*slot));
     }
 }
 

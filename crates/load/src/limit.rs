@@ -85,8 +85,6 @@ pub const BUSY_SHARE_MAX: f64 = 0.9;
 const LATENESS_MIN: Duration = Duration::from_millis(1);
 /// Lateness that makes up a tenth of what is measured is no longer small.
 const LATENESS_SHARE: f64 = 0.1;
-/// Connections this much in use on average are often all in use.
-const CONNECTIONS_BUSY_SHARE: f64 = 0.8;
 /// The part of an offered rate that may be missing.
 const RATE_SHORTFALL_MAX: f64 = 0.01;
 /// A stall of this share of the window would be seen in the 99th percentile of
@@ -289,19 +287,20 @@ fn late(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
     if p99 < LATENESS_MIN || p99.as_secs_f64() < LATENESS_SHARE * response.as_secs_f64() {
         return None;
     }
-    // By Little's law, as many requests are under way as come in one's time.
-    let service = value(read(&outcome.service, Statistic::Mean))?;
-    let under_way = outcome.rate() * service.as_secs_f64();
-    let room = f64::from(plan.connections) * f64::from(plan.pipeline);
-    // A stall takes all connections as well, but lasts no longer than the
-    // longest service.
-    let longest = value(read(&outcome.service, Statistic::Max))?;
-    let taken = under_way >= CONNECTIONS_BUSY_SHARE * room || longest >= p99;
-    Some(if taken {
+    Some(if connection_wait_p99(outcome) * 2 >= p99 {
         Warning::ConnectionsBusy { p99, connections: plan.connections }
     } else {
         Warning::Late { p99 }
     })
+}
+
+/// How long 1 % of all requests waited for a connection at least.
+fn connection_wait_p99(outcome: &Outcome) -> Duration {
+    let waits = &outcome.connection_wait;
+    let beyond = outcome.lateness.len() as f64 * 0.01 / waits.len() as f64;
+    // More than all of those that waited: the others didn't.
+    let waited = if beyond > 1.0 { 0 } else { waits.value_at_quantile(1.0 - beyond) };
+    Duration::from_nanos(waited)
 }
 
 fn rate_not_reached(offered: f64, outcome: &Outcome) -> Option<Warning> {
@@ -419,16 +418,15 @@ mod tests {
 
     #[test]
     fn lateness_for_want_of_a_connection_is_not_the_clients() {
-        let mut stalled = quiet();
-        (0..500).for_each(|_| stalled.lateness.record(40_000_000).unwrap());
-        (0..100).for_each(|_| stalled.service.good.record(50_000_000).unwrap());
-        assert_eq!(ids(OPEN, &stalled), ["connections_busy"], "all waited in a stall");
-
-        let mut full = quiet();
-        (0..500).for_each(|_| full.lateness.record(4_000_000_000).unwrap());
-        full.service.good.clear();
-        (0..10_000).for_each(|_| full.service.good.record(95_000_000).unwrap());
-        assert_eq!(ids(OPEN, &full), ["connections_busy"], "95 of 100 were in use on average");
+        let mut outcome = quiet();
+        (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
+        (0..50).for_each(|_| outcome.connection_wait.record(39_000_000).unwrap());
+        assert_eq!(ids(OPEN, &outcome), ["late"], "most found a connection free");
+        (0..450).for_each(|_| outcome.connection_wait.record(39_000_000).unwrap());
+        assert_eq!(ids(OPEN, &outcome), ["connections_busy"]);
+        outcome.connection_wait.clear();
+        (0..500).for_each(|_| outcome.connection_wait.record(1_000_000).unwrap());
+        assert_eq!(ids(OPEN, &outcome), ["late"], "a connection was free long before");
     }
 
     #[test]

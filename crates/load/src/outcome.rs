@@ -29,6 +29,10 @@ pub struct Outcome {
     pub service: Latency,
     /// The generator's own delay: sent minus intended. Empty in a closed loop.
     pub lateness: Histogram<u64>,
+    /// The part of lateness that is not the generator's own: of the requests that
+    /// found every connection taken, from the intended start until one was free.
+    /// Empty in a closed loop.
+    pub connection_wait: Histogram<u64>,
     /// From the SYN to the established connection.
     pub connect: Histogram<u64>,
     /// How the connections fared.
@@ -208,10 +212,14 @@ pub struct Quantile {
 pub struct Connections {
     /// Asked for, at once.
     pub asked: u32,
-    /// The most that were established at once.
+    /// The most that were established at once, of all threads within the same
+    /// second, from the start of the warm-up on.
     pub established: u32,
     /// Connections made after a slot's first one.
     pub reconnects: u64,
+    /// Requests sent again on a new connection, because the server had said that
+    /// it closes the old one after an answer to an earlier request (pipelining).
+    pub resent: u64,
     /// Attempts that failed.
     pub failed: u64,
     /// The kind of the first such failure, and what it looked like: bounded,

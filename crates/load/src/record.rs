@@ -37,14 +37,17 @@ pub(crate) struct SecondOfThread {
     pub good: u64,
     pub errors: u64,
     pub bytes: u64,
+    /// The most connections that were open in it.
+    pub open_max: u32,
 }
 
 impl SecondOfThread {
     pub(crate) const BEFORE: i64 = i64::MIN;
     pub(crate) const DRAIN: i64 = i64::MAX;
 
-    fn new(thread: usize, number: i64) -> SecondOfThread {
-        SecondOfThread { thread, number, service: histogram(), good: 0, errors: 0, bytes: 0 }
+    fn new(thread: usize, number: i64, open: u32) -> SecondOfThread {
+        let service = histogram();
+        SecondOfThread { thread, number, service, good: 0, errors: 0, bytes: 0, open_max: open }
     }
 }
 
@@ -93,6 +96,9 @@ pub(crate) struct Record {
     pub response: Option<Latency>,
     pub service_censored: Histogram<u64>,
     pub lateness: Histogram<u64>,
+    /// Of the window's requests that found every connection taken: how long, from
+    /// when they were due, until one was free.
+    pub connection_wait: Histogram<u64>,
     pub connect: Histogram<u64>,
     pub connections: Connections,
     pub bytes_sent: u64,
@@ -128,11 +134,12 @@ impl Record {
             response: response_differs.then(latency),
             service_censored: histogram(),
             lateness: histogram(),
+            connection_wait: histogram(),
             connect: histogram(),
             connections: Connections { answers_min: u64::MAX, ..Connections::default() },
             bytes_sent: 0,
             usage: ThreadUse::default(),
-            second: SecondOfThread::new(thread, SecondOfThread::BEFORE),
+            second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
             seconds: Some(seconds),
         }
     }
@@ -144,14 +151,20 @@ impl Record {
         }
     }
 
-    /// Hands over the second that is over, and begins the one with this number.
-    pub(crate) fn begin_second(&mut self, number: i64) {
-        let next = SecondOfThread::new(self.second.thread, number);
+    /// Hands over the second that is over, and begins the one with this number,
+    /// with so many connections open.
+    pub(crate) fn begin_second(&mut self, number: i64, open: u32) {
+        let next = SecondOfThread::new(self.second.thread, number, open);
         let over = std::mem::replace(&mut self.second, next);
         if let Some(seconds) = &self.seconds {
             // A collector that is gone has no more use for it.
             let _ = seconds.send(over);
         }
+    }
+
+    /// So many connections are open now.
+    pub(crate) fn open(&mut self, connections: u32) {
+        self.second.open_max = self.second.open_max.max(connections);
     }
 
     pub(crate) fn bytes_received(&mut self, bytes: usize) {
@@ -203,7 +216,7 @@ impl Record {
 
     /// Hands over the last second, and lets the collector know that it was.
     pub(crate) fn finish(&mut self) {
-        self.begin_second(SecondOfThread::DRAIN);
+        self.begin_second(SecondOfThread::DRAIN, 0);
         self.seconds = None;
     }
 }

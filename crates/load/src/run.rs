@@ -233,6 +233,7 @@ struct Collected {
 /// One second of all threads.
 struct Sum {
     second: Second,
+    open_max: u32,
     service: Histogram<u64>,
 }
 
@@ -274,16 +275,24 @@ impl Collected {
         all
     }
 
+    /// The most connections that were open at once. Threads share nothing, so one
+    /// moment can't be told from another within the same second.
+    fn open_max(&self) -> u32 {
+        self.seconds.values().map(|sum| sum.open_max).max().unwrap_or_default()
+    }
+
     fn add(&mut self, new: &SecondOfThread) {
         self.service += &new.service;
         if new.number == SecondOfThread::BEFORE || new.number == SecondOfThread::DRAIN {
             return;
         }
-        let sum = self
-            .seconds
-            .entry(new.number)
-            .or_insert_with(|| Sum { second: Second::default(), service: histogram() });
+        let sum = self.seconds.entry(new.number).or_insert_with(|| Sum {
+            second: Second::default(),
+            open_max: 0,
+            service: histogram(),
+        });
         sum.service += &new.service;
+        sum.open_max += new.open_max;
         let second = &mut sum.second;
         second.good += new.good;
         second.errors += new.errors;
@@ -305,6 +314,7 @@ fn put_together(
 ) -> Outcome {
     let window_end = reports.iter().map(|report| report.window_end).max().unwrap_or(window.begin);
     let length = Duration::from_nanos(window_end.saturating_sub(window.begin));
+    let established = collected.open_max();
     let mut seconds = vec![Second::default(); length.as_secs_f64().ceil() as usize];
     for (number, sum) in collected.seconds.range(0..) {
         if let Some(second) = seconds.get_mut(*number as usize) {
@@ -322,6 +332,7 @@ fn put_together(
         response: Latency { good: histogram(), censored: histogram() },
         service: Latency { good: collected.service, censored: histogram() },
         lateness: histogram(),
+        connection_wait: histogram(),
         connect: histogram(),
         connections: Connections { answers_min: u64::MAX, ..Connections::default() },
         seconds,
@@ -330,6 +341,7 @@ fn put_together(
         interrupted: stop.asked(),
     };
     outcome.connections.asked = plan.connections;
+    outcome.connections.established = established;
     for Report { record, .. } in reports {
         merge(&mut outcome.account, &account(&record.window, window.begin));
         merge(&mut outcome.warmup, &account(&record.warmup, window.start));
@@ -341,10 +353,11 @@ fn put_together(
         }
         if plan.arrivals != Arrivals::Closed {
             outcome.lateness += &record.lateness;
+            outcome.connection_wait += &record.connection_wait;
         }
         outcome.connect += &record.connect;
         let (all, one) = (&mut outcome.connections, &record.connections);
-        all.established += one.established;
+        all.resent += one.resent;
         all.reconnects += one.reconnects;
         all.failed += one.failed;
         all.first_failure = all.first_failure.take().or_else(|| one.first_failure.clone());
@@ -367,4 +380,26 @@ fn account(tally: &Tally, begin: u64) -> Account {
         error.first = error.first.saturating_sub(Duration::from_nanos(begin));
     }
     account
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_of_threads_that_had_them_at_other_times_are_not_added_up() {
+        let (to, from) = mpsc::channel();
+        // Each thread has its 600 when the other has lost them.
+        for (thread, open) in [(0, [600, 0]), (1, [100, 600])] {
+            let mut record = Record::new(thread, false, to.clone());
+            for (number, open) in (0..).zip(open) {
+                record.begin_second(number, open);
+            }
+            record.finish();
+        }
+        drop(to);
+        let window = Window { start: 0, begin: 0, end: u64::MAX };
+        let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
+        assert_eq!(all.open_max(), 700);
+    }
 }

@@ -40,6 +40,9 @@ pub(crate) struct Connection<C> {
     pub had_one: bool,
     /// Whether it stands in the line of those that can take a request.
     pub in_line: bool,
+    /// When it last became free for a request; kept in an open loop and where a
+    /// connection serves one request.
+    pub free_since: u64,
     first: u32,
     under_way: u32,
 }
@@ -60,6 +63,7 @@ impl<C: Default> Slots<C> {
             good: 0,
             had_one: false,
             in_line: false,
+            free_since: 0,
             first: 0,
             under_way: 0,
         };
@@ -85,8 +89,8 @@ impl<C: Default> Slots<C> {
         &mut self.flights[place]
     }
 
-    /// The place of a slot's flight among all flights.
-    fn place(&self, slot: Slot, nth: u32) -> usize {
+    /// The place among all flights of a slot's request, the oldest being 0.
+    pub(crate) fn place(&self, slot: Slot, nth: u32) -> usize {
         let mut place = self.connections[slot as usize].first + nth;
         if place >= self.depth {
             place -= self.depth;
@@ -121,11 +125,6 @@ impl<C: Default> Slots<C> {
         self.flights[place] = flight;
         self.connections[slot as usize].under_way += 1;
         place
-    }
-
-    /// The place among all flights of a slot's only request.
-    pub(crate) fn place_of_oldest(&self, slot: Slot) -> usize {
-        self.place(slot, 0)
     }
 
     /// Takes the oldest request off a slot.

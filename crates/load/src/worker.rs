@@ -116,7 +116,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 break;
             }
         }
-        self.connects.forget_waiting();
+        self.connects.forget_waiting_unless(|_| false);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         loop {
             if self.now >= next_second && self.now < window.end {
                 let number = seconds_since(window.begin, self.now);
-                self.record.begin_second(number);
+                self.record.begin_second(number, self.open);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
                 if number >= 0 {
                     cpu_before.get_or_insert_with(|| (thread_cpu(), self.now));
@@ -147,7 +147,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.turns.end_at(self.now);
             }
             if !self.turns.goes_on(self.now) {
-                self.connects.forget_waiting();
+                // What is to be sent again still needs its connection.
+                let slots = &self.slots;
+                self.connects.forget_waiting_unless(|slot| slots.under_way(slot) > 0);
                 if stopped || !counted || self.under_way == 0 {
                     break;
                 }
@@ -166,7 +168,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let wall = (self.now - since).max(1) as f64 / 1e9;
             usage.busy_share = ((usage.user + usage.system) / wall).min(1.0);
         }
-        self.record.begin_second(SecondOfThread::DRAIN);
+        self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;
         self.close_books(window_end);
         self.record.finish();
@@ -315,11 +317,20 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.record.connect.saturating_record(took);
         self.connects.succeeded();
         self.open += 1;
-        self.record.connections.established = self.record.connections.established.max(self.open);
+        self.record.open(self.open);
         if self.plan.keep_alive {
+            self.send_again(slot);
             self.take_requests(slot);
         } else {
-            self.send(slot, self.slots.place_of_oldest(slot));
+            self.send(slot, self.slots.place(slot, 0));
+        }
+    }
+
+    /// Sends what the slot's last connection left without an answer.
+    fn send_again(&mut self, slot: Slot) {
+        for nth in 0..self.slots.under_way(slot) {
+            self.record.connections.resent += 1;
+            self.transmit(slot, self.slots.place(slot, nth));
         }
     }
 
@@ -356,8 +367,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
         connection.state = State::Closed;
         connection.partial = P::Connection::default();
+        connection.free_since = self.arrived;
         self.backend.close(slot);
-        if self.turns.goes_on(self.now) {
+        if self.turns.goes_on(self.now) || self.slots.under_way(slot) > 0 {
             self.connects.want(slot);
         }
     }
@@ -395,6 +407,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// An open slot takes as many requests as it has room for.
     fn take_requests(&mut self, slot: Slot) {
         if self.turns.is_open_loop() {
+            let connection = self.slots.connection(slot);
+            if !connection.in_line {
+                connection.free_since = self.arrived;
+            }
             return self.stand_in_line(slot);
         }
         while self.slots.has_room(slot)
@@ -411,14 +427,24 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         tally.scheduled += 1;
         tally.sent += 1;
         self.under_way += 1;
+        // Slots are taken in the order in which they became free: if this one did
+        // after the request was due, none was free then.
+        let waited = self.slots.connection(slot).free_since.saturating_sub(turn.intended);
+        if waited > 0 && turn.phase == Phase::Window {
+            self.record.connection_wait.saturating_record(waited);
+        }
         self.slots.push(slot, Flight { turn, begun: self.now, sent: self.now })
     }
 
     /// Sends the request at this place.
     fn send(&mut self, slot: Slot, place: usize) {
-        let flight = self.slots.flight(place);
-        flight.sent = self.now;
-        let Turn { number, phase, .. } = flight.turn;
+        self.slots.flight(place).sent = self.now;
+        self.transmit(slot, place);
+    }
+
+    /// Hands the bytes of the request at this place to the kernel.
+    fn transmit(&mut self, slot: Slot, place: usize) {
+        let Turn { number, phase, .. } = self.slots.flight(place).turn;
         let mut none = Vec::new();
         let room = self.rooms.get_mut(place).unwrap_or(&mut none);
         let bytes: *const [u8] = match self.protocol.request(number, room) {
@@ -469,24 +495,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 Some(fault) => record.error(flight.turn.phase, fault, self.arrived, None),
             }
             if !reusable || !self.plan.keep_alive || (last && !bytes.is_empty()) {
-                return self.closed_by_server(slot);
+                // Requests behind an answer that closes are not processed (RFC
+                // 9112, 9.6): they go to the next connection, and wait on.
+                return self.replace(slot);
             }
             if bytes.is_empty() {
                 return self.take_requests(slot);
             }
         }
-    }
-
-    /// A connection is over after an answer; requests behind it have none.
-    fn closed_by_server(&mut self, slot: Slot) {
-        self.fail_all(
-            slot,
-            Fault {
-                kind: ErrorKind::ClosedEarly,
-                example: "the server closed after an answer, with more requests under way".into(),
-            },
-        );
-        self.replace(slot);
     }
 
     /// The server ended its side: that may be how an answer ends.
@@ -504,7 +520,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     }
                     Some(fault) => self.record.error(flight.turn.phase, fault, self.arrived, None),
                 }
-                self.closed_by_server(slot);
+                self.replace(slot);
             }
             Fed::Broken(fault) => self.broken(slot, &fault),
             Fed::More => unreachable!("nothing comes after the end"),

@@ -126,6 +126,35 @@ fn an_open_loop_sends_what_is_due_and_the_warm_up_is_apart() {
 // What it says and writes.
 
 #[test]
+fn a_wait_for_a_connection_is_told_from_the_generators_own_delay() {
+    let server = Server::start(|connection, _| {
+        std::thread::sleep(Duration::from_millis(20));
+        connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").map(|()| After::Keep)
+    });
+    for backend in backends() {
+        let url = server.url("/");
+        // One connection answers at most 50 a second; ten have time to spare.
+        let waits = |connections: &str, more: &[&str]| {
+            let base = [&url, "-d", "2s", "--rate", "100", "-c", connections];
+            let said = load(&[&base, &["--backend", backend][..], more].concat());
+            said.assert_conserved(backend);
+            let [wait, late] = ["connection_wait_us", "lateness_us"].map(|key| {
+                let samples = said.json[key]["samples"].as_u64().unwrap();
+                (samples, said.json[key]["max"].as_f64().unwrap_or_default())
+            });
+            assert!(wait.0 <= late.0 && wait.1 <= late.1 * 1.001, "{backend}: {wait:?} {late:?}");
+            (wait.0, late.0)
+        };
+        for more in [&[][..], &["--close"]] {
+            let (waited, sent) = waits("1", more);
+            assert!(waited * 10 >= sent * 9, "{backend} {more:?}: {waited} of {sent} waited");
+        }
+        let (waited, sent) = waits("30", &[]);
+        assert!(waited * 2 < sent, "{backend}: {waited} of {sent} waited although some were free");
+    }
+}
+
+#[test]
 fn the_summary_goes_to_stdout_and_nothing_else_where_no_terminal_is() {
     let server = Server::says(GOOD);
     let output = bakeoff_load(&[&server.url("/"), "-d", "1500ms", "-c", "2"]).output().unwrap();

@@ -90,8 +90,9 @@ fn every_answer_of_nginx_is_good_and_every_count_is_its_own() {
         for (path, more) in [
             ("/hello", &["-n", "3k"][..]),
             ("/hello", &["-n", "1k", "--close"]),
-            // A server that ends a connection drops what was pipelined on it.
             ("/all", &["-n", "3k", "--pipeline", "8"]),
+            // It ends a connection after 50 answers, and drops what is behind.
+            ("/hello", &["-n", "3k", "--pipeline", "8"]),
             ("/hello", &["-d", "1s", "--warmup", "300ms", "--rate", "1k"]),
         ] {
             let url = format!("{}{path}?id={{nonce}}", nginx.url);
@@ -103,6 +104,9 @@ fn every_answer_of_nginx_is_good_and_every_count_is_its_own() {
             said.assert_conserved(&what);
             assert_eq!(said.count("errors"), 0, "{what}: {}", said.json["errors"]);
             assert_eq!(said.count("good"), said.count("sent"), "{what}: {}", said.json);
+            let resent = said.json["connections"]["resent"].as_u64().unwrap();
+            let is_cut = path == "/hello" && more.contains(&"--pipeline");
+            assert_eq!(resent > 0, is_cut, "{what}: {resent} sent again");
             let warmup = said.json["warmup_requests"]["sent"].as_u64().unwrap();
             assert_eq!(said.count("sent") + warmup, counted, "{what}: nginx counts otherwise");
         }

@@ -44,6 +44,7 @@ pub struct RunDocument {
     response_us: Distribution,
     service_us: Distribution,
     lateness_us: Distribution,
+    connection_wait_us: Distribution,
     connect_us: Distribution,
     errors: Vec<ErrorDocument>,
     connections: ConnectionsDocument,
@@ -125,6 +126,7 @@ struct ConnectionsDocument {
     asked: u32,
     established: u32,
     reconnects: u64,
+    resent: u64,
     failed: u64,
     first_failure: Option<FailureDocument>,
     syn_retransmits: u64,
@@ -238,12 +240,14 @@ pub fn run(run: &Run) -> RunDocument {
         response_us: distribution(&outcome.response),
         service_us: distribution(&outcome.service),
         lateness_us: exact(&outcome.lateness),
+        connection_wait_us: exact(&outcome.connection_wait),
         connect_us: exact(&outcome.connect),
         errors: errors(&outcome.account),
         connections: ConnectionsDocument {
             asked: outcome.connections.asked,
             established: outcome.connections.established,
             reconnects: outcome.connections.reconnects,
+            resent: outcome.connections.resent,
             failed: outcome.connections.failed,
             first_failure: outcome.connections.first_failure.as_ref().map(|(kind, example)| {
                 FailureDocument { kind: kind.name(), example: example.clone() }

@@ -136,6 +136,7 @@ pub mod tests {
             service: latency.clone(),
             response: latency,
             lateness: histogram([]),
+            connection_wait: histogram([]),
             connect: histogram([(40, 60), (95, 40)]),
             connections: Connections {
                 asked: 100,
@@ -204,6 +205,7 @@ pub mod tests {
         outcome.service =
             Latency { good: histogram([(900, 8_900)]), censored: histogram([(5_000_000, 630)]) };
         outcome.lateness = histogram([(30, 18_000), (2_000_000, 1_530)]);
+        outcome.connection_wait = histogram([(2_000_000, 1_530)]);
         outcome.connections.established = 64;
         outcome.connections.reconnects = 19_400;
         outcome.connections.failed = 12;

@@ -146,6 +146,9 @@ fn latencies(run: &Run) -> Option<String> {
             ("lateness", exact(&outcome.lateness)),
         ],
     };
+    if !outcome.connection_wait.is_empty() {
+        rows.push(("for a connection", exact(&outcome.connection_wait)));
+    }
     rows.push(("connect", exact(&outcome.connect)));
     let mut table = table();
     let mut header = vec!["time"];
