@@ -53,6 +53,10 @@ pub struct ContenderFile {
     /// Commands that tell a version: the program's name, and how to ask it.
     #[serde(default)]
     pub versions: BTreeMap<String, Vec<String>>,
+    /// Seconds of load after which its rate is its own, where a profile gives
+    /// less: for a runtime that compiles what it runs often.
+    #[serde(default, deserialize_with = "limits::seconds")]
+    pub warmup_s: f64,
     /// Seconds that it may take until its first right answer.
     #[serde(default = "ready_within_s", deserialize_with = "limits::seconds")]
     pub ready_within_s: f64,

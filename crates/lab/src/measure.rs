@@ -29,6 +29,7 @@ const NS_A_US: f64 = 1000.0;
 pub fn load_plan(
     plan: &Plan,
     slot: &Slot,
+    warmup_s: f64,
     rate: Option<f64>,
     contract: &Contract,
     address: SocketAddr,
@@ -41,7 +42,7 @@ pub fn load_plan(
         connections: slot.load.connections,
         keep_alive: slot.load.keep_alive,
         until: Until::Elapsed(Duration::from_secs_f64(plan.measure_s)),
-        warmup: Duration::from_secs_f64(plan.warmup_s),
+        warmup: Duration::from_secs_f64(warmup_s),
         cpus,
         // Twins and blocks send other nonces.
         seed: plan.seed.wrapping_add(slot.number.into()),

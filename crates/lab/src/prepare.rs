@@ -75,6 +75,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         source_sha256: digest::of_folder(&contender.source, BUILD.as_ref()).ok(),
         run: file.run.clone(),
         environment: file.environment.clone().into_iter().collect(),
+        warmup_s: file.warmup_s,
         absent: None,
     }
 }

@@ -87,7 +87,8 @@ impl Bench<'_> {
             }
             let address = running.address;
             let cpus = evidence.place.client_cpus.clone();
-            let load = measure::load_plan(plan, slot, rate, self.contract, address, cpus);
+            let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
+            let load = measure::load_plan(plan, slot, warmup_s, rate, self.contract, address, cpus);
             self.measure(&load, running, evidence)
         });
         if let Some(result) = measured {

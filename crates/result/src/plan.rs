@@ -110,6 +110,10 @@ pub struct Contender {
     pub run: Vec<String>,
     /// The settings it sets beside that, as text, for disclosure.
     pub environment: Vec<(String, String)>,
+    /// Seconds of load that it needs before it is measured, where the plan gives
+    /// less; 0 where the plan's are enough.
+    #[serde(default)]
+    pub warmup_s: f64,
     /// Why it is absent from the run, if it is: what is missing and what gives it.
     pub absent: Option<String>,
 }
@@ -162,6 +166,14 @@ pub struct Plan {
     pub warmup_s: f64,
     /// All trials, in order.
     pub slots: Vec<Slot>,
+}
+
+impl Plan {
+    /// Seconds of load before a contender is measured: the plan's, or its own
+    /// where it needs more.
+    pub fn warmup_s_of(&self, contender: &Contender) -> f64 {
+        self.warmup_s.max(contender.warmup_s)
+    }
 }
 
 /// One planned trial.

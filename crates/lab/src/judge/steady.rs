@@ -10,7 +10,7 @@ pub(super) const STEADY: Check = Check {
     signal: "Answers in the first half of the window's seconds against those in the second half.",
     threshold: "halves within 10 % of each other",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's.",
-    fix: "Warm up for longer (`warmup_s` of the profile), or measure for longer and look at the seconds in the report.",
+    fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
     look,
 };
 

@@ -52,6 +52,7 @@ pub(crate) mod tests {
             source_sha256: None,
             run: Vec::new(),
             environment: Vec::new(),
+            warmup_s: 0.0,
             absent: None,
         }
     }

@@ -14,8 +14,14 @@ const OVERHEAD_S: f64 = 0.8;
 /// contender, else of any.
 pub(super) fn seconds<'a>(run: &Run, slots: impl IntoIterator<Item = &'a Slot>) -> f64 {
     let seen = Seen::of(run);
-    let fixed_s = run.plan.measure_s + run.plan.warmup_s;
-    slots.into_iter().map(|slot| fixed_s + seen.overhead_s(slot)).sum()
+    let seconds = |slot: &Slot| run.plan.measure_s + warmup_s(run, slot) + seen.overhead_s(slot);
+    slots.into_iter().map(seconds).sum()
+}
+
+/// Seconds of load before a trial's window.
+fn warmup_s(run: &Run, slot: &Slot) -> f64 {
+    let contender = run.contenders.iter().find(|it| it.name == slot.contender);
+    contender.map_or(run.plan.warmup_s, |contender| run.plan.warmup_s_of(contender))
 }
 
 /// Seconds beside warm-up and window, of the trials made.
@@ -48,7 +54,7 @@ impl<'a> Seen<'a> {
         let mut seen = Seen::default();
         for trial in run.trials.iter().chain(&run.disturbed) {
             if trial.evidence.load.is_some() {
-                let seconds = trial.evidence.overhead_s - run.plan.warmup_s;
+                let seconds = trial.evidence.overhead_s - warmup_s(run, &trial.slot);
                 let contender = trial.slot.contender.as_str();
                 seen.of_load.entry((contender, &trial.slot.load)).or_default().add(seconds);
                 seen.of_contender.entry(contender).or_default().add(seconds);

@@ -61,7 +61,7 @@ fn plan(run: &Run) -> Markup {
             html! {
                 (units::whole(run.trials.len() as u64)) " of "
                 (units::whole(plan.slots.len() as u64)) " in " (units::of(plan.blocks.into(), "block"))
-                ", each " (plan.warmup_s) " s of warm-up and "
+                ", each " (plan.warmup_s) " s of warm-up " (longer_warmups(run)) "and "
                 (plan.measure_s) " s measured"
             },
         ),
@@ -82,6 +82,18 @@ fn plan(run: &Run) -> Markup {
         }
     }
     facts(list)
+}
+
+/// Who was given more, because it needs more.
+fn longer_warmups(run: &Run) -> String {
+    let plan = &run.plan;
+    let longer = run.contenders.iter().filter(|contender| {
+        contender.absent.is_none() && plan.warmup_s_of(contender) > plan.warmup_s
+    });
+    let longer: Vec<String> = longer
+        .map(|contender| format!("{} {} s", visible(&contender.name), contender.warmup_s))
+        .collect();
+    if longer.is_empty() { String::new() } else { format!("({}) ", longer.join(", ")) }
 }
 
 /// What the sampling cost, and from where the contenders' CPU time is known.

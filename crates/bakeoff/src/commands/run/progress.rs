@@ -140,16 +140,29 @@ fn intention(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         }
     }
     text.push_str(&format!(
-        "\n  trials       {} to make, each a fresh process: {} s of load, then {} s measured\n  \
+        "\n  trials       {} to make, each a fresh process: {}, then {} s measured\n  \
          time         about {}, of which {} are measured\n  kept in      {}\n",
         trials,
-        units::plain(plan.warmup_s),
+        warmup(run),
         units::plain(plan.measure_s),
         time(seconds),
         time(trials as f64 * plan.measure_s),
         super::shown(folder).display(),
     ));
     text
+}
+
+/// The load before a window, and who needs more of it.
+fn warmup(run: &Run) -> String {
+    let plan = &run.plan;
+    let more = run.contenders.iter().filter(|contender| {
+        contender.absent.is_none() && plan.warmup_s_of(contender) > plan.warmup_s
+    });
+    let more: Vec<String> = more
+        .map(|contender| format!("{} {} s", contender.name, units::plain(contender.warmup_s)))
+        .collect();
+    let all = format!("{} s of load", units::plain(plan.warmup_s));
+    if more.is_empty() { all } else { format!("{all} ({})", more.join(", ")) }
 }
 
 /// What a phase of a plan measures; `None` if it has no trial.
@@ -250,6 +263,15 @@ mod tests {
         let run = planned(&[Load::closed(30, Cores::One, true)]);
         let says = intention(&run, Path::new("runs/web-1"), 6, 20.0);
         assert!(!says.contains("equal rate") && !says.contains("curve"), "{says}");
+    }
+
+    #[test]
+    fn who_is_given_more_warm_up_is_named() {
+        let mut run = planned(&[Load::closed(30, Cores::One, true)]);
+        run.contenders[0].warmup_s = 8.0;
+        run.contenders[1].warmup_s = 0.2;
+        let says = intention(&run, Path::new("runs/web-1"), 6, 20.0);
+        assert!(says.contains("0.50 s of load (go 8.00 s), then 2.00 s measured"), "{says}");
     }
 
     #[test]
