@@ -21,6 +21,7 @@ enum Command {
     Check(commands::check::Arguments),
     Load(commands::load::Arguments),
     Report(commands::report::Arguments),
+    Compare(commands::compare::Arguments),
     #[command(name = lab::keeper::SUBCOMMAND, hide = true)]
     Keeper,
 }
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => commands::check::run(arguments),
         Command::Load(arguments) => commands::load::run(arguments),
         Command::Report(arguments) => commands::report::run(arguments),
+        Command::Compare(arguments) => commands::compare::run(arguments),
         Command::Keeper => lab::keeper::main(),
     }
 }

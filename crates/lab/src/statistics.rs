@@ -97,6 +97,77 @@ pub fn noise_floor(log_ratios: &[f64], seed: u64) -> Option<f64> {
     Some(farthest.exp())
 }
 
+/// The 95 % interval of the difference of two medians, `b` less `a`, by a
+/// percentile bootstrap; `None` with fewer than [`BLOCKS_MIN`] values in either.
+///
+/// Each side is drawn by itself, because nothing pairs the blocks of two runs:
+/// they were made at different times. Like [`median_interval`] it is somewhat too
+/// narrow; what has changed rests on [`rank_sum_test`].
+pub fn difference_interval(a: &[f64], b: &[f64], seed: u64) -> Option<(f64, f64)> {
+    if a.len().min(b.len()) < BLOCKS_MIN {
+        return None;
+    }
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut drawn_median = |values: &[f64]| {
+        let mut drawn: Vec<f64> =
+            values.iter().map(|_| values[rng.usize(..values.len())]).collect();
+        drawn.sort_by(f64::total_cmp);
+        median_of_sorted(&drawn)
+    };
+    let mut differences: Vec<f64> =
+        (0..RESAMPLES).filter_map(|_| Some(-drawn_median(a)? + drawn_median(b)?)).collect();
+    differences.sort_by(f64::total_cmp);
+    let tail = (RESAMPLES as f64 * SIGNIFICANCE / 2.0) as usize;
+    Some((differences[tail], differences[RESAMPLES - 1 - tail]))
+}
+
+/// The exact two-sided rank-sum test (Wilcoxon, Mann and Whitney) of values that
+/// nothing pairs: the share of all ways to divide them into two groups of these
+/// sizes whose ranks lie at least as far apart. Equal values share their ranks.
+pub fn rank_sum_test(a: &[f64], b: &[f64]) -> f64 {
+    let mut all: Vec<(f64, bool)> =
+        a.iter().map(|&value| (value, true)).chain(b.iter().map(|&value| (value, false))).collect();
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    // Doubled, the shared ranks are whole numbers.
+    let ranks: Vec<usize> = all
+        .iter()
+        .map(|(value, _)| {
+            let below = all.partition_point(|(other, _)| other < value);
+            let not_above = all.partition_point(|(other, _)| other <= value);
+            below + 1 + not_above
+        })
+        .collect();
+    let seen: usize = ranks.iter().zip(&all).filter(|(_, one)| one.1).map(|(rank, _)| rank).sum();
+
+    // How many ways choose `taken` values with ranks of this sum.
+    let sums = ranks.iter().sum::<usize>() + 1;
+    let mut ways = vec![vec![0.0_f64; sums]; a.len() + 1];
+    ways[0][0] = 1.0;
+    for &rank in &ranks {
+        for taken in (1..=a.len()).rev() {
+            for sum in (rank..sums).rev() {
+                ways[taken][sum] += ways[taken - 1][sum - rank];
+            }
+        }
+    }
+    let expected = (a.len() * (all.len() + 1)) as f64;
+    let distance = |sum: usize| (sum as f64 - expected).abs();
+    let as_far =
+        ways[a.len()].iter().enumerate().filter(|(sum, _)| distance(*sum) >= distance(seen));
+    as_far.map(|(_, ways)| ways).sum::<f64>() / ways[a.len()].iter().sum::<f64>()
+}
+
+/// Which of many p-values are discoveries (Benjamini and Hochberg, 1995): of those
+/// called, at most 5 % are expected to be chance. If nothing differs at all, chance
+/// alone calls anything in at most 5 % of cases, however many are looked at.
+pub fn discoveries(p_values: &[f64]) -> Vec<bool> {
+    let mut sorted = p_values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let limit = |at: usize| SIGNIFICANCE * (at + 1) as f64 / sorted.len() as f64;
+    let largest = (0..sorted.len()).rev().find(|&at| sorted[at] <= limit(at)).map(|at| sorted[at]);
+    p_values.iter().map(|p| largest.is_some_and(|largest| *p <= largest)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -151,7 +222,65 @@ mod tests {
         assert_eq!(noise_floor(&[], 1), None);
     }
 
+    #[test]
+    fn the_rank_sum_test_gives_the_known_answers() {
+        let ten_times = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0];
+        // All of one below all of the other: two ways of the 924 to choose 6 of 12.
+        assert_eq!(rank_sum_test(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &ten_times), 2.0 / 924.0);
+        // Ranks 1 and 3 of 4: sums of 2 of 4 are 3, 4, 5, 5, 6, 7; all but the two 5 are as far.
+        assert_eq!(rank_sum_test(&[1.0, 3.0], &[2.0, 4.0]), 4.0 / 6.0);
+        assert_eq!(rank_sum_test(&[7.0; 6], &[7.0; 6]), 1.0, "equal values aren't apart");
+    }
+
+    #[test]
+    fn the_interval_of_a_difference_holds_it_and_has_its_sign() {
+        let a = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95];
+        let b = a.map(|value| value + 0.5);
+        let (low, high) = difference_interval(&a, &b, 1).unwrap();
+        assert!((0.3..=0.5).contains(&low) && (0.5..0.7).contains(&high), "{low} to {high}");
+        assert_eq!(difference_interval(&a[..5], &b, 1), None, "five blocks are too few");
+    }
+
+    #[test]
+    fn many_looks_need_more_than_one_chance() {
+        assert_eq!(discoveries(&[0.04]), [true]);
+        assert_eq!(discoveries(&[0.04, 0.5, 0.6, 0.7]), [false; 4]);
+        assert_eq!(discoveries(&[0.04, 0.03, 0.02, 0.05]), [true; 4], "all of them differ");
+        assert_eq!(discoveries(&[0.9, 0.001, 0.02, 0.9]), [false, true, true, false]);
+        assert!(discoveries(&[]).is_empty());
+    }
+
+    /// By simulation: two equal runs of 24 figures and six blocks each.
+    #[test]
+    fn equal_runs_call_any_change_in_at_most_5_percent_of_cases() {
+        const CASES: usize = 500;
+        let mut rng = fastrand::Rng::with_seed(2009);
+        let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+        let mut called = 0;
+        for _ in 0..CASES {
+            let p_values: Vec<f64> = (0..24)
+                .map(|_| {
+                    let mut run = || [0.0; 6].map(|_: f64| 0.02 * normal());
+                    rank_sum_test(&run(), &run())
+                })
+                .collect();
+            called += usize::from(discoveries(&p_values).contains(&true));
+        }
+        // Three standard deviations of a share of 5 % in so many cases.
+        let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
+        assert!((called as f64) < most, "a change was called in {called} of {CASES} equal runs");
+    }
+
     proptest! {
+        #[test]
+        fn which_run_is_named_first_doesnt_change_the_rank_sum_test(
+            a in prop::collection::vec(-9.0..9.0_f64, 1..9),
+            b in prop::collection::vec(-9.0..9.0_f64, 1..9),
+        ) {
+            let (one, other) = (rank_sum_test(&a, &b), rank_sum_test(&b, &a));
+            prop_assert!((one - other).abs() < 1e-9 && 0.0 < one && one <= 1.0, "{one} {other}");
+        }
+
         #[test]
         fn an_interval_holds_the_median_and_stays_within_the_values(
             values in prop::collection::vec(1e-3..1e6_f64, BLOCKS_MIN..12),

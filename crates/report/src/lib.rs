@@ -1,8 +1,9 @@
 //! A run as people read it: [`terminal`](fn@terminal) for the one who waits
 //! there, [`html`](fn@html) for everybody else, [`markdown`](fn@markdown) to be
-//! pasted where people talk, [`csv`](fn@csv) for their own sums.
+//! pasted where people talk, [`csv`](fn@csv) for their own sums. And two runs
+//! beside each other, at the terminal: [`comparison`](fn@comparison).
 //!
-//! Knows `result` only. All but the last say the same things in the same order:
+//! Knows `result` only. All forms of a run but CSV say the same things in the same order:
 //! the finding, each load's figures, who is absent, what to know before using a
 //! figure. What they share is in four files:
 //!
@@ -14,6 +15,7 @@
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
 //! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
 
+mod comparison;
 mod csv;
 mod html;
 mod latency;
@@ -24,6 +26,7 @@ pub mod text;
 mod then_and_now;
 pub mod units;
 
+pub use comparison::comparison;
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;

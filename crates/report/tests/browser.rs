@@ -29,9 +29,11 @@ addEventListener("load", () => {
 #[test]
 fn nothing_sticks_out_of_a_phone_or_a_desk() {
     let Some(browser) = browser() else { return };
-    for (name, run) in
-        [("web", fixture::web()), ("quick", fixture::quick()), ("hostile", fixture::hostile())]
-    {
+    for (name, run) in [
+        ("web", fixture::published()),
+        ("quick", fixture::open_loops()),
+        ("hostile", fixture::hostile()),
+    ] {
         for width in [400, 1400] {
             let page = report::html(&run)
                 .replacen("http-equiv", "data-was", 1)
@@ -40,13 +42,8 @@ fn nothing_sticks_out_of_a_phone_or_a_desk() {
             let frame = written(&format!("{name}-{width}-frame"), &frame(&page, width));
             let dom = browser.open(&frame).stdout;
             let dom = String::from_utf8_lossy(&dom);
-            let title = dom
-                .split("<title>")
-                .nth(1)
-                .and_then(|it| it.split("</title>").next())
-                .unwrap_or(&dom);
             assert_eq!(
-                title,
+                title(&dom),
                 format!(r#"{{"width":{width},"scroll":{width},"out":[]}}"#),
                 "{name} at {width} pixels"
             );
@@ -63,8 +60,56 @@ fn the_console_stays_silent() {
         let log = String::from_utf8_lossy(&opened.stderr);
         let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
         assert!(said.is_empty(), "{name}: the console said {said:#?}");
-        assert!(!String::from_utf8_lossy(&opened.stdout).contains("<title>owned"));
+        let dom = String::from_utf8_lossy(&opened.stdout);
+        assert!(!dom.contains("<title>owned"), "{name}: a server's script ran");
+        assert!(dom.contains("class=\"controls\""), "{name}: the page's own script didn't run");
     }
+}
+
+/// Put into a copy of the page: uses what the page's script adds, and tells what is
+/// seen then.
+const USE: &str = r#"<script>
+addEventListener("load", () => {
+  const table = document.querySelector("table.sortable");
+  const seen = () => [...table.tBodies[0].rows].filter(row => !row.hidden).map(row => row.cells[0].textContent);
+  const says = {};
+  const sort = table.tHead.rows[0].cells[1].querySelector("button");
+  sort.click();
+  says.down = seen();
+  sort.click();
+  says.up = seen();
+  const [contender, tier, verdict] = document.querySelectorAll(".controls select");
+  const choose = (select, value) => {
+    select.value = value;
+    select.dispatchEvent(new Event("change", { bubbles: true }));
+  };
+  choose(verdict, "invalid");
+  says.invalid = seen();
+  choose(verdict, "all");
+  choose(tier, "tuned");
+  says.tuned = seen();
+  choose(tier, "all");
+  const ratios = document.querySelector(".controls input");
+  ratios.click();
+  says.ratios = [...table.tBodies[0].rows].map(row => row.cells[1].textContent);
+  ratios.click();
+  says.rates = [...table.tBodies[0].rows].map(row => row.cells[1].textContent);
+  document.title = JSON.stringify(says, null, 1);
+});
+</script>"#;
+
+#[test]
+fn a_script_sorts_filters_and_shows_ratios() {
+    let Some(browser) = browser() else { return };
+    let page = report::html(&fixture::web())
+        .replacen("http-equiv", "data-was", 1)
+        .replace("</body>", &format!("{USE}</body>"));
+    let dom = browser.open(&written("web-used", &page)).stdout;
+    insta::assert_snapshot!(title(&String::from_utf8_lossy(&dom)));
+}
+
+fn title(dom: &str) -> &str {
+    dom.split("<title>").nth(1).and_then(|it| it.split("</title>").next()).unwrap_or(dom)
 }
 
 /// A page that shows another as wide as asked. A window would not become as

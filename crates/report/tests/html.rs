@@ -217,10 +217,14 @@ fn without_figures() -> Run {
 }
 
 #[test]
-fn the_page_needs_no_network_and_no_script() {
+fn the_page_needs_no_network_and_runs_no_script_but_its_own() {
     for run in [fixture::web(), fixture::hostile()] {
         let page = page(&run);
-        let active = "script, link, img, iframe, object, embed, base, form, [onerror], [onload]";
+        let scripts = all(&page, "script");
+        assert_eq!(scripts.len(), 1, "a script of somebody else is in it");
+        let own: String = scripts[0].text().collect();
+        assert!(own.starts_with("// Sorting") && !own.contains("//www") && !own.contains("fetch("));
+        let active = "link, img, iframe, object, embed, base, form, [onerror], [onload]";
         assert!(all(&page, active).is_empty(), "{:?}", all(&page, active)[0].html());
         for element in all(&page, "[href], [src]") {
             let to = element.attr("href").or(element.attr("src")).unwrap();
@@ -230,7 +234,8 @@ fn the_page_needs_no_network_and_no_script() {
         let style = text(&page, "style");
         assert!(!style.contains("//") && !style.contains("@import"), "the style fetches something");
         let policy = all(&page, "meta[http-equiv=Content-Security-Policy]");
-        assert!(policy[0].attr("content").unwrap().contains("default-src 'none'"));
+        let policy = policy[0].attr("content").unwrap();
+        assert!(policy.contains("default-src 'none'") && policy.contains("script-src 'sha256-"));
     }
 }
 

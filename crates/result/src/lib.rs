@@ -11,6 +11,7 @@
 //! Units are in the names: `_us` microseconds, `_s` seconds, `_bytes` bytes,
 //! `_share` a fraction from 0 to 1. Times of day are UTC in RFC 3339.
 
+pub mod comparison;
 pub mod evidence;
 pub mod finding;
 pub mod outcome;

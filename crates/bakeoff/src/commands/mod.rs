@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub mod check;
+pub mod compare;
 pub mod load;
 pub mod report;
 pub mod run;

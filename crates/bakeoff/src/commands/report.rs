@@ -20,15 +20,14 @@ pub struct Arguments {
 
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
-    let asked = arguments.run;
-    let file = if asked.is_dir() { asked.join("run.json") } else { asked };
-    let run = match lab::folder::read(&file) {
+    let run = match read(&arguments.run) {
         Ok(run) => run,
-        Err(error) => {
-            eprintln!("bakeoff report: {error}. Name a run's folder, for example runs/latest.");
+        Err(sentence) => {
+            eprintln!("bakeoff report: {sentence}");
             return ExitCode::from(2);
         }
     };
+    let file = file_of(&arguments.run);
     match print(&run).and_then(|()| write(&run, file.parent().unwrap_or(Path::new(".")))) {
         Ok(page) => {
             eprintln!("\nThe whole report: {}", page.display());
@@ -56,18 +55,33 @@ pub fn write(run: &Run, folder: &Path) -> Result<PathBuf, String> {
     write("report.html", report::html(run))
 }
 
-/// Prints a run's tables. A reader that has gone (`| head`) is no error.
+/// Prints a run's tables.
 pub fn print(run: &Run) -> Result<(), String> {
+    print_text(|terminal| report::terminal(run, terminal))
+}
+
+/// Prints what suits the terminal. A reader that has gone (`| head`) is no error.
+pub fn print_text(text: impl FnOnce(Terminal) -> String) -> Result<(), String> {
     let stdout = io::stdout();
     let width = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0);
     let terminal = Terminal {
         columns: width.unwrap_or(Terminal::default().columns),
         colour: AutoStream::choice(&stdout) != ColorChoice::Never,
     };
-    match stdout.lock().write_all(report::terminal(run, terminal).as_bytes()) {
+    match stdout.lock().write_all(text(terminal).as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(format!("couldn't print the tables: {error}"))
         }
         _ => Ok(()),
     }
+}
+
+/// Reads a run from its folder or its file.
+pub fn read(asked: &Path) -> Result<Run, String> {
+    lab::folder::read(&file_of(asked))
+        .map_err(|error| format!("{error}. Name a run's folder, for example runs/latest."))
+}
+
+fn file_of(asked: &Path) -> PathBuf {
+    if asked.is_dir() { asked.join("run.json") } else { asked.to_path_buf() }
 }

@@ -9,6 +9,7 @@ use super::bars::{Axis, Fill};
 use super::checks::{self, badge};
 use super::{figure, overview, prose, seconds, times};
 use crate::summary::{self, Range};
+use crate::text::visible_name;
 use crate::units;
 
 /// One load's part of the page.
@@ -102,7 +103,7 @@ fn rates(run: &Run, outcome: &Outcome) -> Markup {
                 @let title = &summary::who(run, &row.contender);
                 @let (verdict, estimate, at_least) = (row.verdict, &row.rate, row.rate_at_least);
                 @let rate = Figure { title, verdict, estimate, at_least, scale: RATE };
-                details {
+                details data-contender=(visible_name(&row.contender)) data-verdicts=(verdict.word()) {
                     summary.row {
                         span.who {
                             span.rank { (summary::rank(outcome, row)) }
@@ -132,7 +133,9 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
                     @let title = &summary::who(run, &row.contender);
                     @let verdict = row.verdict;
                     @let cpu = Figure { title, verdict, estimate, at_least: false, scale: CPU };
-                    div.row { span.who { (title) } (cpu.bar(&axis)) (cpu.value()) }
+                    div.row data-contender=(visible_name(&row.contender)) data-verdicts=(verdict.word()) {
+                        span.who { (title) } (cpu.bar(&axis)) (cpu.value())
+                    }
                 }
                 div.row { (axis.scale(CPU.short)) }
             }

@@ -1,4 +1,5 @@
-//! A run as one HTML page that needs nothing else: no network, no script.
+//! A run as one HTML page that needs nothing else: no network, and no script to
+//! be whole. Where scripts run, its own adds sorting, filters and ratios.
 //!
 //! One file a part of the page; this one has their order. Charts are SVG made
 //! here, because they take their colours from the page (light, dark, print) and
@@ -8,6 +9,7 @@ mod bars;
 mod checks;
 mod disclosure;
 mod load;
+mod open_loop;
 mod overview;
 mod raw;
 mod repeated;
@@ -15,17 +17,35 @@ mod seconds;
 mod then_and_now;
 mod times;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use result::Run;
 use result::finding::Verdict;
+use sha2::{Digest, Sha256};
 
 use crate::summary;
-use crate::text::visible;
+use crate::text::{visible, visible_name};
 
 const STYLE: &str = include_str!("style.css");
 
-/// Nothing is fetched and no script runs, whatever a server under test wrote.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+const SCRIPT: &str = include_str!("script.js");
+
+/// Nothing is fetched, and no script runs but the page's own, known by its hash,
+/// whatever a server under test wrote.
+fn policy() -> String {
+    let hash = BASE64_STANDARD.encode(Sha256::digest(SCRIPT));
+    format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'")
+}
+
+/// The tier of each contender, for the page's filters.
+fn tiers(run: &Run) -> String {
+    let tiers = run
+        .contenders
+        .iter()
+        .map(|it| (visible_name(&it.name).into_owned(), it.tier.word().into()));
+    serde_json::Value::Object(tiers.collect()).to_string()
+}
 
 /// What a page may take, in bytes, so that it can be sent and opened anywhere.
 const BYTES_MAX: usize = 1_000_000;
@@ -38,16 +58,17 @@ pub fn html(run: &Run) -> String {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (visible(&run.study.title)) ": bakeoff" }
                 style { (PreEscaped(STYLE)) }
+                script { (PreEscaped(SCRIPT)) }
             }
             body {
                 (body)
                 // A little is left for the head and for the words around the data.
-                (raw::raw(run, BYTES_MAX.saturating_sub(body.0.len() + STYLE.len() + 4_096)))
+                (raw::raw(run, BYTES_MAX.saturating_sub(body.0.len() + STYLE.len() + SCRIPT.len() + 4_096)))
             }
         }
     };
@@ -65,7 +86,7 @@ fn body(run: &Run) -> Markup {
                 (visible(&run.started))
             }
         }
-        main {
+        main data-tiers=(tiers(run)) {
             (overview::figures(run))
             (overview::absent(run))
             (checks::against(run))
@@ -74,6 +95,8 @@ fn body(run: &Run) -> Markup {
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
                 @for outcome in &section.outcomes { (load::load(run, outcome)) }
             }
+            (open_loop::equal_rates(run))
+            (open_loop::curves(run))
             (then_and_now::then_and_now(run))
             (repeated::repeated(run))
             (disclosure::disclosure(run))

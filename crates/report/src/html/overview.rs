@@ -7,6 +7,7 @@ use result::outcome::{Outcome, Row};
 
 use super::{figure, prose, scrolling};
 use crate::summary::{self, Section};
+use crate::text::visible_name;
 use crate::units;
 
 /// A table a section: contenders down, connections across.
@@ -27,7 +28,7 @@ fn table(run: &Run, section: &Section) -> Markup {
         }
     }
     html! {
-        table {
+        table.sortable {
             caption {
                 span {
                     (section.name)
@@ -48,17 +49,27 @@ fn table(run: &Run, section: &Section) -> Markup {
             }
             tbody {
                 @for contender in contenders {
-                    tr {
+                    tr data-contender=(visible_name(contender)) data-verdicts=(verdicts(section, contender)) {
                         th scope="row" { (summary::who(run, contender)) }
                         @for outcome in &section.outcomes {
-                            @let row = outcome.rows.iter().find(|row| row.contender == contender);
-                            td.number { (row.map_or(html! { (units::NOTHING) }, rate)) }
+                            @match outcome.rows.iter().find(|row| row.contender == contender) {
+                                None => td.number { (units::NOTHING) },
+                                Some(row) => td.number data-rate data-load=(anchor(outcome))
+                                    data-value=(row.rate.median.round()) { (rate(row)) },
+                            }
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// The words that a contender's figures of a section have.
+fn verdicts(section: &Section, contender: &str) -> String {
+    let rows = section.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let words = rows.filter(|row| row.contender == contender).map(|row| row.verdict.word());
+    words.collect::<Vec<_>>().join(",")
 }
 
 fn rate(row: &Row) -> Markup {

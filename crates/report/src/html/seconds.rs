@@ -9,6 +9,7 @@ use result::evidence::Second;
 use result::outcome::Outcome;
 
 use crate::summary;
+use crate::text::visible_name;
 use crate::units;
 
 /// Height of a strip in pixels, and in units of its own.
@@ -40,7 +41,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
             @for row in &outcome.rows {
                 @let title = summary::who(run, &row.contender);
                 @let trials = trials(&row.contender);
-                div.row {
+                div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                     span.who { (title) }
                     (strip(&trials, highest, &title))
                     span.value.quiet { (range(&trials)) }

@@ -7,6 +7,7 @@ use result::outcome::{Outcome, Row};
 use super::{figure, scrolling};
 use crate::latency;
 use crate::summary;
+use crate::text::visible_name;
 use crate::units;
 
 /// Percentiles that a reader may look for.
@@ -20,7 +21,7 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
     });
     let from = if open_loop { "from the intended start" } else { "from the send" };
     let table = html! {
-        table {
+        table.sortable {
             caption {
                 span {
                     "Time to the whole answer, " (from)
@@ -50,9 +51,9 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     times.push(latency::largest(&trials));
     let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
     html! {
-        tr {
+        tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
             th scope="row" { (summary::who(run, &row.contender)) }
-            td.number {
+            td.number data-value=[row.rate_ratio.as_ref().map(|ratio| ratio.median)] {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),
                     Some(ratio) => {
@@ -64,7 +65,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                 }
             }
             @for time in times {
-                td.number {
+                td.number data-value=[time.map(|time| time.us.round())] {
                     @match time {
                         None => (units::NOTHING),
                         Some(time) => {
@@ -74,13 +75,13 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                     }
                 }
             }
-            td.number {
+            td.number data-value=[row.client_cpu_us.as_ref().map(|cpu| cpu.median)] {
                 @match &row.client_cpu_us {
                     None => (units::NOTHING),
                     Some(cpu) => (units::time(cpu.median)),
                 }
             }
-            td.number { (memory.map_or(units::NOTHING.into(), units::bytes)) }
+            td.number data-value=[memory] { (memory.map_or(units::NOTHING.into(), units::bytes)) }
         }
     }
 }

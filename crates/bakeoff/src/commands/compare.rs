@@ -1,0 +1,64 @@
+//! `bakeoff compare`: what changed between two runs.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use result::comparison::{Comparison, Word};
+
+use super::report::{print_text, read};
+
+/// Some figure changed beyond noise.
+const CHANGED: u8 = 1;
+const BAD_INPUT: u8 = 2;
+/// The runs have nothing that can be compared.
+const NOT_COMPARABLE: u8 = 3;
+const SYSTEM: u8 = 4;
+
+/// Tells what changed between two runs, beyond chance and noise
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 no change beyond noise; 1 some figure changed; 2 a run \
+can't be read; 3 nothing could be compared; 4 the comparison couldn't be printed.")]
+pub struct Arguments {
+    /// The run to compare with: its folder, or its run.json
+    a: PathBuf,
+    /// The run that may have changed
+    b: PathBuf,
+    /// As JSON (docs/compare.md)
+    #[arg(long)]
+    json: bool,
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let failed = |code: u8, sentence: String| {
+        eprintln!("bakeoff compare: {sentence}");
+        ExitCode::from(code)
+    };
+    let (a, b) = match read(&arguments.a).and_then(|a| Ok((a, read(&arguments.b)?))) {
+        Ok(runs) => runs,
+        Err(sentence) => return failed(BAD_INPUT, sentence),
+    };
+    let comparison = lab::compare::compare(&a, &b);
+    let printed = match arguments.json {
+        true => match serde_json::to_string_pretty(&comparison) {
+            Ok(json) => print_text(|_| json + "\n"),
+            Err(error) => Err(format!("couldn't make JSON of it: {error}")),
+        },
+        false => print_text(|terminal| report::comparison(&comparison, terminal)),
+    };
+    match printed {
+        Ok(()) => exit_code(&comparison),
+        Err(sentence) => failed(SYSTEM, sentence),
+    }
+}
+
+fn exit_code(comparison: &Comparison) -> ExitCode {
+    let any = |is: fn(&Word) -> bool| comparison.figures.iter().any(|figure| is(&figure.word));
+    if any(|word| matches!(word, Word::Changed(_))) {
+        CHANGED.into()
+    } else if any(|word| matches!(word, Word::Unchanged(_))) {
+        ExitCode::SUCCESS
+    } else {
+        NOT_COMPARABLE.into()
+    }
+}

@@ -1,0 +1,81 @@
+//! `bakeoff compare` as a user meets it.
+
+#[path = "../../report/tests/fixture/mod.rs"]
+mod fixture;
+
+use std::fs;
+
+use assert_cmd::Command;
+use result::Run;
+use tempfile::TempDir;
+
+/// The two runs compared: exit code, and what was printed.
+fn compare(a: &Run, b: &Run, more: &[&str]) -> (i32, String) {
+    let folder: TempDir = tempfile::tempdir().unwrap();
+    for (name, run) in [("a.json", a), ("b.json", b)] {
+        fs::write(folder.path().join(name), serde_json::to_string(run).unwrap()).unwrap();
+    }
+    let mut command = Command::cargo_bin("bakeoff").unwrap();
+    command.current_dir(folder.path()).args(["compare", "a.json", "b.json"]).args(more);
+    let output = command.output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
+}
+
+/// The web study after Go was made slower by a tenth.
+fn slower_go() -> Run {
+    let mut run = fixture::web();
+    run.id = "web-later".into();
+    run.contenders[1].versions[0].says = "Go 1.23.0".into();
+    let rows = run.outcomes.iter_mut().flat_map(|outcome| &mut outcome.rows);
+    for row in rows.filter(|row| row.contender == "go") {
+        row.rate.median *= 0.9;
+        row.rate.blocks.iter_mut().for_each(|rate| *rate *= 0.9);
+    }
+    run
+}
+
+#[test]
+fn what_changed_reads_well_and_sets_the_exit_code() {
+    let (code, text) = compare(&fixture::web(), &slower_go(), &[]);
+    insta::assert_snapshot!(text);
+    assert_eq!(code, 1, "a script isn't told of the change");
+}
+
+#[test]
+fn a_run_beside_itself_has_not_changed() {
+    let (code, text) = compare(&fixture::web(), &fixture::web(), &[]);
+    assert_eq!(code, 0);
+    assert!(text.starts_with("No change beyond noise in 10 figures."), "{text}");
+}
+
+#[test]
+fn runs_of_different_machines_are_not_compared_and_the_reason_is_said() {
+    let mut other = fixture::web();
+    other.machine.kernel = "Linux 6.6.0".into();
+    let (code, text) = compare(&fixture::web(), &other, &[]);
+    assert_eq!(code, 3);
+    assert!(text.contains("the kernel: Linux 6.1.0-41-amd64 in the first run"), "{text}");
+    assert!(!text.contains("no change"), "{text}");
+}
+
+#[test]
+fn scripts_get_the_same_as_json() {
+    let (code, json) = compare(&fixture::web(), &slower_go(), &["--json"]);
+    let read: result::comparison::Comparison = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, read.schema, read.figures.len()), (1, 1, 12));
+}
+
+#[test]
+fn a_run_that_is_not_there_is_named() {
+    let output = Command::cargo_bin("bakeoff").unwrap().args(["compare", "x", "y"]).output();
+    let output = output.unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("x: No such file"));
+}
+
+#[test]
+fn hostile_names_do_not_reach_the_terminal_as_they_are() {
+    let (_, text) = compare(&fixture::hostile(), &fixture::hostile(), &[]);
+    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text}");
+}

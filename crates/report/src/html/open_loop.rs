@@ -1,0 +1,246 @@
+//! What an answer costs at one rate for all, and how response times grow with the
+//! rate.
+
+use maud::{Markup, html};
+use result::Run;
+use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Estimate};
+use result::plan::Arrivals;
+
+use super::checks::sign;
+use super::{figure, prose, scrolling};
+use crate::summary::{self, Range};
+use crate::text::visible_name;
+use crate::units;
+
+/// A table for each rate that all were offered.
+pub fn equal_rates(run: &Run) -> Markup {
+    html! { @for outcome in &run.equal_rates { (equal_rate(run, outcome)) } }
+}
+
+fn equal_rate(run: &Run, outcome: &EqualRate) -> Markup {
+    let rate = units::whole(outcome.offered_rate.round() as u64);
+    let closed = outcome.load.with(Arrivals::Closed);
+    let table = html! {
+        table.sortable {
+            caption { span { (rate) " requests a second; times count from when a request was due" } }
+            thead {
+                tr {
+                    th scope="col" { "Contender" }
+                    th.number scope="col" { "rank" }
+                    th.number scope="col" { "CPU µs an answer" }
+                    th.number scope="col" { "of least" }
+                    th.number scope="col" { "p50" }
+                    th.number scope="col" { "p99" }
+                    th scope="col" { "verdict" }
+                }
+            }
+            tbody { @for row in &outcome.rows { (equal_rate_row(run, outcome, row)) } }
+        }
+    };
+    html! {
+        h2 { "One rate for all: CPU time an answer" }
+        p { (summary::load_names(&[&closed])) ". " (prose(&outcome.rule)) }
+        p {
+            (prose(&outcome.sentence))
+            @if let Some(floor) = outcome.noise_floor { " " (summary::noise(floor)) }
+        }
+        (scrolling("One rate for all", table))
+    }
+}
+
+fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup {
+    let ranks = outcome.rows.iter().map(|row| row.rank);
+    html! {
+        tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+            th scope="row" { (summary::who(run, &row.contender)) }
+            td.number { (summary::rank_among(ranks, row.rank)) }
+            td.number data-value=[row.server_cpu_us.as_ref().map(|it| it.median)] {
+                @if let Some(cpu) = &row.server_cpu_us {
+                    (figure(row.verdict, html! { (units::plain(cpu.median)) }))
+                    @match summary::range(cpu) {
+                        Range::Interval(it) => { " " span.quiet { "(" (units::plain_range(it)) ")" } }
+                        Range::Blocks(it) => { " " span.quiet { "[" (units::plain_range(it)) "]" } }
+                        Range::None => {}
+                    }
+                } @else { (units::NOTHING) }
+            }
+            td.number data-value=[row.cpu_ratio.as_ref().map(|it| it.median)] {
+                (row.cpu_ratio.as_ref().map_or(units::NOTHING.into(), |it| units::percent(it.median)))
+            }
+            @for time in [&row.p50_us, &row.p99_us] {
+                td.number data-value=[time.as_ref().map(|it| it.median)] {
+                    (figure(row.verdict, response(time.as_ref())))
+                }
+            }
+            td { (sign(row.verdict)) " " (row.verdict.word()) }
+        }
+    }
+}
+
+fn response(time: Option<&Estimate>) -> String {
+    time.map_or(units::NOTHING.into(), |time| {
+        format!("{}{}", units::at_least(time.at_least), units::time(time.median))
+    })
+}
+
+/// A chart a contender on common axes, and a table of all points.
+pub fn curves(run: &Run) -> Markup {
+    html! { @for curve in &run.curves { (one(run, curve)) } }
+}
+
+fn one(run: &Run, curve: &Curve) -> Markup {
+    let axes = Axes::of(curve);
+    html! {
+        h2 { "Response time as the rate grows" }
+        p {
+            "Each at shares of its own maximum in the closed loop: "
+            (summary::load_names(&[&curve.load])) "."
+        }
+        figure {
+            figcaption {
+                "Response time by rate "
+                span.quiet {
+                    "from left to right 0 to " (units::count(axes.rate_max)) " answers/s; upwards "
+                    (units::time(axes.us_min)) " to " (units::time(axes.us_max))
+                    ", each line ten times the one below; ● p99, ○ p50"
+                }
+            }
+            @for line in curve.lines.iter().filter(|line| !line.points.is_empty()) {
+                @let who = summary::who(run, &line.contender);
+                div.row data-contender=(visible_name(&line.contender)) data-verdicts=(verdicts(line)) {
+                    span.who { (who) }
+                    (axes.chart(line, &who))
+                    span.value.quiet { "100 % is " (line.maximum_rate.map_or(units::NOTHING.into(), units::count)) "/s" }
+                }
+            }
+        }
+        @for line in &curve.lines {
+            @if let Some(reason) = &line.left_out {
+                p { strong { (summary::who(run, &line.contender)) } ": " (prose(reason)) }
+            }
+        }
+        (scrolling("Points of the curve", points(run, curve)))
+    }
+}
+
+fn verdicts(line: &CurveLine) -> String {
+    line.points.iter().map(|point| point.verdict.word()).collect::<Vec<_>>().join(",")
+}
+
+fn points(run: &Run, curve: &Curve) -> Markup {
+    html! {
+        table.sortable {
+            caption { span { "Times count from when a request was due" } }
+            thead {
+                tr {
+                    th scope="col" { "Contender" }
+                    th.number scope="col" { "of its maximum" }
+                    th.number scope="col" { "offered/s" }
+                    th.number scope="col" { "answers/s" }
+                    th.number scope="col" { "CPU µs an answer" }
+                    th.number scope="col" { "p50" }
+                    th.number scope="col" { "p99" }
+                    th scope="col" { "verdict" }
+                }
+            }
+            tbody {
+                @for line in &curve.lines {
+                    @for point in &line.points { (point_row(run, line, point)) }
+                }
+            }
+        }
+    }
+}
+
+fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint) -> Markup {
+    let cpu = point.server_cpu_us.as_ref().map(|it| it.median);
+    html! {
+        tr data-contender=(visible_name(&line.contender)) data-verdicts=(point.verdict.word()) {
+            th scope="row" { (summary::who(run, &line.contender)) }
+            td.number data-value=(point.percent) { (point.percent) " %" }
+            td.number data-value=(point.offered_rate) { (units::count(point.offered_rate)) }
+            td.number data-value=(point.rate.median) {
+                (figure(point.verdict, units::count(point.rate.median)))
+            }
+            td.number data-value=[cpu] {
+                (figure(point.verdict, cpu.map_or(units::NOTHING.into(), units::plain)))
+            }
+            @for time in [&point.p50_us, &point.p99_us] {
+                td.number data-value=[time.as_ref().map(|it| it.median)] {
+                    (figure(point.verdict, response(time.as_ref())))
+                }
+            }
+            td { (sign(point.verdict)) " " (point.verdict.word()) }
+        }
+    }
+}
+
+/// Height of a chart in pixels.
+const HEIGHT: f64 = 64.0;
+
+/// Common axes: the rate from zero, times by powers of ten.
+struct Axes {
+    rate_max: f64,
+    us_min: f64,
+    us_max: f64,
+}
+
+impl Axes {
+    fn of(curve: &Curve) -> Axes {
+        let points = || curve.lines.iter().flat_map(|line| &line.points);
+        let times = || points().flat_map(|point| [&point.p50_us, &point.p99_us]).flatten();
+        let times = || times().map(|time| time.median).filter(|us| us.is_finite() && *us > 0.0);
+        let low = times().fold(f64::INFINITY, f64::min);
+        let high = times().fold(0.0, f64::max);
+        let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
+        let us_min = 10_f64.powf(low.log10().floor());
+        let us_max = 10_f64.powf(high.log10().ceil()).max(us_min * 10.0);
+        let rates = points().map(|point| point.rate.median).filter(|rate| rate.is_finite());
+        Axes { rate_max: rates.fold(0.0, f64::max).max(1.0) * 1.03, us_min, us_max }
+    }
+
+    fn x(&self, point: &CurvePoint) -> String {
+        format!("{:.1}%", (point.rate.median / self.rate_max * 100.0).clamp(0.0, 100.0))
+    }
+
+    fn y(&self, us: f64) -> String {
+        let share = (us / self.us_min).log10() / (self.us_max / self.us_min).log10();
+        format!("{:.1}", HEIGHT - 4.0 - share.clamp(0.0, 1.0) * (HEIGHT - 8.0))
+    }
+
+    fn powers(&self) -> impl Iterator<Item = f64> {
+        let (min, max) = (self.us_min, self.us_max);
+        (0..12).map(move |power| min * 10_f64.powi(power)).take_while(move |us| *us <= max * 1.01)
+    }
+
+    fn chart(&self, line: &CurveLine, who: &str) -> Markup {
+        let of = |time: fn(&CurvePoint) -> &Option<Estimate>| -> Vec<(String, String)> {
+            let known = line.points.iter().filter_map(|point| Some((point, time(point).as_ref()?)));
+            known.map(|(point, time)| (self.x(point), self.y(time.median))).collect()
+        };
+        let (p50, p99) = (of(|point| &point.p50_us), of(|point| &point.p99_us));
+        html! {
+            svg.curve width="100%" height=(HEIGHT) role="img" aria-label=(alternative(line, who)) {
+                @for us in self.powers() {
+                    line.grid x1="0" x2="100%" y1=(self.y(us)) y2=(self.y(us)) {}
+                }
+                @for (points, class) in [(&p50, "p50"), (&p99, "p99")] {
+                    @for pair in points.windows(2) {
+                        line.(class) x1=(pair[0].0) y1=(pair[0].1) x2=(pair[1].0) y2=(pair[1].1) {}
+                    }
+                    @for (x, y) in points { circle.(class) cx=(x) cy=(y) r="2.5" {} }
+                }
+            }
+        }
+    }
+}
+
+/// What a reader who can't see the chart is told.
+fn alternative(line: &CurveLine, who: &str) -> String {
+    let points: Vec<String> = line
+        .points
+        .iter()
+        .map(|point| format!("{} at {} %", response(point.p99_us.as_ref()), point.percent))
+        .collect();
+    format!("{who}, p99 by share of its maximum: {}", points.join(", "))
+}

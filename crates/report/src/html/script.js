@@ -1,0 +1,75 @@
+// Sorting, filters and a switch to ratios. The page is whole without them.
+"use strict";
+addEventListener("DOMContentLoaded", () => {
+  const all = selector => [...document.querySelectorAll(selector)];
+  const make = (name, text, attributes = {}) => {
+    const element = document.createElement(name);
+    element.textContent = text;
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    return element;
+  };
+
+  for (const table of all("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    heads.forEach((head, column) => {
+      const button = make("button", "↕", { type: "button", "aria-label": `sort by ${head.textContent}` });
+      head.append(" ", button);
+      button.onclick = () => {
+        const down = head.getAttribute("aria-sort") !== "descending";
+        heads.forEach(other => other.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const body = table.tBodies[0];
+        const key = row => {
+          const cell = row.cells[column];
+          if (cell.tagName === "TH") return cell.textContent;
+          const value = cell.dataset.value ?? cell.textContent.replace("=", "");
+          return value === "" || isNaN(value) ? null : Number(value);
+        };
+        const compare = (a, b) => typeof a === "string" ? a.localeCompare(b) : a - b;
+        // Rows without a value come last, whichever way.
+        [...body.rows].map(row => [key(row), row]).sort(([a], [b]) =>
+          a === null || b === null ? (a === null) - (b === null) : down ? compare(b, a) : compare(a, b)
+        ).forEach(([, row]) => body.append(row));
+      };
+    });
+  }
+
+  const rows = all("[data-contender]");
+  if (rows.length === 0) return;
+  const tiers = JSON.parse(document.querySelector("main").dataset.tiers);
+  const controls = make("form", "", { class: "controls", "aria-label": "what is shown" });
+  const choice = (label, options) => {
+    const select = make("select", "");
+    ["all", ...options].forEach(option => select.append(make("option", option)));
+    const box = make("label", label + " ");
+    box.append(select);
+    controls.append(box);
+    return select;
+  };
+  const contender = choice("contender", Object.keys(tiers));
+  const tier = choice("tier", [...new Set(Object.values(tiers))].sort());
+  const verdict = choice("verdict", ["valid", "not checked", "suspect", "invalid"]);
+  const fits = (select, values) => select.value === "all" || values.includes(select.value);
+  const filter = () => rows.forEach(row => {
+    const name = row.dataset.contender;
+    row.hidden = !(fits(contender, [name]) && fits(tier, [tiers[name]]) && fits(verdict, row.dataset.verdicts.split(",")));
+  });
+  const ratios = make("input", "", { type: "checkbox" });
+  const box = make("label", "");
+  box.append(ratios, " rates as shares of the best");
+  controls.append(box);
+  const cells = all("td[data-rate]").map(cell => ({ cell, was: [...cell.childNodes] }));
+  const best = {};
+  for (const { cell } of cells.filter(({ cell }) => !cell.querySelector("s"))) {
+    best[cell.dataset.load] = Math.max(best[cell.dataset.load] ?? 0, cell.dataset.value);
+  }
+  const show = () => cells.forEach(({ cell, was }) => {
+    const share = cell.dataset.value / best[cell.dataset.load];
+    const text = isFinite(share) && !cell.querySelector("s") ? `${(share * 100).toFixed(0)} %` : null;
+    if (ratios.checked && text) cell.replaceChildren(text); else cell.replaceChildren(...was);
+  });
+  controls.onchange = () => { filter(); show(); };
+  controls.onsubmit = event => event.preventDefault();
+  controls.reset();
+  document.querySelector("main").prepend(controls);
+});

@@ -1,0 +1,94 @@
+//! What changed between two runs: the data of `bakeoff compare --json`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::Estimate;
+use crate::plan::Load;
+
+/// The version of a comparison's JSON. It grows by one when a reader of the older
+/// form would misread the newer one.
+pub const SCHEMA: u32 = 1;
+
+/// Two runs beside each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Always [`SCHEMA`].
+    pub schema: u32,
+    /// The first run.
+    pub a: RunName,
+    /// The second one.
+    pub b: RunName,
+    /// Why nothing in them can be compared, a sentence each; empty if it can.
+    pub obstacles: Vec<String>,
+    /// Figures that both runs have: contender by contender within a load.
+    pub figures: Vec<Figure>,
+    /// What only one of them has, a sentence each.
+    pub only_in_one: Vec<String>,
+}
+
+/// Which run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunName {
+    /// Its name.
+    pub id: String,
+    /// When it began, RFC 3339, UTC.
+    pub started: String,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// One figure in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// The contender's name.
+    pub contender: String,
+    /// Its title.
+    pub title: String,
+    /// The load.
+    pub load: Load,
+    /// What is compared.
+    pub of: Of,
+    /// In the first run.
+    pub a: Estimate,
+    /// In the second run.
+    pub b: Estimate,
+    /// The ratios, above 1, that two identical entries differed by within each run.
+    pub noise_floors: (Option<f64>, Option<f64>),
+    /// What is different about the contender itself, such as its version.
+    pub differences: Vec<String>,
+    /// What can be said.
+    pub word: Word,
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Of {
+    /// Answers a second in the closed loop.
+    Rate,
+    /// The contender's CPU µs an answer, at one rate for all.
+    ServerCpuUs,
+}
+
+/// What can be said of a figure.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Word {
+    /// It differs beyond chance, and by more than identical entries do.
+    Changed(Ratio),
+    /// It may differ, but by no more than chance or identical entries do.
+    Unchanged(Ratio),
+    /// It can't be compared, for these reasons.
+    NotComparable(Vec<String>),
+}
+
+/// The second run's median by the first one's.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The ratio.
+    pub median: f64,
+    /// Its 95 % interval.
+    pub interval: (f64, f64),
+    /// How often chance alone would part equal runs as far.
+    pub p: f64,
+}
