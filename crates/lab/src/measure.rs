@@ -91,6 +91,7 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         response_us: latency(&seen.response),
         service_us: latency(&seen.service),
         lateness_us: (!seen.lateness.is_empty()).then(|| percentiles(&seen.lateness)),
+        connection_wait_us: (!seen.lateness.is_empty()).then(|| connection_wait(seen)),
         connect_us: percentiles(&seen.connect),
         received_bytes: seen.bytes_received,
         connections_asked: seen.connections.asked,
@@ -113,6 +114,14 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         backend: seen.backend.clone(),
         interrupted: seen.interrupted,
     }
+}
+
+/// How long requests waited for a connection, with those that found one free.
+fn connection_wait(seen: &load::Outcome) -> Percentiles {
+    let mut all = seen.connection_wait.clone();
+    let found_one = seen.lateness.len().saturating_sub(all.len());
+    all.saturating_record_n(0, found_one);
+    percentiles(&all)
 }
 
 /// A distribution with its censored samples at their lower bounds.

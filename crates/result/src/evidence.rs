@@ -130,6 +130,9 @@ pub struct Load {
     pub service_us: Percentiles,
     /// The generator's own delay from intended to sent, in µs; open loop only.
     pub lateness_us: Option<Percentiles>,
+    /// The part of that which is not the generator's own, in µs: from the intended
+    /// start until a connection was free, 0 where one was. Open loop only.
+    pub connection_wait_us: Option<Percentiles>,
     /// Time to connect, in µs.
     pub connect_us: Percentiles,
     /// Bytes received within the measured window.

@@ -16,15 +16,13 @@ const LATENESS_SHARE_INVALID: f64 = 0.5;
 /// Lateness below this, in µs, is a processor's wake-up: no generator that sleeps
 /// between requests is rid of it.
 const LATENESS_MIN_US: f64 = 200.0;
-/// Connections this much in use on average are often all in use.
-const CONNECTIONS_BUSY_SHARE: f64 = 0.8;
 
 /// The only check that the result knows by name: where it speaks, a rate is a
 /// lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
     signal: "CPU time by wall time of the busiest client thread; in an open loop, how late requests were sent although connections were free.",
-    threshold: "busy less than 85 % of the time, invalid from 97 %; in an open loop, where connections were free, 99 % of requests sent within 0.2 ms of their time or within a tenth of the 99th percentile of response time, invalid from half of it",
+    threshold: "busy less than 85 % of the time, invalid from 97 %; in an open loop, 99 % of requests sent within 0.2 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time, invalid from half of it",
     why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     look,
@@ -32,7 +30,9 @@ pub const CLIENT_LIMIT: Check = Check {
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
-    if let Some(word) = load.lateness_us.as_ref().and_then(|lateness| late(load, lateness)) {
+    if seen.is_open_loop()
+        && let Some(word) = late(load)
+    {
         return word;
     }
     if seen.evidence.place.shared() {
@@ -54,14 +54,18 @@ fn look(seen: &Seen) -> Word {
     word.against("less than 85 %, invalid from 97 %")
 }
 
-/// The word against a client that sent requests late; `None` if it didn't, or had
-/// no free connection to send them on, which is the server's doing.
-fn late(load: &Load, lateness: &Percentiles) -> Option<Word> {
-    let Some((late, response)) = p99(lateness).zip(p99(&load.response_us)) else {
-        return Some(Word::not_checked("Too few requests to tell how late they were sent."));
+/// The word against a client that sent requests late although it had a connection
+/// to send them on; `None` if it didn't.
+fn late(load: &Load) -> Option<Word> {
+    let lateness = load.lateness_us.as_ref().and_then(p99);
+    let waited = load.connection_wait_us.as_ref().and_then(p99);
+    let Some(((lateness, waited), response)) = lateness.zip(waited).zip(p99(&load.response_us))
+    else {
+        return Some(Word::not_checked("It can't be told how late requests were sent."));
     };
+    let late = lateness - waited;
     let share = late / response;
-    if late < LATENESS_MIN_US || share < LATENESS_SHARE_SUSPECT || had_to_wait(load, late) {
+    if late < LATENESS_MIN_US || share < LATENESS_SHARE_SUSPECT {
         return None;
     }
     let value = format!("{late:.0} µs late");
@@ -71,14 +75,6 @@ fn late(load: &Load, lateness: &Percentiles) -> Option<Word> {
         Word::invalid(value, "The response times are more the client's delay than the server's.")
     };
     Some(word.against("a tenth of the 99th percentile of response time, invalid from half of it"))
-}
-
-/// Whether requests so late had to wait for a connection: because most were taken
-/// on average, by Little's law, or all in a stall that was as long.
-fn had_to_wait(load: &Load, late_us: f64) -> bool {
-    let taken = load.service_us.mean.map_or(0.0, |mean| load.rate * mean / 1e6);
-    taken >= CONNECTIONS_BUSY_SHARE * f64::from(load.connections_asked)
-        || load.service_us.max.is_some_and(|longest| longest >= late_us)
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
@@ -103,36 +99,38 @@ mod tests {
         assert_eq!(with(0.97).value, "97.0 % busy");
     }
 
-    /// The word on 99 % of requests sent within this many µs, where 99 % of response
-    /// times are within 1,000 µs, after a change to what the load saw.
-    fn late_by(late_us: f64, change: impl FnOnce(&mut Load)) -> Verdict {
+    /// The word on 99 % of requests sent within so many µs, after 99 % waited within
+    /// so many for a connection, where 99 % of response times are within 1,000 µs.
+    fn late_by(late_us: f64, waited_us: f64) -> Verdict {
         let (slot, mut evidence) = at_half_of_its_maximum();
         let load = evidence.load.as_mut().unwrap();
-        load.service_us.max = Some(100.0);
         load.lateness_us.as_mut().unwrap().at[1].value = late_us;
-        change(load);
+        load.connection_wait_us.as_mut().unwrap().at[1].value = waited_us;
         CLIENT_LIMIT.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
     }
 
     #[test]
     fn a_late_client_casts_doubt_and_a_very_late_one_makes_the_figures_invalid() {
-        assert_eq!(late_by(50.0, |_| {}), Verdict::Valid, "waking up takes as long");
-        assert_eq!(late_by(250.0, |_| {}), Verdict::Suspect);
-        assert_eq!(late_by(600.0, |_| {}), Verdict::Invalid);
+        assert_eq!(late_by(50.0, 0.0), Verdict::Valid, "waking up takes as long");
+        assert_eq!(late_by(250.0, 0.0), Verdict::Suspect);
+        assert_eq!(late_by(600.0, 0.0), Verdict::Invalid);
     }
 
     #[test]
     fn who_waits_for_a_connection_is_not_late_by_the_clients_fault() {
-        let most_are_taken = |load: &mut Load| load.service_us.mean = Some(3_300.0);
-        assert_eq!(late_by(600.0, most_are_taken), Verdict::Valid);
-        let all_stalled = |load: &mut Load| load.service_us.max = Some(700.0);
-        assert_eq!(late_by(600.0, all_stalled), Verdict::Valid);
+        assert_eq!(late_by(600.0, 560.0), Verdict::Valid);
+        assert_eq!(late_by(600.0, 300.0), Verdict::Suspect);
     }
 
     #[test]
-    fn too_few_requests_to_tell_is_not_checked() {
-        let none = |load: &mut Load| load.lateness_us.as_mut().unwrap().at.clear();
-        assert_eq!(late_by(0.0, none), Verdict::NotChecked);
+    fn unknown_lateness_is_not_checked() {
+        let without = |change: fn(&mut Load)| {
+            let (slot, mut evidence) = at_half_of_its_maximum();
+            change(evidence.load.as_mut().unwrap());
+            CLIENT_LIMIT.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+        };
+        assert_eq!(without(|load| load.lateness_us = None), Verdict::NotChecked);
+        assert_eq!(without(|load| load.connection_wait_us = None), Verdict::NotChecked);
     }
 
     #[test]

@@ -275,7 +275,9 @@ mod tests {
         let mut lateness = load.service_us.clone();
         (lateness.min, lateness.mean, lateness.max) = (Some(0.1), Some(5.0), Some(500.0));
         lateness.at.iter_mut().for_each(|one| one.value /= 50.0);
-        load.lateness_us = Some(lateness);
+        load.lateness_us = Some(lateness.clone());
+        lateness.at.iter_mut().for_each(|one| one.value = 0.0);
+        load.connection_wait_us = Some(lateness);
         load.per_second.iter_mut().for_each(|second| second.good = 25_000);
         (slot, evidence)
     }
