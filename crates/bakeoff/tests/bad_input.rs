@@ -264,7 +264,7 @@ fn a_full_disk_keeps_what_was_there() {
     };
     let said = lab.bakeoff(&["run", "s", "--full"]);
     assert_eq!(said.code, Some(4), "{said:?}");
-    said.assert_complains(&["run.json: No space left on device", "bakeoff run --resume"]);
+    said.assert_complains(&["trials.jsonl: No space left on device", "bakeoff run --resume"]);
     let run = lab.run();
     assert_eq!(run.state, State::Unfinished);
     assert!(!run.trials.is_empty() && run.trials.len() < run.plan.slots.len());

@@ -204,6 +204,21 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
     lab.assert_nothing_is_left();
 }
 
+#[test]
+fn a_run_that_is_killed_keeps_every_trial_that_was_over() {
+    let lab = Lab::with_good();
+    let mut child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("some trials are kept", || {
+        lab.path("runs/latest/run.json").is_file() && lab.run().trials.len() >= 2
+    });
+    let kept = lab.run().trials;
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    let run = lab.run();
+    assert!(kept.iter().all(|trial| run.trials.contains(trial)), "a trial was lost");
+    lab.assert_nothing_is_left();
+}
+
 /// A contender with a child that left its session and ignores SIGTERM.
 fn with_stubborn_child() -> Lab {
     let lab = Lab::new();

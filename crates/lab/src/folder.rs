@@ -1,18 +1,21 @@
 //! A run's folder: `run.json`, and what is made from it.
 //!
-//! `run.json` is written anew after every trial: to a file beside it, synced,
-//! then renamed. So whatever happens (a crash, a full disk, a power cut), what is
-//! there is whole, and at most one trial old.
+//! `run.json` is written anew, whole or not at all: to a file beside it, synced,
+//! then renamed. Trials that come after are appended to `trials.jsonl`, one a line,
+//! synced, since the whole grows with every trial: to write it each time would take
+//! longer in the end than a trial. So whatever happens (a crash, a full disk, a
+//! power cut), what is there is whole, and at most one trial is lost.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use result::{Run, SCHEMA, SCHEMA_OLDEST};
+use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
 use serde::Deserialize;
 
 const FILE: &str = "run.json";
 const NEW_FILE: &str = ".run.json.new";
+const APPENDED: &str = "trials.jsonl";
 const LATEST: &str = "latest";
 
 /// The folder of one run.
@@ -109,7 +112,7 @@ impl Folder {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Replaces `run.json` with this.
+    /// Replaces `run.json` with this, which has all trials that were appended.
     pub fn write(&self, run: &Run) -> Result<(), Error> {
         let path = self.path.join(FILE);
         let new = self.path.join(NEW_FILE);
@@ -119,13 +122,30 @@ impl Folder {
             file.write_all(b"\n")?;
             file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
             fs::rename(&new, &path)?;
-            // The new name has to reach the disk as well.
-            File::open(&self.path)?.sync_all()
+            // The new name has to reach the disk as well, before what it replaces goes.
+            File::open(&self.path)?.sync_all()?;
+            match fs::remove_file(self.path.join(APPENDED)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
         })();
         written.map_err(|source| {
             let _ = fs::remove_file(&new);
             Error::Write { path, source }
         })
+    }
+
+    /// Adds a trial to what `run.json` has.
+    pub fn append(&self, trial: &Trial) -> Result<(), Error> {
+        let path = self.path.join(APPENDED);
+        let written = (|| {
+            let mut line = serde_json::to_vec(trial)?;
+            line.push(b'\n');
+            let mut file = File::options().create(true).append(true).open(&path)?;
+            file.write_all(&line)?;
+            file.sync_data()
+        })();
+        written.map_err(|source| Error::Write { path, source })
     }
 
     /// Lets the link `latest` beside it point to it. It is a convenience, so its
@@ -140,8 +160,26 @@ impl Folder {
     }
 }
 
-/// Reads a `run.json`.
+/// Reads a `run.json`, with the trials that were appended beside it.
 pub fn read(path: &Path) -> Result<Run, Error> {
+    let mut run = read_whole(path)?;
+    let path = path.with_file_name(APPENDED);
+    let appended = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(run),
+        appended => appended.map_err(|source| Error::Read { path: path.clone(), source })?,
+    };
+    // A line without an end was being written when the machine or the disk gave up.
+    for line in appended.split_inclusive(|&byte| byte == b'\n').filter(|it| it.ends_with(b"\n")) {
+        let trial: Trial = serde_json::from_slice(line)
+            .map_err(|source| Error::Content { path: path.clone(), source })?;
+        if !run.trials.contains(&trial) && !run.disturbed.contains(&trial) {
+            run.trials.push(trial);
+        }
+    }
+    Ok(run)
+}
+
+fn read_whole(path: &Path) -> Result<Run, Error> {
     let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
     let content = |source| Error::Content { path: path.into(), source };
     let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
@@ -160,8 +198,9 @@ struct Versioned {
 
 #[cfg(test)]
 mod tests {
-    use result::State;
+    use result::evidence::Evidence;
     use result::plan::{Arrivals, Cores, Load, Machine, Plan, Slot, Study};
+    use result::{Spent, State};
 
     use super::*;
 
@@ -194,6 +233,7 @@ mod tests {
             trials: Vec::new(),
             disturbed: Vec::new(),
             left_out: Vec::new(),
+            spent: Spent::default(),
             outcomes: Vec::new(),
             equal_rates: Vec::new(),
             curves: Vec::new(),
@@ -267,6 +307,64 @@ mod tests {
         value["plan"]["slots"][0]["load"].as_object_mut().unwrap().remove("arrivals");
         fs::write(&path, value.to_string()).unwrap();
         assert_eq!(read(&path).unwrap().plan.slots[0].load.arrivals, Arrivals::Closed);
+    }
+
+    fn trial(number: u32) -> Trial {
+        let load = Load::closed(30, Cores::One, true);
+        Trial {
+            slot: Slot { number, block: 0, contender: "go".into(), twin: false, load },
+            started: String::new(),
+            evidence: Evidence::default(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn numbers(folder: &Folder) -> Vec<u32> {
+        let (_, run) = Folder::open(folder.path()).unwrap();
+        run.trials.iter().map(|trial| trial.slot.number).collect()
+    }
+
+    #[test]
+    fn appended_trials_are_read_with_the_others_until_the_whole_is_written() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        let mut run = run();
+        run.trials.push(trial(0));
+        folder.write(&run).unwrap();
+        folder.append(&trial(1)).unwrap();
+        folder.append(&trial(2)).unwrap();
+        assert_eq!(numbers(&folder), [0, 1, 2]);
+        folder.write(&Folder::open(folder.path()).unwrap().1).unwrap();
+        assert_eq!(numbers(&folder), [0, 1, 2]);
+        assert!(!folder.path().join(APPENDED).exists(), "each trial is kept once");
+    }
+
+    #[test]
+    fn a_trial_that_was_half_written_costs_no_other() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        folder.append(&trial(0)).unwrap();
+        folder.append(&trial(1)).unwrap();
+        let path = folder.path().join(APPENDED);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 10]).unwrap();
+        assert_eq!(numbers(&folder), [0]);
+    }
+
+    #[test]
+    fn a_crash_between_the_whole_and_what_was_appended_counts_no_trial_twice() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.append(&trial(0)).unwrap();
+        folder.append(&trial(1)).unwrap();
+        let appended = fs::read(folder.path().join(APPENDED)).unwrap();
+        let mut run = run();
+        run.trials.push(trial(0));
+        run.disturbed.push(trial(1));
+        folder.write(&run).unwrap();
+        fs::write(folder.path().join(APPENDED), appended).unwrap();
+        assert_eq!(numbers(&folder), [0]);
     }
 
     #[test]

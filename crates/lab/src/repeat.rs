@@ -101,6 +101,7 @@ mod tests {
             },
             disturbed: Vec::new(),
             left_out: Vec::new(),
+            spent: result::Spent::default(),
             outcomes: Vec::new(),
             equal_rates: Vec::new(),
             curves: Vec::new(),

@@ -1,6 +1,7 @@
-//! A whole run: study → contenders made ready → plan → trials → outcomes, kept
-//! in the run's folder after every trial.
+//! A whole run: study → contenders made ready → plan → trials → outcomes. Each
+//! trial is kept in the run's folder as soon as it is over.
 
+mod spent;
 mod time_left;
 mod under_way;
 
@@ -9,7 +10,7 @@ use std::time::SystemTime;
 
 use load::Stop;
 use result::plan::{Cores, Load, Slot};
-use result::{LeftOut, Run, SCHEMA, State, Trial};
+use result::{LeftOut, Run, SCHEMA, Spent, State, Trial};
 
 use self::under_way::UnderWay;
 use crate::folder::{self, Folder};
@@ -195,6 +196,7 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         trials: Vec::new(),
         disturbed: Vec::new(),
         left_out: Vec::new(),
+        spent: Spent::default(),
         outcomes: Vec::new(),
         equal_rates: Vec::new(),
         curves: Vec::new(),
@@ -235,6 +237,8 @@ pub fn resume(
     if let Some(why) = changed(&run, &contenders) {
         return Err(Error::Changed { folder: folder.path().into(), why });
     }
+    // Trials that were appended come into one file with the others.
+    folder.write(&run)?;
     Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
 }
 

@@ -80,7 +80,9 @@ impl Bench<'_> {
         let mut evidence = Evidence { place, ..Evidence::default() };
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
             let told = |_: &ContractStep| {};
+            let began = Instant::now();
             evidence.contract = contract::check(running.address, self.contract, Depth::Quick, told);
+            evidence.contract_s = Some(began.elapsed().as_secs_f64());
             let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
             if self.stop.asked() || all_wrong || running.kept.exited().is_some() {
                 return Ok(());
@@ -142,10 +144,12 @@ impl Bench<'_> {
         if self.stop.asked() {
             running.kept.hurry();
         }
+        let began = Instant::now();
         match running.kept.stop(0) {
             Ok((killed, _)) => process.killed = killed,
             Err(why) => process.failure = Some(why),
         }
+        evidence.stop_s = Some(began.elapsed().as_secs_f64());
         Some(result)
     }
 
@@ -251,7 +255,9 @@ impl Bench<'_> {
     ) -> Result<(), load::Error> {
         let (port, server_cpus) = (running.address.port(), &evidence.place.server_cpus);
         let sampler = Sampler::start(&running.kept, port, server_cpus, load.cpus.clone());
+        let began = Instant::now();
         let seen = load::run(load, self.stop, &mut |_| {})?;
+        evidence.load_s = Some(began.elapsed().as_secs_f64());
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(load, &seen));
         Ok(())

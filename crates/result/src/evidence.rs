@@ -50,6 +50,16 @@ pub struct Evidence {
     pub sampling: Sampling,
     /// Seconds from the start to the first right answer.
     pub ready_s: Option<f64>,
+    /// Seconds that the contract's steps took.
+    #[serde(default)]
+    pub contract_s: Option<f64>,
+    /// Seconds from the load's first connection to its last answer: warm-up and
+    /// window, with what it takes to open connections and to drain them.
+    #[serde(default)]
+    pub load_s: Option<f64>,
+    /// Seconds that the contender took to stop.
+    #[serde(default)]
+    pub stop_s: Option<f64>,
     /// Seconds of the trial outside of the measured window.
     pub overhead_s: f64,
 }

@@ -62,6 +62,9 @@ pub struct Run {
     /// Planned trials that are not to be made, with the reason.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,
+    /// Where the run's time went.
+    #[serde(default)]
+    pub spent: Spent,
     /// What follows from the closed loop. Empty until the run is complete or
     /// stopped, as are the next two.
     pub outcomes: Vec<outcome::Outcome>,
@@ -81,6 +84,36 @@ pub enum State {
     Unfinished,
     /// Every planned trial was made, or left out for a reason.
     Complete,
+}
+
+/// Where a run's time went, in seconds. What the parts leave of the whole went into
+/// judging, and into what no part has.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Spent {
+    /// From the first trial to the end, builds left out; where the run was resumed,
+    /// of all its parts.
+    pub whole_s: f64,
+    /// Measured windows.
+    pub window_s: f64,
+    /// Load before them.
+    pub warmup_s: f64,
+    /// Connections opened ahead of the load, and answers awaited after it.
+    pub connect_s: f64,
+    /// Contenders starting, until their first right answer.
+    pub start_s: f64,
+    /// The contract's steps.
+    pub contract_s: f64,
+    /// Contenders stopping.
+    pub stop_s: f64,
+    /// Trials written down.
+    pub keep_s: f64,
+}
+
+impl Spent {
+    /// Seconds that were not load: the lab's own.
+    pub fn overhead_s(&self) -> f64 {
+        self.whole_s - self.window_s - self.warmup_s
+    }
 }
 
 /// Trials of one contender under one load that are not to be made.

@@ -1,6 +1,7 @@
 //! `bakeoff run`: a study from its question to its report.
 
 mod progress;
+mod time_spent;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -153,6 +154,9 @@ fn conclude(ended: &Ended) -> ExitCode {
     match &report {
         Ok(page) => eprintln!("\nThe whole report: {}", page.display()),
         Err(sentence) => eprintln!("bakeoff run: {sentence}"),
+    }
+    if let Some(sentence) = time_spent::sentence(&run.spent) {
+        eprintln!("{sentence}");
     }
     let resume = format!("bakeoff run --resume {}", here.display());
     let kept = match run.trials.len() {

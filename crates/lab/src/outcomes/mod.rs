@@ -129,6 +129,7 @@ pub(crate) mod tests {
             trials,
             disturbed: Vec::new(),
             left_out: Vec::new(),
+            spent: result::Spent::default(),
             outcomes: Vec::new(),
             equal_rates: Vec::new(),
             curves: Vec::new(),

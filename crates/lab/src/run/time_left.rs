@@ -19,7 +19,7 @@ pub(super) fn seconds<'a>(run: &Run, slots: impl IntoIterator<Item = &'a Slot>) 
 }
 
 /// Seconds of load before a trial's window.
-fn warmup_s(run: &Run, slot: &Slot) -> f64 {
+pub(super) fn warmup_s(run: &Run, slot: &Slot) -> f64 {
     let contender = run.contenders.iter().find(|it| it.name == slot.contender);
     contender.map_or(run.plan.warmup_s, |contender| run.plan.warmup_s_of(contender))
 }

@@ -2,14 +2,14 @@
 //! soon as it is over, then what follows from them.
 
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use load::Stop;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
-use super::{Early, Ended, Error, Event, time_left};
-use crate::folder::Folder;
+use super::{Early, Ended, Error, Event, spent, time_left};
+use crate::folder::{self, Folder};
 use crate::place::ThisMachine;
 use crate::plan::Phase;
 use crate::repeat::take_back_disturbed;
@@ -29,6 +29,8 @@ pub(super) struct UnderWay<'a> {
     stop: &'a Stop,
     /// Failures in a row, by contender.
     failures: BTreeMap<String, u32>,
+    /// When this part of the run began.
+    began: Instant,
 }
 
 /// A trial to be made, and the rate to offer, where it is an open loop.
@@ -36,7 +38,8 @@ type Due = (Slot, Option<f64>);
 
 impl<'a> UnderWay<'a> {
     pub(super) fn new(study: &'a Study, folder: Folder, run: Run, stop: &'a Stop) -> Self {
-        UnderWay { study, folder, run, stop, failures: BTreeMap::new() }
+        let began = Instant::now();
+        UnderWay { study, folder, run, stop, failures: BTreeMap::new(), began }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -59,6 +62,7 @@ impl<'a> UnderWay<'a> {
         if self.missing().next().is_none() {
             self.run.state = State::Complete;
         }
+        self.run.spent.whole_s += self.began.elapsed().as_secs_f64();
         if let Err(error) = self.folder.write(&self.run) {
             early = early.or(Some(Early::Failed(error.into())));
         }
@@ -85,10 +89,9 @@ impl<'a> UnderWay<'a> {
                     return Ok(Some(Early::Interrupted));
                 }
                 slots = take_back_disturbed(&mut self.run, phase);
-                match slots.first() {
-                    Some(slot) => tell(Event::Disturbed { block: slot.block, load: &slot.load }),
-                    None => break,
-                }
+                let Some(slot) = slots.first() else { break };
+                tell(Event::Disturbed { block: slot.block, load: &slot.load });
+                self.keep(Folder::write)?;
             }
         }
         let given_up: Vec<String> =
@@ -129,14 +132,27 @@ impl<'a> UnderWay<'a> {
             let Some(trial) = self.trial(slot, *rate)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
             *failures = if trial.evidence.load.is_some() { 0 } else { *failures + 1 };
+            let warmup_s = time_left::warmup_s(&self.run, slot);
+            spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
+            self.keep(|folder, _| folder.append(&trial))?;
             self.run.trials.push(trial.clone());
-            self.folder.write(&self.run)?;
             tell(Event::Ended(&trial));
             if self.is_given_up(&slot.contender) {
                 tell(Event::GivenUp(&slot.contender));
             }
         }
         Ok(true)
+    }
+
+    /// Writes something down, and how long that took.
+    fn keep(
+        &mut self,
+        write: impl FnOnce(&Folder, &Run) -> Result<(), folder::Error>,
+    ) -> Result<(), Error> {
+        let began = Instant::now();
+        write(&self.folder, &self.run)?;
+        self.run.spent.keep_s += began.elapsed().as_secs_f64();
+        Ok(())
     }
 
     fn is_given_up(&self, contender: &str) -> bool {

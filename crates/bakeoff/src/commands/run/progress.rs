@@ -194,7 +194,7 @@ fn phase_line(plan: &Plan, phase: Phase) -> Option<(&'static str, String)> {
 }
 
 /// A time of seconds or minutes.
-fn time(seconds: f64) -> String {
+pub fn time(seconds: f64) -> String {
     let seconds = seconds.round().max(0.0) as u64;
     match (seconds / 60, seconds % 60) {
         (0, seconds) => format!("{seconds} s"),

@@ -1,0 +1,56 @@
+//! Where a run's time went, said when it is over.
+
+use report::units;
+use result::Spent;
+
+use super::progress::time;
+
+/// One sentence; `None` of a run without a trial.
+pub fn sentence(spent: &Spent) -> Option<String> {
+    if spent.window_s == 0.0 {
+        return None;
+    }
+    let share = |seconds: f64| units::percent(seconds / spent.whole_s);
+    let own = [
+        ("starts", spent.start_s),
+        ("contracts", spent.contract_s),
+        ("connecting and draining", spent.connect_s),
+        ("stops", spent.stop_s),
+        ("keeping trials", spent.keep_s),
+    ];
+    let own: Vec<String> =
+        own.iter().map(|(what, seconds)| format!("{what} {}", share(*seconds))).collect();
+    Some(format!(
+        "Time: {}: {} measured, {} warm-up, {} the lab's own ({}).",
+        time(spent.whole_s),
+        share(spent.window_s),
+        share(spent.warmup_s),
+        share(spent.overhead_s()),
+        own.join(", ")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_tells_where_its_time_went() {
+        let spent = Spent {
+            whole_s: 310.0,
+            window_s: 204.0,
+            warmup_s: 51.0,
+            connect_s: 5.0,
+            start_s: 31.0,
+            contract_s: 5.0,
+            stop_s: 9.0,
+            keep_s: 0.4,
+        };
+        insta::assert_snapshot!(sentence(&spent).unwrap(), @"Time: 5 min 10 s: 66 % measured, 16 % warm-up, 18 % the lab's own (starts 10 %, contracts 1.6 %, connecting and draining 1.6 %, stops 2.9 %, keeping trials 0.1 %).");
+    }
+
+    #[test]
+    fn a_run_without_a_trial_tells_nothing() {
+        assert_eq!(sentence(&Spent::default()), None);
+    }
+}
