@@ -11,13 +11,18 @@ use fixture::{Lab, said};
 use result::State;
 use result::finding::Verdict;
 
+/// Asserts that the arguments or files are refused, with all of these words.
+fn refused(lab: &Lab, arguments: &[&str], complaints: &[&str]) {
+    let said = lab.bakeoff(arguments);
+    assert_eq!(said.code, Some(2), "{arguments:?}: {said:?}");
+    said.assert_complains(complaints);
+}
+
 #[test]
 fn an_unknown_key_in_a_study_has_its_file_and_line() {
     let lab = Lab::with_good();
     lab.write("studies/s/study.toml", "title = \"t\"\nqestion = \"q\"\n");
-    let said = lab.bakeoff(&["run", "s"]);
-    assert_eq!(said.code, Some(2));
-    said.assert_complains(&["studies/s/study.toml:2:1: unknown key `qestion`"]);
+    refused(&lab, &["run", "s"], &["studies/s/study.toml:2:1: unknown key `qestion`"]);
     assert!(!lab.path("runs").exists(), "nothing was begun");
 }
 
@@ -25,21 +30,21 @@ fn an_unknown_key_in_a_study_has_its_file_and_line() {
 fn an_unknown_key_in_a_contender_has_its_file_and_line() {
     let lab = Lab::with_good();
     lab.server("good", "good", "prot = 80");
-    let said = lab.bakeoff(&["run", "s"]);
-    assert_eq!(said.code, Some(2));
-    said.assert_complains(&["studies/s/good/contender.toml:", "unknown key `prot`"]);
+    refused(&lab, &["run", "s"], &["studies/s/good/contender.toml:", "unknown key `prot`"]);
 }
 
 #[test]
 fn an_unknown_contract_has_its_file_and_line_and_what_there_is() {
     let lab = Lab::with_good();
     lab.server("good", "good", "contract = \"light\"");
-    let said = lab.bakeoff(&["run", "s"]);
-    assert_eq!(said.code, Some(2));
-    said.assert_complains(&[
-        "studies/s/good/contender.toml:7:12: unknown contract `light`; the study has one",
-        "7 | contract = \"light\"",
-    ]);
+    refused(
+        &lab,
+        &["run", "s"],
+        &[
+            "studies/s/good/contender.toml:7:12: unknown contract `light`; the study has one",
+            "7 | contract = \"light\"",
+        ],
+    );
     let lab = lab.with_lighter_contract();
     let said = lab.bakeoff(&["check", "s/good"]);
     said.assert_complains(&["unknown contract `light`; allowed: `static`, or none for the full"]);
@@ -49,9 +54,7 @@ fn an_unknown_contract_has_its_file_and_line_and_what_there_is() {
 fn a_value_that_makes_no_sense_has_its_line() {
     let lab = Lab::with_good();
     lab.server("good", "good", "ready_within_s = -1");
-    let said = lab.bakeoff(&["check", "s/good"]);
-    assert_eq!(said.code, Some(2));
-    said.assert_complains(&["contender.toml:7:", "from 0.1 to 3600 seconds"]);
+    refused(&lab, &["check", "s/good"], &["contender.toml:7:", "from 0.1 to 3600 seconds"]);
 }
 
 #[test]
@@ -63,9 +66,7 @@ fn an_unknown_study_contender_or_run_is_named_with_what_there_is() {
         (&["run", "--resume", "runs/x"], "couldn't read runs/x"),
         (&["check", "good"], "for example web/go"),
     ] {
-        let said = lab.bakeoff(arguments);
-        assert_eq!(said.code, Some(2), "{arguments:?}");
-        said.assert_complains(&[complaint]);
+        refused(&lab, arguments, &[complaint]);
     }
 }
 

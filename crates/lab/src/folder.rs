@@ -198,46 +198,18 @@ struct Versioned {
 
 #[cfg(test)]
 mod tests {
+    use result::State;
     use result::evidence::Evidence;
-    use result::plan::{Arrivals, Cores, Load, Machine, Plan, Slot, Study};
-    use result::{Spent, State};
+    use result::plan::{Arrivals, Cores, Load, Slot};
 
     use super::*;
+    use crate::outcomes::tests::run_of;
 
     fn run() -> Run {
-        Run {
-            schema: SCHEMA,
-            bakeoff: "0".into(),
-            id: "web-1".into(),
-            started: "2026-01-01T00:00:00Z".into(),
-            state: State::Unfinished,
-            command: "bakeoff run web".into(),
-            machine: Machine::default(),
-            study: Study {
-                name: "web".into(),
-                title: "t".into(),
-                question: "q".into(),
-                contract: "c".into(),
-                lighter: Vec::new(),
-                published: Vec::new(),
-            },
-            contenders: Vec::new(),
-            plan: Plan {
-                profile: "quick".into(),
-                seed: u64::MAX,
-                blocks: 1,
-                measure_s: 0.1,
-                warmup_s: 0.1,
-                slots: Vec::new(),
-            },
-            trials: Vec::new(),
-            disturbed: Vec::new(),
-            left_out: Vec::new(),
-            spent: Spent::default(),
-            outcomes: Vec::new(),
-            equal_rates: Vec::new(),
-            curves: Vec::new(),
-        }
+        let mut run = run_of(&[], Vec::new());
+        run.state = State::Unfinished;
+        run.plan.seed = u64::MAX;
+        run
     }
 
     #[test]

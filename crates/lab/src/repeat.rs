@@ -55,10 +55,10 @@ fn comparison(slot: &Slot) -> (u32, Load) {
 #[cfg(test)]
 mod tests {
     use result::evidence::Evidence;
-    use result::plan::{Cores, Machine, Plan, Study};
-    use result::{SCHEMA, State};
+    use result::plan::Cores;
 
     use super::*;
+    use crate::outcomes::tests::run_of;
 
     /// A run of two contenders in eight blocks, disturbed in these trials.
     fn run(disturbed: &[u32]) -> Run {
@@ -73,39 +73,9 @@ mod tests {
             })
             .collect();
         let trials = slots.iter().map(|slot| trial(slot, disturbed.contains(&slot.number)));
-        Run {
-            schema: SCHEMA,
-            bakeoff: String::new(),
-            id: String::new(),
-            started: String::new(),
-            state: State::Unfinished,
-            command: String::new(),
-            machine: Machine::default(),
-            study: Study {
-                name: String::new(),
-                title: String::new(),
-                question: String::new(),
-                contract: String::new(),
-                lighter: Vec::new(),
-                published: Vec::new(),
-            },
-            contenders: Vec::new(),
-            trials: trials.collect(),
-            plan: Plan {
-                profile: String::new(),
-                seed: 1,
-                blocks: 8,
-                measure_s: 1.0,
-                warmup_s: 1.0,
-                slots,
-            },
-            disturbed: Vec::new(),
-            left_out: Vec::new(),
-            spent: result::Spent::default(),
-            outcomes: Vec::new(),
-            equal_rates: Vec::new(),
-            curves: Vec::new(),
-        }
+        let mut run = run_of(&[], trials.collect());
+        run.plan.slots = slots;
+        run
     }
 
     fn trial(slot: &Slot, disturbed: bool) -> Trial {

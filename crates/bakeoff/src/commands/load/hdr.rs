@@ -4,6 +4,7 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
+use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
@@ -21,22 +22,15 @@ pub fn write(outcome: &Outcome, mut into: &mut dyn io::Write) -> io::Result<()> 
         .add_comment("[Histogram log format version 1.3]")
         .add_comment("bakeoff load. Values are in nanoseconds; Interval_Max is in milliseconds.")
         .add_comment("Tags: response (from the intended start), service (from the send),")
-        .add_comment("lateness (intended start to send), connect (SYN to established).")
+        .add_comment("lateness (intended start to send), connection_wait (the part of it until a")
+        .add_comment("connection was free, if none was), connect (SYN to established).")
         .add_comment("response_at_least and service_at_least are waits that ended without an")
         .add_comment("answer: each true value is at least the one given.")
         .with_start_time(began)
         .with_base_time(began)
         .with_max_value_divisor(1e6)
         .begin_log_with(&mut into, &mut serializer)?;
-    let distributions = [
-        ("response", &outcome.response.good),
-        ("response_at_least", &outcome.response.censored),
-        ("service", &outcome.service.good),
-        ("service_at_least", &outcome.service.censored),
-        ("lateness", &outcome.lateness),
-        ("connect", &outcome.connect),
-    ];
-    for (tag, histogram) in distributions {
+    for (tag, histogram) in distributions(outcome) {
         log.write_histogram(histogram, Duration::ZERO, outcome.window, Tag::new(tag)).map_err(
             |error| match error {
                 IntervalLogWriterError::IoError(error) => error,
@@ -49,11 +43,23 @@ pub fn write(outcome: &Outcome, mut into: &mut dyn io::Write) -> io::Result<()> 
     Ok(())
 }
 
+/// What the log has, by tag.
+fn distributions(outcome: &Outcome) -> [(&'static str, &Histogram<u64>); 7] {
+    [
+        ("response", &outcome.response.good),
+        ("response_at_least", &outcome.response.censored),
+        ("service", &outcome.service.good),
+        ("service_at_least", &outcome.service.censored),
+        ("lateness", &outcome.lateness),
+        ("connection_wait", &outcome.connection_wait),
+        ("connect", &outcome.connect),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use base64::Engine;
     use base64::prelude::BASE64_STANDARD;
-    use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
@@ -76,14 +82,7 @@ mod tests {
                 (interval.tag().unwrap().to_string(), interval.duration(), histogram)
             })
             .collect();
-        let written = [
-            ("response", &outcome.response.good),
-            ("response_at_least", &outcome.response.censored),
-            ("service", &outcome.service.good),
-            ("service_at_least", &outcome.service.censored),
-            ("lateness", &outcome.lateness),
-            ("connect", &outcome.connect),
-        ];
+        let written = distributions(&outcome);
         assert_eq!(read.len(), written.len());
         for ((tag, duration, histogram), (expected_tag, expected)) in read.iter().zip(written) {
             assert_eq!((tag.as_str(), *duration), (expected_tag, outcome.window));
