@@ -19,6 +19,7 @@ struct Arguments {
 enum Command {
     Run(commands::run::Arguments),
     Check(commands::check::Arguments),
+    New(commands::new::Arguments),
     Load(commands::load::Arguments),
     Report(commands::report::Arguments),
     Compare(commands::compare::Arguments),
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Check(arguments) => commands::check::run(arguments),
+        Command::New(arguments) => commands::new::run(arguments),
         Command::Load(arguments) => commands::load::run(arguments),
         Command::Report(arguments) => commands::report::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),

@@ -310,6 +310,23 @@ pub enum Error {
 }
 
 impl StudyFile {
+    /// Reads a study's own file from the folder `studies`.
+    pub fn read(studies: &Path, name: &str) -> Result<StudyFile, Error> {
+        let path = studies.join(name).join("study.toml");
+        let is_a_name = !name.is_empty() && !name.contains(['/', '.']);
+        if !is_a_name || !path.is_file() {
+            return Err(Error::Unknown {
+                name: name.into(),
+                studies: studies.into(),
+                have: match folders_with(studies, "study.toml") {
+                    Ok(names) if !names.is_empty() => format!("it has {}", names.join(", ")),
+                    _ => "start bakeoff where the folder `studies` is, or give --studies".into(),
+                },
+            });
+        }
+        Ok(toml_file::read(&path)?)
+    }
+
     /// Reads one of the study's contenders, and refuses it if it names a contract
     /// that the study doesn't have.
     fn read_contender(&self, folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
@@ -336,20 +353,9 @@ impl StudyFile {
 impl Study {
     /// Reads a study and all its contenders from the folder `studies`.
     pub fn read(studies: &Path, name: &str) -> Result<Study, Error> {
+        let file = StudyFile::read(studies, name)?;
         let folder = studies.join(name);
         let path = folder.join("study.toml");
-        let is_a_name = !name.is_empty() && !name.contains(['/', '.']);
-        if !is_a_name || !path.is_file() {
-            return Err(Error::Unknown {
-                name: name.into(),
-                studies: studies.into(),
-                have: match folders_with(studies, "study.toml") {
-                    Ok(names) if !names.is_empty() => format!("it has {}", names.join(", ")),
-                    _ => "start bakeoff where the folder `studies` is, or give --studies".into(),
-                },
-            });
-        }
-        let file: StudyFile = toml_file::read(&path)?;
         let contenders = folders_with(&folder, "contender.toml")?
             .iter()
             .map(|contender| file.read_contender(&folder, contender))

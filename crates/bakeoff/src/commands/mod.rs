@@ -3,5 +3,6 @@
 pub mod check;
 pub mod compare;
 pub mod load;
+pub mod new;
 pub mod report;
 pub mod run;

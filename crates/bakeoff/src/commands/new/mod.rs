@@ -1,0 +1,95 @@
+//! `bakeoff new`: a contender's folder, to be filled in.
+
+mod skeleton;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use lab::study::StudyFile;
+use report::text::visible;
+
+use self::skeleton::{GENERAL, LANGUAGES, Skeleton};
+
+const BAD_INPUT: u8 = 2;
+const SYSTEM: u8 = 4;
+
+/// Writes a contender to fill in: a commented contender.toml, and a server that starts
+#[derive(clap::Args)]
+#[command(
+    after_help = "Exit codes: 0 written; 2 wrong arguments, or the folder is there already; \
+4 it couldn't be written."
+)]
+pub struct Arguments {
+    /// Its study and its name, for example web/zig
+    contender: String,
+    /// The language, for a server to start from; without it, contender.toml only
+    #[arg(long, value_parser = LANGUAGES.map(|skeleton| skeleton.option))]
+    language: Option<String>,
+    /// The folder of studies
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    studies: PathBuf,
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let failed = |code: u8, sentence: String| {
+        eprintln!("bakeoff new: {sentence}");
+        ExitCode::from(code)
+    };
+    let Some((study, name)) = arguments.contender.split_once('/') else {
+        return failed(BAD_INPUT, "give study and contender, for example web/zig".into());
+    };
+    let is_name = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+    if name.is_empty() || !name.chars().all(is_name) {
+        let what = "a contender's name is made of lower-case letters, digits and dashes";
+        return failed(BAD_INPUT, format!("{what}, which `{}` is not", visible(name)));
+    }
+    let file = match StudyFile::read(&arguments.studies, study) {
+        Ok(file) => file,
+        Err(error) => return failed(BAD_INPUT, error.to_string()),
+    };
+    let skeleton = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
+    let skeleton = skeleton.unwrap_or(&GENERAL);
+    let folder = arguments.studies.join(study).join(name);
+    let files = skeleton.files(study, name, &visible(&file.contract.says));
+    match write(&folder, &files) {
+        Ok(()) => {
+            say(&folder, &files, skeleton, &arguments.contender);
+            ExitCode::SUCCESS
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let path = folder.display();
+            failed(BAD_INPUT, format!("{path} is there already; nothing was written"))
+        }
+        Err(error) => failed(SYSTEM, format!("couldn't write {}: {error}", folder.display())),
+    }
+}
+
+/// Writes the folder as a whole, or nothing.
+fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
+    // Fails where there is one, so what is removed below is our own.
+    fs::create_dir(folder)?;
+    let written = files.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text));
+    if written.is_err() {
+        // The first error is the one to tell.
+        let _ = fs::remove_dir_all(folder);
+    }
+    written
+}
+
+fn say(folder: &Path, files: &[(&str, String)], skeleton: &Skeleton, contender: &str) {
+    println!("{} has {}.", folder.display(), names(files));
+    match skeleton.files.is_empty() {
+        true => {
+            println!("Fill in `language` and `run`, and put its source or configuration there.")
+        }
+        false => println!("It starts as it is; look for FILL IN to make it answer right."),
+    }
+    println!("Then: bakeoff check {contender}");
+}
+
+fn names(files: &[(&str, String)]) -> String {
+    files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,158 @@
+//! `bakeoff new` as its users see it.
+
+mod fixture;
+
+use std::fs;
+use std::process::Command;
+
+use fixture::Lab;
+
+/// What a user fills in, language by language: the marked lines, and theirs.
+const FILLED_IN: [(&str, &str, &str, &str, &str); 4] = [
+    (
+        "python",
+        "python3",
+        "server.py",
+        r#"self.answer(200, "to be filled in\n")"#,
+        r#"self.answer(200, "hello " + self.path.partition("=")[2] + "\n")"#,
+    ),
+    (
+        "node",
+        "node",
+        "server.js",
+        r#"const body = "to be filled in\n""#,
+        r#"const body = "hello " + request.url.split("=")[1] + "\n""#,
+    ),
+    (
+        "go",
+        "go",
+        "main.go",
+        r#"w.Write([]byte("to be filled in\n"))"#,
+        r#"w.Write([]byte("hello " + r.URL.Query().Get("id") + "\n"))"#,
+    ),
+    (
+        "java",
+        "javac",
+        "Server.java",
+        r#"send(exchange, 200, "to be filled in\n")"#,
+        r#"send(exchange, 200, "hello " + exchange.getRequestURI().getQuery() + "\n")"#,
+    ),
+];
+
+fn is_here(program: &str) -> bool {
+    Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output()
+        .unwrap()
+        .status
+        .success()
+}
+
+#[test]
+fn a_skeleton_fails_its_check_clearly_and_passes_once_filled_in() {
+    for (language, program, file, gap, filled) in FILLED_IN {
+        if !is_here(program) {
+            continue;
+        }
+        let lab = Lab::new();
+        let name = format!("s/my-{language}");
+        let said = lab.bakeoff(&["new", &name, "--language", language]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.stdout.contains(&format!("Then: bakeoff check {name}")), "{}", said.stdout);
+
+        let said = lab.bakeoff(&["check", &name]);
+        assert_eq!(said.code, Some(1), "{language}: nothing is filled in yet: {said:?}");
+        said.assert_complains(&["it gives no right answer", "to be filled in"]);
+
+        let path = lab.path(&format!("studies/{name}/{file}"));
+        let source = fs::read_to_string(&path).unwrap();
+        assert!(source.contains(gap), "{language}: the gap isn't where it was");
+        assert!(source.contains("GET /hello?id=ID answers with the ID."), "{language}: {source}");
+        fs::write(&path, source.replace(gap, filled)).unwrap();
+        let said = lab.bakeoff(&["check", &name]);
+        assert_eq!(said.code, Some(0), "{language}: {said:?}");
+        lab.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn every_key_is_explained_and_the_file_is_read_as_it_is() {
+    let lab = Lab::new();
+    assert_eq!(lab.bakeoff(&["new", "s/mine"]).code, Some(0));
+    let file = fs::read_to_string(lab.path("studies/s/mine/contender.toml")).unwrap();
+    let documented = include_str!("../../../docs/contenders.md");
+    let keys = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    for key in keys.filter(|key| !key.starts_with('$')) {
+        assert!(file.contains(&format!("{key} = ")), "`{key}` isn't in it:\n{file}");
+    }
+    // Every key behind a `#` is one that bakeoff knows.
+    let all = file
+        .replace("\n# ", "\n")
+        .lines()
+        .filter(|it| it.contains(" = "))
+        .collect::<Vec<_>>()
+        .join("\n");
+    lab.write("studies/s/mine/contender.toml", &all.replace("contract = \"static\"\n", ""));
+    let said = lab.bakeoff(&["check", "s/mine"]);
+    assert!(!said.stderr.contains("unknown field"), "{said:?}");
+}
+
+/// The example of docs/contenders.md, as a reader copies it.
+#[test]
+fn the_documented_example_keeps_the_contract_of_the_web_study() {
+    if !is_here("lighttpd") {
+        return;
+    }
+    let documented = include_str!("../../../docs/contenders.md");
+    let block = |kind: &str| {
+        let example = documented.split("## Your first one").nth(1).unwrap();
+        let block = example.split(&format!("```{kind}\n")).nth(1).expect(kind);
+        block.split("```").next().unwrap()
+    };
+    let files = [("contender.toml", "toml"), ("lighttpd.conf", "conf"), ("hello.html", "html")];
+    let lines: usize = files.iter().map(|(_, kind)| block(kind).lines().count()).sum();
+    assert!(lines < 30, "the example has {lines} lines");
+
+    let lab = Lab::new();
+    lab.write("studies/web/study.toml", &web_study());
+    assert_eq!(lab.bakeoff(&["new", "web/lighttpd"]).code, Some(0));
+    for (file, kind) in files {
+        lab.write(&format!("studies/web/lighttpd/{file}"), block(kind));
+    }
+    let said = lab.bakeoff(&["check", "web/lighttpd"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+/// The web study without the names of contenders that are not in this test.
+fn web_study() -> String {
+    let study = include_str!("../../../studies/web/study.toml");
+    let is_name = |line: &str| line.starts_with("contenders = ");
+    study.lines().filter(|line| !is_name(line)).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_is_there_is_never_overwritten() {
+    let lab = Lab::with_good();
+    let before = fs::read_to_string(lab.path("studies/s/good/contender.toml")).unwrap();
+    let said = lab.bakeoff(&["new", "s/good"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["studies/s/good is there already; nothing was written"]);
+    assert_eq!(fs::read_to_string(lab.path("studies/s/good/contender.toml")).unwrap(), before);
+}
+
+#[test]
+fn a_name_that_is_none_is_refused() {
+    let lab = Lab::new();
+    for (name, says) in [
+        ("s/../x", "lower-case letters"),
+        ("s/", "lower-case letters"),
+        ("x/y", "no study `x`"),
+        ("y", "give study and contender"),
+    ] {
+        let said = lab.bakeoff(&["new", name]);
+        assert_eq!(said.code, Some(2), "{name}: {said:?}");
+        said.assert_complains(&[says]);
+    }
+    assert!(!lab.path("studies/x").exists());
+}
