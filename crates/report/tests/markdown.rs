@@ -39,3 +39,11 @@ fn hostile_text_is_neither_html_nor_a_control_character() {
     }
     assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "a control character is in it");
 }
+
+#[test]
+fn open_loops_have_their_tables() {
+    let text = markdown(&fixture::open_loops());
+    insta::assert_snapshot!(
+        text.split("### One rate").nth(1).unwrap().split("(a–b)").next().unwrap()
+    );
+}

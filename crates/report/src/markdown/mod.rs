@@ -2,6 +2,7 @@
 //! without charts.
 
 mod escape;
+mod open_loop;
 mod table;
 
 use std::fmt::Write;
@@ -33,6 +34,12 @@ pub fn markdown(run: &Run) -> String {
         for outcome in section.outcomes {
             parts.extend(load(run, outcome));
         }
+    }
+    for outcome in &run.equal_rates {
+        parts.extend(open_loop::equal_rate(run, outcome));
+    }
+    for curve in &run.curves {
+        parts.extend(open_loop::curve(run, curve));
     }
     if !run.outcomes.is_empty() {
         parts.push(MARKS.into());
@@ -80,9 +87,9 @@ fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
         Range::None => String::new(),
     };
     let bound = units::at_least(row.rate_at_least);
-    let rate = struck(row, format!("{bound}{}{range}", units::count(row.rate.median)));
+    let rate = struck(row.verdict, format!("{bound}{}{range}", units::count(row.rate.median)));
     let ratio = row.rate_ratio.as_ref().map(|ratio| units::percent(ratio.median));
-    let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row, units::plain(cpu.median)));
+    let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row.verdict, units::plain(cpu.median)));
     let nothing = || units::NOTHING.to_string();
     vec![
         summary::rank(outcome, row),
@@ -91,21 +98,22 @@ fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
         rate,
         ratio.unwrap_or_else(nothing),
         cpu.unwrap_or_else(nothing),
-        time(row, &row.p50_us),
-        time(row, &row.p99_us),
+        time(row.verdict, &row.p50_us),
+        time(row.verdict, &row.p99_us),
         verdict(row),
     ]
 }
 
 /// A figure, struck out where it is invalid.
-fn struck(row: &Row, figure: String) -> String {
-    if row.verdict == Verdict::Invalid { format!("~~{figure}~~") } else { figure }
+fn struck(verdict: Verdict, figure: String) -> String {
+    let is_figure = figure != units::NOTHING;
+    if verdict == Verdict::Invalid && is_figure { format!("~~{figure}~~") } else { figure }
 }
 
-fn time(row: &Row, estimate: &Option<Estimate>) -> String {
+fn time(verdict: Verdict, estimate: &Option<Estimate>) -> String {
     let Some(estimate) = estimate else { return units::NOTHING.into() };
     let bound = units::at_least(estimate.at_least);
-    struck(row, format!("{bound}{}", units::time(estimate.median)))
+    struck(verdict, format!("{bound}{}", units::time(estimate.median)))
 }
 
 /// The word, and the checks that said it, unless nothing is wrong.
@@ -161,7 +169,7 @@ fn then_and_now(run: &Run) -> Option<String> {
                 of(rate_today),
                 of(ratio_today),
                 then.p99_ms.map_or_else(nothing, |ms| units::time(ms * 1e3)),
-                of(|today| time(today.row, &today.row.p99_us)),
+                of(|today| time(today.row.verdict, &today.row.p99_us)),
             ]);
         }
     }
@@ -195,7 +203,7 @@ fn then_and_now(run: &Run) -> Option<String> {
 fn rate_today(today: &Today) -> String {
     let row = today.row;
     let bound = units::at_least(row.rate_at_least);
-    let rate = struck(row, format!("{bound}{}", units::count(row.rate.median)));
+    let rate = struck(row.verdict, format!("{bound}{}", units::count(row.rate.median)));
     let mode = today.other_mode.map(|mode| format!(", {mode}")).unwrap_or_default();
     format!("{rate} {}{mode}", summary::sign(row.verdict))
 }
