@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
-use result::evidence::ContractStep;
+use result::evidence::{AnswerSize, ContractStep};
 
 use crate::http::{Answer, Connection, Wrong};
 use crate::study::Contract;
@@ -15,6 +15,9 @@ const WITHIN: Duration = Duration::from_secs(5);
 const DATE_OFF_MAX: Duration = Duration::from_secs(3);
 /// Two Dates this far apart must differ.
 const DATE_STEP: Duration = Duration::from_millis(2_200);
+
+/// Asks for the connection's end after the answer.
+const CLOSE: &str = "Connection: close\r\n";
 
 /// How much time the check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +32,18 @@ pub enum Depth {
 /// answer.
 pub fn ask_once(address: SocketAddr, contract: &Contract) -> Result<(), Wrong> {
     Asker { address, contract }.right_answer().map(|_| ())
+}
+
+/// The size of one right answer, to a request that keeps its connection or not;
+/// `None` if there was none.
+pub fn answer_size(
+    address: SocketAddr,
+    contract: &Contract,
+    keep_alive: bool,
+) -> Option<AnswerSize> {
+    let headers = if keep_alive { "" } else { CLOSE };
+    let answer = Asker { address, contract }.right_answer_to(headers).ok()?;
+    Some(AnswerSize { head_bytes: answer.head_bytes as u64, body_bytes: answer.body.len() as u64 })
 }
 
 /// Goes through all steps, telling of each. If the first fails, the others have
@@ -119,7 +134,13 @@ impl Asker<'_> {
     }
 
     fn right_answer(&self) -> Result<Answer, Wrong> {
-        let (nonce, request) = self.ask();
+        self.right_answer_to("")
+    }
+
+    /// The answer to the contract's own request with more headers.
+    fn right_answer_to(&self, headers: &str) -> Result<Answer, Wrong> {
+        let nonce = nonce();
+        let request = self.request("GET", &with(&self.contract.path, &nonce), headers);
         let mut connection = self.open()?;
         connection.send(&request)?;
         let answer = connection.receive(false)?;
@@ -184,7 +205,7 @@ impl Asker<'_> {
         let nonce = nonce();
         let path = with(&self.contract.path, &nonce);
         let mut connection = self.open()?;
-        connection.send(&self.request("GET", &path, "Connection: close\r\n"))?;
+        connection.send(&self.request("GET", &path, CLOSE))?;
         self.judge(&connection.receive(false)?, &nonce)?;
         connection.is_closed()?;
         Ok("a right answer, then the end".into())
@@ -193,7 +214,7 @@ impl Asker<'_> {
     fn head(&self) -> Result<String, Wrong> {
         let path = with(&self.contract.path, &nonce());
         let mut connection = self.open()?;
-        connection.send(&self.request("HEAD", &path, "Connection: close\r\n"))?;
+        connection.send(&self.request("HEAD", &path, CLOSE))?;
         let answer = connection.receive(true)?;
         expect_status(&answer, self.contract.status)?;
         connection.is_closed()?;
@@ -203,7 +224,7 @@ impl Asker<'_> {
     fn refused(&self, method: &str, path: &str, status: u16) -> Result<String, Wrong> {
         let mut connection = self.open()?;
         let more = match method {
-            "GET" | "HEAD" => "Connection: close\r\n",
+            "GET" | "HEAD" => CLOSE,
             _ => "Content-Length: 0\r\nConnection: close\r\n",
         };
         connection.send(&self.request(method, path, more))?;
@@ -446,6 +467,16 @@ mod tests {
         ] {
             assert_eq!(broken(fault, Depth::Quick), [step], "{fault:?}");
         }
+    }
+
+    #[test]
+    fn an_answers_size_is_that_of_its_head_and_its_body() {
+        let size = answer_size(server(Fault::SameBody), &contract(), true).unwrap();
+        assert_eq!(size.body_bytes, "hello 0123456789012345, number 0\n".len() as u64);
+        let head =
+            "HTTP/1.1 200 X\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 33\r\n\r\n";
+        assert_eq!(size.head_bytes, head.len() as u64);
+        assert_eq!(answer_size(server(Fault::OtherStatus), &contract(), false), None);
     }
 
     #[test]

@@ -13,6 +13,8 @@ const BODY_BYTES_MAX: usize = 1024 * 1024;
 pub struct Answer {
     /// Its status.
     pub status: u16,
+    /// Bytes of its status line and headers.
+    pub head_bytes: usize,
     /// Its headers, names in lower case.
     pub headers: Vec<(String, String)>,
     /// Its body.
@@ -242,6 +244,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Answer)>, Wrong> {
             length,
             Answer {
                 status: response.code.unwrap_or_default(),
+                head_bytes: length,
                 headers: response
                     .headers
                     .iter()

@@ -44,17 +44,18 @@ impl ThisMachine {
     pub fn split(&self, cores: Cores) -> Place {
         let all = self.cores.concat();
         let cpus = |cores: &[Vec<usize>]| cores.concat();
-        match (cores, &self.cores[..]) {
+        let (server_cpus, client_cpus) = match (cores, &self.cores[..]) {
             (Cores::One, [first, others @ ..]) if !others.is_empty() => {
-                Place { server_cpus: first[..1].to_vec(), client_cpus: cpus(others) }
+                (first[..1].to_vec(), cpus(others))
             }
-            (Cores::One, _) => Place { server_cpus: all[..1].to_vec(), client_cpus: all },
+            (Cores::One, _) => (all[..1].to_vec(), all),
             (Cores::All, cores) if cores.len() >= 4 => {
                 let (server, client) = cores.split_at(cores.len() / 2);
-                Place { server_cpus: cpus(server), client_cpus: cpus(client) }
+                (cpus(server), cpus(client))
             }
-            (Cores::All, _) => Place { server_cpus: all.clone(), client_cpus: all },
-        }
+            (Cores::All, _) => (all.clone(), all),
+        };
+        Place { server_cpus, client_cpus, cores: self.cores.clone() }
     }
 
     /// The address that contenders listen on.

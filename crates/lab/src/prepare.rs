@@ -73,6 +73,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         lighter_contract: contender.lighter_contract().map(str::to_string),
         versions: Vec::new(),
         source_sha256: digest::of_folder(&contender.source, BUILD.as_ref()).ok(),
+        build: Some(file.build.clone()),
         run: file.run.clone(),
         environment: file.environment.clone().into_iter().collect(),
         warmup_s: file.warmup_s,

@@ -79,9 +79,11 @@ impl Bench<'_> {
         let place = self.machine.split(slot.load.cores);
         let mut evidence = Evidence { place, ..Evidence::default() };
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
-            let told = |_: &ContractStep| {};
+            let steps = || contract::check(running.address, self.contract, Depth::Quick, |_| {});
             let began = Instant::now();
-            evidence.contract = contract::check(running.address, self.contract, Depth::Quick, told);
+            evidence.contract = steps();
+            evidence.answer =
+                contract::answer_size(running.address, self.contract, slot.load.keep_alive);
             evidence.contract_s = Some(began.elapsed().as_secs_f64());
             let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
             if self.stop.asked() || all_wrong || running.kept.exited().is_some() {
@@ -91,7 +93,14 @@ impl Bench<'_> {
             let cpus = evidence.place.client_cpus.clone();
             let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
             let load = measure::load_plan(plan, slot, warmup_s, rate, self.contract, address, cpus);
-            self.measure(&load, running, evidence)
+            self.measure(&load, running, evidence)?;
+            if !self.stop.asked() && running.kept.exited().is_none() {
+                let began = Instant::now();
+                evidence.contract_after = steps();
+                let seconds = began.elapsed().as_secs_f64();
+                evidence.contract_s = evidence.contract_s.map(|before| before + seconds);
+            }
+            Ok(())
         });
         if let Some(result) = measured {
             result?;

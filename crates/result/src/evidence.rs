@@ -16,6 +16,12 @@ pub struct Evidence {
     pub process: Process,
     /// The contract's steps, each with what came of it.
     pub contract: Vec<ContractStep>,
+    /// The size of one right answer, before the load.
+    #[serde(default)]
+    pub answer: Option<AnswerSize>,
+    /// The contract's steps again, right after the load, where it came to that.
+    #[serde(default)]
+    pub contract_after: Vec<ContractStep>,
     /// What the load saw, where it was reached.
     pub load: Option<Load>,
     /// What was sampled while measuring.
@@ -79,6 +85,9 @@ pub struct Place {
     pub server_cpus: Vec<usize>,
     /// The load's processors.
     pub client_cpus: Vec<usize>,
+    /// The machine's processors by physical core. Empty where it doesn't tell.
+    #[serde(default)]
+    pub cores: Vec<Vec<usize>>,
 }
 
 impl Place {
@@ -109,6 +118,15 @@ pub struct ContractStep {
     pub saw: String,
     /// What was wrong with its answer; `None` where it was right.
     pub wrong: Option<String>,
+}
+
+/// The size of an answer as it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerSize {
+    /// Bytes of the status line and the headers.
+    pub head_bytes: u64,
+    /// Bytes of the body, without what chunks add.
+    pub body_bytes: u64,
 }
 
 /// What the load generator saw. Its own report has more; this is what is judged.

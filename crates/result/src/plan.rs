@@ -105,6 +105,10 @@ pub struct Contender {
     /// can be told from what is there now; `None` if they couldn't be read.
     #[serde(default)]
     pub source_sha256: Option<String>,
+    /// The command that built it, empty if there was nothing to build; `None` in
+    /// records of versions that didn't keep it.
+    #[serde(default)]
+    pub build: Option<Vec<String>>,
     /// The command that starts it. `$HOST`, `$PORT` and the like stand for what
     /// differs from trial to trial.
     pub run: Vec<String>,

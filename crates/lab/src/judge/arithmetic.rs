@@ -2,7 +2,7 @@
 
 use result::evidence::{Load, Percentiles};
 
-use super::{Check, Seen, Word};
+use super::{Check, Scope, Seen, Word};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
@@ -24,7 +24,7 @@ pub(super) const ARITHMETIC: Check = Check {
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
@@ -133,7 +133,9 @@ fn fault_in(times: &Percentiles) -> Option<&'static str> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, of_one_request_each, word_after_load};
+    use super::super::tests::{
+        at_half_of_its_maximum, of_one_request_each, word_after_load, word_on,
+    };
     use super::*;
 
     fn with(change: impl FnOnce(&mut Load)) -> (Verdict, String) {
@@ -190,7 +192,7 @@ mod tests {
     #[test]
     fn littles_law_is_not_asked_of_an_open_loop_whose_connections_may_be_idle() {
         let (slot, evidence) = at_half_of_its_maximum();
-        let word = ARITHMETIC.finding(&Seen { slot: &slot, evidence: &evidence });
+        let word = word_on(&ARITHMETIC, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Valid);
         assert_eq!(word.value, "consistent");
     }
@@ -200,7 +202,7 @@ mod tests {
         let with = |factor: f64| {
             let (slot, mut evidence) = of_one_request_each();
             evidence.load.as_mut().unwrap().connect_us.mean = Some(1_000.0 * factor);
-            ARITHMETIC.finding(&Seen { slot: &slot, evidence: &evidence }).value
+            word_on(&ARITHMETIC, &slot, &evidence).value
         };
         assert_eq!(with(1.0), "100 of 100 connections busy");
         assert_eq!(with(0.0), "50 of 100 connections busy");

@@ -2,7 +2,7 @@
 
 use result::evidence::{Load, Percentiles};
 
-use super::{Check, Seen, Word, percent};
+use super::{Check, Scope, Seen, Word, percent};
 
 /// Busy share of a client thread from which on it may be the limit.
 const BUSY_SUSPECT: f64 = 0.85;
@@ -23,7 +23,7 @@ pub const CLIENT_LIMIT: Check = Check {
     threshold: "busy less than 85 % of the time, invalid from 97 %; in an open loop, 99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
     why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
@@ -77,7 +77,7 @@ fn p99(times: &Percentiles) -> Option<f64> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, word_after, word_after_load};
+    use super::super::tests::{at_half_of_its_maximum, word_after, word_after_load, word_on};
     use super::*;
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
         let load = evidence.load.as_mut().unwrap();
         load.lateness_us.as_mut().unwrap().at[1].value = late_us;
         load.connection_wait_us.as_mut().unwrap().at[1].value = waited_us;
-        CLIENT_LIMIT.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+        word_on(&CLIENT_LIMIT, &slot, &evidence).verdict
     }
 
     #[test]
@@ -119,7 +119,7 @@ mod tests {
         let load = evidence.load.as_mut().unwrap();
         load.lateness_us.as_mut().unwrap().at[1].value = 1_100.0;
         load.response_us.at[1].value = 20_000.0;
-        let word = CLIENT_LIMIT.finding(&Seen { slot: &slot, evidence: &evidence });
+        let word = word_on(&CLIENT_LIMIT, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Valid);
     }
 
@@ -128,7 +128,7 @@ mod tests {
         let without = |change: fn(&mut Load)| {
             let (slot, mut evidence) = at_half_of_its_maximum();
             change(evidence.load.as_mut().unwrap());
-            CLIENT_LIMIT.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+            word_on(&CLIENT_LIMIT, &slot, &evidence).verdict
         };
         assert_eq!(without(|load| load.lateness_us = None), Verdict::NotChecked);
         assert_eq!(without(|load| load.connection_wait_us = None), Verdict::NotChecked);

@@ -1,6 +1,6 @@
 //! Were the answers answers?
 
-use super::{Check, Seen, Word, percent};
+use super::{Check, Scope, Seen, Word, percent};
 
 /// Share of errors from which on a figure is invalid.
 const SHARE_MAX: f64 = 0.001;
@@ -11,7 +11,7 @@ pub(super) const ERRORS: Check = Check {
     threshold: "none; invalid from one wrong body, or more than 0.1 % of requests, on",
     why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or lower the load.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {

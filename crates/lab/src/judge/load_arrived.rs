@@ -2,7 +2,7 @@
 
 use result::evidence::Evidence;
 
-use super::{Check, Seen, Word};
+use super::{Check, Scope, Seen, Word};
 
 pub(super) const LOAD_ARRIVED: Check = Check {
     id: "load-arrived",
@@ -10,7 +10,7 @@ pub(super) const LOAD_ARRIVED: Check = Check {
     threshold: "all connections established, on both sides; no SYN sent again, no listen queue overflown",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; then measure again.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
@@ -71,7 +71,7 @@ fn overflows(evidence: &Evidence) -> Option<u64> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{of_one_request_each, word_after, word_after_load};
+    use super::super::tests::{of_one_request_each, word_after, word_after_load, word_on};
     use super::*;
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         let with = |overflows| {
             let (slot, mut evidence) = of_one_request_each();
             evidence.listen_overflows = overflows;
-            LOAD_ARRIVED.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+            word_on(&LOAD_ARRIVED, &slot, &evidence).verdict
         };
         assert_eq!(with(Some(0)), Verdict::Valid, "57 of 100 established is chance");
         assert_eq!(with(Some(1)), Verdict::Suspect);

@@ -1,17 +1,33 @@
 //! Whether a trial's figures mean what they seem to.
 //!
-//! One file a check. A check looks at the evidence of one trial and gives its
-//! word; this frame adds what the check says of itself, and the order. To add
-//! one: a file here, a line in [`CHECKS`], and a page of the check's own words
-//! in `docs/checks/`. A test holds the page against them.
+//! One file a check. A check looks at the evidence of one trial, or at one row
+//! of a comparison beside the others, and gives its word; this frame adds what
+//! the check says of itself, and the order. To add one: a file here, a line in
+//! [`CHECKS`], and a page of the check's own words in `docs/checks/`. A test
+//! holds the page against them.
 
+mod answers_alike;
 mod arithmetic;
 mod client_limit;
 mod contract;
+mod cpu_quota;
+mod disk_writes;
 mod errors;
+mod fair_answers;
+mod frequency;
+mod keep_alive;
 mod load_arrived;
+mod memory;
+mod network;
 mod offered_rate;
+mod one_ceiling;
+mod optimised_build;
+mod order;
+mod pressure;
 mod quiet_machine;
+mod replication;
+mod runtime;
+mod same_answers;
 mod server_cores;
 mod shared_cores;
 mod steady;
@@ -19,23 +35,38 @@ mod steady;
 use result::Trial;
 use result::evidence::{Evidence, Load};
 use result::finding::{Finding, Verdict};
-use result::plan::{Arrivals, Slot};
+use result::plan::{Arrivals, Contender, Slot};
 
 pub use client_limit::CLIENT_LIMIT;
 
 /// All checks, in the order of what can go wrong: first whether the contender
-/// does the job, last whether it does so steadily.
-pub const CHECKS: [&Check; 10] = [
+/// does the job, last whether it does so steadily and is compared fairly.
+pub const CHECKS: [&Check; 25] = [
     &contract::CONTRACT,
+    &same_answers::SAME_ANSWERS,
+    &answers_alike::ANSWERS_ALIKE,
+    &optimised_build::OPTIMISED_BUILD,
     &load_arrived::LOAD_ARRIVED,
     &errors::ERRORS,
+    &fair_answers::FAIR_ANSWERS,
+    &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,
     &client_limit::CLIENT_LIMIT,
+    &one_ceiling::ONE_CEILING,
     &server_cores::SERVER_CORES,
     &shared_cores::SHARED_CORES,
+    &cpu_quota::CPU_QUOTA,
+    &network::NETWORK,
+    &disk_writes::DISK_WRITES,
     &quiet_machine::QUIET_MACHINE,
+    &memory::MEMORY,
+    &pressure::PRESSURE,
+    &frequency::FREQUENCY,
     &arithmetic::ARITHMETIC,
     &steady::STEADY,
+    &runtime::RUNTIME,
+    &order::ORDER,
+    &replication::REPLICATION,
 ];
 
 /// One check.
@@ -51,15 +82,34 @@ pub struct Check {
     pub why: &'static str,
     /// What to do if it does.
     pub fix: &'static str,
-    /// Gives its word.
-    look: fn(&Seen) -> Word,
+    /// What it looks at, and gives its word.
+    scope: Scope,
 }
 
-/// What a check may look at.
+/// What a check is about.
+#[derive(Debug)]
+enum Scope {
+    /// One trial by itself.
+    Trial(fn(&Seen) -> Word),
+    /// A contender's trials under one load, beside those of the others.
+    Row(fn(&Compared) -> Word),
+}
+
+/// What a check of a trial may look at.
 #[derive(Debug, Clone, Copy)]
 struct Seen<'a> {
     slot: &'a Slot,
     evidence: &'a Evidence,
+}
+
+/// What a check of a row may look at.
+#[derive(Debug, Clone, Copy)]
+struct Compared<'a> {
+    contender: &'a Contender,
+    /// All contenders of the run, this one among them.
+    contenders: &'a [Contender],
+    /// All trials under the row's load, twins among them.
+    trials: &'a [&'a Trial],
 }
 
 /// A check's word.
@@ -116,9 +166,40 @@ impl<'a> Seen<'a> {
     }
 }
 
+impl<'a> Compared<'a> {
+    /// A contender's trials, twins among them.
+    fn of(&self, contender: &str) -> impl Iterator<Item = &'a Trial> {
+        self.trials.iter().copied().filter(move |trial| trial.slot.contender == contender)
+    }
+
+    fn others(&self) -> impl Iterator<Item = &'a Contender> {
+        self.contenders.iter().filter(|it| it.name != self.contender.name)
+    }
+
+    fn is_open_loop(&self) -> bool {
+        self.trials.iter().any(|trial| trial.slot.load.arrivals != Arrivals::Closed)
+    }
+}
+
 impl Check {
-    fn finding(&self, seen: &Seen) -> Finding {
-        let Word { verdict, value, says, against } = (self.look)(seen);
+    /// Its word on a trial, if it is about one.
+    fn on_trial(&self, seen: &Seen) -> Option<Finding> {
+        match self.scope {
+            Scope::Trial(look) => Some(self.finding(look(seen))),
+            Scope::Row(_) => None,
+        }
+    }
+
+    /// Its word on a row, if it is about one.
+    fn on_row(&self, compared: &Compared) -> Option<Finding> {
+        match self.scope {
+            Scope::Trial(_) => None,
+            Scope::Row(look) => Some(self.finding(look(compared))),
+        }
+    }
+
+    fn finding(&self, word: Word) -> Finding {
+        let Word { verdict, value, says, against } = word;
         Finding {
             check: self.id.into(),
             verdict,
@@ -133,10 +214,28 @@ impl Check {
     }
 }
 
-/// What all checks say of a trial, the worst first.
+/// What the checks say of a trial, the worst first.
 pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     let seen = Seen { slot, evidence };
-    let mut findings: Vec<Finding> = CHECKS.iter().map(|check| check.finding(&seen)).collect();
+    worst_first(CHECKS.iter().filter_map(|check| check.on_trial(&seen)).collect())
+}
+
+/// What the checks say of a contender under one load, the worst first: of each of
+/// its trials the worst word, twins left out, and of the comparison with all
+/// trials under that load.
+pub fn judge_row(
+    contender: &Contender,
+    contenders: &[Contender],
+    trials: &[&Trial],
+) -> Vec<Finding> {
+    let compared = Compared { contender, contenders, trials };
+    let own = compared.of(&contender.name).filter(|trial| !trial.slot.twin);
+    let mut findings = worst_of_each(own);
+    findings.extend(CHECKS.iter().filter_map(|check| check.on_row(&compared)));
+    worst_first(findings)
+}
+
+fn worst_first(mut findings: Vec<Finding>) -> Vec<Finding> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     findings
 }
@@ -157,8 +256,7 @@ pub fn worst_of_each<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Fin
             None => worst.push(finding.clone()),
         }
     }
-    worst.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
-    worst
+    worst_first(worst)
 }
 
 /// A share as people read it.
@@ -170,7 +268,10 @@ fn percent(share: f64) -> String {
 mod tests {
     use std::path::Path;
 
-    use result::evidence::{ContractStep, Percentile, Percentiles, Place, Sample, Second};
+    use result::evidence::{
+        AnswerSize, ContractStep, Limits, MachineUse, Percentile, Percentiles, Place, Sample,
+        Second, ServerUse, ThreadGroup,
+    };
     use result::plan::Cores;
 
     use super::*;
@@ -204,13 +305,16 @@ mod tests {
             accept_queue: Some(0),
             ..Sample::default()
         };
+        let step = ContractStep { asked: "answers".into(), saw: "status 200".into(), wrong: None };
         let evidence = Evidence {
-            place: Place { server_cpus: vec![0], client_cpus: vec![1] },
-            contract: vec![ContractStep {
-                asked: "answers".into(),
-                saw: "status 200".into(),
-                wrong: None,
-            }],
+            place: Place {
+                server_cpus: vec![0],
+                client_cpus: vec![1],
+                cores: vec![vec![0], vec![1]],
+            },
+            contract: vec![step.clone()],
+            contract_after: vec![step],
+            answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50 }),
             load: Some(Load {
                 seconds: 4.0,
                 answers: 200_000,
@@ -221,6 +325,7 @@ mod tests {
                 in_flight: 100,
                 response_us: times.clone(),
                 service_us: times,
+                received_bytes: 40_000_000,
                 connections_asked: 100,
                 connections_established: 100,
                 answers_a_connection: (1_900, 2_100),
@@ -231,6 +336,29 @@ mod tests {
             }),
             samples: (1..=4).map(sample).collect(),
             server_cpu_s: Some(3.96),
+            server_disk_write_bytes: Some(0),
+            server: ServerUse {
+                thread_groups: vec![ThreadGroup::default()],
+                major_faults: Some(0),
+                swap_max_bytes: Some(0),
+                ..ServerUse::default()
+            },
+            limits: Limits {
+                throttled_periods: Some(0),
+                throttled_s: Some(0.0),
+                ..Limits::default()
+            },
+            machine: MachineUse {
+                swap_in_bytes: Some(0),
+                swap_out_bytes: Some(0),
+                oom_kills: Some(0),
+                memory_pressure_share: Some(0.0),
+                io_pressure_share: Some(0.0),
+                server_cpu_mhz_min: Some(3_000.0),
+                server_cpu_mhz_max: Some(3_000.0),
+                loopback_bytes: Some(100_000_000),
+                ..MachineUse::default()
+            },
             others_cpu_s: Some(0.02),
             steal_share: Some(0.0),
             listen_overflows: Some(0),
@@ -264,6 +392,7 @@ mod tests {
         evidence.server_cpu_s = Some(2.0);
         let load = evidence.load.as_mut().unwrap();
         load.offered_rate = Some(25_000.0);
+        load.received_bytes = 20_000_000;
         (load.rate, load.answers) = (25_000.0, 100_000);
         (load.scheduled, load.sent, load.good, load.in_flight) = (100_000, 100_000, 99_990, 10);
         for times in [&mut load.response_us, &mut load.service_us] {
@@ -286,7 +415,12 @@ mod tests {
     pub(super) fn word_after(check: &Check, change: impl FnOnce(&mut Evidence)) -> Finding {
         let (slot, mut evidence) = sound();
         change(&mut evidence);
-        check.finding(&Seen { slot: &slot, evidence: &evidence })
+        word_on(check, &slot, &evidence)
+    }
+
+    /// A check's word on a trial.
+    pub(super) fn word_on(check: &Check, slot: &Slot, evidence: &Evidence) -> Finding {
+        check.on_trial(&Seen { slot, evidence }).expect("the check is about a trial")
     }
 
     /// The same, of a change to what the load saw.
@@ -294,22 +428,99 @@ mod tests {
         word_after(check, |evidence| change(evidence.load.as_mut().unwrap()))
     }
 
-    #[test]
-    fn every_check_is_silent_on_a_sound_trial() {
-        for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
-            for finding in judge(&slot, &evidence) {
-                assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
-                assert_eq!(finding.fix, "", "there is nothing to fix");
-            }
+    /// A comparison.
+    pub(super) struct Field {
+        pub(super) contenders: Vec<Contender>,
+        pub(super) trials: Vec<Trial>,
+    }
+
+    /// A sound comparison: six blocks of `a`, `b` with its twin, and `c`, which
+    /// take each place of a block in turn and answer 50,000, 40,000 and 30,000
+    /// a second.
+    pub(super) fn field() -> Field {
+        let entries = [("a", false, 5e4), ("b", false, 4e4), ("b", true, 4e4), ("c", false, 3e4)];
+        let mut trials = Vec::new();
+        for number in 0..24 {
+            let block = number / 4;
+            let (name, twin, rate) = entries[(number + block) as usize % entries.len()];
+            let (slot, mut evidence) = sound();
+            evidence.load.as_mut().unwrap().rate = rate;
+            let slot = Slot { number, block, contender: name.into(), twin, ..slot };
+            let findings = judge(&slot, &sound().1);
+            trials.push(Trial { slot, started: String::new(), evidence, findings });
+        }
+        let contender = |name: &str| Contender {
+            build: Some(Vec::new()),
+            ..crate::outcomes::tests::contender(name)
+        };
+        Field { contenders: ["a", "b", "c"].map(contender).to_vec(), trials }
+    }
+
+    impl Field {
+        /// Changes what all trials of a contender saw.
+        pub(super) fn each(&mut self, contender: &str, change: impl Fn(&mut Evidence)) {
+            let of = self.trials.iter_mut().filter(|trial| trial.slot.contender == contender);
+            of.for_each(|trial| change(&mut trial.evidence));
+        }
+
+        /// A check's word on a contender's row.
+        pub(super) fn word(&self, check: &Check, contender: &str) -> Finding {
+            let trials: Vec<&Trial> = self.trials.iter().collect();
+            let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
+            let compared = Compared { contender, contenders: &self.contenders, trials: &trials };
+            check.on_row(&compared).expect("the check is about a row")
+        }
+
+        /// What all checks say of the first contender's row.
+        fn judge(&self) -> Vec<Finding> {
+            let trials: Vec<&Trial> = self.trials.iter().collect();
+            judge_row(&self.contenders[0], &self.contenders, &trials)
         }
     }
 
     #[test]
-    fn a_trial_without_evidence_is_never_valid() {
+    fn every_check_is_silent_on_a_sound_trial_and_a_sound_comparison() {
+        let mut findings = field().judge();
+        assert_eq!(findings.len(), CHECKS.len(), "one word a check");
+        for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+            findings.extend(judge(&slot, &evidence));
+        }
+        for finding in findings {
+            assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
+            assert_eq!(finding.fix, "", "there is nothing to fix");
+        }
+    }
+
+    #[test]
+    fn a_trial_or_a_row_without_evidence_is_never_valid() {
         let (slot, _) = sound();
-        for finding in judge(&slot, &Evidence::default()) {
+        let mut unknown = field();
+        unknown.contenders[0].build = None;
+        for trial in &mut unknown.trials {
+            trial.evidence = Evidence::default();
+            trial.findings = judge(&slot, &trial.evidence);
+        }
+        let findings = unknown.judge();
+        assert_eq!(findings.len(), CHECKS.len(), "one word a check");
+        for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
         }
+    }
+
+    #[test]
+    fn a_row_has_the_worst_word_over_its_own_trials_and_not_its_twins() {
+        let mut field = field();
+        let of = |field: &mut Field, name: &str, twin: bool| {
+            let mut trials = field.trials.iter_mut();
+            let is_it = |it: &&mut Trial| it.slot.contender == name && it.slot.twin == twin;
+            let trial = trials.find(is_it).unwrap();
+            trial.findings[0].verdict = Verdict::Invalid;
+        };
+        of(&mut field, "b", true);
+        field.contenders.swap(0, 1);
+        assert_eq!(field.judge()[0].verdict, Verdict::Valid, "the twin's own trouble");
+        of(&mut field, "b", false);
+        assert_eq!(field.judge()[0].verdict, Verdict::Invalid);
     }
 
     #[test]
@@ -329,7 +540,8 @@ mod tests {
     #[test]
     fn the_worst_finding_comes_first_and_stays_over_blocks() {
         let (slot, mut evidence) = sound();
-        evidence.place = Place { server_cpus: vec![0, 1], client_cpus: vec![0, 1] };
+        evidence.place.server_cpus = vec![0, 1];
+        evidence.place.client_cpus = vec![0, 1];
         evidence.server_cpu_s = Some(5.0);
         let findings = judge(&slot, &evidence);
         assert_eq!(findings[0].check, "shared-cores");
@@ -341,7 +553,7 @@ mod tests {
         };
         let trials = [trial(judge(&slot, &sound().1)), trial(findings)];
         let worst = worst_of_each(&trials);
-        assert_eq!(worst.len(), CHECKS.len(), "one word a check");
+        assert_eq!(worst.len(), judge(&slot, &evidence).len(), "one word a check");
         assert_eq!((&*worst[0].check, worst[0].verdict), ("shared-cores", Verdict::Suspect));
     }
 

@@ -2,7 +2,7 @@
 
 use result::plan::Arrivals;
 
-use super::{Check, Seen, Word, percent};
+use super::{Check, Scope, Seen, Word, percent};
 
 /// Share of an offered rate that may be missing.
 const MISSING_MAX: f64 = 0.005;
@@ -15,7 +15,7 @@ pub(super) const OFFERED_RATE: Check = Check {
     threshold: "requests within 0.5 %, beside what is chance in random arrivals; where the rate is one for all, answers too, beside one request a connection that is still under way",
     why: "A generator that offers less than it says measures at another rate than the figure has. Where all are compared at one rate, who answers less did less work. On a curve that is the result, and stands beside what was offered: the rest waits, is shed, and is in the response times. It may begin below the maximum of the closed loop, whose requests come in batches that cost less each.",
     fix: "Give the client more cores, if requests were not offered; offer less, or look at the contender's closed loop, if they were not answered.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
@@ -57,7 +57,7 @@ fn look(seen: &Seen) -> Word {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{at_half_of_its_maximum, word_after_load};
+    use super::super::tests::{at_half_of_its_maximum, word_after_load, word_on};
     use super::*;
 
     fn with(arrivals: Arrivals, scheduled: u64, answers: u64) -> Finding {
@@ -65,7 +65,7 @@ mod tests {
         slot.load.arrivals = arrivals;
         let load = evidence.load.as_mut().unwrap();
         (load.scheduled, load.answers) = (scheduled, answers);
-        OFFERED_RATE.finding(&Seen { slot: &slot, evidence: &evidence })
+        word_on(&OFFERED_RATE, &slot, &evidence)
     }
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
     fn an_unknown_rate_is_not_checked() {
         let (slot, mut evidence) = at_half_of_its_maximum();
         evidence.load.as_mut().unwrap().offered_rate = None;
-        let word = OFFERED_RATE.finding(&Seen { slot: &slot, evidence: &evidence });
+        let word = word_on(&OFFERED_RATE, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 }

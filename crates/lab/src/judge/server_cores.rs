@@ -1,6 +1,6 @@
 //! Did the contender use what it was given?
 
-use super::{Check, Seen, Word};
+use super::{Check, Scope, Seen, Word};
 
 /// Share of the given cores below which something else may be the limit.
 const USED_SUSPECT: f64 = 0.85;
@@ -17,7 +17,7 @@ pub(super) const SERVER_CORES: Check = Check {
     threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on",
     why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take. More than it was given means that it got away from its cores.",
     fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers); look for a lock or a single acceptor; see whether the client was the limit.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
@@ -54,7 +54,7 @@ fn look(seen: &Seen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, word_after};
+    use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
     use super::*;
 
     fn with(cpu_s: f64, cores: usize) -> Verdict {
@@ -86,7 +86,7 @@ mod tests {
         let with = |cpu_s| {
             let (slot, mut evidence) = at_half_of_its_maximum();
             evidence.server_cpu_s = Some(cpu_s);
-            SERVER_CORES.finding(&Seen { slot: &slot, evidence: &evidence }).verdict
+            word_on(&SERVER_CORES, &slot, &evidence).verdict
         };
         assert_eq!(with(0.4), Verdict::Valid);
         assert_eq!(with(4.3), Verdict::Invalid);

@@ -1,14 +1,16 @@
 //! Did client and server take time from each other?
 
-use super::{Check, Seen, Word};
+use result::evidence::Place;
+
+use super::{Check, Scope, Seen, Word};
 
 pub(super) const SHARED_CORES: Check = Check {
     id: "shared-cores",
-    signal: "The processors that contender and load were bound to.",
-    threshold: "no processor in common",
-    why: "On shared cores a cheaper client makes a faster server, and latency has the scheduler's turns in it. Such figures compare contenders under the same client on the same machine, and nothing else.",
+    signal: "The processors that contender and load were bound to, and which of them are siblings on one physical core.",
+    threshold: "no processor and no physical core in common",
+    why: "On shared cores a cheaper client makes a faster server, and latency has the scheduler's turns in it. Siblings (SMT, hyper-threads) share one core's units and caches, so each slows the other down. Such figures compare contenders under the same client on the same machine, and nothing else.",
     fix: "Use a machine with four cores or more, where both have their own, or read the figures of one core.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
@@ -16,19 +18,34 @@ fn look(seen: &Seen) -> Word {
     if place.server_cpus.is_empty() || place.client_cpus.is_empty() {
         return Word::not_checked("It is not known where contender and load ran.");
     }
-    let shared: Vec<String> = place
-        .server_cpus
-        .iter()
-        .filter(|cpu| place.client_cpus.contains(cpu))
-        .map(ToString::to_string)
-        .collect();
-    match shared.is_empty() {
+    let shared = named(place.server_cpus.iter().filter(|cpu| place.client_cpus.contains(cpu)));
+    if !shared.is_empty() {
+        return Word::suspect(
+            format!("cpu {shared} shared"),
+            "Client and server took time from each other.",
+        );
+    }
+    if place.cores.is_empty() {
+        return Word::not_checked("Which processors share a physical core is not known.");
+    }
+    let siblings = named(place.server_cpus.iter().filter(|&&cpu| has_sibling(place, cpu)));
+    match siblings.is_empty() {
         true => Word::valid("none shared", "Contender and load had cores of their own."),
         false => Word::suspect(
-            format!("cpu {} shared", shared.join(", ")),
-            "Client and server took time from each other.",
+            format!("core of cpu {siblings} shared"),
+            "Client and server ran on siblings, which slow each other down.",
         ),
     }
+}
+
+/// Whether the load has another processor of the physical core that this one is on.
+fn has_sibling(place: &Place, cpu: usize) -> bool {
+    let core = place.cores.iter().find(|core| core.contains(&cpu));
+    core.is_some_and(|core| core.iter().any(|sibling| place.client_cpus.contains(sibling)))
+}
+
+fn named<'a>(cpus: impl Iterator<Item = &'a usize>) -> String {
+    cpus.map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -42,6 +59,19 @@ mod tests {
     fn a_processor_in_common_casts_doubt() {
         let word = word_after(&SHARED_CORES, |evidence| evidence.place.client_cpus = vec![1, 0]);
         assert_eq!((word.verdict, &*word.value), (Verdict::Suspect, "cpu 0 shared"));
+    }
+
+    #[test]
+    fn siblings_on_one_physical_core_cast_doubt() {
+        let with = |cores: &[&[usize]]| {
+            word_after(&SHARED_CORES, |evidence| {
+                evidence.place.cores = cores.iter().map(|core| core.to_vec()).collect();
+            })
+        };
+        let word = with(&[&[0, 1], &[2, 3]]);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Suspect, "core of cpu 0 shared"));
+        assert_eq!(with(&[&[0, 2], &[1, 3]]).verdict, Verdict::Valid);
+        assert_eq!(with(&[]).verdict, Verdict::NotChecked);
     }
 
     #[test]

@@ -1,49 +1,92 @@
 //! Was the rate steady?
 
-use super::{Check, Seen, Word, percent};
+use result::evidence::Second;
 
-/// How far the second half's rate may be from the first's.
+use super::{Check, Scope, Seen, Word};
+use crate::statistics::median;
+
+/// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;
+/// A change-point has so many seconds on either side, or it is one odd second.
+const SIDE_MIN: usize = 2;
+/// The levels on both sides are so many times as far apart as their seconds
+/// scatter, or the change is chance.
+const SCATTERS_MIN: f64 = 4.0;
+/// A second with less than this share of the usual has a stall in it.
+const STALL_SHARE: f64 = 0.5;
 
 pub(super) const STEADY: Check = Check {
     id: "steady",
-    signal: "Answers in the first half of the window's seconds against those in the second half.",
-    threshold: "halves within 10 % of each other",
-    why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's.",
+    signal: "Answers second by second: the first half of the window against the second; the point that best divides it into two levels; the slowest second against the median.",
+    threshold: "halves within 10 % of each other; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them; no second with less than half of the usual",
+    why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance. A second at half the rate is a stall that the mean hides.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
-    look,
+    scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
     // The last one may be a part of a second.
     let whole = (load.seconds + 0.01) as usize;
-    let seconds = &load.per_second[..whole.min(load.per_second.len())];
-    let half = seconds.len() / 2;
+    let good = |second: &Second| second.good as f64;
+    let rates: Vec<f64> = load.per_second.iter().take(whole).map(good).collect();
+    let half = rates.len() / 2;
     if half == 0 {
         return Word::not_checked("The window has no two whole seconds to compare.");
     }
     // Of an odd number, the middle second belongs to neither half.
-    let sum = |part: &[result::evidence::Second]| -> f64 {
-        part.iter().map(|second| second.good as f64).sum()
-    };
-    let (first, second) = (sum(&seconds[..half]), sum(&seconds[seconds.len() - half..]));
+    let (first, second) = (mean(&rates[..half]), mean(&rates[rates.len() - half..]));
     if first == 0.0 {
         return Word::invalid("no answer at first", "The first half had no answer.");
     }
     let change = second / first - 1.0;
     let value = format!("{:+.1} %", change * 100.0);
-    match change.abs() > CHANGE_MAX {
-        true => Word::suspect(
-            value,
-            format!(
-                "The second half {} by more than {}.",
-                if change > 0.0 { "rose" } else { "fell" },
-                percent(CHANGE_MAX)
-            ),
-        ),
-        false => Word::valid(value, "Both halves of the window tell the same."),
+    let moved = |change: f64| if change > 0.0 { "rose" } else { "fell" };
+    if change.abs() > CHANGE_MAX {
+        let says = format!("The second half {} by more than 10 %.", moved(change));
+        return Word::suspect(value, says).against("halves within 10 % of each other");
     }
+    if let Some((at_s, change)) = change_point(&rates) {
+        let value = format!("{:+.1} % from {at_s} s on", change * 100.0);
+        return Word::suspect(value, format!("The rate {} at once, and stayed so.", moved(change)))
+            .against("no change-point of more than 10 % and four times the scatter");
+    }
+    let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    match median(&rates).filter(|usual| slowest < STALL_SHARE * usual) {
+        Some(usual) => Word::suspect(
+            format!("{slowest:.0} in a second, usually {usual:.0}"),
+            "Within a second the rate fell to less than half.",
+        )
+        .against("no second with less than half of the usual"),
+        None => Word::valid(value, "All parts of the window tell the same."),
+    }
+}
+
+/// The point, in seconds, that best divides the rates into two levels, and how
+/// far the second is from the first; `None` where that is no more than chance.
+fn change_point(rates: &[f64]) -> Option<(usize, f64)> {
+    let points = SIDE_MIN..(rates.len() + 1).saturating_sub(SIDE_MIN);
+    let best = points.min_by(|&a, &b| scatter(rates, a).total_cmp(&scatter(rates, b)))?;
+    let (before, after) = rates.split_at(best);
+    let (from, to) = (mean(before), mean(after));
+    let is_far = (to - from).abs() > SCATTERS_MIN * scatter(rates, best);
+    let change = to / from - 1.0;
+    (is_far && change.abs() > CHANGE_MAX).then_some((best, change))
+}
+
+/// How far seconds scatter around the levels before and after a point.
+fn scatter(rates: &[f64], at: usize) -> f64 {
+    let (before, after) = rates.split_at(at);
+    let squares = |part: &[f64]| -> f64 {
+        let level = mean(part);
+        part.iter().map(|rate| (rate - level).powi(2)).sum()
+    };
+    let free = (rates.len() - 2) as f64;
+    ((squares(before) + squares(after)) / free).sqrt()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]
@@ -60,6 +103,32 @@ mod tests {
         assert_eq!(with(58_000).verdict, Verdict::Valid, "8 % over both seconds of a half");
         assert_eq!((with(25_000).verdict, &*with(25_000).value), (Verdict::Suspect, "-25.0 %"));
         assert_eq!(with(75_000).verdict, Verdict::Suspect);
+    }
+
+    fn with_seconds(rates: &[u64]) -> result::finding::Finding {
+        word_after_load(&STEADY, |load| {
+            load.seconds = rates.len() as f64;
+            let second = |&good: &u64| Second { good, ..Second::default() };
+            load.per_second = rates.iter().map(second).collect();
+        })
+    }
+
+    #[test]
+    fn a_jump_away_from_the_middle_casts_doubt_and_scatter_doesnt() {
+        let jump = with_seconds(&[500, 502, 498, 501, 499, 500, 430, 432]);
+        assert_eq!((jump.verdict, &*jump.value), (Verdict::Suspect, "-13.8 % from 6 s on"));
+        let scatter = with_seconds(&[500, 560, 450, 540, 470, 530, 430, 480]);
+        assert_eq!(scatter.verdict, Verdict::Valid, "{scatter:?}");
+        let small = with_seconds(&[500, 502, 498, 501, 499, 500, 470, 470]);
+        assert_eq!(small.verdict, Verdict::Valid, "{small:?}");
+    }
+
+    #[test]
+    fn a_second_that_stalls_casts_doubt() {
+        let middle = with_seconds(&[500, 500, 240, 500, 500]);
+        assert_eq!(middle.verdict, Verdict::Suspect);
+        assert_eq!(middle.value, "240 in a second, usually 500");
+        assert_eq!(with_seconds(&[500, 500, 260, 500, 500]).verdict, Verdict::Valid);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use result::plan::Arrivals;
 
 use super::group::{Group, Ranked, nobody_ranked, rate, server_cpu_us, times, unranked};
 use crate::plan::Phase;
-use crate::{judge, rates};
+use crate::rates;
 
 /// One outcome a load that has trials.
 pub(super) fn outcomes(run: &Run) -> Vec<EqualRate> {
@@ -45,7 +45,7 @@ fn outcome(group: &Group, rate: rates::EqualRate) -> EqualRate {
 /// A contender's row; `None` where no trial of it got as far as load.
 fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<EqualRateRow> {
     let rate = group.estimate(contender, rate)?;
-    let findings = judge::worst_of_each(group.of(contender, false));
+    let findings = group.findings(contender);
     let verdict = worst(&findings);
     let server_cpu_us = group.estimate_of_all(contender, server_cpu_us);
     let unranked = match &server_cpu_us {

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use result::finding::Verdict;
+use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
 use result::plan::{Contender, Load, Tier};
 use result::{Run, Trial, evidence};
 
+use crate::judge;
 use crate::statistics::{
     BLOCKS_MIN, SIGNIFICANCE, log_ratios, median, median_interval, noise_floor, sign_flip_test,
 };
@@ -15,7 +16,6 @@ use crate::statistics::{
 /// The trials under one load.
 pub(super) struct Group<'a> {
     pub(super) load: &'a Load,
-    seed: u64,
     pub(super) contenders: &'a [Contender],
     trials: Vec<&'a Trial>,
 }
@@ -26,7 +26,7 @@ pub(super) type Figure = fn(&Trial) -> Option<f64>;
 
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, load: &'a Load, trials: Vec<&'a Trial>) -> Group<'a> {
-        Group { load, seed: run.plan.seed, contenders: &run.contenders, trials }
+        Group { load, contenders: &run.contenders, trials }
     }
 
     /// One contender's trials in block order.
@@ -39,6 +39,12 @@ impl<'a> Group<'a> {
             .collect();
         trials.sort_by_key(|trial| trial.slot.block);
         trials
+    }
+
+    /// What the checks say of a contender's figures, the worst first.
+    pub(super) fn findings(&self, contender: &str) -> Vec<Finding> {
+        let contender = self.contender(contender).expect("a row is a contender's");
+        judge::judge_row(contender, self.contenders, &self.trials)
     }
 
     /// A figure over a contender's blocks that have it; `None` where none has.
@@ -68,7 +74,7 @@ impl<'a> Group<'a> {
     }
 
     fn estimate_of(&self, blocks: Vec<f64>) -> Option<Estimate> {
-        let interval = median_interval(&blocks, self.seed);
+        let interval = median_interval(&blocks);
         Some(Estimate { median: median(&blocks)?, interval, at_least: false, blocks })
     }
 
@@ -87,7 +93,7 @@ impl<'a> Group<'a> {
     /// What the two identical entries differ by.
     pub(super) fn noise_floor(&self, figure: Figure) -> Option<f64> {
         let twin = &self.trials.iter().find(|trial| trial.slot.twin)?.slot.contender;
-        noise_floor(&log_ratios(&self.pairs((twin, true), (twin, false), figure)), self.seed)
+        noise_floor(&log_ratios(&self.pairs((twin, true), (twin, false), figure)))
     }
 
     /// The ratio of two contenders' figures, from paired blocks.

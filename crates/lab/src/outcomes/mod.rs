@@ -50,6 +50,7 @@ pub(crate) mod tests {
             lighter_contract: None,
             versions: Vec::new(),
             source_sha256: None,
+            build: None,
             run: Vec::new(),
             environment: Vec::new(),
             warmup_s: 0.0,

@@ -1,0 +1,69 @@
+//! Did a quota take CPU time away?
+
+use super::{Check, Scope, Seen, Word, percent};
+
+/// Share of the window for which a quota may hold back before the figure is one
+/// of the quota.
+const HELD_BACK_INVALID: f64 = 0.05;
+
+pub(super) const CPU_QUOTA: Check = Check {
+    id: "cpu-quota",
+    signal: "Periods of the window in which a control group's CPU quota was used up, above contender or client, and for how long tasks were kept from running by it.",
+    threshold: "none; invalid from 5 % of the window on",
+    why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's.",
+    fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let limits = &seen.evidence.limits;
+    let Some(periods) = limits.throttled_periods else {
+        return Word::not_checked("Whether there is a CPU quota can't be seen.");
+    };
+    let quota = match limits.cpu_quota_cores {
+        Some(cores) => format!("quota of {cores:.1} cores"),
+        None => "no quota".into(),
+    };
+    if periods == 0 {
+        return Word::valid(quota, "No quota kept anybody from running.");
+    }
+    let share = limits.throttled_s.unwrap_or(0.0) / load.seconds;
+    let value = format!("{quota}, used up {periods} times for {} of the window", percent(share));
+    match share >= HELD_BACK_INVALID {
+        true => Word::invalid(value, "A CPU quota was the limit."),
+        false => Word::suspect(value, "A CPU quota kept contender or client from running."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    #[test]
+    fn a_quota_that_was_used_up_casts_doubt_or_is_the_limit() {
+        let with = |periods, seconds| {
+            word_after(&CPU_QUOTA, |evidence| {
+                evidence.limits.cpu_quota_cores = Some(1.5);
+                evidence.limits.throttled_periods = Some(periods);
+                evidence.limits.throttled_s = Some(seconds);
+            })
+        };
+        assert_eq!(with(0, 0.0).verdict, Verdict::Valid, "a quota that wide holds nobody back");
+        assert_eq!(with(1, 0.05).verdict, Verdict::Suspect);
+        assert_eq!(with(9, 0.2).verdict, Verdict::Invalid);
+        assert_eq!(
+            with(9, 0.2).value,
+            "quota of 1.5 cores, used up 9 times for 5.0 % of the window"
+        );
+    }
+
+    #[test]
+    fn a_quota_that_cant_be_seen_is_not_checked() {
+        let word = word_after(&CPU_QUOTA, |evidence| evidence.limits.throttled_periods = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}

@@ -1,0 +1,81 @@
+//! Does the contender write to disks while others don't?
+
+use super::{Check, Compared, Scope, Word};
+use crate::statistics::median;
+
+/// Bytes an answer: less than the shortest line of a log.
+const WRITES: f64 = 10.0;
+
+pub(super) const DISK_WRITES: Check = Check {
+    id: "disk-writes",
+    signal: "Bytes that the contender handed to disks within the window, by good answers, beside those of the others under the same load.",
+    threshold: "less than 10 bytes an answer, or as much as every other contender's",
+    why: "An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work.",
+    fix: "Switch the log off (nginx: `access_log off`), or let all contenders write the same.",
+    scope: Scope::Row(look),
+};
+
+fn look(compared: &Compared) -> Word {
+    let written = |name: &str| {
+        let each = compared.of(name).filter_map(|trial| {
+            let answers = trial.evidence.load.as_ref()?.answers;
+            Some(trial.evidence.server_disk_write_bytes? as f64 / answers.max(1) as f64)
+        });
+        median(&each.collect::<Vec<_>>())
+    };
+    let Some(own) = written(&compared.contender.name) else {
+        return Word::not_checked("What the contender wrote to disks couldn't be counted.");
+    };
+    let value = format!("{own:.1} bytes an answer");
+    if own < WRITES {
+        return Word::valid(value, "It wrote next to nothing.");
+    }
+    let others: Vec<f64> = compared.others().filter_map(|it| written(&it.name)).collect();
+    match others.iter().all(|&bytes| bytes >= WRITES) {
+        true if others.is_empty() => Word::suspect(value, "It writes with each answer."),
+        true => Word::valid(value, "All contenders write to disks."),
+        false => Word::suspect(value, "It writes with each answer what others don't."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::field;
+    use super::*;
+
+    fn with(bytes: [u64; 3]) -> Verdict {
+        let mut field = field();
+        for (name, bytes) in ["a", "b", "c"].into_iter().zip(bytes) {
+            field.each(name, |evidence| {
+                evidence.server_disk_write_bytes =
+                    Some(bytes * evidence.load.as_ref().unwrap().answers);
+            });
+        }
+        field.word(&DISK_WRITES, "a").verdict
+    }
+
+    #[test]
+    fn a_log_that_others_dont_write_casts_doubt() {
+        assert_eq!(with([90, 0, 0]), Verdict::Suspect);
+        assert_eq!(with([90, 90, 0]), Verdict::Suspect, "one other doesn't");
+        assert_eq!(with([90, 80, 200]), Verdict::Valid, "all do");
+        assert_eq!(with([9, 0, 0]), Verdict::Valid);
+    }
+
+    #[test]
+    fn who_writes_alone_in_a_run_is_told_so() {
+        let mut field = field();
+        field.trials.retain(|trial| trial.slot.contender == "a");
+        field.each("a", |evidence| evidence.server_disk_write_bytes = Some(90_000_000));
+        assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn writes_that_nobody_counted_are_not_checked() {
+        let mut field = field();
+        field.each("a", |evidence| evidence.server_disk_write_bytes = None);
+        assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::NotChecked);
+    }
+}

@@ -1,0 +1,60 @@
+//! Were kept connections kept?
+
+use super::{Check, Scope, Seen, Word};
+
+/// One in so many answers may end its connection.
+const CUTS_SUSPECT: f64 = 1.0 / 2_000.0;
+/// From here on it is another load.
+const CUTS_INVALID: f64 = 1.0 / 10.0;
+
+pub(super) const KEEP_ALIVE: Check = Check {
+    id: "keep-alive",
+    signal: "Where connections are kept: how many had to be opened again, by good answers.",
+    threshold: "fewer than 1 in 2,000 answers, invalid from 1 in 10",
+    why: "A new connection costs client and server several times what an answer does, so a server that cuts one in 2,000 answers loses some tenths of a percent: what identical entries differ by. A limit of requests a connection also cuts all of them at about the same time. One in 10 is nearer to a load without keep-alive.",
+    fix: "Lift the server's limit of requests a connection, or its time limit (nginx: `keepalive_requests`), or compare it with others that cut as well.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    if !seen.slot.load.keep_alive {
+        return Word::valid("not kept", "Each connection was to serve one request.");
+    }
+    let cuts = load.reconnects as f64 / load.good.max(1) as f64;
+    if load.reconnects == 0 {
+        return Word::valid("none opened again", "Every connection was kept.");
+    }
+    let value = format!("{} opened again, 1 in {:.0} answers", load.reconnects, 1.0 / cuts);
+    if cuts >= CUTS_INVALID {
+        Word::invalid(value, "Connections were hardly kept: this is another load.")
+    } else if cuts >= CUTS_SUSPECT {
+        Word::suspect(value, "The server cut connections that were to be kept.")
+    } else {
+        Word::valid(value, "Connections were kept but for a few.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::{of_one_request_each, word_after_load, word_on};
+    use super::*;
+
+    #[test]
+    fn cut_connections_cast_doubt_and_many_make_the_figures_invalid() {
+        let with = |count| word_after_load(&KEEP_ALIVE, |load| load.reconnects = count);
+        assert_eq!(with(99).verdict, Verdict::Valid);
+        assert_eq!(with(200).verdict, Verdict::Suspect, "a limit of 1,000 requests must show");
+        assert_eq!(with(200).value, "200 opened again, 1 in 1000 answers");
+        assert_eq!(with(20_000).verdict, Verdict::Invalid);
+    }
+
+    #[test]
+    fn connections_that_were_not_to_be_kept_may_be_opened_again() {
+        let (slot, mut evidence) = of_one_request_each();
+        evidence.load.as_mut().unwrap().reconnects = 200_000;
+        assert_eq!(word_on(&KEEP_ALIVE, &slot, &evidence).verdict, Verdict::Valid);
+    }
+}

@@ -1,0 +1,139 @@
+//! Was there memory enough?
+
+use super::{Check, Scope, Seen, Word, percent};
+
+/// Bytes moved to or from swap that are more than a stray page.
+const SWAPPED_SUSPECT: u64 = 1 << 20;
+/// Page faults of the contender that wait for a disk, a second.
+const MAJOR_FAULTS_SUSPECT: f64 = 10.0;
+/// Share of its limit that the contender's memory may reach.
+const OF_LIMIT_SUSPECT: f64 = 0.95;
+
+pub(super) const MEMORY: Check = Check {
+    id: "memory",
+    signal: "Processes that the kernel killed for want of memory; bytes moved to and from swap; the contender's page faults that waited for a disk; its largest memory against the limit of its control groups.",
+    threshold: "nobody killed; less than 1 MiB moved, invalid if a part of the contender lay in swap; fewer than 10 faults a second; less than 95 % of the limit",
+    why: "What lies in swap answers a thousand times more slowly: in 2009 Redis took all memory, and the figures were the disk's. A fault that waits for a disk stops its thread for 0.1 to 10 ms, so ten a second may take a tenth of its time. Near its limit a contender spends its time on giving memory back.",
+    fix: "Give the machine or the control group more memory, or the contender a smaller load; switch swap off while measuring.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let (machine, server) = (&seen.evidence.machine, &seen.evidence.server);
+    let group = server.cgroup.as_ref();
+    let of_group = group.and_then(|group| group.oom_kills);
+    let killed = machine.oom_kills.max(of_group);
+    if let Some(count @ 1..) = killed {
+        return Word::invalid(
+            format!("{count} killed"),
+            "Memory was used up, and the kernel killed for it.",
+        )
+        .against("nobody killed");
+    }
+    let swapped = machine.swap_in_bytes.zip(machine.swap_out_bytes).map(|(a, b)| a + b);
+    if let Some(bytes) = swapped.filter(|&bytes| bytes >= SWAPPED_SUSPECT) {
+        let value = format!("{} MiB moved", bytes >> 20);
+        let word = match server.swap_max_bytes {
+            Some(1..) => Word::invalid(value, "A part of the contender lay in swap."),
+            _ => Word::suspect(value, "The machine moved memory to or from swap."),
+        };
+        return word
+            .against("less than 1 MiB moved, invalid if a part of the contender lay in swap");
+    }
+    let faults = server.major_faults.map(|count| count as f64 / load.seconds);
+    if let Some(faults) = faults.filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT) {
+        return Word::suspect(
+            format!("{faults:.0} faults a second"),
+            "The contender waited for pages from a disk.",
+        )
+        .against("fewer than 10 faults a second");
+    }
+    let peak = group.and_then(|group| group.memory_peak_bytes);
+    let of_limit = peak
+        .zip(seen.evidence.limits.memory_limit_bytes)
+        .map(|(peak, limit)| peak as f64 / limit.max(1) as f64);
+    if let Some(share) = of_limit.filter(|&share| share >= OF_LIMIT_SUSPECT) {
+        return Word::suspect(
+            format!("{} of its limit", percent(share)),
+            "The contender's memory reached its limit.",
+        )
+        .against("less than 95 % of the limit");
+    }
+    match (killed, swapped, faults) {
+        (Some(_), Some(swapped), Some(faults)) => Word::valid(
+            format!("{swapped} bytes swapped, {faults:.0} faults a second"),
+            "Memory was enough.",
+        ),
+        _ => Word::not_checked("Swap, page faults or kills couldn't all be counted."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::{Cgroup, Evidence};
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    fn with(change: impl FnOnce(&mut Evidence)) -> (Verdict, String) {
+        let word = word_after(&MEMORY, change);
+        (word.verdict, word.value)
+    }
+
+    #[test]
+    fn a_kill_makes_the_figures_invalid() {
+        let machine = with(|evidence| evidence.machine.oom_kills = Some(1));
+        assert_eq!(machine, (Verdict::Invalid, "1 killed".into()));
+        let group = with(|evidence| {
+            evidence.server.cgroup = Some(Cgroup { oom_kills: Some(2), ..Cgroup::default() });
+        });
+        assert_eq!(group, (Verdict::Invalid, "2 killed".into()));
+    }
+
+    #[test]
+    fn swap_casts_doubt_and_a_swapped_contender_is_invalid() {
+        let with = |swapped: u64, of_contender: u64| {
+            with(|evidence| {
+                evidence.machine.swap_in_bytes = Some(swapped);
+                evidence.server.swap_max_bytes = Some(of_contender);
+            })
+            .0
+        };
+        assert_eq!(with(4096, 0), Verdict::Valid);
+        assert_eq!(with(1 << 20, 0), Verdict::Suspect);
+        assert_eq!(with(1 << 20, 4096), Verdict::Invalid);
+    }
+
+    #[test]
+    fn faults_that_wait_for_a_disk_cast_doubt() {
+        let with = |count| with(|evidence| evidence.server.major_faults = Some(count)).0;
+        assert_eq!(with(39), Verdict::Valid, "in 4 s");
+        assert_eq!(with(40), Verdict::Suspect);
+    }
+
+    #[test]
+    fn a_contender_at_its_limit_casts_doubt() {
+        let with = |peak| {
+            with(|evidence| {
+                evidence.limits.memory_limit_bytes = Some(1_000);
+                evidence.server.cgroup =
+                    Some(Cgroup { memory_peak_bytes: Some(peak), ..Cgroup::default() });
+            })
+        };
+        assert_eq!(with(940).0, Verdict::Valid);
+        assert_eq!(with(950), (Verdict::Suspect, "95.0 % of its limit".into()));
+    }
+
+    #[test]
+    fn a_missing_sensor_is_not_checked() {
+        for change in [
+            |evidence: &mut Evidence| evidence.machine.oom_kills = None,
+            |evidence: &mut Evidence| evidence.machine.swap_out_bytes = None,
+            |evidence: &mut Evidence| evidence.server.major_faults = None,
+        ] {
+            assert_eq!(with(change).0, Verdict::NotChecked);
+        }
+    }
+}

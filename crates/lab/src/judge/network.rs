@@ -1,0 +1,51 @@
+//! Was the network the limit?
+
+use super::{Check, Scope, Seen, Word};
+
+/// Bytes a second over the loopback interface that are mostly copying.
+const BYTES_SUSPECT: f64 = 1e9;
+
+pub(super) const NETWORK: Check = Check {
+    id: "network",
+    signal: "Bytes a second over the loopback interface, all connections of the network namespace and both directions.",
+    threshold: "less than 1 GB/s",
+    why: "Loopback has no line speed: its limit is how fast processors copy memory, twice for each byte. A core copies about 10 GB/s, so from 1 GB/s on a fifth of a core does nothing else, and contenders differ by less than they do. On the gigabit Ethernet of 2009 the limit was 0.125 GB/s.",
+    fix: "Compare with shorter answers, or compare bytes a second and CPU time instead of answers.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let Some(bytes) = seen.evidence.machine.loopback_bytes else {
+        return Word::not_checked("The bytes on the network couldn't be counted.");
+    };
+    let rate = bytes as f64 / load.seconds;
+    let value = format!("{:.3} GB/s", rate / 1e9);
+    match rate < BYTES_SUSPECT {
+        true => Word::valid(value, "The network had room."),
+        false => Word::suspect(value, "Copying bytes took a large part of the time."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    #[test]
+    fn a_load_that_is_mostly_copying_casts_doubt() {
+        let with = |bytes| {
+            word_after(&NETWORK, |evidence| evidence.machine.loopback_bytes = Some(bytes)).verdict
+        };
+        assert_eq!(with(3_900_000_000), Verdict::Valid, "in 4 s");
+        assert_eq!(with(4_000_000_000), Verdict::Suspect);
+    }
+
+    #[test]
+    fn bytes_that_nobody_counted_are_not_checked() {
+        let word = word_after(&NETWORK, |evidence| evidence.machine.loopback_bytes = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}

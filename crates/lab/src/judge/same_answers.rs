@@ -1,0 +1,102 @@
+//! Were the answers under load the same as before it?
+
+use super::{Check, Scope, Seen, Word};
+
+/// Bytes that an answer may differ by on average: the digits of a number.
+const BYTES_APART_MAX: f64 = 16.0;
+
+pub(super) const SAME_ANSWERS: Check = Check {
+    id: "same-answers",
+    signal: "The steps of the contract check again, right after the load; bytes received by good answers, against the size of a right answer before the load.",
+    threshold: "every step right, as before; an answer's bytes within 16 of what they were",
+    why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and nonce are looked at in every answer; what else is in them shows in their length. 16 bytes are the digits that a random number may have more or less.",
+    fix: "Read the steps and what was seen (`contract_after` in `run.json`), and look for what the server leaves out under load.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let steps = &seen.evidence.contract_after;
+    let wrong: Vec<_> =
+        steps.iter().filter_map(|step| Some((&step.asked, step.wrong.as_ref()?))).collect();
+    // A step that was wrong before is the contract's own finding.
+    let was_wrong = |asked: &str| {
+        seen.evidence.contract.iter().any(|step| step.asked == asked && step.wrong.is_some())
+    };
+    if let Some((asked, what)) = wrong.iter().find(|(asked, _)| !was_wrong(asked)) {
+        return Word::invalid(
+            format!("{} of {} steps wrong", wrong.len(), steps.len()),
+            format!("After the load it was asked whether it {asked}: {what}."),
+        )
+        .against("every step right, as before");
+    }
+    // Answers that are errors have other lengths.
+    let sizes = seen.evidence.answer.filter(|_| load.errors.is_empty() && load.answers > 0);
+    let Some(before) = sizes.map(|it| (it.head_bytes + it.body_bytes) as f64) else {
+        return Word::not_checked("The bytes of an answer are not known, before or under load.");
+    };
+    let under = load.received_bytes as f64 / load.answers as f64;
+    // What was received at the window's edges belongs to an answer outside of it.
+    let edges = f64::from(load.connections_asked) * before / load.answers as f64;
+    let value = format!("{under:.0} bytes under load, {before:.0} before");
+    if (under - before).abs() > BYTES_APART_MAX + edges {
+        return Word::suspect(value, "Answers under load had another length than before.")
+            .against("an answer's bytes within 16 of what they were");
+    }
+    match steps.is_empty() {
+        true => Word::not_checked("The contract was not checked again after the load."),
+        false => Word::valid(value, "Answers were the same before, under and after the load."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::{AnswerSize, ErrorKind, Evidence};
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    #[test]
+    fn a_step_that_fails_after_the_load_makes_the_figures_invalid() {
+        let fails = |evidence: &mut Evidence| {
+            evidence.contract_after[0].wrong = Some("there is no Date header".into());
+        };
+        let word = word_after(&SAME_ANSWERS, fails);
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.says.contains("there is no Date header"), "{}", word.says);
+        let word = word_after(&SAME_ANSWERS, |evidence| {
+            fails(evidence);
+            evidence.contract[0].wrong = Some("there is no Date header".into());
+        });
+        assert_eq!(word.verdict, Verdict::Valid, "it was no better before, which `contract` says");
+    }
+
+    #[test]
+    fn answers_of_another_length_cast_doubt() {
+        let with = |bytes: u64| {
+            word_after(&SAME_ANSWERS, |evidence| {
+                evidence.load.as_mut().unwrap().received_bytes = bytes * 200_000;
+            })
+        };
+        assert_eq!(with(205).verdict, Verdict::Valid);
+        assert_eq!(with(160).verdict, Verdict::Suspect);
+        assert_eq!(with(160).value, "160 bytes under load, 200 before");
+    }
+
+    #[test]
+    fn what_cant_be_compared_is_not_checked() {
+        for change in [
+            |evidence: &mut Evidence| evidence.contract_after.clear(),
+            |evidence: &mut Evidence| evidence.answer = None,
+            |evidence: &mut Evidence| {
+                evidence.answer = Some(AnswerSize { head_bytes: 1, body_bytes: 1 });
+                let error =
+                    ErrorKind { kind: "reset".into(), count: 1, first_s: 0.0, example: "".into() };
+                evidence.load.as_mut().unwrap().errors.push(error);
+            },
+        ] {
+            assert_eq!(word_after(&SAME_ANSWERS, change).verdict, Verdict::NotChecked);
+        }
+    }
+}
