@@ -50,6 +50,47 @@ fn an_unknown_contract_has_its_file_and_line_and_what_there_is() {
     said.assert_complains(&["unknown contract `light`; allowed: `static`, or none for the full"]);
 }
 
+/// The study with this line in its quick profile.
+fn with_in_quick(line: &str) -> Lab {
+    let lab = Lab::with_good();
+    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
+    let quick = format!("[profile.quick]\n{line}\n");
+    lab.write("studies/s/study.toml", &study.replace("[profile.quick]\n", &quick));
+    lab
+}
+
+#[test]
+fn a_profile_of_a_contender_that_isnt_there_has_its_line() {
+    let lab = with_in_quick("contenders = [\"good\", \"gone\"]");
+    let complaints = ["studies/s/study.toml:", "there is no contender `gone`; the study has good"];
+    refused(&lab, &["run", "s"], &complaints);
+}
+
+#[test]
+fn a_curve_without_the_closed_loop_that_it_is_a_share_of_has_its_line() {
+    let lab =
+        with_in_quick("curve = { cores = \"one\", connections = 5, percent = [50], blocks = 1 }");
+    refused(&lab, &["run", "s"], &["studies/s/study.toml:", "the profile `quick` lacks among"]);
+}
+
+#[test]
+fn an_absent_contender_of_a_profile_costs_the_others_nothing() {
+    let lab = with_in_quick("contenders = [\"good\", \"away\"]");
+    lab.contender("away", "[\"true\"]", "needs = { no-such-program = \"nothing\" }");
+    lab.server("unnamed", "good", "");
+    let measured = |arguments: &[&str]| {
+        let said = lab.bakeoff(arguments);
+        assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+        let run = lab.run();
+        let mut names: Vec<String> = run.trials.into_iter().map(|it| it.slot.contender).collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    assert_eq!(measured(&["run", "s"]), ["good"]);
+    assert_eq!(measured(&["run", "s", "--only", "unnamed"]), ["unnamed"], "somebody chose it");
+}
+
 #[test]
 fn a_value_that_makes_no_sense_has_its_line() {
     let lab = Lab::with_good();
