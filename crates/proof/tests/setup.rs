@@ -26,17 +26,37 @@ fn machine_with(programs: &[&str]) -> tempfile::TempDir {
 }
 
 fn script(folder: &Path, name: &str, body: &str) {
+    // Joined to a folder, a path from the root would leave it, and this machine's
+    // own file would be overwritten.
+    assert!(!name.contains('/'), "{name} is no name of a program");
     let path = folder.join(name);
     fs::write(&path, format!("#!/bin/bash\n{body}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn install(machine: &tempfile::TempDir, what: &str) -> Output {
-    Command::new(root().join("setup/install"))
-        .arg(what)
-        .env("PATH", machine.path())
-        .output()
-        .unwrap()
+    run(&root().join("setup/install"), machine, what)
+}
+
+fn run(install: &Path, machine: &tempfile::TempDir, what: &str) -> Output {
+    Command::new(install).arg(what).env("PATH", machine.path()).output().unwrap()
+}
+
+/// The set-up in a folder of its own, where `listed` is needed.
+fn setup_with_needs(listed: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(root().join("setup/install"), folder.path().join("install")).unwrap();
+    fs::write(folder.path().join("listed"), listed).unwrap();
+    script(
+        folder.path(),
+        "needs",
+        "while IFS= read -r line; do echo \"$line\"; done <\"${0%/*}/listed\"",
+    );
+    folder
+}
+
+fn first_cell(line: &str) -> &str {
+    line.split('\t').next().unwrap()
 }
 
 fn said(output: &Output) -> String {
@@ -83,12 +103,28 @@ fn everything_that_a_contender_needs_is_seen_by_the_set_up() {
 
 #[test]
 fn the_set_up_is_silent_where_nothing_is_missing() {
-    let names = needs("run");
-    let names: Vec<&str> = names.lines().map(|line| line.split('\t').next().unwrap()).collect();
-    let machine = machine_with(&[&names[..], &["cargo"]].concat());
-    let output = install(&machine, "run");
-    assert!(output.status.success());
+    let listed = needs("run");
+    // A library is named by the path of one of its files. Where it isn't installed,
+    // another file of this machine stands for it.
+    let (files, programs): (Vec<&str>, Vec<&str>) =
+        listed.lines().map(first_cell).partition(|name| name.starts_with('/'));
+    assert!(!files.is_empty(), "no contender needs a library: nothing is tried with a path");
+    let there = root().join("setup/install").display().to_string();
+    let listed = files.iter().fold(listed.clone(), |listed, file| listed.replace(file, &there));
+    let setup = setup_with_needs(&listed);
+    let machine = machine_with(&[&programs[..], &["cargo"]].concat());
+    let output = run(&setup.path().join("install"), &machine, "run");
+    assert!(output.status.success(), "{}", said(&output));
     assert_eq!(said(&output), "");
+}
+
+#[test]
+fn a_library_of_which_no_file_is_there_is_missing() {
+    let setup = setup_with_needs("/nowhere/at/all.h\tlibnowhere-dev\tthe contender x\n");
+    let machine = machine_with(&["cargo"]);
+    let output = run(&setup.path().join("install"), &machine, "run");
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("libnowhere-dev"), "{}", said(&output));
 }
 
 #[test]
