@@ -22,6 +22,7 @@ pub mod output_tail;
 pub mod place;
 pub mod plan;
 pub mod prepare;
+mod proc_file;
 pub mod process_tree;
 pub mod programs;
 pub mod rates;

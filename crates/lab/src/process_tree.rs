@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::fs;
 
+use procfs::FromRead;
 use procfs::process::{FDTarget, Process, Stat};
 
 use crate::output_tail::harmless;
+use crate::proc_file;
 
 /// All living descendants of a process, nearest first, without itself.
 ///
@@ -62,8 +64,7 @@ pub struct Member {
 
 /// What a process has used; `None` if it is gone.
 pub fn member(pid: i32) -> Option<Member> {
-    let process = Process::new(pid).ok()?;
-    let stat = process.stat().ok()?;
+    let stat = stat(pid)?;
     Some(Member {
         pid,
         cpu_s: cpu_s(&stat),
@@ -71,10 +72,15 @@ pub fn member(pid: i32) -> Option<Member> {
         swap_bytes: swap_bytes(pid),
         threads: stat.num_threads.max(0) as u32,
         major_faults: stat.majflt + stat.cmajflt,
-        disk_write_bytes: process.io().ok().map(|io| io.write_bytes),
+        disk_write_bytes: disk_write_bytes(pid),
         open_files: open_files(pid),
         name: harmless(&stat.comm),
     })
+}
+
+/// A process's counters, read at once: of all processes several times in a trial.
+fn stat(pid: i32) -> Option<Stat> {
+    Stat::from_read(&*proc_file::line(&format!("/proc/{pid}/stat"))?).ok()
 }
 
 fn cpu_s(stat: &Stat) -> f64 {
@@ -85,12 +91,16 @@ fn cpu_s(stat: &Stat) -> f64 {
 /// CPU seconds of these processes, their reaped children's included, and of what
 /// ended below `root`, which is left out itself. `None` where nobody is alive.
 pub fn cpu_of(root: i32, pids: &[i32]) -> Option<f64> {
-    let stat = |pid| Process::new(pid).and_then(|process| process.stat()).ok();
     let alive: Vec<f64> =
         pids.iter().filter_map(|&pid| stat(pid)).map(|stat| cpu_s(&stat)).collect();
     let root = stat(root)?;
     let reaped = (root.cutime + root.cstime).max(0) as f64 / procfs::ticks_per_second() as f64;
     (!alive.is_empty()).then(|| alive.iter().sum::<f64>() + reaped)
+}
+
+fn disk_write_bytes(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("write_bytes: "))?.parse().ok()
 }
 
 fn swap_bytes(pid: i32) -> Option<u64> {
@@ -117,14 +127,14 @@ const KTHREADD: i32 = 2;
 /// parent. The kernel's threads for network traffic are left out: under load,
 /// what they do is the load's own.
 pub fn cpu_of_all() -> Option<f64> {
-    let ticks = procfs::ticks_per_second() as f64;
-    let used = procfs::process::all_processes().ok()?.flatten().filter_map(|process| {
-        let stat = process.stat().ok()?;
+    let pids = fs::read_dir("/proc").ok()?.flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let used = pids.filter_map(|pid| {
+        let stat = stat(pid)?;
         let is_traffic = stat.ppid == KTHREADD && stat.comm.starts_with("ksoftirqd/");
-        (!is_traffic)
-            .then_some((stat.utime + stat.stime) as f64 + (stat.cutime + stat.cstime).max(0) as f64)
+        (!is_traffic).then(|| cpu_s(&stat))
     });
-    Some(used.sum::<f64>() / ticks)
+    Some(used.sum())
 }
 
 /// The sockets that a process and its descendants hold, by inode.

@@ -262,10 +262,15 @@ impl Bench<'_> {
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
-        let (port, server_cpus) = (running.address.port(), &evidence.place.server_cpus);
-        let sampler = Sampler::start(&running.kept, port, server_cpus, load.cpus.clone());
+        let sampler = Sampler::start(&running.kept, running.address.port(), &evidence.place);
         let began = Instant::now();
-        let seen = load::run(load, self.stop, &mut |_| {})?;
+        let seen = load::run(load, self.stop, &mut |progress| {
+            // Where connections are kept, one count tells whether all are there;
+            // where each has one request, they come and go between two counts.
+            if load.keep_alive && !progress.warming_up {
+                sampler.in_window();
+            }
+        })?;
         evidence.load_s = Some(began.elapsed().as_secs_f64());
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(load, &seen));

@@ -59,7 +59,7 @@ pub(super) fn read(frequency: &Frequency) -> Machine {
             .and_then(|text| counter_in(&text, "TcpExt:", "ListenOverflows")),
         // The first number is what was received; on this interface that is all.
         loopback_bytes: text("/proc/net/dev").and_then(|text| numbers_after(&text, "lo:")?.next()),
-        time_wait: text("/proc/net/sockstat").and_then(|text| time_wait(&text)),
+        time_wait: tcp_sockets().map(|(_, waiting)| waiting),
         frequency: frequency.read(),
     }
 }
@@ -80,11 +80,21 @@ fn counter_in(text: &str, table: &str, name: &str) -> Option<u64> {
     values.split(' ').nth(at)?.parse().ok()
 }
 
+/// TCP sockets of this network namespace: those in use, and those that have ended
+/// and wait for late segments.
+pub(super) fn tcp_sockets() -> Option<(u64, u64)> {
+    tcp_sockets_in(&fs::read_to_string("/proc/net/sockstat").ok()?)
+}
+
 /// From `TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1`.
-fn time_wait(text: &str) -> Option<u64> {
-    let mut words = text.lines().find_map(|line| line.strip_prefix("TCP: "))?.split(' ');
-    words.find(|word| *word == "tw")?;
-    words.next()?.parse().ok()
+fn tcp_sockets_in(text: &str) -> Option<(u64, u64)> {
+    let line = text.lines().find_map(|line| line.strip_prefix("TCP: "))?;
+    let after = |name: &str| {
+        let mut words = line.split(' ');
+        words.find(|word| *word == name)?;
+        words.next()?.parse().ok()
+    };
+    Some((after("inuse")?, after("tw")?))
 }
 
 /// Where the frequency of some processors can be read.
@@ -179,10 +189,10 @@ mod tests {
     }
 
     #[test]
-    fn waiting_sockets_are_counted() {
+    fn sockets_in_use_and_waiting_ones_are_told_apart() {
         let text = "sockets: used 45\nTCP: inuse 12 orphan 0 tw 5003 alloc 12 mem 76\n";
-        assert_eq!(time_wait(text), Some(5003));
-        assert_eq!(time_wait("TCP: inuse 12\n"), None);
+        assert_eq!(tcp_sockets_in(text), Some((12, 5003)));
+        assert_eq!(tcp_sockets_in("TCP: inuse 12\n"), None);
     }
 
     #[test]

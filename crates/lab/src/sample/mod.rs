@@ -26,16 +26,18 @@ mod threads;
 mod window;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use procfs::process::Process;
-use result::evidence::{Evidence, Sampling};
+use result::evidence::{Evidence, Place, Sampling};
 use rustix::time::ClockId;
 
 use crate::cgroup::{Counted, Group, Throttled, Trees};
-use crate::connections::{self, Connections};
+use crate::connections::{self, Listeners};
 use crate::process_tree::{self, Member};
 use crate::{keeper, kept::Kept};
 use hotspot::PerfData;
@@ -45,9 +47,19 @@ use threads::{Thread, Threads};
 const EVERY: Duration = Duration::from_millis(250);
 /// Everything is read so many times less often, which is at least once a second.
 const RARELY: usize = 3;
-/// The share of one core that sampling may take before what costs most is put
-/// off. Its goal is 1 %.
-const CORE_SHARE_MAX: f64 = 0.008;
+/// What sampling as a whole may take is 1 % of one core. Of that, these may have
+/// so much, whose cost grows with what there is to read: counting connections,
+const COUNTING_SHARE: f64 = 0.002;
+/// reading threads,
+const THREADS_SHARE: f64 = 0.001;
+/// and reading all processes of the machine.
+const PROCESSES_SHARE: f64 = 0.001;
+/// To count connections the kernel goes through all of the machine, those that
+/// have ended and wait among them: so long for each, as measured. It is told
+/// beforehand, because the first count can be the one too many.
+const COUNTING_S_A_WAITING: f64 = 0.1e-6;
+/// Connections within the machine have two ends, of which one is counted.
+const COUNTING_S_AN_END: f64 = 0.6e-6;
 
 /// One reading.
 #[derive(Debug, Clone)]
@@ -56,7 +68,11 @@ struct Reading {
     server_cpu_s: Option<f64>,
     own_cpu_s: f64,
     most: Option<Most>,
-    dear: Option<Dear>,
+    threads: Option<AllThreads>,
+    established: Option<u32>,
+    /// CPU seconds of all processes that can be seen, but for the contender's and
+    /// bakeoff's own.
+    others_cpu_s: Option<f64>,
 }
 
 /// What is read about once a second.
@@ -68,22 +84,21 @@ struct Most {
     machine: Machine,
     gc_pause_s: Option<f64>,
     own_rss_bytes: Option<u64>,
+    listeners: Option<Listeners>,
 }
 
-/// What costs more the more there is of it, and is put off where that is much.
+/// Threads at one moment.
 #[derive(Debug, Clone)]
-struct Dear {
-    threads: Option<Vec<Thread>>,
-    own_threads: Option<Vec<Thread>>,
-    connections: Option<Connections>,
-    /// Of all processes that can be seen.
-    all_cpu_s: Option<f64>,
+struct AllThreads {
+    servers: Option<Vec<Thread>>,
+    own: Option<Vec<Thread>>,
 }
 
 /// A thread that samples until it is finished.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Sender<()>,
+    in_window: Arc<AtomicBool>,
     thread: JoinHandle<Sampled>,
 }
 
@@ -101,40 +116,34 @@ impl Sampler {
     ///
     /// The thread runs on the load's processors: the contender's are its own, and
     /// what a client's thread loses shows in its busy share.
-    pub fn start(
-        kept: &Kept,
-        port: u16,
-        server_cpus: &[usize],
-        client_cpus: Vec<usize>,
-    ) -> Sampler {
-        let mut sources = Sources::new(kept.root(), kept.cgroup(), port, server_cpus);
+    pub fn start(kept: &Kept, port: u16, place: &Place) -> Sampler {
+        let in_window = Arc::new(AtomicBool::new(false));
+        let mut sources = Sources::new(kept, port, &place.server_cpus, in_window.clone());
+        let client_cpus = place.client_cpus.clone();
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let _ = keeper::pin(&client_cpus);
             let began = Instant::now();
-            let mut readings_put_off = 0;
-            let mut readings = vec![sources.read(Depth::All)];
+            let mut readings = vec![sources.read(Depth::Edge)];
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let is_cheap = own_cpu_s() <= CORE_SHARE_MAX * began.elapsed().as_secs_f64();
-                let depth = match readings.len() % RARELY {
-                    0 if is_cheap => Depth::All,
-                    0 => Depth::Most,
-                    _ => Depth::Cpu,
-                };
-                readings_put_off += u32::from(depth == Depth::Most);
+                let depth = if readings.len() % RARELY == 0 { Depth::Most } else { Depth::Cpu };
                 readings.push(sources.read(depth));
             }
-            // A thread may have changed its name after it began.
-            sources.threads.forget_names();
-            readings.push(sources.read(Depth::All));
+            readings.push(sources.read(Depth::Edge));
             let sampling = Sampling {
                 sampling_cpu_s: Some(own_cpu_s()),
                 sampling_s: began.elapsed().as_secs_f64(),
-                readings_put_off,
+                readings_put_off: sources.put_off(),
             };
             Sampled { readings, group: sources.group, sampling }
         });
-        Sampler { stop, thread }
+        Sampler { stop, in_window, thread }
+    }
+
+    /// Says that the window has begun: from now on a count of connections is worth
+    /// its cost, whatever that is, once.
+    pub fn in_window(&self) {
+        self.in_window.store(true, Ordering::Relaxed);
     }
 
     /// Ends, and writes into the evidence what was seen within the window.
@@ -164,9 +173,11 @@ fn clock_s(clock: ClockId) -> f64 {
 enum Depth {
     /// CPU time.
     Cpu,
-    /// All but what costs most.
+    /// What is due.
     Most,
-    All,
+    /// Before the first connection and after the last: all but connections, of
+    /// which there are none.
+    Edge,
 }
 
 /// Where is read from, and what is remembered for the next time.
@@ -180,52 +191,96 @@ struct Sources {
     pids: Vec<i32>,
     threads: Threads,
     jvms: BTreeMap<i32, PerfData>,
+    in_window: Arc<AtomicBool>,
+    counted_in_window: bool,
+    counting: Pace,
+    thread_reading: Pace,
+    process_reading: Pace,
 }
 
 impl Sources {
-    fn new(root: i32, group: &Group, port: u16, server_cpus: &[usize]) -> Sources {
+    fn new(kept: &Kept, port: u16, server_cpus: &[usize], in_window: Arc<AtomicBool>) -> Sources {
         Sources {
-            root,
-            group: group.inhabited(),
+            root: kept.root(),
+            group: kept.cgroup().inhabited(),
             port,
             trees: Trees::of_this_process(),
             frequency: Frequency::of(server_cpus),
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
+            in_window,
+            counted_in_window: false,
+            counting: Pace::new(COUNTING_SHARE),
+            thread_reading: Pace::new(THREADS_SHARE),
+            process_reading: Pace::new(PROCESSES_SHARE),
         }
     }
 
     fn read(&mut self, depth: Depth) -> Reading {
+        let is_edge = depth == Depth::Edge;
         if depth != Depth::Cpu {
             self.pids = match self.group.is_nowhere() {
                 true => process_tree::descendants(self.root),
                 false => self.group.processes(),
             };
         }
-        // The clock, the CPU times and the rest, in the order of their weight.
         let at = Instant::now();
         let by_group = self.group.cpu_s();
         let server_cpu_s = by_group.or_else(|| process_tree::cpu_of(self.root, &self.pids));
         let own_cpu_s = clock_s(ClockId::ProcessCPUTime);
-        let dear = (depth == Depth::All).then(|| self.dear());
-        let most = (depth != Depth::Cpu).then(|| self.most());
-        Reading { at, server_cpu_s, own_cpu_s, most, dear }
+        let mut reading = Reading {
+            at,
+            server_cpu_s,
+            own_cpu_s,
+            most: None,
+            threads: None,
+            established: None,
+            others_cpu_s: None,
+        };
+        if !is_edge && self.is_to_be_counted(depth) {
+            reading.established = self.counting.timed(|| connections::established(self.port));
+        }
+        if depth == Depth::Cpu {
+            return reading;
+        }
+        if is_edge || self.process_reading.is_due(None) {
+            let all = self.process_reading.timed(process_tree::cpu_of_all);
+            reading.others_cpu_s = all.zip(server_cpu_s).map(|(all, it)| all - it - own_cpu_s);
+        }
+        if is_edge || self.thread_reading.is_due(None) {
+            let (threads, pids) = (&mut self.threads, &self.pids);
+            reading.threads = Some(self.thread_reading.timed(|| AllThreads {
+                servers: threads.read(pids),
+                own: threads.read(&[std::process::id() as i32]),
+            }));
+            self.find_jvms(reading.threads.as_ref());
+        }
+        reading.most = Some(self.most());
+        reading
     }
 
-    fn dear(&mut self) -> Dear {
-        let threads = self.threads.read(&self.pids);
-        for thread in threads.iter().flatten().filter(|it| threads::is_hotspot(&it.name)) {
+    /// Whether connections are counted at this reading: where that is cheap
+    /// enough, and once in the window whatever it costs.
+    fn is_to_be_counted(&mut self, depth: Depth) -> bool {
+        let is_owed = self.in_window.load(Ordering::Relaxed) && !self.counted_in_window;
+        self.counted_in_window |= is_owed;
+        is_owed
+            || depth == Depth::Most && {
+                let (ends, waiting) = machine::tcp_sockets().unwrap_or_default();
+                let seconds =
+                    ends as f64 * COUNTING_S_AN_END + waiting as f64 * COUNTING_S_A_WAITING;
+                self.counting.is_due(Some(seconds))
+            }
+    }
+
+    fn find_jvms(&mut self, threads: Option<&AllThreads>) {
+        let servers = threads.and_then(|all| all.servers.as_ref());
+        for thread in servers.into_iter().flatten().filter(|it| threads::is_hotspot(&it.name)) {
             if !self.jvms.contains_key(&thread.pid) {
                 let data = PerfData::of(thread.pid);
                 self.jvms.extend(data.map(|data| (thread.pid, data)));
             }
-        }
-        Dear {
-            threads,
-            own_threads: self.threads.read(&[std::process::id() as i32]),
-            connections: connections::at_port(self.port),
-            all_cpu_s: process_tree::cpu_of_all(),
         }
     }
 
@@ -243,6 +298,74 @@ impl Sources {
                 .reduce(|sum, more| Some(sum? + more?))
                 .flatten(),
             own_rss_bytes: own.map(|own| own.resident * procfs::page_size()),
+            listeners: connections::listeners(self.port),
         }
+    }
+
+    fn put_off(&self) -> u32 {
+        [&self.counting, &self.thread_reading, &self.process_reading]
+            .iter()
+            .map(|pace| pace.put_off)
+            .sum()
+    }
+}
+
+/// How often something is read that may cost much: as often as its share of one
+/// core allows.
+#[derive(Debug)]
+struct Pace {
+    core_share: f64,
+    began: Instant,
+    spent_s: f64,
+    /// What it cost the last time.
+    last_s: f64,
+    put_off: u32,
+}
+
+impl Pace {
+    fn new(core_share: f64) -> Pace {
+        Pace { core_share, began: Instant::now(), spent_s: 0.0, last_s: 0.0, put_off: 0 }
+    }
+
+    /// Whether its share covers one more, which will cost so much, or as much as
+    /// the last time.
+    fn is_due(&mut self, cost_s: Option<f64>) -> bool {
+        let cost_s = cost_s.unwrap_or(self.last_s);
+        let allowed_s = self.core_share * self.began.elapsed().as_secs_f64();
+        let is_due = self.spent_s + cost_s <= allowed_s;
+        self.put_off += u32::from(!is_due);
+        is_due
+    }
+
+    fn timed<T>(&mut self, read: impl FnOnce() -> T) -> T {
+        let before = own_cpu_s();
+        let read = read();
+        self.last_s = own_cpu_s() - before;
+        self.spent_s += self.last_s;
+        read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_costs_more_than_its_share_is_put_off() {
+        let mut pace = Pace::new(0.5);
+        pace.began -= Duration::from_secs(10);
+        assert!(pace.is_due(Some(4.9)), "half of ten seconds covers it");
+        assert!(!pace.is_due(Some(5.1)));
+        pace.spent_s = 3.0;
+        assert!(!pace.is_due(Some(2.1)), "a part is spent");
+        assert_eq!(pace.put_off, 2);
+    }
+
+    #[test]
+    fn what_it_cost_the_last_time_is_expected_again() {
+        let mut pace = Pace::new(1e-12);
+        assert!(pace.is_due(None), "the first time its cost isn't known");
+        pace.timed(|| std::hint::black_box((0..1000).sum::<u64>()));
+        assert!(pace.last_s > 0.0 && !pace.is_due(None));
     }
 }

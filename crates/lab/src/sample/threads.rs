@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fs;
 
 use crate::output_tail::harmless;
+use crate::proc_file;
 
 /// With more threads than these, reading them would take from what is measured.
 const THREADS_MAX: usize = 1024;
@@ -25,7 +26,8 @@ pub(super) struct Thread {
     pub switches: u64,
 }
 
-/// Reads threads, and remembers their names.
+/// Reads threads, and remembers their names: virtual machines give them before a
+/// thread does anything else.
 #[derive(Debug, Default)]
 pub(super) struct Threads {
     names: HashMap<i32, String>,
@@ -41,11 +43,12 @@ impl Threads {
             for tid in tasks.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok()) {
                 // A thread may end while this looks.
                 let folder = format!("/proc/{pid}/task/{tid}");
-                let Ok(text) = fs::read_to_string(format!("{folder}/schedstat")) else { continue };
-                let (cpu_s, run_delay_s, switches) = scheduled(&text)?;
+                let Some(line) = proc_file::line(&format!("{folder}/schedstat")) else { continue };
+                let line = String::from_utf8(line).ok()?;
+                let (cpu_s, run_delay_s, switches) = scheduled(&line)?;
                 let name = self.names.entry(tid).or_insert_with(|| {
-                    let name = fs::read_to_string(format!("{folder}/comm")).unwrap_or_default();
-                    harmless(&name)
+                    let name = proc_file::line(&format!("{folder}/comm")).unwrap_or_default();
+                    harmless(&String::from_utf8_lossy(&name))
                 });
                 let name = name.clone();
                 threads.push(Thread { pid, tid, name, cpu_s, run_delay_s, switches });
@@ -55,11 +58,6 @@ impl Threads {
             }
         }
         (!threads.is_empty()).then_some(threads)
-    }
-
-    /// Forgets the names, for threads that change theirs after they began.
-    pub fn forget_names(&mut self) {
-        self.names.clear();
     }
 }
 

@@ -12,7 +12,7 @@ use result::evidence::{
 
 use super::series::{Series, Table, growth, growth_of_all, growths};
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
-use super::{Dear, Most, Reading, Sampled};
+use super::{Most, Reading, Sampled};
 use crate::process_tree::Member;
 
 /// Processes, threads and groups that are told of; the rest is a number.
@@ -61,10 +61,6 @@ impl Window<'_> {
         self.series(|reading| of(reading.most.as_ref()?))
     }
 
-    fn dear(&self, of: impl Fn(&Dear) -> Option<f64>) -> Series {
-        self.series(|reading| of(reading.dear.as_ref()?))
-    }
-
     /// How much a counter grew within the window.
     fn within(&self, series: &Series) -> Option<f64> {
         growth(series, self.began, self.ended)
@@ -91,11 +87,11 @@ impl Window<'_> {
     }
 
     fn threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
-        self.table(|reading| Some(by_tid(reading.dear.as_ref()?.threads.as_ref()?, &of)))
+        self.table(|reading| Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, &of)))
     }
 
     fn own_threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
-        self.table(|reading| Some(by_tid(reading.dear.as_ref()?.own_threads.as_ref()?, &of)))
+        self.table(|reading| Some(by_tid(reading.threads.as_ref()?.own.as_ref()?, &of)))
     }
 
     fn steal(&self, from: Instant, to: Instant) -> Option<f64> {
@@ -111,23 +107,18 @@ impl Window<'_> {
     }
 
     fn totals(&self, evidence: &mut Evidence) {
-        let server = self.within(&self.series(|reading| reading.server_cpu_s));
-        let own = self.within(&self.series(|reading| Some(reading.own_cpu_s)));
-        let all = self.within(&self.dear(|dear| dear.all_cpu_s));
         let disk = self.members(|member| member.disk_write_bytes);
         let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
-        let connections = |reading: &Reading| reading.dear.as_ref()?.connections;
-        evidence.server_cpu_s = server;
+        evidence.server_cpu_s = self.within(&self.series(|reading| reading.server_cpu_s));
         evidence.server_disk_write_bytes =
             growth_of_all(&disk, self.began, self.ended).map(|bytes| bytes as u64);
         evidence.server_rss_max_bytes =
             self.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
         evidence.listen_overflows =
-            self.readings.iter().rev().find_map(connections).map(|it| it.dropped.into());
+            self.mosts().rev().find_map(|most| Some(most.listeners?.dropped.into()));
         evidence.tcp_retransmits = self.since_start(|most| most.machine.tcp_retransmits);
         evidence.steal_share = self.steal(self.began, self.ended);
-        evidence.others_cpu_s =
-            all.zip(server).zip(own).map(|((all, server), own)| (all - server - own).max(0.0));
+        evidence.others_cpu_s = self.within(&self.series(|reading| reading.others_cpu_s));
     }
 
     /// What is read about once a second, from the first reading to the last.
@@ -159,11 +150,9 @@ impl Window<'_> {
             .min_by_key(|reading| reading.at.max(to).duration_since(reading.at.min(to)))
             .and_then(|reading| reading.most.as_ref());
         let members = near.map(|most| &most.members).filter(|members| !members.is_empty());
-        let connections = self
-            .readings
-            .iter()
-            .filter(|reading| reading.at > from && reading.at <= to)
-            .find_map(|reading| reading.dear.as_ref()?.connections);
+        let mut in_second =
+            self.readings.iter().filter(|reading| reading.at > from && reading.at <= to);
+        let listeners = in_second.clone().find_map(|reading| reading.most.as_ref()?.listeners);
         let jit = self.jit();
         Sample {
             at_s: rounded((to - self.began).as_secs_f64()),
@@ -177,9 +166,9 @@ impl Window<'_> {
             server_disk_write_bytes: whole(&self.members(|it| it.disk_write_bytes)),
             server_gc_pause_s: grown(&self.most(|most| most.gc_pause_s)),
             server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
-            connections_established: connections.map(|it| it.established),
-            accept_queue: connections.map(|it| it.accept_queue),
-            listen_overflows: counted(&self.dear(|dear| Some(dear.connections?.dropped.into()))),
+            connections_established: in_second.find_map(|reading| reading.established),
+            accept_queue: listeners.map(|it| it.accept_queue),
+            listen_overflows: counted(&self.most(|most| Some(most.listeners?.dropped.into()))),
             tcp_retransmits: machine(|most| most.machine.tcp_retransmits),
             client_cpu_s: grown(&self.series(|reading| Some(reading.own_cpu_s))),
             client_rss_bytes: near.and_then(|most| most.own_rss_bytes),
@@ -289,7 +278,7 @@ impl Window<'_> {
 
     /// The process and the last name of each thread.
     fn names(&self) -> BTreeMap<i32, (i32, &str)> {
-        let read = self.readings.iter().filter_map(|it| it.dear.as_ref()?.threads.as_ref());
+        let read = self.readings.iter().filter_map(|it| it.threads.as_ref()?.servers.as_ref());
         read.flatten().map(|thread| (thread.tid, (thread.pid, &*thread.name))).collect()
     }
 
@@ -387,10 +376,11 @@ fn rounded(value: f64) -> f64 {
 mod tests {
     use result::evidence::Sampling;
 
+    use super::super::AllThreads;
     use super::super::machine::Machine;
     use super::*;
     use crate::cgroup::{Counted, Group, Pressure, Throttled};
-    use crate::connections::Connections;
+    use crate::connections::Listeners;
 
     fn member(cpu_s: f64) -> Member {
         Member {
@@ -436,17 +426,18 @@ mod tests {
                 },
                 gc_pause_s: Some(at_s / 8.0),
                 own_rss_bytes: Some(5),
+                listeners: Some(Listeners { accept_queue: 2, dropped: 7 }),
             }),
-            dear: Some(Dear {
-                threads: Some(vec![
+            threads: Some(AllThreads {
+                servers: Some(vec![
                     thread(8, "C2 CompilerThre", cpu_s / 4.0),
                     thread(9, "worker-1", cpu_s / 2.0),
                     thread(10, "worker-2", cpu_s / 4.0),
                 ]),
-                own_threads: None,
-                connections: Some(Connections { established: 30, accept_queue: 2, dropped: 7 }),
-                all_cpu_s: Some(cpu_s * 1.5),
+                own: None,
             }),
+            established: Some(30),
+            others_cpu_s: Some(cpu_s * 0.5),
         }
     }
 
@@ -524,7 +515,7 @@ mod tests {
         let readings = [0.0, 1.0].map(|at| {
             let mut reading = reading(start, at, at);
             let threads = (0..300).map(|tid| thread(tid, "worker", at * f64::from(tid))).collect();
-            reading.dear.as_mut().unwrap().threads = Some(threads);
+            reading.threads.as_mut().unwrap().servers = Some(threads);
             reading
         });
         let server = written(readings.into(), start, 1).server;
@@ -569,7 +560,9 @@ mod tests {
         let readings = [0.0, 1.0].map(|at| {
             let mut reading = reading(start, at, at);
             reading.server_cpu_s = None;
-            reading.dear = None;
+            reading.threads = None;
+            reading.established = None;
+            reading.others_cpu_s = None;
             reading.most = Some(Most {
                 members: Vec::new(),
                 group: None,
@@ -577,6 +570,7 @@ mod tests {
                 machine: Machine::default(),
                 gc_pause_s: None,
                 own_rss_bytes: None,
+                listeners: None,
             });
             reading
         });
