@@ -238,7 +238,7 @@ fn a_server_that_is_no_program_is_named() {
 fn a_server_that_dies_under_load_shows_its_last_lines() {
     let lab = Lab::with_good();
     lab.server("bad", "dies 40", "");
-    failing(&lab, &["it ended under load with exit code 7", "out of luck after 40 answers"]);
+    failing(&lab, &["it ended with exit code 7 under load", "out of luck after 40 answers"]);
 }
 
 #[test]
@@ -272,6 +272,107 @@ fn a_port_in_use_is_told_in_the_servers_own_words() {
     let port = taken.local_addr().unwrap().port();
     lab.server("bad", &format!("fixed-port {port}"), "");
     failing(&lab, &[&format!("can't listen on port {port}"), "Address already in use"]);
+}
+
+#[test]
+fn a_server_that_forks_away_is_told_to_stay() {
+    let lab = Lab::with_good();
+    lab.server("bad", "daemon", "");
+    failing(&lab, &["it forked away", "`run` has to start it in the foreground"]);
+}
+
+#[test]
+fn a_server_on_the_wrong_port_is_told_which_one_it_was_given() {
+    let lab = Lab::with_good();
+    lab.server("bad", "wrong-port", "ready_within_s = 0.5");
+    failing(&lab, &["within 0.5 s of its start", "it listens on port ", " as $PORT"]);
+}
+
+#[test]
+fn a_server_that_starts_too_slowly_is_told_what_to_set_and_then_measured() {
+    let lab = Lab::with_good();
+    lab.server("bad", "slow-start 60", "ready_within_s = 0.3");
+    failing(&lab, &["if it needs longer to start, say so with `ready_within_s`"]);
+
+    let lab = Lab::new();
+    lab.server("slow", "slow-start 1", "ready_within_s = 60");
+    lab.bakeoff(&["run", "s"]);
+    let trial = &lab.run().trials[0];
+    assert!(trial.evidence.load.is_some(), "{:?}", trial.evidence.process);
+    assert!(trial.evidence.ready_s >= Some(1.0));
+}
+
+/// 5,000 connections, each a file descriptor at both ends.
+#[test]
+fn a_server_that_dies_at_5000_connections_costs_the_others_nothing() {
+    let lab = Lab::with_good();
+    lab.server("bad", "dies-at 4900", "");
+    let said = lab.bakeoff(&["run", "s", "--connections", "5000"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    said.assert_complains(&[
+        "bad · 5,000 connections kept alive, one core",
+        "it ended with exit code 7 under load",
+        "no room for 4900 connections",
+    ]);
+    let run = lab.run();
+    for trial in run.trials.iter().filter(|trial| trial.slot.contender == "good") {
+        let load = trial.evidence.load.as_ref().expect("the others are measured");
+        assert_eq!(load.connections_established, 5000);
+        assert!(load.good > 0);
+    }
+    lab.assert_nothing_is_left();
+}
+
+/// Runs a study in which `odd` does its job, and misbehaves beside it. The seed
+/// says who is measured twice: 1 `odd`, 2 `good`.
+fn measured_and_told(lab: &Lab, seed: &str, complaint: &str) {
+    let said = lab.bakeoff(&["run", "s", "--seed", seed]);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    said.assert_complains(&[complaint]);
+    assert_eq!(said.stderr.matches(complaint).count(), 1, "told of each trial: {}", said.stderr);
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete);
+    assert!(run.trials.iter().all(|trial| trial.evidence.load.is_some()), "all are measured");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_server_that_ignores_sigterm_is_killed_and_told_of() {
+    let lab = Lab::with_good();
+    lab.server("odd", "ignores-term", "");
+    measured_and_told(&lab, "1", "odd didn't end on SIGTERM");
+}
+
+#[test]
+fn a_server_that_writes_a_gigabyte_is_told_of_and_takes_no_memory_for_it() {
+    let lab = Lab::with_good();
+    lab.server("odd", "floods 1024", "");
+    measured_and_told(&lab, "2", "odd wrote 1024 MiB to its output");
+    let run = lab.run();
+    let odd = run.trials.iter().find(|trial| trial.slot.contender == "odd").unwrap();
+    assert!(odd.evidence.process.output_bytes >= Some(1 << 30));
+    let client_rss = odd.evidence.samples[0].client_rss_bytes;
+    assert!(client_rss < Some(512 << 20), "the output is held in memory: {client_rss:?}");
+}
+
+/// A JVM's file is in /tmp whatever it is told, so this one is too: in a folder of
+/// this test's own, under a name that no other process has.
+#[test]
+fn no_temporary_file_outlives_a_run() {
+    let lab = Lab::new();
+    let name = lab.dir.path().file_name().unwrap().to_str().unwrap().trim_start_matches('.');
+    let folder = std::path::PathBuf::from(format!("/tmp/hsperfdata_{name}"));
+    lab.server("jvm", "leaves-files", "");
+    let toml = std::fs::read_to_string(lab.path("studies/s/jvm/contender.toml")).unwrap();
+    let own = format!("environment = {{ LEAVES_FOR = \"{name}\", ");
+    lab.write("studies/s/jvm/contender.toml", &toml.replace("environment = { ", &own));
+    lab.bakeoff(&["run", "s"]);
+    assert!(lab.run().trials[0].evidence.load.is_some(), "{:?}", lab.run().trials[0].evidence);
+    assert!(folder.is_dir(), "the program left nothing that could be removed");
+    let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().map(|it| it.path()).collect();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(left.is_empty(), "{left:?} outlived the run");
+    lab.assert_nothing_is_left();
 }
 
 /// A small file system, unmounted at the end.

@@ -35,7 +35,7 @@ use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Group;
-use crate::process_tree;
+use crate::{perf_data, process_tree};
 
 /// The hidden subcommand of bakeoff that is the keeper.
 pub const SUBCOMMAND: &str = "keeper";
@@ -272,6 +272,7 @@ fn reap(main: &mut Option<Pid>) -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
+                perf_data::remove(pid.as_raw_nonzero().get());
                 if *main == Some(pid) {
                     *main = None;
                     let status = ExitStatus::from_raw(status.as_raw());

@@ -43,6 +43,17 @@ struct Events {
     silent: bool,
 }
 
+/// What is left of a program that was stopped.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stopped {
+    /// Whether SIGKILL was needed.
+    pub killed: bool,
+    /// The last lines of its output, as many as were asked for.
+    pub last_lines: Vec<String>,
+    /// Bytes that it wrote to its output.
+    pub output_bytes: u64,
+}
+
 /// How a program ended by itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exit {
@@ -137,21 +148,28 @@ impl Kept {
         lock(&self.output).last_lines(count)
     }
 
+    /// Bytes that it wrote to its output.
+    pub fn output_bytes(&self) -> u64 {
+        lock(&self.output).written()
+    }
+
     /// Has it stopped with SIGKILL when its time comes: there is none to wait.
     pub fn hurry(&mut self) {
         // If the keeper is gone already, nothing is left to hurry.
         let _ = self.hold.as_mut().map(|hold| hold.write_all(b"k"));
     }
 
-    /// Stops it and all that it started. Tells whether SIGKILL was needed, and
-    /// hands back its last lines.
+    /// Stops it and all that it started.
     ///
     /// # Errors
     /// One sentence, if something may have survived.
-    pub fn stop(mut self, lines: usize) -> Result<(bool, Vec<String>), String> {
+    pub fn stop(mut self, lines: usize) -> Result<Stopped, String> {
         self.end()?;
-        let killed = lock(&self.told.events).stopped.unwrap_or(true);
-        Ok((killed, self.last_lines(lines)))
+        Ok(Stopped {
+            killed: lock(&self.told.events).stopped.unwrap_or(true),
+            last_lines: self.last_lines(lines),
+            output_bytes: self.output_bytes(),
+        })
     }
 
     fn end(&mut self) -> Result<(), String> {

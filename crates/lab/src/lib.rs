@@ -19,6 +19,7 @@ pub mod machine;
 mod measure;
 pub mod outcomes;
 pub mod output_tail;
+mod perf_data;
 pub mod place;
 pub mod plan;
 pub mod prepare;

@@ -1,6 +1,5 @@
 //! The end of what a program wrote: bounded, whatever it writes.
 
-use std::collections::VecDeque;
 use std::io::Read;
 
 /// What is kept of a program's output.
@@ -11,23 +10,33 @@ const LINE_CHARS_MAX: usize = 300;
 /// The last bytes of an output.
 #[derive(Debug, Default)]
 pub struct OutputTail {
-    bytes: VecDeque<u8>,
+    /// Up to twice what is kept, so that the rest is moved seldom.
+    bytes: Vec<u8>,
+    written: u64,
 }
 
 impl OutputTail {
     /// Takes what was written.
     pub fn push(&mut self, written: &[u8]) {
+        self.written += written.len() as u64;
         let written = &written[written.len().saturating_sub(BYTES_MAX)..];
-        let excess = (self.bytes.len() + written.len()).saturating_sub(BYTES_MAX);
-        self.bytes.drain(..excess);
-        self.bytes.extend(written);
+        if self.bytes.len() + written.len() > 2 * BYTES_MAX {
+            let kept = BYTES_MAX - written.len();
+            self.bytes.drain(..self.bytes.len() - kept);
+        }
+        self.bytes.extend_from_slice(written);
+    }
+
+    /// Bytes that were written in all.
+    pub fn written(&self) -> u64 {
+        self.written
     }
 
     /// The last lines that say something, made harmless: no control characters,
     /// no endless line.
     pub fn last_lines(&self, count: usize) -> Vec<String> {
-        let bytes: Vec<u8> = self.bytes.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes);
+        let bytes = &self.bytes[self.bytes.len().saturating_sub(BYTES_MAX)..];
+        let text = String::from_utf8_lossy(bytes);
         let lines: Vec<String> =
             text.lines().filter(|line| !line.trim().is_empty()).map(harmless).collect();
         lines[lines.len().saturating_sub(count)..].to_vec()
@@ -54,7 +63,8 @@ pub fn harmless(line: &str) -> String {
 
 /// Reads to the end, handing on each piece.
 pub fn drain(mut from: impl Read, mut take: impl FnMut(&[u8])) {
-    let mut piece = [0; 16 * 1024];
+    // As much as a pipe holds.
+    let mut piece = [0; 64 * 1024];
     loop {
         match from.read(&mut piece) {
             Ok(0) => return,
@@ -75,10 +85,12 @@ mod tests {
         for number in 0..1_000_000 {
             tail.push(format!("line {number}\n").as_bytes());
         }
-        assert!(tail.bytes.len() <= BYTES_MAX, "memory must not grow with the output");
+        assert!(tail.bytes.len() <= 2 * BYTES_MAX, "memory must not grow with the output");
         assert_eq!(tail.last_lines(2), ["line 999998", "line 999999"]);
+        let before = tail.written();
         tail.push(&vec![b'x'; 10 * BYTES_MAX]);
-        assert_eq!(tail.bytes.len(), BYTES_MAX);
+        assert!(tail.bytes.len() <= 2 * BYTES_MAX);
+        assert_eq!(tail.written() - before, 10 * BYTES_MAX as u64, "what is not kept is counted");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use procfs::net::TcpState;
+use procfs::net::{TcpNetEntry, TcpState};
 use result::evidence::Place;
 use result::plan::{Cores, Machine};
 
@@ -97,18 +97,29 @@ impl ThisMachine {
     /// Who else than the descendants of `root` listens on the port, in words.
     /// An answer from there would be somebody else's.
     pub fn foreign_listener(&self, port: u16, root: i32) -> Option<String> {
-        let listening: Vec<u64> = [procfs::net::tcp(), procfs::net::tcp6()]
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter(|socket| socket.state == TcpState::Listen)
-            .filter(|socket| socket.local_address.port() == port)
-            .map(|socket| socket.inode)
-            .collect();
         let own = process_tree::sockets(root);
-        let foreign = listening.into_iter().find(|inode| !own.contains(inode))?;
-        Some(holder(foreign).unwrap_or("a process that can't be seen from here".into()))
+        let foreign = listeners()
+            .find(|socket| socket.local_address.port() == port && !own.contains(&socket.inode))?;
+        Some(holder(foreign.inode).unwrap_or("a process that can't be seen from here".into()))
     }
+
+    /// The TCP ports that the descendants of `root` listen on.
+    pub fn listening_ports(&self, root: i32) -> Vec<u16> {
+        let own = process_tree::sockets(root);
+        listeners()
+            .filter(|socket| own.contains(&socket.inode))
+            .map(|socket| socket.local_address.port())
+            .collect()
+    }
+}
+
+/// All TCP sockets here that listen.
+fn listeners() -> impl Iterator<Item = TcpNetEntry> {
+    [procfs::net::tcp(), procfs::net::tcp6()]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|socket| socket.state == TcpState::Listen)
 }
 
 /// The process that holds a socket, for people.
@@ -172,8 +183,10 @@ mod tests {
         let port = listener.local_addr().unwrap().port();
         let own = std::process::id() as i32;
         assert_eq!(place.foreign_listener(port, own), None, "our own listener is no stranger");
+        assert!(place.listening_ports(own).contains(&port));
         let nobody = i32::MAX;
         let stranger = place.foreign_listener(port, nobody).expect("a stranger listens");
         assert!(stranger.contains(&own.to_string()), "{stranger}");
+        assert!(place.listening_ports(nobody).is_empty());
     }
 }

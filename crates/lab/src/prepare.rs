@@ -130,7 +130,7 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
             break exit;
         }
     };
-    let (_, lines) = build.stop(LINES).map_err(Prepared::Failed)?;
+    let lines = build.stop(LINES).map_err(Prepared::Failed)?.last_lines;
     match (exit.code, lines.last()) {
         (Some(0), _) => Ok(()),
         (Some(UNAVAILABLE), Some(why)) => Err(Prepared::Absent(why.clone())),
@@ -156,7 +156,7 @@ fn ask(command: &[String]) -> String {
     let asked = Instant::now();
     let exit = program.wait(VERSION_WITHIN);
     match (program.stop(usize::MAX), exit) {
-        (Ok((_, lines)), Some(_)) if !lines.is_empty() => lines[0].clone(),
+        (Ok(it), Some(_)) if !it.last_lines.is_empty() => it.last_lines[0].clone(),
         (Ok(_), Some(_)) => unknown("it said nothing"),
         (Ok(_), None) => unknown(&format!("no word for {} s", asked.elapsed().as_secs())),
         (Err(why), _) => unknown(&why),

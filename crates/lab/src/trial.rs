@@ -8,17 +8,18 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use result::evidence::{ContractStep, Evidence, Place};
+use result::evidence::{ContractStep, Evidence, Place, Process};
 use result::plan::{Cores, Plan, Slot};
 
 use crate::contender::{Contender, Placeholders};
 use crate::contract::{self, Depth};
 use crate::http::Wrong;
 use crate::keeper::{Order, Scratch};
-use crate::kept::Kept;
+use crate::kept::{Exit, Kept, Stopped};
 use crate::measure;
 use crate::place::ThisMachine;
 use crate::prepare::build_folder;
+use crate::process_tree;
 use crate::programs;
 use crate::sample::Sampler;
 use crate::study::Contract;
@@ -50,16 +51,9 @@ struct Running {
     address: SocketAddr,
 }
 
-/// Why a contender isn't running, with its last words.
-struct Failure {
-    sentence: String,
-    last_words: Vec<String>,
-}
-
-impl Failure {
-    fn new(sentence: impl Into<String>) -> Failure {
-        Failure { sentence: sentence.into(), last_words: Vec::new() }
-    }
+/// How a contender fared that never ran.
+fn never_ran(why: String) -> Process {
+    Process { failure: Some(why), ..Process::default() }
 }
 
 impl Bench<'_> {
@@ -133,9 +127,8 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut running = match self.start(contender, &evidence.place) {
             Ok(running) => running,
-            Err(failure) => {
-                evidence.process.failure = Some(failure.sentence);
-                evidence.process.last_words = failure.last_words;
+            Err(process) => {
+                evidence.process = process;
                 return None;
             }
         };
@@ -147,7 +140,7 @@ impl Bench<'_> {
                 Some(_) => "under load",
                 None => "before there was load",
             };
-            process.failure = Some(format!("it ended {when} with {}", exit.how));
+            process.failure = Some(ended(&running.kept, &exit, when));
             process.last_words = running.kept.last_lines(LINES);
         }
         if self.stop.asked() {
@@ -155,7 +148,10 @@ impl Bench<'_> {
         }
         let began = Instant::now();
         match running.kept.stop(0) {
-            Ok((killed, _)) => process.killed = killed,
+            Ok(stopped) => {
+                process.killed = stopped.killed;
+                process.output_bytes = Some(stopped.output_bytes);
+            }
             Err(why) => process.failure = Some(why),
         }
         evidence.stop_s = Some(began.elapsed().as_secs_f64());
@@ -163,10 +159,10 @@ impl Bench<'_> {
     }
 
     /// Starts a contender and waits until it gives a right answer.
-    fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Failure> {
-        let address = self.machine.free_address().map_err(Failure::new)?;
-        let order = self.order(contender, place, address).map_err(Failure::new)?;
-        let mut kept = self.machine.start(&order).map_err(Failure::new)?;
+    fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Process> {
+        let address = self.machine.free_address().map_err(never_ran)?;
+        let order = self.order(contender, place, address).map_err(never_ran)?;
+        let mut kept = self.machine.start(&order).map_err(never_ran)?;
         let ready = self.wait_until_ready(contender, &kept, address);
         if self.stop.asked() {
             kept.hurry();
@@ -176,8 +172,15 @@ impl Bench<'_> {
             Err(sentence) => {
                 // What it said before it was stopped, not its farewell.
                 let last_words = kept.last_lines(LINES);
-                let sentence = kept.stop(0).err().unwrap_or(sentence);
-                Err(Failure { sentence, last_words })
+                Err(match kept.stop(0) {
+                    Ok(Stopped { killed, output_bytes, .. }) => Process {
+                        failure: Some(sentence),
+                        last_words,
+                        killed,
+                        output_bytes: Some(output_bytes),
+                    },
+                    Err(why) => Process { last_words, ..never_ran(why) },
+                })
             }
         }
     }
@@ -227,7 +230,7 @@ impl Bench<'_> {
         loop {
             let asked = contract::ask_once(address, self.contract);
             if let Some(exit) = kept.exited() {
-                return Err(format!("it ended with {} before it gave a right answer", exit.how));
+                return Err(ended(kept, &exit, "before it gave a right answer"));
             }
             let wrong = match asked {
                 Ok(()) => break,
@@ -244,8 +247,9 @@ impl Bench<'_> {
             }
             if began.elapsed() > within {
                 return Err(format!(
-                    "it gave no right answer within {} s of its start; at last: {wrong}",
-                    within.as_secs_f64()
+                    "it gave no right answer within {} s of its start; at last: {wrong}; {}",
+                    within.as_secs_f64(),
+                    self.what_to_do(kept, address)
                 ));
             }
             std::thread::sleep(TRY_EVERY);
@@ -253,6 +257,21 @@ impl Bench<'_> {
         match self.machine.foreign_listener(address.port(), kept.root()) {
             None => Ok(()),
             Some(who) => Err(format!("{who} listens on its port {} as well", address.port())),
+        }
+    }
+
+    /// What helps a contender that gives no right answer.
+    fn what_to_do(&self, kept: &Kept, address: SocketAddr) -> String {
+        let own = address.port();
+        let ports = self.machine.listening_ports(kept.root());
+        if ports.contains(&own) {
+            return "`bakeoff check` shows each step of its contract".into();
+        }
+        match ports.first() {
+            Some(port) => format!("it listens on port {port}, and was given {own} as $PORT"),
+            None => "it listens on no port: if it needs longer to start, say so with \
+                     `ready_within_s` in its contender.toml"
+                .into(),
         }
     }
 
@@ -264,6 +283,7 @@ impl Bench<'_> {
     ) -> Result<(), load::Error> {
         let sampler = Sampler::start(&running.kept, running.address.port(), &evidence.place);
         let began = Instant::now();
+        let output_bytes = running.kept.output_bytes();
         let seen = load::run(load, self.stop, &mut |progress| {
             // Where connections are kept, one count tells whether all are there;
             // where each has one request, they come and go between two counts.
@@ -272,9 +292,23 @@ impl Bench<'_> {
             }
         })?;
         evidence.load_s = Some(began.elapsed().as_secs_f64());
+        evidence.server_output_bytes = Some(running.kept.output_bytes() - output_bytes);
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(load, &seen));
         Ok(())
+    }
+}
+
+/// How a contender ended by itself, in a sentence.
+fn ended(kept: &Kept, exit: &Exit, when: &str) -> String {
+    let lives_on = !process_tree::descendants(kept.root()).is_empty();
+    match exit.code {
+        Some(0) if lives_on => format!(
+            "it forked away: its first process ended with {} {when}, and others of it live on; \
+             `run` has to start it in the foreground",
+            exit.how
+        ),
+        _ => format!("it ended with {} {when}", exit.how),
     }
 }
 
@@ -288,6 +322,8 @@ fn environment(
     let mut environment = vec![
         ("PATH".into(), programs::search_path()),
         ("HOME".into(), dir.display().to_string()),
+        // What it leaves there is gone with the trial.
+        ("TMPDIR".into(), dir.display().to_string()),
         ("LANG".into(), "C.UTF-8".into()),
         ("HOST".into(), placeholders.host.clone()),
         ("PORT".into(), placeholders.port.to_string()),

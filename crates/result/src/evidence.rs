@@ -30,6 +30,10 @@ pub struct Evidence {
     pub server_cpu_s: Option<f64>,
     /// Bytes that the contender wrote to disk within the measured window.
     pub server_disk_write_bytes: Option<u64>,
+    /// Bytes that it wrote to its output while there was load, warm-up included:
+    /// in the seconds of `load_s`.
+    #[serde(default)]
+    pub server_output_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
     /// Connections that the contender's listeners dropped because their queues
@@ -107,6 +111,9 @@ pub struct Process {
     pub last_words: Vec<String>,
     /// Whether it had to be killed because it ignored SIGTERM.
     pub killed: bool,
+    /// Bytes that it wrote to its output from start to stop.
+    #[serde(default)]
+    pub output_bytes: Option<u64>,
 }
 
 /// One step of the contract check.

@@ -1,5 +1,6 @@
 //! `bakeoff run`: a study from its question to its report.
 
+mod manners;
 mod progress;
 mod time_spent;
 

@@ -1,4 +1,4 @@
-//! Does the contender write to disks while others don't?
+//! Does the contender write to disks or to its output while others don't?
 
 use super::{Check, Compared, Scope, Word};
 use crate::statistics::median;
@@ -8,7 +8,7 @@ const WRITES: f64 = 10.0;
 
 pub(super) const DISK_WRITES: Check = Check {
     id: "disk-writes",
-    signal: "Bytes that the contender handed to disks within the window, by good answers, beside those of the others under the same load.",
+    signal: "Bytes that the contender handed to disks within the window, by good answers, and that it wrote to its output under load, by the answers of that time, beside those of the others under the same load.",
     threshold: "less than 10 bytes an answer, or as much as every other contender's",
     why: "An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work.",
     fix: "Switch the log off (nginx: `access_log off`), or let all contenders write the same.",
@@ -18,13 +18,16 @@ pub(super) const DISK_WRITES: Check = Check {
 fn look(compared: &Compared) -> Word {
     let written = |name: &str| {
         let each = compared.of(name).filter_map(|trial| {
-            let answers = trial.evidence.load.as_ref()?.answers;
-            Some(trial.evidence.server_disk_write_bytes? as f64 / answers.max(1) as f64)
+            let evidence = &trial.evidence;
+            let load = evidence.load.as_ref()?;
+            let to_disks = evidence.server_disk_write_bytes? as f64 / load.answers.max(1) as f64;
+            let to_output = evidence.server_output_bytes? as f64 / evidence.load_s?;
+            Some(to_disks + to_output / load.rate.max(1.0))
         });
         median(&each.collect::<Vec<_>>())
     };
     let Some(own) = written(&compared.contender.name) else {
-        return Word::not_checked("What the contender wrote to disks couldn't be counted.");
+        return Word::not_checked("What the contender wrote couldn't be counted.");
     };
     let value = format!("{own:.1} bytes an answer");
     if own < WRITES {
@@ -33,7 +36,7 @@ fn look(compared: &Compared) -> Word {
     let others: Vec<f64> = compared.others().filter_map(|it| written(&it.name)).collect();
     match others.iter().all(|&bytes| bytes >= WRITES) {
         true if others.is_empty() => Word::suspect(value, "It writes with each answer."),
-        true => Word::valid(value, "All contenders write to disks."),
+        true => Word::valid(value, "All contenders write."),
         false => Word::suspect(value, "It writes with each answer what others don't."),
     }
 }
@@ -70,6 +73,20 @@ mod tests {
         field.trials.retain(|trial| trial.slot.contender == "a");
         field.each("a", |evidence| evidence.server_disk_write_bytes = Some(90_000_000));
         assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn a_log_on_the_output_casts_doubt_as_one_on_a_disk_does() {
+        let with = |bytes_an_answer: f64| {
+            let mut field = field();
+            field.each("a", |evidence| {
+                let answers = evidence.load.as_ref().unwrap().rate * evidence.load_s.unwrap();
+                evidence.server_output_bytes = Some((bytes_an_answer * answers) as u64);
+            });
+            field.word(&DISK_WRITES, "a").verdict
+        };
+        assert_eq!(with(11.0), Verdict::Suspect);
+        assert_eq!(with(9.0), Verdict::Valid);
     }
 
     #[test]

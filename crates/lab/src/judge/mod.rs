@@ -337,6 +337,8 @@ mod tests {
             samples: (1..=4).map(sample).collect(),
             server_cpu_s: Some(3.96),
             server_disk_write_bytes: Some(0),
+            server_output_bytes: Some(0),
+            load_s: Some(4.5),
             server: ServerUse {
                 thread_groups: vec![ThreadGroup::default()],
                 major_faults: Some(0),

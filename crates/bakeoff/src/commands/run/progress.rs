@@ -1,7 +1,8 @@
 //! What a run shows while it goes on, on stderr: first what it will do, then one
 //! line that is rewritten on a terminal, or one line a trial elsewhere.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -13,11 +14,15 @@ use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load, Plan};
 use result::{Run, Trial};
 
+use super::manners;
+
 /// Shows the events of a run.
 pub struct Progress {
     line: ProgressBar,
     /// What was said to be left when the trial under way began: trials, seconds.
     left: Cell<(usize, f64)>,
+    /// Contenders whose manners were told of, so that each is told of once.
+    told: RefCell<BTreeSet<String>>,
 }
 
 impl Progress {
@@ -25,7 +30,7 @@ impl Progress {
     pub fn new() -> Progress {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         line.set_style(ProgressStyle::with_template("{wide_msg}").expect("a constant template"));
-        Progress { line, left: Cell::default() }
+        Progress { line, left: Cell::default(), told: RefCell::default() }
     }
 
     /// Shows one event.
@@ -71,6 +76,11 @@ impl Progress {
         let slot = &trial.slot;
         let what = format!("{} · {}", slot.contender, load_names(&[&slot.load]));
         let process = &trial.evidence.process;
+        if let Some(told) = manners::sentence(&slot.contender, process)
+            && self.told.borrow_mut().insert(slot.contender.clone())
+        {
+            self.say(&told);
+        }
         if let Some(failure) = &process.failure {
             let mut text = format!("Failed: {what}: {}", visible(failure));
             if !process.last_words.is_empty() {
