@@ -1,7 +1,17 @@
 //! Percentiles of a row, from the trials behind it.
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
 use result::Trial;
 use result::evidence::{Load, Percentiles};
+
+/// Samples that have to lie beyond a percentile: with fewer, a few single events
+/// decide it. The lab withholds its percentiles by the same rule.
+const BEYOND_MIN: f64 = 100.0;
+
+const NS_A_US: f64 = 1000.0;
 
 /// A time that may be only a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +46,82 @@ pub fn largest(trials: &[&Trial]) -> Option<Time> {
     let seen = || loads(trials).map(read);
     let us = seen().filter_map(|percentiles| percentiles.max).max_by(f64::total_cmp)?;
     Some(Time { us, at_least: seen().any(|percentiles| percentiles.censored > 0) })
+}
+
+/// How many nines a percentile has, which is how far to the right a plot has it:
+/// 0 of none, 1 of 90 %, 2 of 99 %.
+pub fn nines(percentile: f64) -> f64 {
+    -(1.0 - percentile / 100.0).log10()
+}
+
+/// A point of the line that a row's percentiles make.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// How many [`nines`] its percentile has.
+    pub nines: f64,
+    /// The median over the trials.
+    pub time: Time,
+}
+
+/// Why a row has no line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoLine {
+    /// A trial has no histogram that can be read.
+    NoHistogram,
+    /// A trial has fewer samples than have to lie beyond a percentile.
+    TooFew,
+}
+
+/// Where a line begins: the few fastest requests tell little, and would take half
+/// of the plot's height.
+pub const LINE_BEGINS: f64 = 10.0;
+
+/// The line of a row's percentiles: ten points for each nine, and these
+/// percentiles among them. It ends where a trial has too few samples beyond, by
+/// the rule of [`percentile`].
+pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
+    let mut histograms = Vec::new();
+    for load in loads(trials) {
+        let percentiles = read(load);
+        histograms.push((percentiles, histogram(percentiles).ok_or(NoLine::NoHistogram)?));
+    }
+    let fewest = histograms.iter().map(|(_, it)| it.len()).min().ok_or(NoLine::NoHistogram)?;
+    let end = (fewest as f64 / BEYOND_MIN).log10();
+    let begin = nines(LINE_BEGINS);
+    if end <= begin {
+        return Err(NoLine::TooFew);
+    }
+    let tenths = (1_u32..).map(|tenth| f64::from(tenth) / 10.0);
+    let mut places: Vec<f64> = [begin]
+        .into_iter()
+        .chain(tenths)
+        .take_while(|nines| *nines < end)
+        .chain(among.iter().map(|percentile| nines(*percentile)).filter(|nines| *nines < end))
+        .chain([end])
+        .collect();
+    places.sort_by(f64::total_cmp);
+    places.dedup_by(|a, b| (*a - *b).abs() < 1e-6);
+    let point = |nines: f64| {
+        let share = 1.0 - 10_f64.powf(-nines);
+        let values = histograms.iter().map(|(_, it)| it.value_at_quantile(share) as f64 / NS_A_US);
+        let at_least = histograms.iter().any(|(it, _)| is_bound(it, share * 100.0));
+        Some(Point { nines, time: Time { us: median(values.collect())?, at_least } })
+    };
+    Ok(places.into_iter().filter_map(point).collect())
+}
+
+fn histogram(percentiles: &Percentiles) -> Option<Histogram<u64>> {
+    let bytes = BASE64_STANDARD.decode(&percentiles.histogram).ok()?;
+    Deserializer::new().deserialize(&mut &bytes[..]).ok()
+}
+
+/// Whether a percentile may be a lower bound only. The histogram has requests
+/// without an answer among the others, so this rests on the percentiles that are
+/// told: up to the last that is exact, all are.
+fn is_bound(percentiles: &Percentiles, percentile: f64) -> bool {
+    let is_exact =
+        percentiles.at.iter().any(|known| known.percentile >= percentile - 1e-9 && !known.at_least);
+    percentiles.censored > 0 && !is_exact
 }
 
 fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {

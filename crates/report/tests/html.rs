@@ -186,6 +186,74 @@ fn every_chart_has_a_text_alternative() {
     );
 }
 
+/// What a reader who can't see a plot of percentiles is told of a load.
+fn told_of_percentiles(page: &Html, section: &str) -> String {
+    let plot = all(page, &format!("{section} .plot .lines"))[0];
+    plot.attr("aria-label").unwrap().replace("; ", "\n")
+}
+
+#[test]
+fn percentiles_have_a_line_a_contender_as_far_as_samples_go() {
+    let page = page(&fixture::web());
+    insta::assert_snapshot!(told_of_percentiles(&page, "#one-kept-alive-30"));
+    insta::assert_snapshot!(text(&page, "#one-kept-alive-30 figure:has(.plot)"));
+    let lines = all(&page, "#one-kept-alive-30 .plot svg g path");
+    assert_eq!(lines.len(), 3, "a line each");
+}
+
+#[test]
+fn nothing_is_drawn_where_samples_run_out() {
+    let mut run = fixture::web();
+    let keep = |run: &mut Run, contender: &str, samples: u64| {
+        let mut few = fixture::percentiles_of(samples, 900.0);
+        few.at.clear();
+        let of = |trial: &&mut result::Trial| trial.slot.contender == contender;
+        for trial in run.trials.iter_mut().filter(of) {
+            trial.evidence.load.as_mut().unwrap().service_us = few.clone();
+        }
+    };
+    keep(&mut run, "go", 1_000);
+    keep(&mut run, "erlang", 90);
+    let page = page(&run);
+    let told = told_of_percentiles(&page, "#one-kept-alive-1000");
+    let go = told.lines().find(|line| line.starts_with("Go")).unwrap();
+    assert!(go.contains("p50") && go.contains("p90") && !go.contains("p99"), "{go}");
+    assert!(!told.contains("Erlang"), "{told}");
+    let key = text(&page, "#one-kept-alive-1000 .key");
+    assert!(key.contains("Erlang/OTP gen_tcp: no line, too few requests"), "{key}");
+}
+
+#[test]
+fn the_lines_of_invalid_figures_and_of_bounds_are_marked_so() {
+    let page = page(&fixture::web());
+    let go = all(&page, "#one-kept-alive-5000 .plot g[data-contender='go']");
+    assert!(go[0].attr("class").unwrap().contains("void"), "{}", go[0].html());
+    let bounds = all(&page, "#one-kept-alive-5000 .plot path.bound");
+    assert_eq!(bounds.len(), 1, "from the 99th percentile on requests had no answer");
+    let said = text(&page, "#one-kept-alive-5000 figure:has(.plot) p");
+    assert!(said.contains("Grey: the figures are invalid. Dotted: requests without"), "{said}");
+}
+
+#[test]
+fn a_run_without_histograms_says_that_there_is_no_plot() {
+    let mut run = fixture::web();
+    for trial in &mut run.trials {
+        trial.evidence.load.as_mut().unwrap().service_us.histogram = "?".into();
+    }
+    let page = page(&run);
+    assert!(all(&page, ".plot").is_empty());
+    let said = text(&page, "#one-kept-alive-30");
+    assert!(said.contains("No percentile plot: this run keeps no histograms"), "{said}");
+}
+
+#[test]
+fn open_loops_have_their_percentiles_from_the_intended_start() {
+    let page = page(&fixture::open_loops());
+    let plot = text(&page, ".one-rate figure:has(.plot)");
+    assert!(plot.contains("from the intended start") && !plot.contains("coordinated"), "{plot}");
+    insta::assert_snapshot!(told_of_percentiles(&page, ".one-rate"));
+}
+
 #[test]
 fn every_id_is_there_once_and_every_link_leads_to_one() {
     let page = page(&fixture::largest());

@@ -7,7 +7,7 @@ use result::outcome::{Estimate, Outcome, Row};
 
 use super::bars::{Axis, Fill};
 use super::checks::{self, badge};
-use super::{figure, overview, prose, seconds, times};
+use super::{figure, overview, percentiles, prose, seconds, times};
 use crate::summary::{self, Range};
 use crate::text::visible_name;
 use crate::units;
@@ -24,6 +24,7 @@ pub fn load(run: &Run, outcome: &Outcome) -> Markup {
                 (checks::last_words(missing.last_words))
             }
             (cpu(run, outcome))
+            (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
             (times::table(run, outcome))
             (seconds::strips(run, outcome))
         }

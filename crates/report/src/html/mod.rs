@@ -11,6 +11,7 @@ mod disclosure;
 mod load;
 mod open_loop;
 mod overview;
+mod percentiles;
 mod raw;
 mod repeated;
 mod seconds;
@@ -78,6 +79,7 @@ pub fn html(run: &Run) -> String {
 fn body(run: &Run) -> Markup {
     html! {
         (bars::hatching())
+        (percentiles::marks())
         header {
             h1 { (prose(&summary::headline(run))) }
             @for note in summary::notes(run) { p { (prose(&note)) } }

@@ -7,7 +7,9 @@ use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Est
 use result::plan::Arrivals;
 
 use super::checks::sign;
-use super::{figure, prose, scrolling};
+use super::times::PERCENTILES;
+use super::{figure, percentiles, prose, scrolling};
+use crate::latency;
 use crate::summary::{self, Range};
 use crate::text::visible_name;
 use crate::units;
@@ -29,8 +31,7 @@ fn equal_rate(run: &Run, outcome: &EqualRate) -> Markup {
                     th.number scope="col" { "rank" }
                     th.number scope="col" { "CPU µs an answer" }
                     th.number scope="col" { "of least" }
-                    th.number scope="col" { "p50" }
-                    th.number scope="col" { "p99" }
+                    @for percentile in PERCENTILES { th.number scope="col" { "p" (percentile) } }
                     th scope="col" { "verdict" }
                 }
             }
@@ -38,18 +39,22 @@ fn equal_rate(run: &Run, outcome: &EqualRate) -> Markup {
         }
     };
     html! {
-        h2 { "One rate for all: CPU time an answer" }
-        p { (summary::load_names(&[&closed])) ". " (prose(&outcome.rule)) }
-        p {
-            (prose(&outcome.sentence))
-            @if let Some(floor) = outcome.noise_floor { " " (summary::noise(floor)) }
+        section.one-rate {
+            h2 { "One rate for all: CPU time an answer" }
+            p { (summary::load_names(&[&closed])) ". " (prose(&outcome.rule)) }
+            p {
+                (prose(&outcome.sentence))
+                @if let Some(floor) = outcome.noise_floor { " " (summary::noise(floor)) }
+            }
+            (scrolling("One rate for all", table))
+            (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
         }
-        (scrolling("One rate for all", table))
     }
 }
 
 fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup {
     let ranks = outcome.rows.iter().map(|row| row.rank);
+    let trials = summary::trials(run, &outcome.load, &row.contender);
     html! {
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
             th scope="row" { (summary::who(run, &row.contender)) }
@@ -67,9 +72,15 @@ fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup 
             td.number data-value=[row.cpu_ratio.as_ref().map(|it| it.median)] {
                 (row.cpu_ratio.as_ref().map_or(units::NOTHING.into(), |it| units::percent(it.median)))
             }
-            @for time in [&row.p50_us, &row.p99_us] {
-                td.number data-value=[time.as_ref().map(|it| it.median)] {
-                    (figure(row.verdict, response(time.as_ref())))
+            @for time in PERCENTILES.map(|percentile| latency::percentile(&trials, percentile)) {
+                td.number data-value=[time.map(|it| it.us.round())] {
+                    @match time {
+                        None => (units::NOTHING),
+                        Some(time) => {
+                            @let bound = units::at_least(time.at_least);
+                            (figure(row.verdict, html! { (bound) (units::time(time.us)) }))
+                        }
+                    }
                 }
             }
             td { (sign(row.verdict)) " " (row.verdict.word()) }

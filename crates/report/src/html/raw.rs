@@ -41,7 +41,8 @@ fn compressed(run: &Run) -> std::io::Result<Vec<u8>> {
     let trials = run.trials.iter_mut().chain(&mut run.disturbed);
     for load in trials.filter_map(|trial| trial.evidence.load.as_mut()) {
         let others = [&mut load.response_us, &mut load.service_us, &mut load.connect_us];
-        for percentiles in others.into_iter().chain(&mut load.lateness_us) {
+        let open = load.lateness_us.iter_mut().chain(&mut load.connection_wait_us);
+        for percentiles in others.into_iter().chain(open) {
             percentiles.histogram.clear();
         }
     }

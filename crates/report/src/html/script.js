@@ -52,7 +52,9 @@ addEventListener("DOMContentLoaded", () => {
   const fits = (select, values) => select.value === "all" || values.includes(select.value);
   const filter = () => rows.forEach(row => {
     const name = row.dataset.contender;
-    row.hidden = !(fits(contender, [name]) && fits(tier, [tiers[name]]) && fits(verdict, row.dataset.verdicts.split(",")));
+    const shown = fits(contender, [name]) && fits(tier, [tiers[name]]) && fits(verdict, row.dataset.verdicts.split(","));
+    // Not by the property: lines of charts don't have it.
+    row.toggleAttribute("hidden", !shown);
   });
   const ratios = make("input", "", { type: "checkbox" });
   const box = make("label", "");

@@ -11,7 +11,7 @@ use crate::text::visible_name;
 use crate::units;
 
 /// Percentiles that a reader may look for.
-const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
+pub const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 /// A row a contender.
 pub fn table(run: &Run, outcome: &Outcome) -> Markup {
