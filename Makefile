@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench-load bench-bodies bench-memory bench-closed calibrate fuzz
+.PHONY: help run test lint bench-load bench-bodies bench-memory bench-closed false-alarms calibrate fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -50,6 +50,15 @@ bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no p
 
 fuzz: ## feed the decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run
+
+RUNS ?= 20
+false-alarms: proof ## the quick profile RUNS=20 times, and what the checks said (nearly two hours)
+	@for run in $$(seq $(RUNS)); do \
+		echo "run $$run of $(RUNS)"; \
+		$(bakeoff) run web --quick --runs $(target)/false-alarms >$(target)/false-alarms.log \
+			|| [ $$? -eq 3 ] || { cat $(target)/false-alarms.log; exit 1; }; \
+	done
+	$(proof) alarms $$(find $(target)/false-alarms -mindepth 1 -maxdepth 1 -type d)
 
 calibrate: proof ## latencies, rate and counts beside a server that knows its own
 	$(proof) truth $(ARGS)

@@ -34,3 +34,4 @@ pub mod statistics;
 pub mod study;
 pub mod toml_file;
 pub mod trial;
+mod yardstick;

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use result::evidence::{ContractStep, Evidence, Place, Process};
+use result::evidence::{ContractStep, CoreSpeed, Evidence, Place, Process};
 use result::plan::{Cores, Plan, Slot};
 
 use crate::contender::{Contender, Placeholders};
@@ -23,6 +23,7 @@ use crate::process_tree;
 use crate::programs;
 use crate::sample::Sampler;
 use crate::study::Contract;
+use crate::yardstick;
 
 /// Lines of a contender's output that are kept where it failed.
 const LINES: usize = 10;
@@ -281,6 +282,8 @@ impl Bench<'_> {
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
+        let cpus = evidence.place.server_cpus.clone();
+        let speeds_before = yardstick::speeds(&cpus);
         let sampler = Sampler::start(&running.kept, running.address.port(), &evidence.place);
         let began = Instant::now();
         let output_bytes = running.kept.output_bytes();
@@ -295,6 +298,14 @@ impl Bench<'_> {
         evidence.server_output_bytes = Some(running.kept.output_bytes() - output_bytes);
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(load, &seen));
+        let speeds = speeds_before.into_iter().zip(yardstick::speeds(&cpus));
+        evidence.core_speeds = cpus
+            .into_iter()
+            .zip(speeds)
+            .filter_map(|(cpu, (before, after))| {
+                Some(CoreSpeed { cpu, before: before?, after: after? })
+            })
+            .collect();
         Ok(())
     }
 }

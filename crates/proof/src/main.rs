@@ -2,6 +2,7 @@
 //!
 //! It runs the built `bakeoff`, which lies beside it, as users run it.
 
+mod alarms;
 mod bare;
 mod bodies;
 mod client;
@@ -35,6 +36,7 @@ enum Command {
     Memory(memory::Arguments),
     Closed(closed::Arguments),
     Truth(truth::Arguments),
+    Alarms(alarms::Arguments),
     #[command(hide = true)]
     Bare(bare::Arguments),
     #[command(hide = true)]
@@ -48,6 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Keeper => return lab::keeper::main(),
+        Command::Alarms(arguments) => alarms::run(&arguments).map(|()| true),
         Command::Bare(arguments) => bare::run(&arguments).map(|()| true),
         Command::CalibrationServer(arguments) => truth::calibration::run(arguments).map(|()| true),
         command => show(&command),
@@ -71,8 +74,8 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
         Command::Truth(arguments) => truth::run(arguments, &interrupt),
-        Command::Bare(_) | Command::CalibrationServer(_) | Command::Keeper => {
-            unreachable!("these are children of the others")
+        Command::Alarms(_) | Command::Bare(_) | Command::CalibrationServer(_) | Command::Keeper => {
+            unreachable!("these start nothing")
         }
     }
 }

@@ -55,6 +55,9 @@ pub struct Evidence {
     /// What the machine went through.
     #[serde(default)]
     pub machine: MachineUse,
+    /// How fast the contender's processors were. Empty where nothing was measured.
+    #[serde(default)]
+    pub core_speeds: Vec<CoreSpeed>,
     /// What the sampling took.
     #[serde(default)]
     pub sampling: Sampling,
@@ -114,6 +117,18 @@ pub struct Process {
     /// Bytes that it wrote to its output from start to stop.
     #[serde(default)]
     pub output_bytes: Option<u64>,
+}
+
+/// How fast a processor worked on something fixed while the contender had nothing
+/// to do.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CoreSpeed {
+    /// The processor's number.
+    pub cpu: usize,
+    /// Steps a µs just before the load.
+    pub before: f64,
+    /// Steps a µs just after it.
+    pub after: f64,
 }
 
 /// One step of the contract check.

@@ -1,13 +1,15 @@
 //! Did the processors keep their speed?
 
+use result::evidence::CoreSpeed;
+
 use super::{Check, Scope, Seen, Word};
 
-/// How far the lowest frequency may be below the highest.
+/// How far the lowest may be below the highest.
 const DROP_MAX: f64 = 0.1;
 
 pub(super) const FREQUENCY: Check = Check {
     id: "frequency",
-    signal: "The lowest and the highest frequency seen among the contender's processors within the window.",
+    signal: "The lowest and the highest frequency seen among the contender's processors within the window. Where the machine doesn't tell, or the processors had time to rest: how fast each did a fixed piece of work just before the load and just after it.",
     threshold: "the lowest within 10 % of the highest",
     why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind, and no single number stands for that.",
     fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, or measure for longer.",
@@ -19,14 +21,38 @@ fn look(seen: &Seen) -> Word {
         return Word::no_load();
     }
     let machine = &seen.evidence.machine;
-    let Some((lowest, highest)) = machine.server_cpu_mhz_min.zip(machine.server_cpu_mhz_max) else {
-        return Word::not_checked("The machine doesn't tell its frequency, as virtual ones don't.");
+    match machine.server_cpu_mhz_min.zip(machine.server_cpu_mhz_max) {
+        // Processors that have time to rest slow down, which is no fault.
+        Some((lowest, highest)) if !seen.is_open_loop() => {
+            word(lowest, highest, format!("{lowest:.0} to {highest:.0} MHz"))
+        }
+        _ => by_yardstick(&seen.evidence.core_speeds),
+    }
+}
+
+/// From a fixed piece of work, by the processor that changed most.
+fn by_yardstick(speeds: &[CoreSpeed]) -> Word {
+    let bounds = |it: &CoreSpeed| (it.before.min(it.after), it.before.max(it.after));
+    let kept = |it: &CoreSpeed| {
+        let (lowest, highest) = bounds(it);
+        lowest / highest
     };
-    let value = format!("{lowest:.0} to {highest:.0} MHz");
+    match speeds.iter().min_by(|a, b| kept(a).total_cmp(&kept(b))) {
+        None => Word::not_checked("Neither frequency nor speed of the processors is known."),
+        Some(most) => {
+            let (lowest, highest) = bounds(most);
+            let value = format!(
+                "{:.0} steps a µs before, {:.0} after, on processor {}",
+                most.before, most.after, most.cpu
+            );
+            word(lowest, highest, value)
+        }
+    }
+}
+
+fn word(lowest: f64, highest: f64, value: String) -> Word {
     if lowest >= (1.0 - DROP_MAX) * highest {
         Word::valid(value, "The processors kept their speed.")
-    } else if seen.is_open_loop() {
-        Word::not_checked("Processors that have time to rest slow down, which is no fault.")
     } else {
         Word::suspect(value, "The processors changed their speed within the window.")
     }
@@ -53,12 +79,32 @@ mod tests {
     }
 
     #[test]
-    fn idle_processors_and_those_that_dont_tell_are_not_checked() {
+    fn where_the_machine_doesnt_tell_work_is_timed() {
+        let with = |speeds: &[(f64, f64)]| {
+            word_after(&FREQUENCY, |evidence| {
+                evidence.machine.server_cpu_mhz_min = None;
+                let numbered = speeds.iter().enumerate();
+                evidence.core_speeds = numbered
+                    .map(|(cpu, &(before, after))| CoreSpeed { cpu, before, after })
+                    .collect();
+            })
+        };
+        assert_eq!(with(&[(800.0, 730.0)]).verdict, Verdict::Valid);
+        assert_eq!(with(&[(800.0, 700.0)]).verdict, Verdict::Suspect);
+        assert_eq!(with(&[(700.0, 800.0)]).verdict, Verdict::Suspect, "it became faster");
+        let of_two = with(&[(800.0, 790.0), (800.0, 600.0)]);
+        assert_eq!(of_two.verdict, Verdict::Suspect);
+        assert_eq!(of_two.value, "800 steps a µs before, 600 after, on processor 1");
+        assert_eq!(with(&[]).verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn processors_that_rest_may_slow_down_but_not_lose_speed() {
         let (slot, mut evidence) = at_half_of_its_maximum();
         evidence.machine.server_cpu_mhz_min = Some(800.0);
         evidence.machine.server_cpu_mhz_max = Some(3_000.0);
-        assert_eq!(word_on(&FREQUENCY, &slot, &evidence).verdict, Verdict::NotChecked);
-        let word = word_after(&FREQUENCY, |evidence| evidence.machine.server_cpu_mhz_min = None);
-        assert_eq!(word.verdict, Verdict::NotChecked);
+        assert_eq!(word_on(&FREQUENCY, &slot, &evidence).verdict, Verdict::Valid);
+        evidence.core_speeds[0].after *= 0.8;
+        assert_eq!(word_on(&FREQUENCY, &slot, &evidence).verdict, Verdict::Suspect);
     }
 }

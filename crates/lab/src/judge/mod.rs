@@ -269,8 +269,8 @@ mod tests {
     use std::path::Path;
 
     use result::evidence::{
-        AnswerSize, ContractStep, Limits, MachineUse, Percentile, Percentiles, Place, Sample,
-        Second, ServerUse, ThreadGroup,
+        AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
+        Sample, Second, ServerUse, ThreadGroup,
     };
     use result::plan::Cores;
 
@@ -361,6 +361,7 @@ mod tests {
                 loopback_bytes: Some(100_000_000),
                 ..MachineUse::default()
             },
+            core_speeds: vec![CoreSpeed { cpu: 0, before: 800.0, after: 800.0 }],
             others_cpu_s: Some(0.02),
             steal_share: Some(0.0),
             listen_overflows: Some(0),

@@ -1,0 +1,142 @@
+//! `proof alarms`: what each check said over many runs of one profile.
+//!
+//! A check that speaks where nothing is wrong is worth as little as one that
+//! never speaks. The tally says how often each did and on which figure; whether
+//! the machine was at fault, a person has to say.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use clap::Parser;
+use report::load_names;
+use result::Run;
+use result::finding::{Finding, Verdict};
+use result::plan::{Arrivals, Load};
+
+use crate::speed::markdown;
+
+/// Tallies what the checks of several runs said, by check.
+#[derive(Debug, Parser)]
+pub struct Arguments {
+    /// Folders of runs.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+}
+
+/// Prints a table that docs/false-alarms.md can take.
+pub fn run(arguments: &Arguments) -> Result<(), String> {
+    let mut runs = Vec::new();
+    for folder in &arguments.runs {
+        let run = lab::folder::read(&folder.join("run.json")).map_err(|why| why.to_string())?;
+        runs.push(run);
+    }
+    let trials: usize = runs.iter().map(|run| run.trials.len()).sum();
+    let disturbed: usize = runs.iter().map(|run| run.disturbed.len()).sum();
+    println!("{trials} trials; {disturbed} more were made again for the machine's sake.");
+    println!("{}", tally(&runs.iter().map(figures).collect::<Vec<_>>()));
+    Ok(())
+}
+
+/// A figure's name, and what the checks said of it.
+type Figure<'a> = (String, &'a [Finding]);
+
+/// All figures of a run that carry a verdict.
+fn figures(run: &Run) -> Vec<Figure<'_>> {
+    let name = |contender: &str, load: &Load| format!("{contender}, {}", load_names(&[load]));
+    let mut figures = Vec::new();
+    for outcome in &run.outcomes {
+        let rows = outcome.rows.iter();
+        figures.extend(rows.map(|row| (name(&row.contender, &outcome.load), &*row.findings)));
+    }
+    for equal in &run.equal_rates {
+        let rows = equal.rows.iter();
+        figures.extend(rows.map(|row| (name(&row.contender, &equal.load), &*row.findings)));
+    }
+    for curve in &run.curves {
+        for line in &curve.lines {
+            figures.extend(line.points.iter().map(|point| {
+                let load = curve.load.with(Arrivals::Own { percent: point.percent });
+                (name(&line.contender, &load), &*point.findings)
+            }));
+        }
+    }
+    figures
+}
+
+/// What was said of the figures of some runs: a sentence, and a table of all that
+/// was not *valid*, the worst first.
+fn tally(runs: &[Vec<Figure>]) -> String {
+    /// In how many runs it was said, and what was measured there first.
+    struct Said<'a> {
+        runs: usize,
+        example: &'a str,
+    }
+    let mut said: BTreeMap<(Reverse<Verdict>, &str, &str), Said> = BTreeMap::new();
+    let mut runs_with: BTreeMap<Verdict, BTreeSet<usize>> = BTreeMap::new();
+    for (number, figures) in runs.iter().enumerate() {
+        for (figure, findings) in figures {
+            for finding in findings.iter().filter(|it| it.verdict != Verdict::Valid) {
+                runs_with.entry(finding.verdict).or_default().insert(number);
+                let key = (Reverse(finding.verdict), &*finding.check, &**figure);
+                said.entry(key).or_insert(Said { runs: 0, example: &finding.value }).runs += 1;
+            }
+        }
+    }
+    let mut table = markdown();
+    table.set_header(["check", "says", "of", "in runs", "measured, for example"]);
+    for ((Reverse(verdict), check, figure), Said { runs: spoken, example }) in said {
+        let often = format!("{spoken} of {}", runs.len());
+        table.add_row([check, verdict.word(), figure, &often, example]);
+    }
+    let with = |verdict| runs_with.get(&verdict).map_or(0, BTreeSet::len);
+    format!(
+        "{} runs with {} figures. Runs with an invalid one: {}; with a suspect one: {}; with one \
+         that wasn't checked in full: {}.\n\n{table}",
+        runs.len(),
+        runs.iter().map(Vec::len).sum::<usize>(),
+        with(Verdict::Invalid),
+        with(Verdict::Suspect),
+        with(Verdict::NotChecked),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(check: &str, verdict: Verdict, value: &str) -> Finding {
+        Finding {
+            check: check.into(),
+            verdict,
+            value: value.into(),
+            threshold: String::new(),
+            says: String::new(),
+            fix: String::new(),
+        }
+    }
+
+    #[test]
+    fn each_word_but_valid_is_counted_by_run() {
+        let noisy =
+            [finding("steady", Verdict::Suspect, "-12 %"), finding("errors", Verdict::Valid, "0")];
+        let worse = [
+            finding("steady", Verdict::Suspect, "-15 %"),
+            finding("client-limit", Verdict::Invalid, "99 % busy"),
+        ];
+        let figure = |findings| vec![("go, 100 connections".to_string(), findings)];
+        let said = tally(&[figure(&noisy[..]), figure(&worse[..]), figure(&[])]);
+        assert!(said.starts_with(
+            "3 runs with 3 figures. Runs with an invalid one: 1; with a suspect one: 2; with one \
+             that wasn't checked in full: 0."
+        ));
+        let lines: Vec<&str> = said.lines().skip(4).collect();
+        assert_eq!(lines.len(), 2, "a valid word is no alarm:\n{said}");
+        for word in ["client-limit", "invalid", "1 of 3"] {
+            assert!(lines[0].contains(word), "the worst comes first:\n{said}");
+        }
+        for word in ["steady", "suspect", "go, 100 connections", "2 of 3", "-12 %"] {
+            assert!(lines[1].contains(word), "{said}");
+        }
+    }
+}
