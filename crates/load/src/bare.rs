@@ -17,9 +17,13 @@ use crate::{Error, Plan};
 pub struct Bare {
     /// Times that bytes came, taken for an answer each.
     pub answers: u64,
+    /// How long it took, from the first connection on: where each serves one
+    /// request, answers come while the others are still being made.
+    pub took: Duration,
 }
 
-/// Runs the bare loop on one thread for the plan's duration.
+/// Runs the bare loop on one thread, until so long after the last connection was
+/// begun.
 ///
 /// # Errors
 /// [`Error::System`] where the kernel has no io_uring, or a connection fails.
@@ -35,7 +39,8 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
     };
     let mut ring = Ring::new(plan.connections).map_err(fail)?;
     let mut backend = Uring::new(&mut ring, setup).map_err(fail)?;
-    let mut bare = Bare { answers: 0 };
+    let began = Instant::now();
+    let mut bare = Bare { answers: 0, took: Duration::ZERO };
     for slot in 0..plan.connections {
         backend.connect(slot, None).map_err(fail)?;
         if slot % 128 == 127 {
@@ -47,6 +52,7 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
     while Instant::now() < end {
         bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
     }
+    bare.took = began.elapsed();
     Ok(bare)
 }
 

@@ -41,6 +41,6 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let duration = Duration::from_secs(arguments.duration);
     let done =
         load::bare::run(&plan, request.as_bytes(), duration).map_err(|error| error.to_string())?;
-    println!("{} {}", done.answers, duration.as_secs_f64());
+    println!("{} {}", done.answers, done.took.as_secs_f64());
     Ok(())
 }
