@@ -91,6 +91,11 @@ pub struct Check {
 enum Scope {
     /// One trial by itself.
     Trial(fn(&Seen) -> Word),
+    /// One trial by itself, in which a passing moment of the machine may have been
+    /// met. The figures of a row are medians over its blocks, and doubtful values
+    /// in fewer than half of them don't carry a median away: from half on, doubt
+    /// counts for the row.
+    Moment(fn(&Seen) -> Word),
     /// A contender's trials under one load, beside those of the others.
     Row(fn(&Compared) -> Word),
 }
@@ -185,7 +190,7 @@ impl Check {
     /// Its word on a trial, if it is about one.
     fn on_trial(&self, seen: &Seen) -> Option<Finding> {
         match self.scope {
-            Scope::Trial(look) => Some(self.finding(look(seen))),
+            Scope::Trial(look) | Scope::Moment(look) => Some(self.finding(look(seen))),
             Scope::Row(_) => None,
         }
     }
@@ -193,7 +198,7 @@ impl Check {
     /// Its word on a row, if it is about one.
     fn on_row(&self, compared: &Compared) -> Option<Finding> {
         match self.scope {
-            Scope::Trial(_) => None,
+            Scope::Trial(_) | Scope::Moment(_) => None,
             Scope::Row(look) => Some(self.finding(look(compared))),
         }
     }
@@ -220,17 +225,17 @@ pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     worst_first(CHECKS.iter().filter_map(|check| check.on_trial(&seen)).collect())
 }
 
-/// What the checks say of a contender under one load, the worst first: of each of
-/// its trials the worst word, twins left out, and of the comparison with all
-/// trials under that load.
+/// What the checks say of a contender under one load, the worst first: of its
+/// trials together, twins left out, and of the comparison with all trials under
+/// that load.
 pub fn judge_row(
     contender: &Contender,
     contenders: &[Contender],
     trials: &[&Trial],
 ) -> Vec<Finding> {
     let compared = Compared { contender, contenders, trials };
-    let own = compared.of(&contender.name).filter(|trial| !trial.slot.twin);
-    let mut findings = worst_of_each(own);
+    let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
+    let mut findings = over_blocks(&own);
     findings.extend(CHECKS.iter().filter_map(|check| check.on_row(&compared)));
     worst_first(findings)
 }
@@ -246,17 +251,34 @@ pub fn is_disturbed(trial: &Trial) -> bool {
     trial.findings.iter().any(|it| it.check == id && it.verdict == Verdict::Invalid)
 }
 
-/// Of each check the worst word over trials, the worst first.
-pub fn worst_of_each<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Finding> {
-    let mut worst: Vec<Finding> = Vec::new();
-    for finding in trials.into_iter().flat_map(|trial| &trial.findings) {
-        match worst.iter_mut().find(|known| known.check == finding.check) {
-            Some(known) if known.verdict >= finding.verdict => {}
-            Some(known) => *known = finding.clone(),
-            None => worst.push(finding.clone()),
+/// Of each check one word over the blocks of a row, the worst first: the worst, but
+/// that doubt about moments has to be in half of the blocks.
+pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
+    let findings = || trials.iter().flat_map(|trial| &trial.findings);
+    let of_check = |check: &Check| {
+        let said = || findings().filter(|finding| finding.check == check.id);
+        let worst =
+            said().reduce(|worst, it| if it.verdict > worst.verdict { it } else { worst })?;
+        let doubtful = said().filter(|it| it.verdict == Verdict::Suspect).count();
+        let is_passing = matches!(check.scope, Scope::Moment(_))
+            && worst.verdict == Verdict::Suspect
+            && 2 * doubtful < trials.len();
+        if !is_passing {
+            return Some(worst.clone());
         }
-    }
-    worst_first(worst)
+        let others = said().filter(|finding| finding.verdict < Verdict::Suspect);
+        let best = others.max_by_key(|finding| finding.verdict)?;
+        Some(Finding {
+            says: format!(
+                "In {doubtful} of {} blocks: {} The median stands.",
+                trials.len(),
+                worst.says
+            ),
+            value: worst.value.clone(),
+            ..best.clone()
+        })
+    };
+    worst_first(CHECKS.iter().filter_map(|check| of_check(check)).collect())
 }
 
 /// A share as people read it.
@@ -555,9 +577,33 @@ mod tests {
             findings,
         };
         let trials = [trial(judge(&slot, &sound().1)), trial(findings)];
-        let worst = worst_of_each(&trials);
+        let worst = over_blocks(&trials.iter().collect::<Vec<_>>());
         assert_eq!(worst.len(), judge(&slot, &evidence).len(), "one word a check");
         assert_eq!((&*worst[0].check, worst[0].verdict), ("shared-cores", Verdict::Suspect));
+    }
+
+    #[test]
+    fn a_moment_in_fewer_than_half_of_the_blocks_casts_no_doubt_on_their_median() {
+        let row = |steady: [Verdict; 4]| {
+            let trials = steady.map(|verdict| {
+                let (slot, evidence) = sound();
+                let mut findings = judge(&slot, &evidence);
+                let of_steady = findings.iter_mut().find(|it| it.check == "steady").unwrap();
+                of_steady.verdict = verdict;
+                of_steady.says = format!("It was {}.", verdict.word());
+                Trial { slot, started: String::new(), evidence, findings }
+            });
+            let findings = over_blocks(&trials.iter().collect::<Vec<_>>());
+            findings.into_iter().find(|it| it.check == "steady").unwrap()
+        };
+        use Verdict::{Invalid, NotChecked, Suspect, Valid};
+        let once = row([Valid, Suspect, Valid, Valid]);
+        assert_eq!(once.verdict, Valid);
+        assert_eq!(once.says, "In 1 of 4 blocks: It was suspect. The median stands.");
+        assert_eq!(row([Valid, Suspect, Suspect, Valid]).verdict, Suspect);
+        assert_eq!(row([Valid, Suspect, Invalid, Valid]).verdict, Invalid, "never passed over");
+        let unseen = row([NotChecked, Suspect, NotChecked, Valid]);
+        assert_eq!(unseen.verdict, NotChecked, "half of the blocks weren't looked at");
     }
 
     #[test]

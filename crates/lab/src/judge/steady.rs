@@ -21,7 +21,7 @@ pub(super) const STEADY: Check = Check {
     threshold: "halves within 10 % of each other; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them; no second with less than half of the usual",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance. A second at half the rate is a stall that the mean hides.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
-    scope: Scope::Trial(look),
+    scope: Scope::Moment(look),
 };
 
 fn look(seen: &Seen) -> Word {

@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn a_doubtful_figure_is_named_so_in_the_finding_itself() {
         let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
-        trials[0].findings.push(suspect("steady"));
+        trials[0].findings.push(suspect("server-cores"));
         insta::assert_snapshot!(concluded(&trials).sentence, @"A (suspect) answers 2.00 times (2.00 to 2.00) as many requests a second as B.");
         trials[6].findings.push(invalid("errors"));
         insta::assert_snapshot!(concluded(&trials).sentence, @"A (suspect) alone could be ranked.");

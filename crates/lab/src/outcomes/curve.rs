@@ -75,7 +75,7 @@ fn point(group: &Group, percent: u32, contender: &str) -> Option<CurvePoint> {
     let trials = group.of(contender, false);
     let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
     let offered: Vec<f64> = loads.filter_map(|load: &evidence::Load| load.offered_rate).collect();
-    let findings = judge::worst_of_each(trials);
+    let findings = judge::over_blocks(&trials);
     Some(CurvePoint {
         percent,
         offered_rate: median(&offered)?,
