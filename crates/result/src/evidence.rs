@@ -210,7 +210,7 @@ pub struct Load {
 }
 
 /// One kind of error.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ErrorKind {
     /// Its name in the load generator's taxonomy.
     pub kind: String,

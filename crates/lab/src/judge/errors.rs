@@ -5,11 +5,14 @@ use super::{Check, Scope, Seen, Word, percent};
 /// Share of errors from which on a figure is invalid.
 const SHARE_MAX: f64 = 0.001;
 
+/// The kind of errors that are the client's own: no port, no open file.
+const CLIENTS_OWN: &str = "client";
+
 pub(super) const ERRORS: Check = Check {
     id: "errors",
     signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own.",
-    threshold: "none; invalid from one wrong body, or more than 0.1 % of requests, on",
-    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer.",
+    threshold: "none; invalid from one wrong body, more than 0.1 % of requests, or one error of the client's own that left a connection out, on",
+    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or lower the load.",
     scope: Scope::Trial(look),
 };
@@ -27,6 +30,17 @@ fn look(seen: &Seen) -> Word {
     };
     let says = format!("Most of them are `{}`, for example: {}", worst.kind, worst.example);
     let wrong_body = load.errors.iter().any(|error| error.kind == "wrong_body");
+    let client = load.errors.iter().find(|error| error.kind == CLIENTS_OWN);
+    // With a connection a request, fewer are established at once than asked for.
+    let left_out =
+        seen.slot.load.keep_alive && load.connections_established < load.connections_asked;
+    if let Some(error) = client.filter(|_| left_out) {
+        let says = format!(
+            "The client itself failed, and left connections out; no limit of the server's was met: {}",
+            error.example
+        );
+        return Word::invalid(value, says);
+    }
     match wrong_body || share > SHARE_MAX || load.good == 0 {
         true => Word::invalid(value, says),
         false => Word::suspect(value, says),
@@ -56,6 +70,18 @@ mod tests {
     #[test]
     fn a_single_wrong_body_makes_the_figures_invalid() {
         assert_eq!(with("wrong_body", 1), Verdict::Invalid);
+    }
+
+    #[test]
+    fn a_client_that_left_connections_out_makes_the_figures_invalid_and_is_named() {
+        assert_eq!(with("client", 1), Verdict::Suspect, "one that was tried again");
+        let error = ErrorKind { kind: "client".into(), count: 1, ..ErrorKind::default() };
+        let word = word_after_load(&ERRORS, |load| {
+            load.errors.push(error);
+            load.connections_established = 99;
+        });
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.says.starts_with("The client itself failed"), "{}", word.says);
     }
 
     #[test]

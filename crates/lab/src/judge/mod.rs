@@ -15,6 +15,7 @@ mod disk_writes;
 mod errors;
 mod fair_answers;
 mod frequency;
+mod hidden_tail;
 mod keep_alive;
 mod load_arrived;
 mod memory;
@@ -38,10 +39,11 @@ use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Contender, Slot};
 
 pub use client_limit::CLIENT_LIMIT;
+pub use hidden_tail::p99_by_time_us;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 25] = [
+pub const CHECKS: [&Check; 26] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -64,6 +66,7 @@ pub const CHECKS: [&Check; 25] = [
     &frequency::FREQUENCY,
     &arithmetic::ARITHMETIC,
     &steady::STEADY,
+    &hidden_tail::HIDDEN_TAIL,
     &runtime::RUNTIME,
     &order::ORDER,
     &replication::REPLICATION,
@@ -290,6 +293,10 @@ fn percent(share: f64) -> String {
 mod tests {
     use std::path::Path;
 
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
         Sample, Second, ServerUse, ThreadGroup,
@@ -297,6 +304,17 @@ mod tests {
     use result::plan::Cores;
 
     use super::*;
+
+    /// A histogram as evidence has it: times in µs, and how often each.
+    pub(super) fn histogram(times: &[(u64, u64)]) -> String {
+        let mut histogram = Histogram::<u64>::new(3).unwrap();
+        for (us, count) in times {
+            histogram.record_n(us * 1_000, *count).unwrap();
+        }
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
+        STANDARD.encode(bytes)
+    }
 
     /// A trial that nothing is wrong with: 100 connections for 4 s, 50,000
     /// answers a second of 2 ms each, one core each for server and client.
@@ -316,6 +334,7 @@ mod tests {
             at: [(50.0, 1_900.0), (99.0, 4_000.0), (99.9, 6_000.0)]
                 .map(|(percentile, value)| Percentile { percentile, value, at_least: false })
                 .to_vec(),
+            histogram: histogram(&[(1_900, 198_000), (4_000, 2_000)]),
             ..Percentiles::default()
         };
         let second =

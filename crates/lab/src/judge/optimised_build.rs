@@ -12,13 +12,15 @@ pub(super) const OPTIMISED_BUILD: Check = Check {
 };
 
 /// Words that slow a program down, wherever they stand.
-const SLOW: [(&str, &str); 12] = [
+const SLOW: [(&str, &str); 14] = [
     ("-O0", "doesn't optimise"),
     ("-Og", "optimises for debugging only"),
     ("-fsanitize=", "is a sanitizer's"),
     ("-pg", "is a profiler's"),
     ("--coverage", "counts every line"),
     ("--debug", "is a debug build's"),
+    ("-gcflags=-N", "doesn't optimise"),
+    ("-gcflags=all=-N", "doesn't optimise"),
     ("-race", "is Go's race detector"),
     ("-Xint", "switches compiling off"),
     ("-Xdebug", "is a debugger's"),
@@ -115,6 +117,7 @@ mod tests {
             ("cmake -S . -B build", "hello", "no -DCMAKE_BUILD_TYPE"),
             ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug", "hello", "-DCMAKE_BUILD_TYPE=Debug"),
             ("go build -race .", "hello", "-race"),
+            ("go build -gcflags=all=-N .", "hello", "-gcflags=all=-N"),
             ("javac Hello.java", "java -Xint Hello", "-Xint"),
         ] {
             let word = built_by(build, run);

@@ -1,0 +1,149 @@
+//! Does a percentile hide a stall?
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use result::evidence::Percentiles;
+
+use super::{Check, Scope, Seen, Word, percent};
+
+/// A wait is a stall if it is so many times the 99th percentile.
+const TIMES_P99: f64 = 10.0;
+/// Shorter ones, in µs, are a scheduler's turns.
+const STALL_MIN_US: f64 = 10_000.0;
+/// Share of all waiting that stalls may take.
+const SHARE_SUSPECT: f64 = 0.05;
+
+const NS_A_US: f64 = 1_000.0;
+
+pub(super) const HIDDEN_TAIL: Check = Check {
+    id: "hidden-tail",
+    signal: "In a closed loop: the share of all waiting time that went into answers ten times slower than the 99th percentile, and than 10 ms.",
+    threshold: "less than 5 % of the time",
+    why: "In a closed loop a server that stands still is asked nothing meanwhile, so a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time it shows: who comes at any moment meets a stall as often as stalls take time. Answers of a sound server that take ten times the 99th percentile are so few that they take less than 1 % of the time; a scheduler's or a host's hiccups are shorter than 10 ms, or rare.",
+    fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    if seen.is_open_loop() {
+        return Word::valid("open loop", "Response times count from when requests were due.");
+    }
+    let Some(waits) = Waits::of(&load.service_us) else {
+        return Word::not_checked("The distribution of times is not known.");
+    };
+    let p99_us = waits.0.value_at_quantile(0.99) as f64 / NS_A_US;
+    let stall_us = (TIMES_P99 * p99_us).max(STALL_MIN_US);
+    let share = waits.share_above(stall_us);
+    let value = format!("{} in waits above {:.0} ms", percent(share), stall_us / 1_000.0);
+    match share < SHARE_SUSPECT {
+        true => Word::valid(value, "No stall hides behind the percentiles."),
+        false => {
+            Word::suspect(value, "The server stood still at times, and no percentile shows it.")
+        }
+    }
+}
+
+/// The time that somebody waits who comes at any moment, at most, 99 times in 100,
+/// in µs: each wait counts by how long it took. `None` where the distribution is
+/// not known.
+pub fn p99_by_time_us(times: &Percentiles) -> Option<f64> {
+    let waits = Waits::of(times)?;
+    let rest = 0.01 * waits.total_ns();
+    let mut above = 0.0;
+    let mut slowest_first: Vec<(f64, f64)> = waits.parts().collect();
+    slowest_first.reverse();
+    for (wait_ns, all_ns) in slowest_first {
+        above += all_ns;
+        if above >= rest {
+            return Some(wait_ns / NS_A_US);
+        }
+    }
+    None
+}
+
+/// Times of answers.
+struct Waits(Histogram<u64>);
+
+impl Waits {
+    fn of(times: &Percentiles) -> Option<Waits> {
+        let bytes = STANDARD.decode(&times.histogram).ok()?;
+        let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
+        (!read.is_empty()).then_some(Waits(read))
+    }
+
+    /// Each time, and all that was waited in such times, in ns.
+    fn parts(&self) -> impl Iterator<Item = (f64, f64)> {
+        self.0.iter_recorded().map(|it| {
+            let wait = it.value_iterated_to() as f64;
+            (wait, wait * it.count_at_value() as f64)
+        })
+    }
+
+    fn total_ns(&self) -> f64 {
+        self.parts().map(|(_, all)| all).sum()
+    }
+
+    fn share_above(&self, us: f64) -> f64 {
+        let above: f64 =
+            self.parts().filter(|(wait, _)| *wait > us * NS_A_US).map(|(_, all)| all).sum();
+        above / self.total_ns().max(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::{histogram, sound, word_after_load, word_on};
+    use super::*;
+
+    #[test]
+    fn a_stall_that_no_percentile_shows_casts_doubt() {
+        // 100 connections stood still for 400 ms, of 4 s with 50,000 answers each.
+        let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram = stalled);
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert_eq!(word.value, "10.0 % in waits above 20 ms");
+    }
+
+    #[test]
+    fn a_slow_tail_that_percentiles_show_is_no_stall() {
+        let slow = histogram(&[(2_000, 180_000), (60_000, 4_000)]);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram = slow);
+        assert_eq!(word.verdict, Verdict::Valid, "{}", word.value);
+    }
+
+    #[test]
+    fn hiccups_of_a_quick_server_are_no_stall() {
+        let quick = histogram(&[(50, 40_000), (5_000, 60)]);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram = quick);
+        assert_eq!(word.verdict, Verdict::Valid, "{}", word.value);
+    }
+
+    #[test]
+    fn an_open_loop_has_it_in_its_response_times() {
+        let (mut slot, mut evidence) = sound();
+        slot.load.arrivals = result::plan::Arrivals::Own { percent: 50 };
+        evidence.load.as_mut().unwrap().service_us.histogram =
+            histogram(&[(2_000, 180_000), (400_000, 100)]);
+        assert_eq!(word_on(&HIDDEN_TAIL, &slot, &evidence).verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn an_unknown_distribution_is_not_checked() {
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram.clear());
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn counted_by_time_a_stall_is_as_long_as_it_was() {
+        let times = |parts| Percentiles { histogram: histogram(parts), ..Percentiles::default() };
+        let us = p99_by_time_us(&times(&[(2_000, 180_000), (400_000, 100)])).unwrap();
+        assert!((us / 400_000.0 - 1.0).abs() < 0.001, "{us}");
+        let us = p99_by_time_us(&times(&[(2_000, 180_000)])).unwrap();
+        assert!((us / 2_000.0 - 1.0).abs() < 0.001, "{us}");
+    }
+}
