@@ -48,6 +48,17 @@ impl Choice {
     }
 }
 
+/// In which order the trials of a block are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// By chance, from the seed.
+    #[default]
+    Shuffled,
+    /// Always the same. It is a mistake, which is there to be shown: whoever is
+    /// first has the machine before it is warm, full or throttled.
+    Fixed,
+}
+
 /// The part of a plan that a load belongs to, in the order of measuring. What is
 /// ranked comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -83,19 +94,19 @@ pub fn plan(
     profile: &Profile,
     choice: &Choice,
     contenders: &[String],
-    seed: u64,
+    (seed, order): (u64, Order),
 ) -> Plan {
     let closed_loops = choice.closed_loops(profile);
     let mut rng = fastrand::Rng::with_seed(seed);
     let twin = rng.choice(contenders).cloned();
-    let mut shuffled = Shuffled { contenders, rng, slots: Vec::new() };
-    shuffled.add(profile.blocks, &closed_loops, twin.as_ref());
+    let mut blocks = Blocks { contenders, order, rng, slots: Vec::new() };
+    blocks.add(profile.blocks, &closed_loops, twin.as_ref());
     if let Some(equal_rate) = profile.equal_rate.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&equal_rate.closed_loop())
     {
         let percent = equal_rate.percent;
         let load = equal_rate.closed_loop().with(Arrivals::Equal { percent });
-        shuffled.add(profile.blocks, &[load], twin.as_ref());
+        blocks.add(profile.blocks, &[load], twin.as_ref());
     }
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())
@@ -105,7 +116,7 @@ pub fn plan(
             .iter()
             .map(|&percent| curve.closed_loop().with(Arrivals::Own { percent }))
             .collect();
-        shuffled.add(curve.blocks, &loads, None);
+        blocks.add(curve.blocks, &loads, None);
     }
     Plan {
         profile: if choice.is_made() { "chosen".into() } else { name.into() },
@@ -113,33 +124,41 @@ pub fn plan(
         blocks: profile.blocks,
         measure_s: profile.measure_s,
         warmup_s: profile.warmup_s,
-        slots: shuffled.slots,
+        slots: blocks.slots,
     }
 }
 
-/// Trials in an order that chance decides.
-struct Shuffled<'a> {
+/// The trials, block by block.
+struct Blocks<'a> {
     contenders: &'a [String],
+    order: Order,
     rng: fastrand::Rng,
     slots: Vec<Slot>,
 }
 
-impl Shuffled<'_> {
+impl Blocks<'_> {
     fn add(&mut self, blocks: u32, loads: &[Load], twin: Option<&String>) {
         for block in 0..blocks {
             let mut loads = loads.to_vec();
-            self.rng.shuffle(&mut loads);
+            self.shuffle(&mut loads);
             for load in loads {
                 let mut entries: Vec<(&String, bool)> =
                     self.contenders.iter().map(|contender| (contender, false)).collect();
                 entries.extend(twin.map(|contender| (contender, true)));
-                self.rng.shuffle(&mut entries);
+                self.shuffle(&mut entries);
                 for (contender, twin) in entries {
                     let number = self.slots.len() as u32;
                     let (contender, load) = (contender.clone(), load.clone());
                     self.slots.push(Slot { number, block, contender, twin, load });
                 }
             }
+        }
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        match self.order {
+            Order::Shuffled => self.rng.shuffle(items),
+            Order::Fixed => {}
         }
     }
 }
@@ -179,7 +198,7 @@ mod tests {
             seed in any::<u64>(), blocks in 1..8_u32, count in 1..6_usize,
         ) {
             let names = names(count);
-            let plan = plan("quick", &profile(blocks), &Choice::default(), &names, seed);
+            let plan = plan("quick", &profile(blocks), &Choice::default(), &names, (seed, Order::Shuffled));
             let twin = plan.slots.iter().find(|slot| slot.twin).unwrap().contender.clone();
             for (phase, blocks, loads, twins) in [
                 (Phase::ClosedLoop, blocks as usize, 4, 1),
@@ -217,7 +236,7 @@ mod tests {
             keep_alive in prop::option::of(prop::sample::subsequence(vec![true, false], 1..3)),
         ) {
             let choice = Choice { cores, connections, keep_alive };
-            let plan = plan("full", &profile(1), &choice, &names(2), 1);
+            let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
             for slot in &plan.slots {
                 let closed = slot.load.with(Arrivals::Closed);
                 prop_assert!(plan.slots.iter().any(|it| it.load == closed), "{:?}", slot.load);
@@ -227,14 +246,16 @@ mod tests {
 
     #[test]
     fn the_seed_alone_decides_the_order() {
-        let plan = |seed| plan("quick", &profile(6), &Choice::default(), &names(3), seed).slots;
+        let plan = |seed| {
+            plan("quick", &profile(6), &Choice::default(), &names(3), (seed, Order::Shuffled)).slots
+        };
         assert_eq!(plan(7), plan(7));
         assert_ne!(plan(7), plan(8));
     }
 
     #[test]
     fn nobody_is_always_first() {
-        let plan = plan("quick", &profile(6), &Choice::default(), &names(3), 1);
+        let plan = plan("quick", &profile(6), &Choice::default(), &names(3), (1, Order::Shuffled));
         let closed = of(&plan, Phase::ClosedLoop);
         let mut first: Vec<_> = closed.chunks(4).map(|group| &group[0].contender).collect();
         first.sort();
@@ -249,7 +270,7 @@ mod tests {
             connections: Some(vec![7, 7]),
             ..Choice::default()
         };
-        let plan = plan("full", &profile(1), &choice, &names(2), 1);
+        let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
         assert_eq!(plan.profile, "chosen");
         assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");
         assert!(plan.slots.iter().all(|slot| slot.load.connections == 7));
@@ -258,8 +279,19 @@ mod tests {
     #[test]
     fn a_mode_is_chosen_as_cores_are() {
         let choice = Choice { keep_alive: Some(vec![false]), ..Choice::default() };
-        let plan = plan("full", &profile(1), &choice, &names(2), 1);
+        let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
         let loads: Vec<&Load> = plan.slots.iter().map(|slot| &slot.load).collect();
         assert_eq!(loads, [&Load::closed(1000, Cores::All, false); 3]);
+    }
+
+    #[test]
+    fn a_fixed_order_is_that_of_the_list_in_every_block() {
+        let names = names(3);
+        let plan = plan("m", &profile(2), &Choice::default(), &names, (1, Order::Fixed));
+        for group in of(&plan, Phase::ClosedLoop).chunks(4) {
+            let order: Vec<_> = group.iter().take(3).map(|slot| &slot.contender).collect();
+            assert_eq!(order, names.iter().collect::<Vec<_>>());
+            assert!(group[3].twin, "the A/A pair's second entry is the last");
+        }
     }
 }

@@ -15,7 +15,7 @@ use result::{LeftOut, Run, SCHEMA, Spent, State, Trial};
 use self::under_way::UnderWay;
 use crate::folder::{self, Folder};
 use crate::machine;
-use crate::plan::{Choice, plan};
+use crate::plan::{Choice, Order, plan};
 use crate::prepare::{Prepared, prepare, record};
 use crate::study::{self, Profile, Study};
 
@@ -166,29 +166,71 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         [] => study.only(&profile.contender_names())?,
         names => study.only(names)?,
     };
+    let seed = options.seed.unwrap_or_else(a_seed);
+    let asked = Asked {
+        study: &study,
+        profile: (&options.profile, &profile),
+        choice: &options.choice,
+        order: Order::Shuffled,
+        seed,
+        command: command(options, seed),
+        runs: &options.runs,
+    };
+    of_study(asked, stop, tell)
+}
+
+/// A seed by chance.
+pub fn a_seed() -> u64 {
+    fastrand::u64(1..1 << 32)
+}
+
+/// What is asked for, of a study that was read.
+#[derive(Debug, Clone)]
+pub struct Asked<'a> {
+    /// The study, with the contenders that are to be measured.
+    pub study: &'a Study,
+    /// The profile, with its name.
+    pub profile: (&'a str, &'a Profile),
+    /// What of the profile.
+    pub choice: &'a Choice,
+    /// In which order.
+    pub order: Order,
+    /// The seed.
+    pub seed: u64,
+    /// The command that repeats the run.
+    pub command: String,
+    /// The folder of runs.
+    pub runs: &'a Path,
+}
+
+/// Makes a new run of a study that was read.
+///
+/// # Errors
+/// [`Error`], if not one trial could be begun.
+pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
+    let (study, (name, profile)) = (asked.study, asked.profile);
     let mut builds_failed = Vec::new();
-    let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
+    let contenders = prepare_all(study, stop, tell, &mut builds_failed)?;
     let ready: Vec<String> =
         contenders.iter().filter(|it| it.absent.is_none()).map(|it| it.name.clone()).collect();
     if ready.is_empty() {
         return Err(Error::Nobody);
     }
-    let seed = options.seed.unwrap_or_else(|| fastrand::u64(1..1 << 32));
-    let plan = plan(&options.profile, &profile, &options.choice, &ready, seed);
+    let plan = plan(name, profile, asked.choice, &ready, (asked.seed, asked.order));
     if plan.slots.is_empty() {
         return Err(Error::NoLoad);
     }
 
     let now = SystemTime::now();
     let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "");
-    let folder = Folder::create(&options.runs, &format!("{}-{stamp}", study.name))?;
+    let folder = Folder::create(asked.runs, &format!("{}-{stamp}", study.name))?;
     let run = Run {
         schema: SCHEMA,
         bakeoff: env!("CARGO_PKG_VERSION").into(),
         id: folder.name(),
         started: humantime::format_rfc3339_seconds(now).to_string(),
         state: State::Unfinished,
-        command: command(options, seed),
+        command: asked.command,
         machine: machine::describe(),
         study: study.record(),
         contenders,
@@ -203,7 +245,7 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     };
     folder.write(&run)?;
     folder.is_latest();
-    Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
+    Ok(UnderWay::new(study, folder, run, stop).go_on(tell, builds_failed))
 }
 
 fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {

@@ -101,9 +101,9 @@ impl Trees {
         }
     }
 
-    /// The roots of the trees in which groups of [`group`](Trees::group) lie.
+    /// The roots of the trees in which groups of bakeoff may lie.
     pub fn roots(&self) -> Vec<PathBuf> {
-        let places = [&self.v2, &self.cpuacct, &self.memory, &self.blkio];
+        let places = [&self.v2, &self.cpu, &self.cpuacct, &self.memory, &self.blkio];
         places.into_iter().flatten().map(|place| place.root.clone()).collect()
     }
 
