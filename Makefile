@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench-load bench-bodies bench-memory bench-closed false-alarms calibrate fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed false-alarms calibrate fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -20,6 +20,12 @@ test: ## install what is missing, then lint and run every test
 	@setup/install run
 	@$(MAKE) --no-print-directory lint
 	cargo test --locked --workspace --no-fail-fast -- --quiet
+
+mistakes: ## make every known mistake again, and see whether its check names it (ten minutes)
+	@setup/install run
+	cargo build --locked --release -p bakeoff
+	@# 3 says that all that could be made was caught, but not all could be made here.
+	$(bakeoff) mistakes $(ARGS) || [ $$? -eq 3 ]
 
 lint: ## formatting and clippy, warnings denied
 	cargo fmt --all --check

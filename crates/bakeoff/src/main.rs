@@ -23,6 +23,7 @@ enum Command {
     Load(commands::load::Arguments),
     Report(commands::report::Arguments),
     Compare(commands::compare::Arguments),
+    Mistakes(commands::mistakes::Arguments),
     #[command(name = lab::keeper::SUBCOMMAND, hide = true)]
     Keeper,
 }
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Load(arguments) => commands::load::run(arguments),
         Command::Report(arguments) => commands::report::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),
+        Command::Mistakes(arguments) => commands::mistakes::run(arguments),
         Command::Keeper => lab::keeper::main(),
     }
 }

@@ -1,14 +1,19 @@
 //! Who may know whom (ARCHITECTURE.md): `result` and `load` know nobody of this
-//! workspace, `lab` knows those two, `report` knows `result`, and nobody knows
-//! the programs on top.
+//! workspace, `lab` knows those two, `museum` knows all three, `report` knows
+//! `result`, and nobody knows the programs on top.
 
 use std::collections::BTreeMap;
 
 use cargo_metadata::MetadataCommand;
 
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 4] =
-    [("result", &[]), ("load", &[]), ("lab", &["load", "result"]), ("report", &["result"])];
+const LAYERS: [(&str, &[&str]); 5] = [
+    ("result", &[]),
+    ("load", &[]),
+    ("lab", &["load", "result"]),
+    ("museum", &["lab", "load", "result"]),
+    ("report", &["result"]),
+];
 
 /// Crates that nobody builds on; they may know every layer.
 const PROGRAMS: [&str; 2] = ["bakeoff", "proof"];

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod load;
+pub mod mistakes;
 pub mod new;
 pub mod report;
 pub mod run;

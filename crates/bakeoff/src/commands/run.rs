@@ -1,7 +1,7 @@
 //! `bakeoff run`: a study from its question to its report.
 
 mod manners;
-mod progress;
+pub mod progress;
 mod time_spent;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,154 @@
+//! `bakeoff mistakes`: known mistakes made again; the judging has to name each.
+
+mod table;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use load::Stop;
+use museum::exhibit::{Error, Exhibit, Museum};
+use museum::mistake::{self, Mistake};
+use museum::{figure, verdict};
+
+use self::table::{Came, Entry};
+use super::load::interrupt;
+use super::report::{print_text, write};
+use super::run::progress::time;
+
+/// A mistake was not caught, or a set-up without one is not clean.
+const FAILED: u8 = 1;
+const BAD_INPUT: u8 = 2;
+/// What could be shown was caught, but not all could be shown.
+const NOT_SHOWN: u8 = 3;
+const SYSTEM: u8 = 4;
+const INTERRUPTED: u8 = 130;
+
+/// Makes known mistakes on purpose: the judging has to name each, and to be silent without it
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 every mistake was caught by its check, and every set-up \
+without it is clean; 1 one was not, or isn't; 2 wrong arguments or files; 3 all that could be \
+shown was caught, but not all could be shown; 4 the machine failed; 130 interrupted. Mistakes \
+that wait for a study are counted apart.")]
+pub struct Arguments {
+    /// These mistakes only
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    only: Vec<String>,
+    /// Decides the order of trials and their nonces; by chance if not given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// The folder of mistakes
+    #[arg(long, value_name = "DIR", default_value = "mistakes")]
+    mistakes: PathBuf,
+    /// The folder of studies
+    #[arg(long, value_name = "DIR", default_value = "studies")]
+    studies: PathBuf,
+    /// The folder that runs are kept in
+    #[arg(long, value_name = "DIR", default_value = "runs/mistakes")]
+    runs: PathBuf,
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let failed = |code: u8, sentence: String| {
+        eprintln!("bakeoff mistakes: {sentence}");
+        ExitCode::from(code)
+    };
+    let read = mistake::read_all(&arguments.mistakes);
+    let all = match read {
+        Ok(all) => all,
+        Err(error) => return failed(BAD_INPUT, error.to_string()),
+    };
+    let known = all.len();
+    let mistakes = match mistake::only(all, &arguments.only) {
+        Ok(mistakes) => mistakes,
+        Err(error) => return failed(BAD_INPUT, error.to_string()),
+    };
+    let stop = Stop::default();
+    if let Err(error) = interrupt::stops(&stop) {
+        return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
+    }
+    lab::leftovers::remove();
+    let museum = Museum {
+        mistakes: &arguments.mistakes,
+        studies: &arguments.studies,
+        runs: &arguments.runs,
+        seed: arguments.seed.unwrap_or_else(lab::run::a_seed),
+        stop: &stop,
+    };
+    let began = Instant::now();
+    let mut entries = Vec::new();
+    let mut early = None;
+    for mistake in &mistakes {
+        match entry(&museum, mistake) {
+            Ok(entry) => entries.push(entry),
+            Err(error) => {
+                early = Some(error);
+                break;
+            }
+        }
+    }
+    eprintln!();
+    let printed = print_text(|terminal| table::table(&entries, known, terminal));
+    let runs = arguments.runs.display();
+    eprintln!("Took {}. Every run has its report in {runs}.", time(began.elapsed().as_secs_f64()));
+    match (early, printed) {
+        (Some(Error::Interrupted), _) => {
+            let left = mistakes.len() - entries.len();
+            failed(INTERRUPTED, format!("interrupted; {left} of {} were not made", mistakes.len()))
+        }
+        (Some(error @ Error::Stage(_)), _) => failed(BAD_INPUT, error.to_string()),
+        (Some(error), _) => failed(SYSTEM, error.to_string()),
+        (None, Err(sentence)) => failed(SYSTEM, sentence),
+        (None, Ok(())) => table::exit_code(&entries).into(),
+    }
+}
+
+/// Makes a mistake, and says what came of it.
+fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
+    let file = &mistake.file;
+    let came = |came| Entry {
+        number: file.number,
+        name: mistake.name.clone(),
+        title: file.title.clone(),
+        came,
+    };
+    let Some(set_up) = &file.set_up else {
+        let study = file.waits_for.clone().unwrap_or_default();
+        return Ok(came(Came::Waits(study)));
+    };
+    eprint!("{:>2}. {}: ", file.number, file.title);
+    let exhibit = match museum.make(mistake, set_up, &mut |_| {}) {
+        Err(Error::NotHere(why)) => {
+            eprintln!("can't be made here");
+            return Ok(came(Came::NotShown(why)));
+        }
+        Err(error) => {
+            eprintln!();
+            return Err(error);
+        }
+        Ok(exhibit) => exhibit,
+    };
+    keep_reports(&exhibit);
+    let Exhibit { sabotaged, made_again, .. } = &exhibit;
+    let seen = verdict::of(&sabotaged.run, exhibit.clean(), &set_up.expect);
+    let (naive, truth) = figure::of(&sabotaged.run, exhibit.clean(), set_up.expect.naive);
+    eprintln!("{}", table::word(&seen));
+    Ok(came(Came::Made {
+        naive,
+        truth,
+        by: set_up.expect.caught_by.get_ref().word().into(),
+        seen,
+        made_again: *made_again,
+        folder: sabotaged.folder.clone(),
+    }))
+}
+
+/// The reports are for readers; a run without one still has its `run.json`.
+fn keep_reports(exhibit: &Exhibit) {
+    for kept in [Some(&exhibit.sabotaged), exhibit.clean.as_ref()].into_iter().flatten() {
+        if let Err(sentence) = write(&kept.run, &kept.folder) {
+            eprintln!("bakeoff mistakes: {sentence}");
+        }
+    }
+}

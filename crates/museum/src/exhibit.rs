@@ -1,0 +1,184 @@
+//! A mistake made: the run with it and the run without it, each by the lab and
+//! kept like any other run.
+
+use std::path::{Path, PathBuf};
+
+use lab::machine;
+use lab::place::ThisMachine;
+use lab::plan::{Choice, Order};
+use lab::run::{self, Asked, Early, Ended, Event};
+use lab::study::{Profile, Study};
+use load::Stop;
+use result::Run;
+use result::finding::Verdict;
+
+use crate::condition::{Conditions, Neighbour};
+use crate::mistake::{Mistake, Sabotage, SetUp};
+use crate::stage::{self, Stage};
+use crate::verdict::is_the_machines;
+
+/// Runs that are made again, of a mistake. Only for the machine's sake: who repeats
+/// a run for its result chooses the result. A machine that stays busy is not waited
+/// for.
+const REPEATS_MAX: u32 = 2;
+
+/// Both runs of a mistake.
+#[derive(Debug)]
+pub struct Exhibit {
+    /// With the mistake.
+    pub sabotaged: Kept,
+    /// Without it; `None` where the mistake lies in how figures are read, so that
+    /// both are one.
+    pub clean: Option<Kept>,
+    /// How many runs were made again, because the machine was disturbed.
+    pub made_again: u32,
+}
+
+impl Exhibit {
+    /// The run without the mistake.
+    pub fn clean(&self) -> &Run {
+        &self.clean.as_ref().unwrap_or(&self.sabotaged).run
+    }
+}
+
+/// A run and where it is kept.
+#[derive(Debug)]
+pub struct Kept {
+    /// The run.
+    pub run: Run,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+/// Why there are no two runs.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It can't be made here, and why.
+    #[error("{0}")]
+    NotHere(String),
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+    /// The set-up can't be made.
+    #[error(transparent)]
+    Stage(#[from] stage::Error),
+    /// A run couldn't begin or go on.
+    #[error(transparent)]
+    Run(run::Error),
+}
+
+/// Where things are, and how to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Museum<'a> {
+    /// The folder of mistakes.
+    pub mistakes: &'a Path,
+    /// The folder of studies.
+    pub studies: &'a Path,
+    /// The folder that runs are kept in.
+    pub runs: &'a Path,
+    /// Decides the order of trials and their nonces.
+    pub seed: u64,
+    /// Ends it early.
+    pub stop: &'a Stop,
+}
+
+impl Museum<'_> {
+    /// Makes a mistake: one run with it and one without it. To be called by the
+    /// main thread: see [`Conditions::of`].
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn make(
+        &self,
+        mistake: &Mistake,
+        set_up: &SetUp,
+        tell: &mut dyn FnMut(&Event),
+    ) -> Result<Exhibit, Error> {
+        let file = self.mistakes.join(format!("{}.toml", mistake.name));
+        let stage = Stage::set(self.studies, &file, mistake, set_up)?;
+        let sabotage = &set_up.sabotage;
+        let honest = Sabotage::default();
+        let mut made_again = 0;
+        let mut make = |study: &Study, profile, sabotage: &Sabotage, from: Verdict| loop {
+            let kept = self.run(mistake, study, profile, sabotage, tell)?;
+            let expected = set_up.expect.caught_by.get_ref().word();
+            if made_again == REPEATS_MAX || !was_disturbed(&kept.run, expected, from) {
+                return Ok::<Kept, Error>(kept);
+            }
+            made_again += 1;
+        };
+        let sabotaged = match &stage.sabotaged {
+            None => None,
+            Some(study) => {
+                let profile = sabotage.run.as_ref().unwrap_or(&set_up.run);
+                Some(make(study, profile, sabotage, Verdict::Invalid)?)
+            }
+        };
+        let clean = make(&stage.clean, &set_up.run, &honest, Verdict::Suspect)?;
+        Ok(match sabotaged {
+            None => Exhibit { sabotaged: clean, clean: None, made_again },
+            Some(sabotaged) => Exhibit { sabotaged, clean: Some(clean), made_again },
+        })
+    }
+
+    fn run(
+        &self,
+        mistake: &Mistake,
+        study: &Study,
+        profile: &Profile,
+        sabotage: &Sabotage,
+        tell: &mut dyn FnMut(&Event),
+    ) -> Result<Kept, Error> {
+        let asked = Asked {
+            study,
+            profile: ("mistake", profile),
+            choice: &Choice::default(),
+            order: if sabotage.fixed_order { Order::Fixed } else { Order::Shuffled },
+            seed: self.seed,
+            command: format!("bakeoff mistakes --only {} --seed {}", mistake.name, self.seed),
+            runs: self.runs,
+        };
+        let mut left_out = None;
+        let mut neighbour = None;
+        let mut failed = None;
+        let first = study.contenders[0].name.clone();
+        let conditions = Conditions::of(sabotage).map_err(Error::NotHere)?;
+        let ended = run::of_study(asked, self.stop, &mut |event| {
+            tell(&event);
+            match &event {
+                Event::LeftOut { contender, why } => left_out = Some(format!("{contender}: {why}")),
+                Event::Begins { slot, .. } if sabotage.neighbour && slot.contender == first => {
+                    let machine = ThisMachine::new(&machine::describe());
+                    match Neighbour::on(machine.split(slot.load.cores).server_cpus[0]) {
+                        Ok(started) => neighbour = Some(started),
+                        Err(why) => failed = Some(why),
+                    }
+                }
+                Event::Ended(_) => neighbour = None,
+                _ => {}
+            }
+        });
+        drop(neighbour);
+        drop(conditions);
+        if let Some(why) = left_out.or(failed) {
+            return Err(Error::NotHere(why));
+        }
+        match ended {
+            Err(run::Error::Interrupted) | Ok(Ended { early: Some(Early::Interrupted), .. }) => {
+                Err(Error::Interrupted)
+            }
+            Ok(Ended { early: Some(Early::Failed(error)), .. }) | Err(error) => {
+                Err(Error::Run(error))
+            }
+            Ok(Ended { run, folder, .. }) => Ok(Kept { run, folder }),
+        }
+    }
+}
+
+/// Whether the machine itself was disturbed, by a check's word from this one on. It
+/// may be what the mistake is about.
+fn was_disturbed(run: &Run, expected: &str, from: Verdict) -> bool {
+    let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let mut findings = rows.flat_map(|row| &row.findings).filter(|it| it.check != expected);
+    findings.any(|it| is_the_machines(&it.check) && it.verdict >= from)
+}

@@ -1,0 +1,301 @@
+//! A mistake, as its file has it (`mistakes/<name>.toml`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lab::judge::CHECKS;
+use lab::study::Profile;
+use lab::toml_file;
+use serde::Deserialize;
+use toml::Spanned;
+
+/// A mistake.
+#[derive(Debug)]
+pub struct Mistake {
+    /// Its file's name, without the end.
+    pub name: String,
+    /// A folder beside the file: what lies in it is put into the sabotaged
+    /// contender's own.
+    pub folder: PathBuf,
+    /// What its file says.
+    pub file: MistakeFile,
+}
+
+/// The content of a file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MistakeFile {
+    /// Its number in the list of known mistakes. Variants have the same.
+    pub number: u32,
+    /// A short title for the table.
+    pub title: String,
+    /// Who made it first, or where it is made today.
+    pub made_by: String,
+    /// The story, for readers.
+    pub story: Story,
+    /// The study without which it can't be made.
+    pub waits_for: Option<String>,
+    /// How it is made; absent only where it waits.
+    pub set_up: Option<SetUp>,
+}
+
+/// A mistake told in a few sentences.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Story {
+    /// What was done.
+    pub done: String,
+    /// What the figure would have said.
+    pub said: String,
+    /// What gave it away.
+    pub gave_away: String,
+}
+
+/// How a mistake is made.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetUp {
+    /// The study whose contenders and contract are taken.
+    #[serde(default = "web")]
+    pub study: String,
+    /// Contenders to measure a second time, as others of the same kind.
+    #[serde(default)]
+    pub again: Vec<String>,
+    /// What is measured without the mistake, as a study's profile has it. The
+    /// contender that it names first is the one whose figure is looked at.
+    pub run: Profile,
+    /// What is different with the mistake.
+    #[serde(default)]
+    pub sabotage: Sabotage,
+    /// What is expected of it.
+    pub expect: Expect,
+}
+
+fn web() -> String {
+    "web".into()
+}
+
+/// What is different with the mistake. Where nothing is, it lies in how figures
+/// are read, and both runs are one.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sabotage {
+    /// What is measured instead.
+    pub run: Option<Profile>,
+    /// Changes to files of the contender that is named first.
+    #[serde(default)]
+    pub changes: Vec<Change>,
+    /// The same to files of all contenders.
+    #[serde(default)]
+    pub changes_of_all: Vec<Change>,
+    /// Whether trials are made in the same order in every block.
+    #[serde(default)]
+    pub fixed_order: bool,
+    /// All of bakeoff, contender and client, is bound to so many processors.
+    pub cpus: Option<usize>,
+    /// All of bakeoff has a CPU quota of so many cores.
+    pub cpu_quota: Option<f64>,
+    /// In the turns of the contender that is named first, another program keeps a
+    /// processor of the contender busy.
+    #[serde(default)]
+    pub neighbour: bool,
+    /// Connections may begin at these ports only: the first and the last.
+    pub client_ports: Option<(u16, u16)>,
+}
+
+impl Sabotage {
+    /// Whether nothing is done to the run.
+    pub fn is_nothing(&self) -> bool {
+        let Sabotage { run, changes, changes_of_all, .. } = self;
+        let in_conditions = self.fixed_order
+            || self.cpus.is_some()
+            || self.cpu_quota.is_some()
+            || self.neighbour
+            || self.client_ports.is_some();
+        run.is_none() && changes.is_empty() && changes_of_all.is_empty() && !in_conditions
+    }
+}
+
+/// Other words in a contender's file.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// The file, in the contender's folder.
+    pub file: String,
+    /// The words, which have to be there.
+    pub from: Spanned<String>,
+    /// What stands there instead.
+    pub to: String,
+}
+
+/// What is expected of a mistake.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// What catches it.
+    pub caught_by: Spanned<CaughtBy>,
+    /// The figure that somebody who believes what he sees would print.
+    pub naive: Naive,
+    /// A check that speaks against the set-up without the mistake as well, on
+    /// machines of fewer than four cores, and is right there.
+    pub also_on_few_cores: Option<Spanned<String>>,
+}
+
+/// What catches a mistake.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CaughtBy {
+    /// A check, by its id.
+    Check(String),
+    /// The ranks: what is equal ties.
+    Tie,
+    /// The percentile is withheld.
+    Withheld,
+}
+
+impl CaughtBy {
+    /// For people.
+    pub fn word(&self) -> &str {
+        match self {
+            CaughtBy::Check(id) => id,
+            CaughtBy::Tie => "tie",
+            CaughtBy::Withheld => "withheld",
+        }
+    }
+}
+
+/// How the naive figure is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Naive {
+    /// Answers a second, whatever they hold.
+    Rate,
+    /// The 99th percentile of service time, of however many samples.
+    P99,
+    /// The same, of a server that stalls: the true one counts waits by the time
+    /// that they took.
+    P99OfStalls,
+    /// The longest time to connect.
+    LongestConnect,
+    /// Connections established at once.
+    Connections,
+    /// Who answers most, by the median of his trials.
+    Winner,
+    /// Who answers most, by the best of his first three trials.
+    BestOfThree,
+}
+
+/// Why mistakes couldn't be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A folder couldn't be listed.
+    #[error("couldn't list the mistakes in {folder}: {source}; start bakeoff where the folder \
+        `mistakes` is, or give --mistakes", folder = folder.display())]
+    List {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There is no such mistake.
+    #[error("there is no mistake `{name}`; there are {have}")]
+    Unknown {
+        /// The name asked for.
+        name: String,
+        /// Those that there are.
+        have: String,
+    },
+    /// There is none at all.
+    #[error("there is no mistake in {folder}: it has no toml file", folder = folder.display())]
+    Empty {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file is not as it has to be.
+    #[error(transparent)]
+    File(#[from] toml_file::Error),
+}
+
+/// Reads all mistakes of a folder, in the order of their numbers.
+///
+/// # Errors
+/// The first file that is not as it has to be, with its line.
+pub fn read_all(folder: &Path) -> Result<Vec<Mistake>, Error> {
+    let list = |source| Error::List { folder: folder.into(), source };
+    let mut mistakes = Vec::new();
+    for entry in fs::read_dir(folder).map_err(list)? {
+        let path = entry.map_err(list)?.path();
+        if path.extension().is_some_and(|end| end == "toml") {
+            mistakes.push(read(&path)?);
+        }
+    }
+    if mistakes.is_empty() {
+        return Err(Error::Empty { folder: folder.into() });
+    }
+    mistakes.sort_by(|a, b| (a.file.number, &a.name).cmp(&(b.file.number, &b.name)));
+    Ok(mistakes)
+}
+
+/// Keeps the mistakes that are named; all, if none is.
+///
+/// # Errors
+/// [`Error::Unknown`].
+pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>, Error> {
+    if let Some(name) = names.iter().find(|&name| mistakes.iter().all(|it| it.name != *name)) {
+        let have: Vec<_> = mistakes.iter().map(|it| &*it.name).collect();
+        return Err(Error::Unknown { name: name.clone(), have: have.join(", ") });
+    }
+    if !names.is_empty() {
+        mistakes.retain(|it| names.contains(&it.name));
+    }
+    Ok(mistakes)
+}
+
+/// Reads one mistake.
+///
+/// # Errors
+/// A complaint with file and line.
+pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
+    let file: Spanned<MistakeFile> = toml_file::read(path)?;
+    let whole = file.span();
+    let file = file.into_inner();
+    match (&file.waits_for, &file.set_up) {
+        (Some(_), None) => {}
+        (None, Some(set_up)) => check(path, set_up)?,
+        (Some(_), Some(_)) => {
+            let what = "a mistake that waits for a study has no `set_up`".into();
+            return Err(toml_file::refuse(path, whole, what));
+        }
+        (None, None) => {
+            let what = "either `set_up` says how it is made, or `waits_for` which study it \
+                        waits for"
+                .into();
+            return Err(toml_file::refuse(path, whole, what));
+        }
+    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Mistake { name, folder: path.with_extension(""), file })
+}
+
+/// Refuses what can't be made.
+fn check(path: &Path, set_up: &SetUp) -> Result<(), toml_file::Error> {
+    let is_check = |id: &str| CHECKS.iter().any(|check| check.id == id);
+    let unknown = |id: &str| format!("there is no check `{id}`; docs/checks has a page for each");
+    let expected = &set_up.expect.caught_by;
+    if let CaughtBy::Check(id) = expected.get_ref()
+        && !is_check(id)
+    {
+        return Err(toml_file::refuse(path, expected.span(), unknown(id)));
+    }
+    if let Some(id) = &set_up.expect.also_on_few_cores
+        && !is_check(id.get_ref())
+    {
+        return Err(toml_file::refuse(path, id.span(), unknown(id.get_ref())));
+    }
+    if set_up.run.contenders.is_empty() {
+        let what =
+            "`run.contenders` has to name the contender that the mistake is made with".into();
+        return Err(toml_file::refuse(path, expected.span(), what));
+    }
+    Ok(())
+}

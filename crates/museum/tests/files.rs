@@ -1,0 +1,141 @@
+//! The files of mistakes: those that there are, and complaints about others.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use museum::mistake::{self, Mistake};
+use museum::page;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn all() -> Vec<Mistake> {
+    mistake::read_all(&root().join("mistakes")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn every_known_mistake_has_an_entry() {
+    let numbers: BTreeSet<u32> = all().iter().map(|it| it.file.number).collect();
+    assert_eq!(numbers, (1..=25).collect(), "the list of known mistakes has these numbers");
+}
+
+#[test]
+fn only_mistakes_of_stores_wait_for_a_study() {
+    let all = all();
+    let waiting = all.iter().filter(|it| it.file.waits_for.is_some());
+    let numbers: Vec<u32> = waiting.map(|it| it.file.number).collect();
+    assert_eq!(numbers, [9, 10, 13]);
+}
+
+/// Else a mistake would be made with a contender that was since renamed.
+#[test]
+fn every_contender_that_a_mistake_names_is_there() {
+    for mistake in all() {
+        let Some(set_up) = &mistake.file.set_up else { continue };
+        let profiles = [Some(&set_up.run), set_up.sabotage.run.as_ref()];
+        let named = profiles.into_iter().flatten().flat_map(|profile| profile.contender_names());
+        for name in named.chain(set_up.again.iter().cloned()) {
+            let file = root().join("studies").join(&set_up.study).join(&name);
+            assert!(file.join("contender.toml").is_file(), "{}: {name}", mistake.name);
+        }
+    }
+}
+
+/// Every change is found in the contender's files as they are today.
+#[test]
+fn every_set_up_can_be_made() {
+    for mistake in all() {
+        let Some(set_up) = &mistake.file.set_up else { continue };
+        let file = root().join(format!("mistakes/{}.toml", mistake.name));
+        let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up)
+            .unwrap_or_else(|error| panic!("{}: {error}", mistake.name));
+        assert!(!stage.clean.contenders.is_empty());
+    }
+}
+
+/// What `docs/mistakes.md` tells is what the files say.
+#[test]
+fn the_stories_are_those_of_the_files() {
+    let path = root().join("docs/mistakes.md");
+    let page = std::fs::read_to_string(&path).expect("docs/mistakes.md");
+    let (before, after) = (page.split_once("\n## 1. "), page.split_once("\n# As measured"));
+    let (Some((introduction, _)), Some((_, measured))) = (before, after) else {
+        panic!("docs/mistakes.md has an introduction, the stories, and what was measured");
+    };
+    let stories: Vec<String> = all().iter().map(page::story).collect();
+    let expected = format!("{introduction}\n{}\n# As measured{measured}", stories.join("\n"));
+    if page != expected {
+        let new = path.with_extension("md.new");
+        std::fs::write(&new, expected).expect("a file beside it");
+        panic!("docs/mistakes.md is not what the files say; {} is", new.display());
+    }
+}
+
+const WHOLE: &str = r#"
+number = 1
+title = "t"
+made_by = "m"
+story = { done = "d", said = "s", gave_away = "g" }
+[set_up.run]
+contenders = ["go"]
+blocks = 1
+measure_s = 1
+warmup_s = 1
+loads = [{ cores = "one", connections = [1] }]
+[set_up.expect]
+caught_by = { check = "errors" }
+naive = "rate"
+"#;
+
+fn complaint(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("m.toml"), text).unwrap();
+    match mistake::read_all(folder.path()) {
+        Ok(_) => "nothing".into(),
+        Err(error) => error.to_string().replace(folder.path().to_str().unwrap(), "mistakes"),
+    }
+}
+
+#[test]
+fn complaints_have_file_line_and_advice() {
+    assert_eq!(complaint(WHOLE), "nothing");
+    let head = WHOLE.split("[set_up.run]").next().unwrap();
+    let complaints: Vec<String> = [
+        WHOLE.replace("\"errors\"", "\"erors\""),
+        WHOLE.replace("{ check = \"errors\" }", "\"tied\""),
+        WHOLE.replace("naive = \"rate\"", "naive = \"mood\""),
+        WHOLE.replace("[set_up.run]", "[set_up.sabotage]\nneighbor = true\n[set_up.run]"),
+        WHOLE.replace("contenders = [\"go\"]", ""),
+        WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),
+        head.into(),
+    ]
+    .iter()
+    .map(|text| complaint(text))
+    .collect();
+    insta::assert_snapshot!(complaints.join("\n\n"));
+}
+
+#[test]
+fn a_change_of_words_that_are_not_there_is_refused_with_its_line() {
+    let text = format!(
+        "{WHOLE}\n[[set_up.sabotage.changes]]\nfile = \"main.go\"\nfrom = \"no such words\"\nto = \"\"\n"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    std::fs::write(&file, text).unwrap();
+    let mistake = mistake::read(&file).unwrap();
+    let set_up = mistake.file.set_up.as_ref().unwrap();
+    let error = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("m.toml:18:8: the file main.go of go doesn't hold these words"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_mistake_that_is_not_there_is_refused_with_those_that_are() {
+    let error = mistake::only(all(), &["no-such".into()]).unwrap_err().to_string();
+    assert!(error.contains("no mistake `no-such`") && error.contains("worker-connections"));
+}

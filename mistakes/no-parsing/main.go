@@ -1,0 +1,44 @@
+// A server that doesn't parse HTTP: whatever it reads at once is a request.
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"time"
+)
+
+func serve(connection net.Conn) {
+	defer connection.Close()
+	piece := make([]byte, 4096)
+	for {
+		length, err := connection.Read(piece)
+		if err != nil {
+			return
+		}
+		_, id, _ := bytes.Cut(piece[:length], []byte("id="))
+		id, _, _ = bytes.Cut(id, []byte(" "))
+		var number [16]byte
+		rand.Read(number[:])
+		body := fmt.Sprintf("hello %s, your random number is %x\n", id, number)
+		date := time.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
+		fmt.Fprintf(connection, "HTTP/1.1 200 OK\r\nDate: %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", date, len(body), body)
+	}
+}
+
+func main() {
+	listener, err := net.Listen("tcp", net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			log.Fatal(err)
+		}
+		go serve(connection)
+	}
+}
