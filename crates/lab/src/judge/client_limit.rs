@@ -8,6 +8,9 @@ use super::{Check, Scope, Seen, Word, percent};
 const BUSY_SUSPECT: f64 = 0.85;
 /// From here on it is.
 const BUSY_INVALID: f64 = 0.97;
+/// Share of its cores below which the contender waited for something: for a client
+/// near its limit, if there is one.
+const SERVER_IDLE: f64 = 0.85;
 /// The 99th percentile of lateness, as a share of that of response time, from
 /// which on the generator shows in the latency.
 const LATENESS_SHARE_MAX: f64 = 0.1;
@@ -19,9 +22,9 @@ const LATENESS_MIN_US: f64 = 1_000.0;
 /// lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the busiest client thread; in an open loop, how late requests were sent although connections were free.",
-    threshold: "busy less than 85 % of the time, invalid from 97 %; in an open loop, 99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
-    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
+    signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; in an open loop, how late requests were sent although connections were free.",
+    threshold: "busy less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; in an open loop, 99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
+    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     scope: Scope::Trial(look),
 };
@@ -42,14 +45,29 @@ fn look(seen: &Seen) -> Word {
         return Word::not_checked("The client's CPU time is not known.");
     };
     let value = format!("{} busy", percent(busiest));
+    let is_near = !seen.is_open_loop() && busiest >= BUSY_SUSPECT;
     let word = if busiest >= BUSY_INVALID {
         Word::invalid(value, "The client was the limit: the server could have given more.")
+    } else if let Some(share) = server_share(seen).filter(|it| is_near && *it < SERVER_IDLE) {
+        Word::invalid(
+            format!("{value}, the contender {}", percent(share)),
+            "The client was the limit: it was near its own, while the server waited for it.",
+        )
     } else if busiest >= BUSY_SUSPECT {
         Word::suspect(value, "The client was near its limit: the server may have given more.")
     } else {
         Word::valid(value, "The client had time to spare.")
     };
-    word.against("less than 85 %, invalid from 97 %")
+    word.against(
+        "less than 85 %, invalid from 97 %, or where the contender was less busy than 85 %",
+    )
+}
+
+/// The share of its cores that the contender used.
+fn server_share(seen: &Seen) -> Option<f64> {
+    let seconds = seen.load()?.seconds;
+    let cores = seen.evidence.place.server_cpus.len();
+    (seconds > 0.0 && cores > 0).then_some(seen.evidence.server_cpu_s? / seconds / cores as f64)
 }
 
 /// The word against a client that sent requests late although it had a connection
@@ -89,6 +107,21 @@ mod tests {
         assert_eq!(with(0.85).verdict, Verdict::Suspect);
         assert_eq!(with(0.97).verdict, Verdict::Invalid);
         assert_eq!(with(0.97).value, "97.0 % busy");
+    }
+
+    #[test]
+    fn a_busy_client_that_leaves_the_server_idle_makes_the_figures_invalid() {
+        let with = |client: f64, server_cpu_s: f64| {
+            word_after(&CLIENT_LIMIT, |evidence| {
+                evidence.server_cpu_s = Some(server_cpu_s);
+                evidence.load.as_mut().unwrap().client_busy_share = vec![client];
+            })
+        };
+        let word = with(0.9, 2.0);
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert_eq!(word.value, "90.0 % busy, the contender 50.0 %");
+        assert_eq!(with(0.9, 3.9).verdict, Verdict::Suspect, "both were busy");
+        assert_eq!(with(0.5, 2.0).verdict, Verdict::Valid, "something else was the limit");
     }
 
     /// The word on 99 % of requests sent within so many µs, after 99 % waited within
