@@ -67,6 +67,19 @@ fn a_profile_of_a_contender_that_isnt_there_has_its_line() {
 }
 
 #[test]
+fn published_figures_beside_a_contender_that_isnt_there_have_its_line() {
+    let lab = Lab::with_good();
+    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
+    let published = "\n[[published]]\nrow = \"then\"\ncontender = \"gone\"\nsource = \"us\"\n\
+        cores = \"one\"\nkeep_alive = false\nconnections = [30]\nrate = [1.0]\n";
+    let lines = study.lines().count();
+    lab.write("studies/s/study.toml", &(study.trim_end().to_string() + "\n" + published));
+    let place = format!("studies/s/study.toml:{}:13", lines + 4);
+    let complaints = [place.as_str(), "there is no contender `gone`; the study has good"];
+    refused(&lab, &["run", "s"], &complaints);
+}
+
+#[test]
 fn a_curve_without_the_closed_loop_that_it_is_a_share_of_has_its_line() {
     let lab =
         with_in_quick("curve = { cores = \"one\", connections = 5, percent = [50], blocks = 1 }");

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use result::plan::{Cores, LighterContract, Load, Published, PublishedFigure};
@@ -212,13 +213,18 @@ impl Curve {
 /// A row of published figures, as a file has it: columns of equal length.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, try_from = "PublishedColumns")]
-pub struct PublishedRow(pub Published);
+pub struct PublishedRow {
+    /// The row.
+    pub row: Published,
+    /// Where the file names its contender.
+    contender_at: Option<Range<usize>>,
+}
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PublishedColumns {
     row: String,
-    contender: Option<String>,
+    contender: Option<Spanned<String>>,
     source: String,
     mistake: Option<String>,
     cores: Cores,
@@ -260,7 +266,10 @@ impl TryFrom<PublishedColumns> for PublishedRow {
             })
             .collect();
         let (cores, keep_alive) = (Some(cores), Some(keep_alive));
-        Ok(PublishedRow(Published { row, contender, source, mistake, cores, keep_alive, figures }))
+        let contender_at = contender.as_ref().map(Spanned::span);
+        let contender = contender.map(Spanned::into_inner);
+        let row = Published { row, contender, source, mistake, cores, keep_alive, figures };
+        Ok(PublishedRow { row, contender_at })
     }
 }
 
@@ -365,6 +374,7 @@ impl Study {
         }
         let study = Study { name: name.into(), file, contenders };
         study.check_profiles(&path)?;
+        study.check_published(&path)?;
         Ok(study)
     }
 
@@ -389,16 +399,29 @@ impl Study {
             }
             for contender in &profile.contenders {
                 if self.contenders.iter().all(|it| it.name != *contender.get_ref()) {
-                    let what = format!(
-                        "there is no contender `{}`; the study has {}",
-                        contender.get_ref(),
-                        self.names()
-                    );
+                    let what = self.lacks(contender.get_ref());
                     return Err(toml_file::refuse(path, contender.span(), what));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Refuses published figures that are set beside a contender that isn't there.
+    fn check_published(&self, path: &Path) -> Result<(), toml_file::Error> {
+        for PublishedRow { row, contender_at } in &self.file.published {
+            let named = row.contender.as_deref().zip(contender_at.clone());
+            if let Some((name, at)) = named
+                && self.contenders.iter().all(|it| it.name != name)
+            {
+                return Err(toml_file::refuse(path, at, self.lacks(name)));
+            }
+        }
+        Ok(())
+    }
+
+    fn lacks(&self, contender: &str) -> String {
+        format!("there is no contender `{contender}`; the study has {}", self.names())
     }
 
     /// The names of all contenders, as a sentence has them.
@@ -446,7 +469,7 @@ impl Study {
                     says: contract.says.clone(),
                 })
                 .collect(),
-            published: self.file.published.iter().map(|row| row.0.clone()).collect(),
+            published: self.file.published.iter().map(|it| it.row.clone()).collect(),
         }
     }
 }
