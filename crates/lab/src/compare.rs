@@ -78,8 +78,6 @@ struct Entry<'a> {
     noise_floor: Option<f64>,
     verdict: Verdict,
     findings: &'a [Finding],
-    /// Whether it is only a lower bound.
-    at_least: bool,
     offered_rate: Option<f64>,
 }
 
@@ -95,7 +93,6 @@ fn entries(run: &Run) -> BTreeMap<Key<'_>, Entry<'_>> {
                 noise_floor: outcome.noise_floor,
                 verdict: row.verdict,
                 findings: &row.findings,
-                at_least: row.rate_at_least,
                 offered_rate: None,
             };
             entries.insert((&*row.contender, &outcome.load, true), entry);
@@ -109,7 +106,6 @@ fn entries(run: &Run) -> BTreeMap<Key<'_>, Entry<'_>> {
                 noise_floor: outcome.noise_floor,
                 verdict: row.verdict,
                 findings: &row.findings,
-                at_least: false,
                 offered_rate: Some(outcome.offered_rate),
             };
             entries.insert((&*row.contender, &outcome.load, false), entry);
@@ -164,7 +160,7 @@ fn against(entry: &Entry, run: &str) -> Vec<String> {
         let checks: Vec<&str> = of.map(|finding| &*finding.check).collect();
         reasons.push(format!("invalid in the {run} run ({})", checks.join(", ")));
     }
-    if entry.at_least {
+    if entry.estimate.at_least {
         reasons.push(format!("the client was the limit in the {run} run"));
     }
     if entry.noise_floor.is_none() {
@@ -313,7 +309,7 @@ mod tests {
         conclude(&mut after);
         assert_eq!(reasons(&compare(&before, &after), "a"), "invalid in the second run (errors)");
         let mut after = before.clone();
-        after.outcomes[0].rows[0].rate_at_least = true;
+        after.outcomes[0].rows[0].rate.at_least = true;
         let contender = after.outcomes[0].rows[0].contender.clone();
         let reasons_of_limit = reasons(&compare(&after, &before), &contender);
         assert_eq!(reasons_of_limit, "the client was the limit in the first run");

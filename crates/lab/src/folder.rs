@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
 use serde::Deserialize;
 
+use crate::older;
+
 const FILE: &str = "run.json";
 const NEW_FILE: &str = ".run.json.new";
 const APPENDED: &str = "trials.jsonl";
@@ -186,7 +188,7 @@ fn read_whole(path: &Path) -> Result<Run, Error> {
     if !(u64::from(SCHEMA_OLDEST)..=u64::from(SCHEMA)).contains(&found) {
         return Err(Error::Schema { path: path.into(), found });
     }
-    serde_json::from_slice(&bytes).map_err(content)
+    older::read(&bytes, found).map_err(content)
 }
 
 /// What all versions have in common. It is read first, because another version's
@@ -203,7 +205,7 @@ mod tests {
     use result::plan::{Arrivals, Cores, Load, Slot};
 
     use super::*;
-    use crate::outcomes::tests::run_of;
+    use crate::outcomes::{self, tests::run_of};
 
     fn run() -> Run {
         let mut run = run_of(&[], Vec::new());
@@ -254,7 +256,7 @@ mod tests {
             fs::write(&path, text).unwrap();
             read(&path).unwrap_err().to_string()
         };
-        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 2"));
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 3"));
         assert!(complaint("{}").contains("this is no run of bakeoff"));
         assert!(complaint("no json").contains("this is no run of bakeoff"));
         let mut json = serde_json::to_value(run()).unwrap();
@@ -279,6 +281,30 @@ mod tests {
         value["plan"]["slots"][0]["load"].as_object_mut().unwrap().remove("arrivals");
         fs::write(&path, value.to_string()).unwrap();
         assert_eq!(read(&path).unwrap().plan.slots[0].load.arrivals, Arrivals::Closed);
+    }
+
+    #[test]
+    fn what_was_a_lower_bound_in_an_older_run_still_is() {
+        let load = Load::closed(30, Cores::One, true);
+        let mut trials = vec![outcomes::tests::trial("go", 0, &load, 100.0)];
+        let of_load = trials[0].evidence.load.as_mut().unwrap();
+        of_load.service_us.at[0].at_least = true;
+        let mut old = run_of(&[outcomes::tests::contender("go")], trials);
+        outcomes::conclude(&mut old);
+        old.outcomes[0].rows[0].p99_us.as_mut().unwrap().at_least = false;
+        let mut value = serde_json::to_value(old).unwrap();
+        value["schema"] = 1.into();
+        let row = &mut value["outcomes"][0]["rows"][0];
+        row["rate_at_least"] = true.into();
+        row["rate"].as_object_mut().unwrap().remove("at_least");
+        row.as_object_mut().unwrap().remove("limit");
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        fs::write(&path, value.to_string()).unwrap();
+        let row = read(&path).unwrap().outcomes.remove(0).rows.remove(0);
+        assert!(row.rate.at_least, "the client was the limit");
+        assert!(row.p99_us.unwrap().at_least, "requests without an answer are in it");
+        assert_eq!(row.limit, None);
     }
 
     fn trial(number: u32) -> Trial {

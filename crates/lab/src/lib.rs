@@ -17,6 +17,7 @@ pub mod leftovers;
 mod limits;
 pub mod machine;
 mod measure;
+mod older;
 pub mod outcomes;
 pub mod output_tail;
 mod perf_data;

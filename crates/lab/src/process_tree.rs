@@ -48,6 +48,8 @@ pub struct Member {
     pub name: String,
     /// CPU seconds, those of its ended and reaped children included.
     pub cpu_s: f64,
+    /// CPU seconds of those in the kernel.
+    pub system_cpu_s: f64,
     /// Resident memory, in bytes. What it shares with others counts in full.
     pub rss_bytes: u64,
     /// Memory that is in swap, in bytes.
@@ -68,6 +70,7 @@ pub fn member(pid: i32) -> Option<Member> {
     Some(Member {
         pid,
         cpu_s: cpu_s(&stat),
+        system_cpu_s: seconds(stat.stime + stat.cstime.max(0) as u64),
         rss_bytes: stat.rss * procfs::page_size(),
         swap_bytes: swap_bytes(pid),
         threads: stat.num_threads.max(0) as u32,
@@ -85,7 +88,11 @@ fn stat(pid: i32) -> Option<Stat> {
 
 fn cpu_s(stat: &Stat) -> f64 {
     let reaped = (stat.cutime + stat.cstime).max(0) as u64;
-    (stat.utime + stat.stime + reaped) as f64 / procfs::ticks_per_second() as f64
+    seconds(stat.utime + stat.stime + reaped)
+}
+
+fn seconds(ticks: u64) -> f64 {
+    ticks as f64 / procfs::ticks_per_second() as f64
 }
 
 /// CPU seconds of these processes, their reaped children's included, and of what

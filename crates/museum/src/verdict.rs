@@ -180,7 +180,7 @@ mod tests {
             rank: None,
             unranked: None,
             rate: estimate(1.0),
-            rate_at_least: false,
+            limit: None,
             rate_ratio: None,
             server_cpu_us: None,
             client_cpu_us: None,
@@ -201,7 +201,7 @@ mod tests {
         let load = Load::closed(1, Cores::One, true);
         let outcome = Outcome { load, noise_floor: None, rows, sentence: String::new() };
         let mut run: Run = serde_json::from_value(serde_json::json!({
-            "schema": 2, "bakeoff": "", "id": "", "started": "", "state": "complete",
+            "schema": 3, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),
             "study": { "name": "", "title": "", "question": "", "contract": "", "published": [] },
             "contenders": [contender("a"), contender("b")],

@@ -164,7 +164,29 @@ pub fn notes(run: &Run) -> Vec<String> {
         let rates = units::of(rows().count() as u64, "rate");
         notes.push(format!("{rates}: {}.", verdicts.join(", ")));
     }
+    notes.extend(many_comparisons(run));
     notes
+}
+
+/// How often two are found to differ that don't, by the test that ranks rest on.
+const CHANCE: f64 = 0.05;
+
+/// What to know of ranks where there are many: each is tested against the first of
+/// those above it, by itself.
+fn many_comparisons(run: &Run) -> Option<String> {
+    let closed = run.outcomes.iter().map(|it| it.rows.iter().filter(|row| row.rank.is_some()));
+    let equal = run.equal_rates.iter().map(|it| it.rows.iter().filter(|row| row.rank.is_some()));
+    let ranked = closed.map(Iterator::count).chain(equal.map(Iterator::count));
+    let comparisons: usize = ranked.map(|ranked| ranked.saturating_sub(1)).sum();
+    (comparisons > 1).then(|| {
+        format!(
+            "The ranks rest on {} of two, each tested by itself at {}: if all were equal, chance \
+             alone would part up to {:.1} of them.",
+            units::of(comparisons as u64, "comparison"),
+            units::percent(CHANCE),
+            comparisons as f64 * CHANCE
+        )
+    })
 }
 
 /// What to say of one load beside its figures: the finding, unless the headline
@@ -586,6 +608,15 @@ fn entry<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() ->
         list.len() - 1
     });
     &mut list[at]
+}
+
+/// Said where a run doesn't tell what limited its rates.
+pub const LIMIT_NOT_KEPT: &str =
+    "What limited the rates isn't told: the run was made before that was kept.";
+
+/// What limited a row's rate, in a word or two.
+pub fn limited_by(row: &Row) -> &'static str {
+    row.limit.as_ref().map_or(units::NOTHING, |limit| limit.by.word())
 }
 
 /// A row's rank with its tie, as `=1`.

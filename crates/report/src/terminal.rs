@@ -258,7 +258,7 @@ impl Page {
                 has_range(|it| matches!(it, Range::Blocks(_))),
                 "[a–b] lowest and highest block, too few for an interval",
             ),
-            (rows().any(|row| row.rate_at_least), "≥ before a rate: the client was the limit"),
+            (rows().any(|row| row.rate.at_least), "≥ before a rate: the client was the limit"),
             (
                 rows().flat_map(|row| [&row.p50_us, &row.p99_us]).flatten().any(|it| it.at_least),
                 "≥ before a time: requests without an answer are in it",
@@ -351,7 +351,7 @@ impl Page {
 /// The rate, and how far it may be off.
 fn rate(row: &Row) -> (String, String) {
     let invalid = if row.verdict == Verdict::Invalid { "✗" } else { "" };
-    let bound = units::at_least(row.rate_at_least);
+    let bound = units::at_least(row.rate.at_least);
     let range = match summary::range(&row.rate) {
         Range::Interval(interval) => format!("({})", units::count_range(interval)),
         Range::Blocks(blocks) => format!("[{}]", units::count_range(blocks)),

@@ -79,6 +79,17 @@ pub fn bytes(bytes: u64) -> String {
     format!("{} {}", scale.digits(bytes as f64), scale.unit)
 }
 
+/// A number to five digits, for scripts that sort by it.
+pub fn digits(number: f64) -> String {
+    let places = (4.0 - number.abs().log10().floor()).clamp(0.0, 12.0);
+    let text = format!("{number:.*}", if number == 0.0 { 0 } else { places as usize });
+    if text.contains('.') {
+        text.trim_end_matches(['0']).trim_end_matches('.').into()
+    } else {
+        text
+    }
+}
+
 /// A plural where there is not exactly one, as `6 blocks`.
 pub fn of(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", whole(number), if number == 1 { "" } else { "s" })
@@ -183,6 +194,12 @@ mod tests {
         assert_eq!([7, 999, 1_000, 1_234_567].map(whole), ["7", "999", "1,000", "1,234,567"]);
         assert_eq!(of(1, "block"), "1 block");
         assert_eq!(of(6, "block"), "6 blocks");
+    }
+
+    #[test]
+    fn five_digits_are_enough_to_sort_by() {
+        let numbers = [0.0, 0.342_443_589_340_714, 12.082_222, 132_314.5, 7.0, 1e-30];
+        assert_eq!(numbers.map(digits), ["0", "0.34244", "12.082", "132314", "7", "0"]);
     }
 
     #[test]

@@ -54,7 +54,11 @@ fn nothing_sticks_out_of_a_phone_or_a_desk() {
 #[test]
 fn the_console_stays_silent() {
     let Some(browser) = browser() else { return };
-    for (name, run) in [("web", fixture::web()), ("hostile", fixture::hostile())] {
+    for (name, run) in [
+        ("web", fixture::published()),
+        ("opened", fixture::open_loops()),
+        ("hostile", fixture::hostile()),
+    ] {
         let file = written(&format!("{name}-console"), &report::html(&run));
         let opened = browser.open(&file);
         let log = String::from_utf8_lossy(&opened.stderr);
@@ -89,6 +93,17 @@ addEventListener("load", () => {
   choose(tier, "tuned");
   says.tuned = seen();
   choose(tier, "all");
+  choose(contender, "go");
+  const shown = selector => [...document.querySelectorAll(selector)].filter(it => it.getClientRects().length > 0);
+  const text = it => it.textContent.trim().slice(0, 40);
+  says.lines = shown("section .plot path").length;
+  says.marks = shown("section .plot use").length;
+  says.keys = [...new Set(shown(".key li").map(text))];
+  says.limits = [...new Set(shown(".limits li").map(text))];
+  says.then = shown('#then-and-now ~ div caption strong').map(text);
+  choose(contender, "all");
+  says.all_lines = shown("section .plot path").length;
+  says.all_then = shown('#then-and-now ~ div caption strong').map(text);
   const ratios = document.querySelector(".controls input");
   ratios.click();
   says.ratios = [...table.tBodies[0].rows].map(row => row.cells[1].textContent);
@@ -101,7 +116,7 @@ addEventListener("load", () => {
 #[test]
 fn a_script_sorts_filters_and_shows_ratios() {
     let Some(browser) = browser() else { return };
-    let page = report::html(&fixture::web())
+    let page = report::html(&fixture::published())
         .replacen("http-equiv", "data-was", 1)
         .replace("</body>", &format!("{USE}</body>"));
     let dom = browser.open(&written("web-used", &page)).stdout;

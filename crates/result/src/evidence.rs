@@ -36,10 +36,11 @@ pub struct Evidence {
     pub server_output_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
-    /// Connections that the contender's listeners dropped because their queues
-    /// were full, and each that they deferred to accept (TCP_DEFER_ACCEPT), from
-    /// its start on.
-    pub listen_overflows: Option<u64>,
+    /// What the contender's listeners dropped from its start on: connections for
+    /// which their queues were full, and the last acknowledgement of each that they
+    /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing.
+    #[serde(alias = "listen_overflows")]
+    pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace within the window.
     pub tcp_retransmits: Option<u64>,
     /// Share of the machine's CPU time stolen by its host within the window.

@@ -25,15 +25,18 @@ use serde::{Deserialize, Serialize};
 ///
 /// 2: loads have `arrivals`. Who reads by 1 would take an open loop's trials for
 /// those of the closed loop.
-pub const SCHEMA: u32 = 2;
+///
+/// 3: a rate that is a lower bound says so by its own `at_least`, as times do, and
+/// no longer by `rate_at_least` beside it. Who reads by 2 would miss it.
+pub const SCHEMA: u32 = 3;
 
-/// The oldest version that is still read: what 2 added has a default.
+/// The oldest version that is still read.
 pub const SCHEMA_OLDEST: u32 = 1;
 
 /// A whole run: the content of `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// [`SCHEMA`] in runs that this version began.
+    /// Always [`SCHEMA`]: a run of an older version is brought to it when it is read.
     pub schema: u32,
     /// The version of bakeoff that wrote the file.
     pub bakeoff: String,

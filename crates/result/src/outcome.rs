@@ -29,10 +29,12 @@ pub struct Row {
     pub rank: Option<u32>,
     /// Why it has no rank.
     pub unranked: Option<String>,
-    /// Good answers a second.
+    /// Good answers a second; a lower bound where the client was the limit.
     pub rate: Estimate,
-    /// Whether the client was the limit, so that the rate is only a lower bound.
-    pub rate_at_least: bool,
+    /// What kept the rate from being higher. `None` in runs made before this was
+    /// kept.
+    #[serde(default)]
+    pub limit: Option<Limit>,
     /// Rate divided by the best ranked row's, from paired blocks.
     pub rate_ratio: Option<Estimate>,
     /// The contender's CPU µs a good answer.
@@ -47,6 +49,44 @@ pub struct Row {
     pub verdict: Verdict,
     /// The findings behind it, one a check: the worst over its blocks.
     pub findings: Vec<Finding>,
+}
+
+/// What kept a rate from being higher, as far as evidence and findings tell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// What it was.
+    pub by: LimitedBy,
+    /// How that shows, or why nothing can be said, in one or two sentences.
+    pub says: String,
+}
+
+/// What a rate was limited by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitedBy {
+    /// The cores that the contender was given: it used them up.
+    Cores,
+    /// The cores that contender and client shared: together they used them up.
+    SharedCores,
+    /// The client: the contender can do at least this rate.
+    Client,
+    /// A CPU quota.
+    Quota,
+    /// Something else, or nobody could look.
+    Unknown,
+}
+
+impl LimitedBy {
+    /// The word that readers see.
+    pub fn word(self) -> &'static str {
+        match self {
+            LimitedBy::Cores => "its cores",
+            LimitedBy::SharedCores => "shared cores",
+            LimitedBy::Client => "client",
+            LimitedBy::Quota => "CPU quota",
+            LimitedBy::Unknown => "not known",
+        }
+    }
 }
 
 /// What is concluded where all contenders were offered the same rate: what an
@@ -144,8 +184,8 @@ pub struct Estimate {
     pub median: f64,
     /// The 95 % interval; `None` with too few blocks for one.
     pub interval: Option<(f64, f64)>,
-    /// Set on a time if requests without an answer are in a block's value, so
-    /// that this is only a lower bound.
+    /// Whether this is only a lower bound: a rate where the client was the limit, a
+    /// time if requests without an answer are in a block's value.
     #[serde(default)]
     pub at_least: bool,
     /// Every block's value, in block order.

@@ -36,9 +36,9 @@ pub struct Sample {
     pub connections_established: Option<u32>,
     /// Connections of those that the contender hasn't accepted yet.
     pub accept_queue: Option<u32>,
-    /// Connections that the contender's listeners dropped because their queues
-    /// were full.
-    pub listen_overflows: Option<u64>,
+    /// What the contender's listeners dropped.
+    #[serde(alias = "listen_overflows")]
+    pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace.
     pub tcp_retransmits: Option<u64>,
     /// CPU seconds of the client's process.
@@ -93,6 +93,9 @@ impl Sampling {
 pub struct ServerUse {
     /// Where its CPU seconds were read.
     pub cpu_source: CpuSource,
+    /// CPU seconds of it that were spent in the kernel, as far as the kernel's clock
+    /// tick tells.
+    pub system_cpu_s: Option<f64>,
     /// The control group that held it, where one could be made for it.
     pub cgroup: Option<Cgroup>,
     /// Its processes, the busiest first; a few of them.

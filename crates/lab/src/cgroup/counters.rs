@@ -10,6 +10,8 @@ use super::{Group, Trees};
 pub struct Counted {
     /// CPU seconds of all that was ever in it.
     pub cpu_s: Option<f64>,
+    /// CPU seconds of that in the kernel.
+    pub system_cpu_s: Option<f64>,
     /// The most memory that it held.
     pub memory_peak_bytes: Option<u64>,
     /// Processes that were killed because its memory was used up.
@@ -55,10 +57,16 @@ impl Group {
     /// 2 whichever controllers are on.
     pub fn counted(&self) -> Counted {
         let bytes = |folder, file| read(folder, file)?.trim().parse().ok();
+        let system_v2 = || Some(number(&read(&self.v2, "cpu.stat")?, "system_usec")? as f64 / US);
+        let system_v1 = || {
+            let ticks = number(&read(&self.cpuacct, "cpuacct.stat")?, "system")?;
+            Some(ticks as f64 / procfs::ticks_per_second() as f64)
+        };
         let oom_v2 = || number(&read(&self.v2, "memory.events")?, "oom_kill");
         let oom_v1 = || number(&read(&self.memory, "memory.oom_control")?, "oom_kill");
         Counted {
             cpu_s: self.cpu_s(),
+            system_cpu_s: system_v2().or_else(system_v1),
             memory_peak_bytes: bytes(&self.v2, "memory.peak")
                 .or_else(|| bytes(&self.memory, "memory.max_usage_in_bytes")),
             oom_kills: oom_v2().or_else(oom_v1),
@@ -193,7 +201,10 @@ mod tests {
     #[test]
     fn version_2_is_read() {
         let files = folder(&[
-            ("cpu.stat", "usage_usec 1500000\nuser_usec 1\nnr_periods 0\n"),
+            (
+                "cpu.stat",
+                "usage_usec 1500000\nuser_usec 500000\nsystem_usec 1000000\nnr_periods 0\n",
+            ),
             ("memory.peak", "4096\n"),
             ("memory.events", "low 0\noom 3\noom_kill 2\noom_group_kill 0\n"),
             ("io.stat", "8:0 rbytes=10 wbytes=20 rios=1\n259:0 rbytes=1 wbytes=2 rios=1\n"),
@@ -204,6 +215,7 @@ mod tests {
             group.counted(),
             Counted {
                 cpu_s: Some(1.5),
+                system_cpu_s: Some(1.0),
                 memory_peak_bytes: Some(4096),
                 oom_kills: Some(2),
                 io_bytes: Some((11, 22)),
@@ -216,6 +228,7 @@ mod tests {
     fn version_1_is_read() {
         let files = folder(&[
             ("cpuacct.usage", "2500000000\n"),
+            ("cpuacct.stat", "user 50\nsystem 200\n"),
             ("memory.max_usage_in_bytes", "8192\n"),
             ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"),
             (
@@ -229,6 +242,7 @@ mod tests {
             group.counted(),
             Counted {
                 cpu_s: Some(2.5),
+                system_cpu_s: Some(200.0 / procfs::ticks_per_second() as f64),
                 memory_peak_bytes: Some(8192),
                 oom_kills: Some(1),
                 io_bytes: Some((5, 7)),

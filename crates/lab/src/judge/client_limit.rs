@@ -18,8 +18,7 @@ const LATENESS_SHARE_MAX: f64 = 0.1;
 /// between requests is rid of it. `bakeoff load` warns from here on as well.
 const LATENESS_MIN_US: f64 = 1_000.0;
 
-/// The only check that the result knows by name: where it speaks, a rate is a
-/// lower bound.
+/// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
     signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; in an open loop, how late requests were sent although connections were free.",

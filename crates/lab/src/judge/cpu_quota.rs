@@ -6,7 +6,7 @@ use super::{Check, Scope, Seen, Word, percent};
 /// of the quota.
 const HELD_BACK_INVALID: f64 = 0.05;
 
-pub(super) const CPU_QUOTA: Check = Check {
+pub(crate) const CPU_QUOTA: Check = Check {
     id: "cpu-quota",
     signal: "Periods of the window in which a control group's CPU quota was used up, above contender or client, and for how long tasks were kept from running by it.",
     threshold: "none; invalid from 5 % of the window on",

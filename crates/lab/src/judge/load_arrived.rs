@@ -76,7 +76,7 @@ fn accepted(sample: &Sample) -> Option<u32> {
 /// last acknowledgement of each handshake is dropped and counted too, and nothing
 /// is lost. Overflows of all listeners, by the kernel's own count, are another.
 fn overflows(evidence: &Evidence) -> Option<u64> {
-    let dropped = evidence.listen_overflows?;
+    let dropped = evidence.listen_drops?;
     Some(evidence.machine.listen_overflows_of_all.map_or(dropped, |all| dropped.min(all)))
 }
 
@@ -127,7 +127,7 @@ mod tests {
     fn with_a_connection_a_request_only_what_was_lost_counts() {
         let with = |overflows| {
             let (slot, mut evidence) = of_one_request_each();
-            evidence.listen_overflows = overflows;
+            evidence.listen_drops = overflows;
             evidence.load.as_mut().unwrap().reconnects = 200_000;
             word_on(&LOAD_ARRIVED, &slot, &evidence).verdict
         };
@@ -147,14 +147,14 @@ mod tests {
         };
         assert_eq!(with(10_000, 1), Verdict::Suspect);
         assert_eq!(with(10_000, 100), Verdict::Invalid, "the 99th percentile is a lost SYN's");
-        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_overflows = Some(3));
+        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_drops = Some(3));
         assert_eq!(word.verdict, Verdict::Invalid, "3 of 100 connections");
     }
 
     #[test]
     fn deferred_accepting_drops_acknowledgements_and_costs_nothing() {
         let word = word_after(&LOAD_ARRIVED, |evidence| {
-            evidence.listen_overflows = Some(100);
+            evidence.listen_drops = Some(100);
             evidence.machine.listen_overflows_of_all = Some(0);
         });
         assert_eq!(word.verdict, Verdict::Valid);
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn overflows_of_other_listeners_are_not_the_contenders() {
         let word = word_after(&LOAD_ARRIVED, |evidence| {
-            evidence.listen_overflows = Some(0);
+            evidence.listen_drops = Some(0);
             evidence.machine.listen_overflows_of_all = Some(100);
         });
         assert_eq!(word.verdict, Verdict::Valid);
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_missing_sensor_is_not_checked() {
-        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_overflows = None);
+        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_drops = None);
         assert_eq!(word.verdict, Verdict::NotChecked);
         let word = word_after(&LOAD_ARRIVED, |evidence| evidence.samples.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);

@@ -39,7 +39,9 @@ use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Contender, Slot};
 
 pub use client_limit::CLIENT_LIMIT;
+pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
+pub(crate) use server_cores::SERVER_CORES;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
@@ -53,11 +55,11 @@ pub const CHECKS: [&Check; 26] = [
     &fair_answers::FAIR_ANSWERS,
     &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,
-    &client_limit::CLIENT_LIMIT,
+    &CLIENT_LIMIT,
     &one_ceiling::ONE_CEILING,
-    &server_cores::SERVER_CORES,
+    &SERVER_CORES,
     &shared_cores::SHARED_CORES,
-    &cpu_quota::CPU_QUOTA,
+    &CPU_QUOTA,
     &network::NETWORK,
     &disk_writes::DISK_WRITES,
     &quiet_machine::QUIET_MACHINE,
@@ -405,7 +407,7 @@ mod tests {
             core_speeds: vec![CoreSpeed { cpu: 0, before: 800.0, after: 800.0 }],
             others_cpu_s: Some(0.02),
             steal_share: Some(0.0),
-            listen_overflows: Some(0),
+            listen_drops: Some(0),
             tcp_retransmits: Some(0),
             ..Evidence::default()
         };

@@ -11,7 +11,7 @@ const OTHERS_MAX: f64 = 0.1;
 /// Clock ticks and the window's edges may make so much more than all.
 const USED_MAX: f64 = 1.05;
 
-pub(super) const SERVER_CORES: Check = Check {
+pub(crate) const SERVER_CORES: Check = Check {
     id: "server-cores",
     signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together.",
     threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on",

@@ -4,9 +4,8 @@ use result::Run;
 use result::finding::{Verdict, worst};
 use result::outcome::{Outcome, Row};
 
-use super::group::{
-    Group, Ranked, client_cpu_us, nobody_ranked, rate, server_cpu_us, times, unranked,
-};
+use super::group::{Group, client_cpu_us, rate, server_cpu_us, times, unranked};
+use super::limit::limit;
 use crate::judge::CLIENT_LIMIT;
 use crate::plan::Phase;
 
@@ -24,17 +23,17 @@ fn outcome(group: &Group) -> Outcome {
     let mut rows: Vec<Row> =
         contenders.filter_map(|contender| row(group, &contender.name, noise_floor)).collect();
     rows.sort_by(|a, b| b.rate.median.total_cmp(&a.rate.median));
-    rank(group, &mut rows, noise_floor);
+    group.rank(&mut rows, rate, noise_floor);
     let sentence = sentence(group, &rows);
     Outcome { load: group.load.clone(), noise_floor, rows, sentence }
 }
 
 /// A contender's row; `None` where no trial of it got as far as load.
 fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<Row> {
-    let rate = group.estimate(contender, rate)?;
+    let mut rate = group.estimate(contender, rate)?;
     let findings = group.findings(contender);
     let verdict = worst(&findings);
-    let rate_at_least = findings
+    rate.at_least = findings
         .iter()
         .any(|finding| finding.check == CLIENT_LIMIT.id && finding.verdict >= Verdict::Suspect);
     Some(Row {
@@ -42,7 +41,7 @@ fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<Row> 
         rank: None,
         unranked: unranked(verdict, rate.blocks.len(), noise_floor),
         rate,
-        rate_at_least,
+        limit: Some(limit(&findings, &group.of(contender, false))),
         rate_ratio: None,
         server_cpu_us: group.estimate_of_all(contender, server_cpu_us),
         client_cpu_us: group.estimate_of_all(contender, client_cpu_us),
@@ -53,29 +52,8 @@ fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<Row> 
     })
 }
 
-fn rank(group: &Group, rows: &mut [Row], noise_floor: Option<f64>) {
-    let mut ranked: Vec<&mut Row> = rows.iter_mut().filter(|row| row.unranked.is_none()).collect();
-    let names: Vec<String> = ranked.iter().map(|row| row.contender.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    for (row, rank) in ranked.iter_mut().zip(group.ranks(&names, rate, noise_floor)) {
-        row.rank = Some(rank);
-        row.rate_ratio = group.ratio(&row.contender, names[0], rate);
-    }
-}
-
 fn sentence(group: &Group, rows: &[Row]) -> String {
-    let ranked: Vec<Ranked> = rows
-        .iter()
-        .filter_map(|row| {
-            let (contender, verdict) = (row.contender.as_str(), row.verdict);
-            Some(Ranked { contender, rank: row.rank?, verdict })
-        })
-        .collect();
-    if ranked.is_empty() {
-        let unranked = rows.iter().map(|row| (&*row.contender, row.unranked.as_deref()));
-        return nobody_ranked(unranked.map(|(name, why)| (name, why.unwrap_or_default())));
-    }
-    group.sentence(&ranked, |[winner, second], [first_title, second_title]| {
+    group.sentence(rows, |[winner, second], [first_title, second_title]| {
         let apart = match group.ratio(winner.contender, second.contender, rate) {
             Some(ratio) => format!("{} as many requests a second as", times(&ratio)),
             None => "more requests a second than".into(),
@@ -200,7 +178,7 @@ mod tests {
         let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
         trials[0].findings.push(suspect(CLIENT_LIMIT.id));
         let outcome = concluded(&trials);
-        assert!(outcome.rows[0].rate_at_least && !outcome.rows[1].rate_at_least);
+        assert!(outcome.rows[0].rate.at_least && !outcome.rows[1].rate.at_least);
     }
 
     #[test]

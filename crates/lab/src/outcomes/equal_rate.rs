@@ -6,7 +6,7 @@ use result::finding::worst;
 use result::outcome::{EqualRate, EqualRateRow};
 use result::plan::Arrivals;
 
-use super::group::{Group, Ranked, nobody_ranked, rate, server_cpu_us, times, unranked};
+use super::group::{Group, rate, server_cpu_us, times, unranked};
 use crate::plan::Phase;
 use crate::rates;
 
@@ -30,7 +30,7 @@ fn outcome(group: &Group, rate: rates::EqualRate) -> EqualRate {
     // Unknown costs stand last.
     let cost = |row: &EqualRateRow| row.server_cpu_us.as_ref().map_or(f64::MAX, |it| it.median);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
-    rank(group, &mut rows, noise_floor);
+    group.rank(&mut rows, server_cpu_us, noise_floor);
     let sentence = sentence(group, &rows, rate.rate);
     EqualRate {
         load: group.load.clone(),
@@ -66,30 +66,8 @@ fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<Equal
     })
 }
 
-fn rank(group: &Group, rows: &mut [EqualRateRow], noise_floor: Option<f64>) {
-    let mut ranked: Vec<&mut EqualRateRow> =
-        rows.iter_mut().filter(|row| row.unranked.is_none()).collect();
-    let names: Vec<String> = ranked.iter().map(|row| row.contender.clone()).collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    for (row, rank) in ranked.iter_mut().zip(group.ranks(&names, server_cpu_us, noise_floor)) {
-        row.rank = Some(rank);
-        row.cpu_ratio = group.ratio(&row.contender, names[0], server_cpu_us);
-    }
-}
-
 fn sentence(group: &Group, rows: &[EqualRateRow], rate: f64) -> String {
-    let ranked: Vec<Ranked> = rows
-        .iter()
-        .filter_map(|row| {
-            let (contender, verdict) = (row.contender.as_str(), row.verdict);
-            Some(Ranked { contender, rank: row.rank?, verdict })
-        })
-        .collect();
-    if ranked.is_empty() {
-        let unranked = rows.iter().map(|row| (&*row.contender, row.unranked.as_deref()));
-        return nobody_ranked(unranked.map(|(name, why)| (name, why.unwrap_or_default())));
-    }
-    group.sentence(&ranked, |[winner, second], [first_title, second_title]| {
+    group.sentence(rows, |[winner, second], [first_title, second_title]| {
         let apart = match group.ratio(second.contender, winner.contender, server_cpu_us) {
             Some(ratio) => format!("{} as much CPU time an answer as", times(&ratio)),
             None => "more CPU time an answer than".into(),

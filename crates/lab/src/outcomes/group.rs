@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use result::finding::{Finding, Verdict};
-use result::outcome::Estimate;
+use result::outcome::{EqualRateRow, Estimate, Row};
 use result::plan::{Contender, Load, Tier};
 use result::{Run, Trial, evidence};
 
@@ -111,12 +111,7 @@ impl<'a> Group<'a> {
     /// The ranks of contenders in the order of their figures, the best first. One
     /// ties with those above it unless it differs from the first of them, beyond
     /// chance and beyond what identical entries differ by.
-    pub(super) fn ranks(
-        &self,
-        in_order: &[&str],
-        figure: Figure,
-        noise_floor: Option<f64>,
-    ) -> Vec<u32> {
+    fn ranks(&self, in_order: &[&str], figure: Figure, noise_floor: Option<f64>) -> Vec<u32> {
         let mut first_of_tie: Option<(&str, u32)> = None;
         let mut ranks = Vec::new();
         for (place, contender) in (1..).zip(in_order) {
@@ -139,10 +134,47 @@ impl<'a> Group<'a> {
         by_chance || noise_floor.is_none_or(|floor| apart <= floor)
     }
 
-    /// The finding in one sentence: who is first among the ranked, given in order.
-    /// `apart` says what the first does more or less of than the second, whose
-    /// titles it is given.
-    pub(super) fn sentence(
+    /// Ranks the rows that may be, which stand in the order of their figures, and
+    /// gives each its ratio to the first of them.
+    pub(super) fn rank<R: Rankable>(
+        &self,
+        rows: &mut [R],
+        figure: Figure,
+        noise_floor: Option<f64>,
+    ) {
+        let mut ranked: Vec<&mut R> =
+            rows.iter_mut().filter(|row| row.unranked().is_none()).collect();
+        let names: Vec<String> = ranked.iter().map(|row| row.contender().to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let ranks = self.ranks(&names, figure, noise_floor);
+        for ((row, rank), name) in ranked.iter_mut().zip(ranks).zip(&names) {
+            row.place(rank, self.ratio(name, names[0], figure));
+        }
+    }
+
+    /// The finding in one sentence: who is first among the ranked rows, or why
+    /// nobody is. `apart` says what the first does more or less of than the second,
+    /// whose titles it is given.
+    pub(super) fn sentence<R: Rankable>(
+        &self,
+        rows: &[R],
+        apart: impl FnOnce([&Ranked; 2], [&str; 2]) -> String,
+    ) -> String {
+        let ranked: Vec<Ranked> = rows
+            .iter()
+            .filter_map(|row| {
+                let (contender, verdict) = (row.contender(), row.verdict());
+                Some(Ranked { contender, rank: row.rank()?, verdict })
+            })
+            .collect();
+        if ranked.is_empty() {
+            let unranked = rows.iter().map(|row| (row.contender(), row.unranked()));
+            return nobody_ranked(unranked.map(|(name, why)| (name, why.unwrap_or_default())));
+        }
+        self.sentence_of(&ranked, apart)
+    }
+
+    fn sentence_of(
         &self,
         ranked: &[Ranked],
         apart: impl FnOnce([&Ranked; 2], [&str; 2]) -> String,
@@ -180,6 +212,61 @@ impl<'a> Group<'a> {
             true => title.to_string(),
             false => format!("{title} ({})", caveats.join(", ")),
         }
+    }
+}
+
+/// A row that may have a rank.
+pub(super) trait Rankable {
+    fn contender(&self) -> &str;
+    fn verdict(&self) -> Verdict;
+    fn rank(&self) -> Option<u32>;
+    /// Why it may not be ranked.
+    fn unranked(&self) -> Option<&str>;
+    /// Gives it its rank, and its ratio to the first.
+    fn place(&mut self, rank: u32, ratio: Option<Estimate>);
+}
+
+impl Rankable for Row {
+    fn contender(&self) -> &str {
+        &self.contender
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    fn unranked(&self) -> Option<&str> {
+        self.unranked.as_deref()
+    }
+
+    fn place(&mut self, rank: u32, ratio: Option<Estimate>) {
+        (self.rank, self.rate_ratio) = (Some(rank), ratio);
+    }
+}
+
+impl Rankable for EqualRateRow {
+    fn contender(&self) -> &str {
+        &self.contender
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    fn rank(&self) -> Option<u32> {
+        self.rank
+    }
+
+    fn unranked(&self) -> Option<&str> {
+        self.unranked.as_deref()
+    }
+
+    fn place(&mut self, rank: u32, ratio: Option<Estimate>) {
+        (self.rank, self.cpu_ratio) = (Some(rank), ratio);
     }
 }
 
@@ -234,7 +321,7 @@ pub(super) fn unranked(
 }
 
 /// Said where nobody has a rank: contenders, each with the reason.
-pub(super) fn nobody_ranked<'a>(unranked: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+fn nobody_ranked<'a>(unranked: impl Iterator<Item = (&'a str, &'a str)>) -> String {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (contender, reason) in unranked {
         match reasons.iter_mut().find(|(known, _)| *known == reason) {

@@ -6,6 +6,7 @@ mod closed_loop;
 mod curve;
 mod equal_rate;
 mod group;
+mod limit;
 
 use std::collections::BTreeMap;
 
@@ -58,7 +59,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn finding(check: &str, verdict: Verdict) -> Finding {
+    pub(crate) fn finding(check: &str, verdict: Verdict) -> Finding {
         Finding {
             check: check.into(),
             verdict,

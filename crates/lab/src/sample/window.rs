@@ -114,7 +114,7 @@ impl Window<'_> {
             growth_of_all(&disk, self.began, self.ended).map(|bytes| bytes as u64);
         evidence.server_rss_max_bytes =
             self.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
-        evidence.listen_overflows =
+        evidence.listen_drops =
             self.mosts().rev().find_map(|most| Some(most.listeners?.dropped.into()));
         evidence.tcp_retransmits = self.since_start(|most| most.machine.tcp_retransmits);
         evidence.steal_share = self.steal(self.began, self.ended);
@@ -168,7 +168,7 @@ impl Window<'_> {
             server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
             connections_established: in_second.find_map(|reading| reading.established),
             accept_queue: listeners.map(|it| it.accept_queue),
-            listen_overflows: counted(&self.most(|most| Some(most.listeners?.dropped.into()))),
+            listen_drops: counted(&self.most(|most| Some(most.listeners?.dropped.into()))),
             tcp_retransmits: machine(|most| most.machine.tcp_retransmits),
             client_cpu_s: grown(&self.series(|reading| Some(reading.own_cpu_s))),
             client_rss_bytes: near.and_then(|most| most.own_rss_bytes),
@@ -197,10 +197,15 @@ impl Window<'_> {
             let known = most.members.iter().map(|member| member.swap_bytes);
             known.reduce(|sum, more| Some(sum? + more?)).flatten()
         };
+        let by_group = self.most(|most| most.group.as_ref()?.system_cpu_s);
+        let by_process = self.members(|member| Some((member.system_cpu_s * 1e6) as u64));
+        let system_cpu_s =
+            self.within(&by_group).or_else(|| all(&by_process).map(|micros| micros / 1e6));
         let (processes, processes_more) = self.processes();
         let (threads, threads_more) = self.busiest_threads();
         let (thread_groups, thread_groups_more) = self.thread_groups();
         ServerUse {
+            system_cpu_s: system_cpu_s.map(rounded),
             processes,
             processes_more,
             threads,
@@ -387,6 +392,7 @@ mod tests {
             pid: 7,
             name: "server".into(),
             cpu_s,
+            system_cpu_s: cpu_s / 4.0,
             rss_bytes: 1000,
             swap_bytes: Some(0),
             threads: 2,
@@ -466,7 +472,7 @@ mod tests {
         assert!(is(evidence.server_cpu_s, 2.0), "{:?}", evidence.server_cpu_s);
         assert!(is(evidence.others_cpu_s, 1.0), "{:?}", evidence.others_cpu_s);
         assert_eq!(evidence.server_rss_max_bytes, Some(1000));
-        assert_eq!(evidence.listen_overflows, Some(7));
+        assert_eq!(evidence.listen_drops, Some(7));
         assert!(is(evidence.limits.throttled_s, 1.0), "{:?}", evidence.limits);
         assert_eq!(evidence.limits.throttled_periods, Some(8));
         assert_eq!(evidence.machine.swap_in_bytes, Some(8192));
@@ -474,6 +480,7 @@ mod tests {
         assert_eq!(evidence.machine.server_cpu_mhz_max, Some(3000.0));
         assert_eq!(evidence.server.cpu_source, CpuSource::ProcessTree);
         assert_eq!(evidence.server.cgroup, None);
+        assert!(is(evidence.server.system_cpu_s, 0.5), "{:?}", evidence.server);
     }
 
     #[test]
@@ -531,6 +538,7 @@ mod tests {
             let mut reading = reading(start, at, at);
             reading.most.as_mut().unwrap().group = Some(Counted {
                 cpu_s: Some(at),
+                system_cpu_s: Some(at / 4.0),
                 memory_peak_bytes: Some(100 + at as u64),
                 oom_kills: Some(1),
                 io_bytes: Some((at as u64 * 10, at as u64 * 20)),

@@ -1,5 +1,7 @@
 //! Bars on a common axis: a median, its interval, and a dot a block.
 
+use std::fmt::Write;
+
 use maud::{Markup, html};
 use result::outcome::Estimate;
 
@@ -32,10 +34,14 @@ impl Axis {
         Axis { end: if largest > 0.0 { largest * 1.03 } else { 1.0 } }
     }
 
-    /// Where a value lies, in per cent of the axis.
+    /// Where a value lies, in thousandths of the axis.
+    fn thousandths(&self, value: f64) -> u32 {
+        (value / self.end * 1000.0).clamp(0.0, 1000.0).round() as u32
+    }
+
+    /// The same in per cent.
     fn percent(&self, value: f64) -> String {
-        let percent = (value / self.end * 100.0).clamp(0.0, 100.0);
-        format!("{:.1}%", if percent.is_nan() { 0.0 } else { percent })
+        format!("{:.1}%", f64::from(self.thousandths(value)) / 10.0)
     }
 
     /// A round distance that divides the axis into at most five parts.
@@ -68,27 +74,36 @@ impl Axis {
         }
     }
 
-    /// One bar. The alternative says what a reader sees of it.
-    pub fn bar(&self, estimate: &Estimate, fill: Fill, alternative: &str) -> Markup {
+    /// The distance of grid lines, for the style of what holds the bars.
+    pub fn grid(&self) -> String {
+        format!("--tick: {}", self.percent(self.step()))
+    }
+
+    /// One bar. Who can't see it has the same in words beside it. A page has hundreds:
+    /// what may be stretched is one path each, and dots are the round ends of strokes
+    /// without length.
+    pub fn bar(&self, estimate: &Estimate, fill: Fill) -> Markup {
         let class = match fill {
             Fill::Solid => "solid",
             Fill::Hatched => "hatched",
             Fill::Outline => "outline",
         };
         let end = self.percent(estimate.median);
-        let grid = format!("--tick: {}", self.percent(self.step()));
+        let mut dots = String::new();
+        for block in &estimate.blocks {
+            // Writing to a string can't fail.
+            let _ = write!(dots, "M{} 20h0", self.thousandths(*block));
+        }
         html! {
-            svg.bar width="100%" height="24" role="img" aria-label=(alternative) style=(grid) {
+            svg.bar aria-hidden="true" {
                 rect.(class) y="3" width=(end) height="12" {}
                 @if let Fill::Outline = fill { line.strike x2=(end) y1="9" y2="9" {} }
-                @if let Some((low, high)) = estimate.interval {
-                    @let (low, high) = (self.percent(low), self.percent(high));
-                    line x1=(low) x2=(high) y1="9" y2="9" {}
-                    line x1=(low) x2=(low) y1="5" y2="13" {}
-                    line x1=(high) x2=(high) y1="5" y2="13" {}
-                }
-                @for block in &estimate.blocks {
-                    circle cx=(self.percent(*block)) cy="20" r="2" {}
+                svg viewBox="0 0 1000 24" preserveAspectRatio="none" {
+                    @if let Some((low, high)) = estimate.interval {
+                        @let (low, high) = (self.thousandths(low), self.thousandths(high));
+                        path d={ "M" (low) " 9H" (high) "M" (low) " 5v8M" (high) " 5v8" } {}
+                    }
+                    path.dots d=(dots) {}
                 }
             }
         }

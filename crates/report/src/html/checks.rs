@@ -8,7 +8,7 @@ use result::evidence::ErrorKind;
 use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
 
-use super::prose;
+use super::{Detail, prose};
 use crate::summary::{self, Case};
 use crate::text::visible;
 use crate::units;
@@ -61,7 +61,7 @@ fn case_line(case: &Case) -> Markup {
 }
 
 /// What a row's badge opens.
-pub fn of_row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
+pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup {
     let trials = summary::trials(run, &outcome.load, &row.contender);
     let mut errors: Vec<ErrorKind> = Vec::new();
     for error in trials.iter().filter_map(|it| it.evidence.load.as_ref()).flat_map(|it| &it.errors)
@@ -75,7 +75,14 @@ pub fn of_row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     html! {
         div.checks {
             @if let Some(reason) = &row.unranked { p { "Not ranked: " (prose(reason)) } }
-            ul { @for finding in &row.findings { (check(finding)) } }
+            ul {
+                @for finding in row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect) {
+                    (against_figure(finding, detail))
+                }
+            }
+            @for verdict in [Verdict::NotChecked, Verdict::Valid] {
+                (not_against_figure(&row.findings, verdict, detail))
+            }
             @for error in errors {
                 p {
                     (units::of(error.count, "error")) " of kind " code { (visible(&error.kind)) }
@@ -101,21 +108,39 @@ pub fn last_words(lines: &[String]) -> Markup {
     }
 }
 
-/// One check. A valid one has a line only, as there are thousands in a page; its
-/// threshold is in the list of checks.
-fn check(finding: &Finding) -> Markup {
+/// A check that has something against a figure. Threshold and fix are said above all
+/// loads too.
+fn against_figure(finding: &Finding, detail: Detail) -> Markup {
     let Finding { check, verdict, value, threshold, says, fix } = finding;
     html! {
         li {
-            @if *verdict == Verdict::Valid {
-                (summary::sign(*verdict)) " " code { (visible(check)) } " " (prose(value))
-            } @else {
-                (badge(*verdict)) " " code { (visible(check)) } " " (prose(value))
-                div { (prose(says)) }
+            (badge(*verdict)) " " code { (visible(check)) } " " (prose(value))
+            div { (prose(says)) }
+            @if detail == Detail::All {
                 @if !threshold.is_empty() { div { strong { "Threshold: " } (prose(threshold)) } }
                 @if !fix.is_empty() { div { strong { "Fix: " } (prose(fix)) } }
             }
         }
+    }
+}
+
+/// The checks of a figure that have nothing against it, and what they saw, in few
+/// bytes: there are thousands in a page. Their thresholds are in the list of checks;
+/// what those need that couldn't look is said before all loads.
+fn not_against_figure(findings: &[Finding], verdict: Verdict, detail: Detail) -> Markup {
+    let those = || findings.iter().filter(|finding| finding.verdict == verdict);
+    let said = match detail {
+        Detail::All => {
+            let said = those().map(|it| match verdict {
+                Verdict::Valid => format!("{}: {}", it.check, it.value),
+                _ => format!("{}: {}", it.check, it.says),
+            });
+            said.collect::<Vec<_>>().join("; ")
+        }
+        _ => units::of(those().count() as u64, "check"),
+    };
+    html! {
+        @if those().next().is_some() { p { (badge(verdict)) " " (visible(&said)) } }
     }
 }
 

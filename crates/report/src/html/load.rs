@@ -7,18 +7,19 @@ use result::outcome::{Estimate, Outcome, Row};
 
 use super::bars::{Axis, Fill};
 use super::checks::{self, badge};
-use super::{figure, overview, percentiles, prose, seconds, times};
+use super::{Detail, figure, overview, percentiles, prose, seconds, times};
 use crate::summary::{self, Range};
 use crate::text::visible_name;
 use crate::units;
 
 /// One load's part of the page.
-pub fn load(run: &Run, outcome: &Outcome) -> Markup {
+pub fn load(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
     html! {
         section id=(overview::anchor(outcome)) {
             h3 { (units::of(outcome.load.connections.into(), "connection")) }
             @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
-            (rates(run, outcome))
+            (rates(run, outcome, detail))
+            (limits(run, outcome))
             @for missing in summary::without_figure(run, outcome) {
                 p { strong { (missing.who) } " has no figure: " (prose(missing.reason)) }
                 (checks::last_words(missing.last_words))
@@ -26,7 +27,7 @@ pub fn load(run: &Run, outcome: &Outcome) -> Markup {
             (cpu(run, outcome))
             (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
             (times::table(run, outcome))
-            (seconds::strips(run, outcome))
+            @if detail > Detail::Least { (seconds::strips(run, outcome)) }
         }
     }
 }
@@ -35,19 +36,15 @@ pub fn load(run: &Run, outcome: &Outcome) -> Markup {
 struct Scale {
     number: fn(f64) -> String,
     range: fn(units::Range) -> String,
-    /// Where there is no room for it, `short`.
+    /// What stands behind the numbers of an axis.
     unit: &'static str,
-    short: &'static str,
 }
 
-const RATE: Scale =
-    Scale { number: units::count, range: units::count_range, unit: " answers/s", short: "/s" };
-const CPU: Scale =
-    Scale { number: units::plain, range: units::plain_range, unit: " µs", short: " µs" };
+const RATE: Scale = Scale { number: units::count, range: units::count_range, unit: "/s" };
+const CPU: Scale = Scale { number: units::plain, range: units::plain_range, unit: " µs" };
 
 /// One figure of a chart.
 struct Figure<'a> {
-    title: &'a str,
     verdict: Verdict,
     estimate: &'a Estimate,
     at_least: bool,
@@ -61,23 +58,12 @@ impl Figure<'_> {
             _ if self.at_least => Fill::Hatched,
             _ => Fill::Solid,
         };
-        axis.bar(self.estimate, fill, &self.alternative())
+        axis.bar(self.estimate, fill)
     }
 
     fn median(&self) -> String {
         let median = (self.scale.number)(self.estimate.median);
         format!("{}{median}", units::at_least(self.at_least))
-    }
-
-    /// What a reader who can't see the bar is told.
-    fn alternative(&self) -> String {
-        let Figure { title, verdict, estimate, scale, .. } = self;
-        let range = match summary::range(estimate) {
-            Range::Interval(range) => format!(", 95 % interval {}", (scale.range)(range)),
-            Range::Blocks(range) => format!(", blocks from {}", (scale.range)(range)),
-            Range::None => String::new(),
-        };
-        format!("{title}: {}{}{range}, {}", self.median(), scale.unit, verdict.word())
     }
 
     fn value(&self) -> Markup {
@@ -95,15 +81,15 @@ impl Figure<'_> {
     }
 }
 
-fn rates(run: &Run, outcome: &Outcome) -> Markup {
+fn rates(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
     let axis = Axis::over(outcome.rows.iter().map(|row| &row.rate));
     html! {
-        figure {
+        figure style=(axis.grid()) {
             figcaption { "Answers a second " span.quiet { "more is better" } }
             @for row in &outcome.rows {
                 @let title = &summary::who(run, &row.contender);
-                @let (verdict, estimate, at_least) = (row.verdict, &row.rate, row.rate_at_least);
-                @let rate = Figure { title, verdict, estimate, at_least, scale: RATE };
+                @let (verdict, estimate) = (row.verdict, &row.rate);
+                @let rate = Figure { verdict, estimate, at_least: estimate.at_least, scale: RATE };
                 details data-contender=(visible_name(&row.contender)) data-verdicts=(verdict.word()) {
                     summary.row {
                         span.who {
@@ -115,10 +101,34 @@ fn rates(run: &Run, outcome: &Outcome) -> Markup {
                     @if let Some(says) = summary::reopened(run, outcome, &row.contender) {
                         p { (says) }
                     }
-                    (checks::of_row(run, outcome, row))
+                    (checks::of_row(run, outcome, row, detail))
                 }
             }
-            div.row { (axis.scale(RATE.short)) }
+            div.row { (axis.scale(RATE.unit)) }
+        }
+    }
+}
+
+/// What limited each, in a line.
+fn limits(run: &Run, outcome: &Outcome) -> Markup {
+    html! {
+        div.limits {
+            h4 { "Why not double?" }
+            @if outcome.rows.iter().all(|row| row.limit.is_none()) {
+                p.quiet { (summary::LIMIT_NOT_KEPT) }
+            } @else {
+                ul {
+                    @for row in &outcome.rows {
+                        li data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+                            (summary::who(run, &row.contender)) ": "
+                            @match &row.limit {
+                                None => (summary::LIMIT_NOT_KEPT),
+                                Some(limit) => { strong { (limit.by.word()) } ". " (prose(&limit.says)) }
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 }
@@ -128,17 +138,15 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
     let axis = Axis::over(known().map(|(_, cpu)| cpu));
     html! {
         @if known().next().is_some() {
-            figure {
+            figure style=(axis.grid()) {
                 figcaption { "Server CPU an answer " span.quiet { "less is better" } }
                 @for (row, estimate) in known() {
-                    @let title = &summary::who(run, &row.contender);
-                    @let verdict = row.verdict;
-                    @let cpu = Figure { title, verdict, estimate, at_least: false, scale: CPU };
-                    div.row data-contender=(visible_name(&row.contender)) data-verdicts=(verdict.word()) {
-                        span.who { (title) } (cpu.bar(&axis)) (cpu.value())
+                    @let cpu = Figure { verdict: row.verdict, estimate, at_least: false, scale: CPU };
+                    div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+                        span.who { (summary::who(run, &row.contender)) } (cpu.bar(&axis)) (cpu.value())
                     }
                 }
-                div.row { (axis.scale(CPU.short)) }
+                div.row { (axis.scale(CPU.unit)) }
             }
         }
     }

@@ -51,9 +51,42 @@ fn tiers(run: &Run) -> String {
 /// What a page may take, in bytes, so that it can be sent and opened anywhere.
 const BYTES_MAX: usize = 1_000_000;
 
+/// What is left of it for the head and for the words around the raw data.
+const AROUND_BYTES: usize = 4_096;
+
+/// How much of the detail of a large run the page has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Detail {
+    /// No second by second either.
+    Least,
+    /// Of checks that found nothing, or couldn't look, only how many; what others are
+    /// held against is said above all loads only.
+    Brief,
+    /// All.
+    All,
+}
+
+impl Detail {
+    /// What the reader is told of what is left out.
+    fn leaves_out(self) -> Option<&'static str> {
+        match self {
+            Detail::All => None,
+            Detail::Brief => Some("what the checks saw that found nothing"),
+            Detail::Least => {
+                Some("what checks measured that found nothing, and the strips of seconds")
+            }
+        }
+    }
+}
+
 /// The whole page.
 pub fn html(run: &Run) -> String {
-    let body = body(run);
+    let room = BYTES_MAX - STYLE.len() - SCRIPT.len() - AROUND_BYTES;
+    let body = [Detail::All, Detail::Brief]
+        .into_iter()
+        .map(|detail| body(run, detail))
+        .find(|body| body.0.len() <= room)
+        .unwrap_or_else(|| body(run, Detail::Least));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -68,21 +101,23 @@ pub fn html(run: &Run) -> String {
             }
             body {
                 (body)
-                // A little is left for the head and for the words around the data.
-                (raw::raw(run, BYTES_MAX.saturating_sub(body.0.len() + STYLE.len() + SCRIPT.len() + 4_096)))
+                (raw::raw(run, room.saturating_sub(body.0.len())))
             }
         }
     };
     page.into_string()
 }
 
-fn body(run: &Run) -> Markup {
+fn body(run: &Run, detail: Detail) -> Markup {
     html! {
         (bars::hatching())
         (percentiles::marks())
         header {
             h1 { (prose(&summary::headline(run))) }
             @for note in summary::notes(run) { p { (prose(&note)) } }
+            @if let Some(what) = detail.leaves_out() {
+                p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
+            }
             p.quiet {
                 (visible(&run.machine.cpu)) ", " (visible(&run.machine.kernel)) ", "
                 (visible(&run.started))
@@ -95,7 +130,7 @@ fn body(run: &Run) -> Markup {
             @for section in summary::sections(run) {
                 h2 { (section.name) }
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
-                @for outcome in &section.outcomes { (load::load(run, outcome)) }
+                @for outcome in &section.outcomes { (load::load(run, outcome, detail)) }
             }
             (open_loop::equal_rates(run))
             (open_loop::curves(run))

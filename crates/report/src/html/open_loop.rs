@@ -59,7 +59,7 @@ fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup 
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
             th scope="row" { (summary::who(run, &row.contender)) }
             td.number { (summary::rank_among(ranks, row.rank)) }
-            td.number data-value=[row.server_cpu_us.as_ref().map(|it| it.median)] {
+            td.number data-value=[row.server_cpu_us.as_ref().map(|it| units::digits(it.median))] {
                 @if let Some(cpu) = &row.server_cpu_us {
                     (figure(row.verdict, html! { (units::plain(cpu.median)) }))
                     @match summary::range(cpu) {
@@ -69,7 +69,7 @@ fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup 
                     }
                 } @else { (units::NOTHING) }
             }
-            td.number data-value=[row.cpu_ratio.as_ref().map(|it| it.median)] {
+            td.number data-value=[row.cpu_ratio.as_ref().map(|it| units::digits(it.median))] {
                 (row.cpu_ratio.as_ref().map_or(units::NOTHING.into(), |it| units::percent(it.median)))
             }
             @for time in PERCENTILES.map(|percentile| latency::percentile(&trials, percentile)) {
@@ -169,15 +169,15 @@ fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint) -> Markup {
         tr data-contender=(visible_name(&line.contender)) data-verdicts=(point.verdict.word()) {
             th scope="row" { (summary::who(run, &line.contender)) }
             td.number data-value=(point.percent) { (point.percent) " %" }
-            td.number data-value=(point.offered_rate) { (units::count(point.offered_rate)) }
-            td.number data-value=(point.rate.median) {
+            td.number data-value=(units::digits(point.offered_rate)) { (units::count(point.offered_rate)) }
+            td.number data-value=(units::digits(point.rate.median)) {
                 (figure(point.verdict, units::count(point.rate.median)))
             }
-            td.number data-value=[cpu] {
+            td.number data-value=[cpu.map(units::digits)] {
                 (figure(point.verdict, cpu.map_or(units::NOTHING.into(), units::plain)))
             }
             @for time in [&point.p50_us, &point.p99_us] {
-                td.number data-value=[time.as_ref().map(|it| it.median)] {
+                td.number data-value=[time.as_ref().map(|it| units::digits(it.median))] {
                     (figure(point.verdict, response(time.as_ref())))
                 }
             }

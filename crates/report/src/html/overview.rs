@@ -73,7 +73,7 @@ fn verdicts(section: &Section, contender: &str) -> String {
 }
 
 fn rate(row: &Row) -> Markup {
-    let rate = html! { (units::at_least(row.rate_at_least)) (units::count(row.rate.median)) };
+    let rate = html! { (units::at_least(row.rate.at_least)) (units::count(row.rate.median)) };
     html! {
         @if row.rank == Some(1) { strong { (rate) } } @else { (figure(row.verdict, rate)) }
         @if matches!(row.verdict, Verdict::Suspect | Verdict::Invalid) {

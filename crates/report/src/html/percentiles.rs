@@ -155,7 +155,7 @@ fn last_percentile(nines: f64) -> String {
 /// A piece of a line with its mark, for the legend.
 fn sample(line: &Line) -> Markup {
     html! {
-        svg.sample.(line.class()) width="34" height="14" aria-hidden="true" {
+        svg.sample.(line.class()) aria-hidden="true" {
             path d="M0 7H34" {}
             use href={ "#mark" (line.look % LOOKS) } x="17" y="7" {}
         }
@@ -243,7 +243,7 @@ impl Axes {
                     @for (_, nines) in named() {
                         line.grid x1=(percent(self.x(nines))) x2=(percent(self.x(nines))) y1="0" y2="100%" {}
                     }
-                    svg width="100%" height="100%" viewBox={ "0 0 " (PATH_WIDTH) " " (PATH_HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+                    svg width="100%" height="100%" viewBox={ "0 0 " (PATH_WIDTH) " " (PATH_HEIGHT) } preserveAspectRatio="none" {
                         @for line in lines.iter().filter(|line| line.points.is_ok()) {
                             @let (exact, bounds) = self.paths(line);
                             g.(line.class()) data-contender=(line.contender) data-verdicts=(line.verdict.word()) {
@@ -268,7 +268,7 @@ impl Axes {
                             x if x > 0.94 => "end",
                             _ => "middle",
                         };
-                        text x=(percent(x)) y="13" text-anchor=(anchor) {
+                        text.begin[x == 0.0] x=(percent(x)) y="13" text-anchor=(anchor) {
                             (percentile) " %"
                         }
                     }
@@ -295,9 +295,10 @@ impl Axes {
         for (at, point) in points.iter().enumerate() {
             let x = (self.x(point.nines) * PATH_WIDTH).round() as i32;
             let y = (self.y(point.time.us) * PATH_HEIGHT).round() as i32;
-            let join = ["M", "l"][usize::from(at > 0)];
+            let join = ["M", "l", " "][at.min(2)];
+            let comma = if y < last.1 { "" } else { " " };
             // Writing to a string can't fail.
-            let _ = write!(path, "{join}{} {}", x - last.0, y - last.1);
+            let _ = write!(path, "{join}{}{comma}{}", x - last.0, y - last.1);
             last = (x, y);
         }
         path
@@ -374,6 +375,6 @@ mod tests {
         };
         let axes = Axes::over(std::slice::from_ref(&line)).unwrap();
         let (exact, bounds) = axes.paths(&line);
-        assert_eq!((&*exact, &*bounds), ("M0 440l488 -220", "M488 220l512 -220"));
+        assert_eq!((&*exact, &*bounds), ("M0 440l488-220", "M488 220l512-220"));
     }
 }

@@ -34,6 +34,9 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
+  // Where the style alone can't open them on paper.
+  addEventListener("beforeprint", () => all("details").forEach(details => { details.open = true; }));
+
   const rows = all("[data-contender]");
   if (rows.length === 0) return;
   const tiers = JSON.parse(document.querySelector("main").dataset.tiers);

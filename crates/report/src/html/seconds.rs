@@ -12,7 +12,7 @@ use crate::summary;
 use crate::text::visible_name;
 use crate::units;
 
-/// Height of a strip in pixels, and in units of its own.
+/// Height of a strip in units of its own, which are pixels.
 const HEIGHT: f64 = 30.0;
 
 /// Seconds' worth of space between two blocks.
@@ -43,7 +43,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 @let trials = trials(&row.contender);
                 div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                     span.who { (title) }
-                    (strip(&trials, highest, &title))
+                    (strip(&trials, highest))
                     span.value.quiet { (range(&trials)) }
                 }
             }
@@ -55,7 +55,7 @@ fn seconds(trial: &Trial) -> &[Second] {
     trial.evidence.load.as_ref().map_or(&[], |load| &load.per_second)
 }
 
-fn strip(trials: &[&Trial], highest: u64, title: &str) -> Markup {
+fn strip(trials: &[&Trial], highest: u64) -> Markup {
     let mut rates = String::new();
     let mut errors = String::new();
     let mut at = 0.0;
@@ -76,8 +76,7 @@ fn strip(trials: &[&Trial], highest: u64, title: &str) -> Markup {
     let width = (at - GAP).max(1.0);
     let view = format!("0 0 {width} {HEIGHT}");
     html! {
-        svg.strip width="100%" height=(HEIGHT) viewBox=(view) preserveAspectRatio="none"
-            role="img" aria-label={ (title) ", second by second: " (range(trials)) } {
+        svg.strip viewBox=(view) preserveAspectRatio="none" aria-hidden="true" {
             path.rates d=(rates) {}
             @if !errors.is_empty() { path.errors d=(errors) {} }
         }

@@ -1,11 +1,14 @@
 //! Published figures beside today's.
 
+use std::borrow::Cow;
+
 use maud::{Markup, html};
 use result::Run;
 use result::plan::PublishedFigure;
 
 use super::checks::sign;
 use super::{figure, prose, scrolling};
+use crate::text::visible_name;
 use crate::then_and_now::{self, MEANING, Pair, Today};
 use crate::units;
 
@@ -42,20 +45,34 @@ fn one(run: &Run, pair: &Pair) -> Markup {
                     th.number scope="col" { "today" }
                 }
             }
-            tbody { @for (figure, today) in &pair.figures { (line(figure, today.as_ref())) } }
+            tbody { @for (figure, today) in &pair.figures { (line(pair, figure, today.as_ref())) } }
         }
     };
+    let verdicts = pair.figures.iter().filter_map(|(_, today)| today.as_ref());
+    let verdicts: Vec<&str> = verdicts.map(|today| today.row.verdict.word()).collect();
     html! {
-        (scrolling(&then, table))
-        @if let Some(mistake) = &pair.published.mistake {
-            p { strong { "What was wrong then: " } (prose(mistake)) }
+        div data-contender=(contender(pair)) data-verdicts=(verdicts.join(",")) {
+            (scrolling(&then, table))
+            p {
+                strong { "What was wrong then: " }
+                @match &pair.published.mistake {
+                    Some(mistake) => (prose(mistake)),
+                    None => "nothing that is known.",
+                }
+            }
         }
     }
 }
 
-fn line(then: &PublishedFigure, today: Option<&Today>) -> Markup {
+/// The contender of today, for the page's filters.
+fn contender<'a>(pair: &'a Pair) -> Cow<'a, str> {
+    visible_name(pair.published.contender.as_deref().unwrap_or_default())
+}
+
+fn line(pair: &Pair, then: &PublishedFigure, today: Option<&Today>) -> Markup {
+    let verdict = today.map(|today| today.row.verdict.word()).unwrap_or_default();
     html! {
-        tr {
+        tr data-contender=(contender(pair)) data-verdicts=(verdict) {
             th.number scope="row" { (units::whole(then.connections.into())) }
             td.number { (units::count(then.rate)) }
             td.number { (today.map_or(html! { (units::NOTHING) }, rate)) }
@@ -68,7 +85,7 @@ fn line(then: &PublishedFigure, today: Option<&Today>) -> Markup {
 
 fn rate(today: &Today) -> Markup {
     let row = today.row;
-    let rate = html! { (units::at_least(row.rate_at_least)) (units::count(row.rate.median)) };
+    let rate = html! { (units::at_least(row.rate.at_least)) (units::count(row.rate.median)) };
     html! {
         (figure(row.verdict, rate)) " " (sign(row.verdict))
         @if let Some(mode) = today.other_mode { " " span.quiet { (mode) } }
@@ -78,7 +95,7 @@ fn rate(today: &Today) -> Markup {
 fn ratio(today: &Today) -> Markup {
     let Some(ratio) = &today.ratio else { return html! { (units::NOTHING) } };
     html! {
-        (units::at_least(today.row.rate_at_least)) (units::plain(ratio.median))
+        (units::at_least(today.row.rate.at_least)) (units::plain(ratio.median))
         @if let Some(interval) = ratio.interval {
             " " span.quiet { "(" (units::plain_range(interval)) ")" }
         }

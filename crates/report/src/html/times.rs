@@ -53,7 +53,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     html! {
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
             th scope="row" { (summary::who(run, &row.contender)) }
-            td.number data-value=[row.rate_ratio.as_ref().map(|ratio| ratio.median)] {
+            td.number data-value=[row.rate_ratio.as_ref().map(|ratio| units::digits(ratio.median))] {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),
                     Some(ratio) => {
@@ -75,7 +75,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                     }
                 }
             }
-            td.number data-value=[row.client_cpu_us.as_ref().map(|cpu| cpu.median)] {
+            td.number data-value=[row.client_cpu_us.as_ref().map(|cpu| units::digits(cpu.median))] {
                 @match &row.client_cpu_us {
                     None => (units::NOTHING),
                     Some(cpu) => (units::time(cpu.median)),

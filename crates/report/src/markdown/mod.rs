@@ -70,6 +70,7 @@ fn load(run: &Run, outcome: &Outcome) -> Vec<String> {
         ("CPU µs a request", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
+        ("limited by", Side::Left),
         ("verdict", Side::Left),
     ];
     let missing = summary::without_figure(run, outcome)
@@ -86,7 +87,7 @@ fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
         Range::Blocks(blocks) => format!(" \\[{}\\]", units::count_range(blocks)),
         Range::None => String::new(),
     };
-    let bound = units::at_least(row.rate_at_least);
+    let bound = units::at_least(row.rate.at_least);
     let rate = struck(row.verdict, format!("{bound}{}{range}", units::count(row.rate.median)));
     let ratio = row.rate_ratio.as_ref().map(|ratio| units::percent(ratio.median));
     let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row.verdict, units::plain(cpu.median)));
@@ -100,6 +101,7 @@ fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
         cpu.unwrap_or_else(nothing),
         time(row.verdict, &row.p50_us),
         time(row.verdict, &row.p99_us),
+        summary::limited_by(row).into(),
         verdict(row),
     ]
 }
@@ -189,7 +191,7 @@ fn then_and_now(run: &Run) -> Option<String> {
             let load = pair.load().map(|load| format!("; {load}")).unwrap_or_default();
             let mistake = match &pair.published.mistake {
                 Some(mistake) => format!("; what was wrong then: {}", prose(mistake)),
-                None => String::new(),
+                None => "; nothing is known to have been wrong then".into(),
             };
             format!("- {} ({}{load}){mistake}", plain(&pair.then()), plain(&pair.published.source))
         })
@@ -202,7 +204,7 @@ fn then_and_now(run: &Run) -> Option<String> {
 
 fn rate_today(today: &Today) -> String {
     let row = today.row;
-    let bound = units::at_least(row.rate_at_least);
+    let bound = units::at_least(row.rate.at_least);
     let rate = struck(row.verdict, format!("{bound}{}", units::count(row.rate.median)));
     let mode = today.other_mode.map(|mode| format!(", {mode}")).unwrap_or_default();
     format!("{rate} {}{mode}", summary::sign(row.verdict))
@@ -210,7 +212,7 @@ fn rate_today(today: &Today) -> String {
 
 fn ratio_today(today: &Today) -> String {
     let Some(ratio) = &today.ratio else { return units::NOTHING.into() };
-    let bound = units::at_least(today.row.rate_at_least);
+    let bound = units::at_least(today.row.rate.at_least);
     let range = ratio.interval.map(|range| format!(" ({})", units::plain_range(range)));
     format!("{bound}{}{}", units::plain(ratio.median), range.unwrap_or_default())
 }

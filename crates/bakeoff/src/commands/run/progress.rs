@@ -238,7 +238,7 @@ mod tests {
             })
         };
         serde_json::from_value(json!({
-            "schema": 2, "bakeoff": "", "id": "", "started": "", "state": "unfinished",
+            "schema": 3, "bakeoff": "", "id": "", "started": "", "state": "unfinished",
             "command": "", "machine": Machine::default(),
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",

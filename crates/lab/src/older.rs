@@ -1,0 +1,51 @@
+//! Runs that older versions wrote, brought to the form of this one.
+
+use result::evidence::{Load, Percentile};
+use result::{Run, SCHEMA};
+use serde_json::Value;
+
+/// The first version whose rates say by themselves whether they are lower bounds.
+const RATES_ARE_BOUNDS: u64 = 3;
+
+/// Reads a run of a schema that this version knows.
+pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
+    if schema >= RATES_ARE_BOUNDS {
+        return serde_json::from_slice(bytes);
+    }
+    let mut value: Value = serde_json::from_slice(bytes)?;
+    for outcome in list(&mut value, "outcomes") {
+        for row in list(outcome, "rows") {
+            let is_bound = row.get("rate_at_least") == Some(&true.into());
+            if let Some(rate) = row.get_mut("rate").and_then(Value::as_object_mut) {
+                rate.insert("at_least".into(), is_bound.into());
+            }
+        }
+    }
+    let mut run: Run = serde_json::from_value(value)?;
+    mark_times(&mut run);
+    run.schema = SCHEMA;
+    Ok(run)
+}
+
+/// What a list of this name holds; nothing, if it isn't there: then reading says so.
+fn list<'a>(value: &'a mut Value, name: &str) -> impl Iterator<Item = &'a mut Value> {
+    value.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// The first runs had it of a time only in the trials whether it is a lower bound.
+fn mark_times(run: &mut Run) {
+    for outcome in &mut run.outcomes {
+        for row in &mut outcome.rows {
+            let loads = run.trials.iter().filter(|trial| {
+                let slot = &trial.slot;
+                slot.load == outcome.load && slot.contender == row.contender && !slot.twin
+            });
+            let loads: Vec<&Load> = loads.filter_map(|it| it.evidence.load.as_ref()).collect();
+            for (time, percentile) in [(&mut row.p50_us, 50.0), (&mut row.p99_us, 99.0)] {
+                let is_it = |at: &&Percentile| at.percentile == percentile && at.at_least;
+                let is_bound = loads.iter().any(|it| it.service_us.at.iter().any(|at| is_it(&at)));
+                time.iter_mut().for_each(|time| time.at_least |= is_bound);
+            }
+        }
+    }
+}
