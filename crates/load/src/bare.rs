@@ -7,7 +7,8 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::backend::uring::{Ring, Uring};
+use crate::backend::ring::Ring;
+use crate::backend::uring::Uring;
 use crate::backend::{Backend, Event, Setup};
 use crate::clock::Clock;
 use crate::{Error, Plan};

@@ -2,24 +2,34 @@
 //!
 //! A server's figures near this ceiling are the client's figures.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::null_server::NullServer;
 use crate::plan::{Arrivals, Expect, Plan, Until};
-use crate::{Error, Stop, limit, limits};
+use crate::{Error, Stop, limits};
 
 /// How long it is measured.
 const WINDOW: Duration = Duration::from_secs(3);
 /// Before that.
 const WARMUP: Duration = Duration::from_millis(500);
 
+/// From this busy share on, a thread has nothing to spare.
+const BUSY: f64 = 0.97;
+
 /// What the generator reaches when nothing holds it up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ceiling {
     /// Answers a second that it reached.
     pub rate: f64,
-    /// Share of its time that the busiest client thread was busy then.
+    /// Share of their time that the client's threads were busy then, on average.
     pub busy_share: f64,
+    /// The same of the null server's busiest thread; `None` where the kernel
+    /// doesn't tell.
+    pub server_busy_share: Option<f64>,
+    /// CPU seconds of the null server by answers; `None` as above.
+    pub server_cpu_s: Option<f64>,
+    /// CPU seconds of the client by answers.
+    pub client_cpu_s: f64,
     /// The null server's processors.
     pub server_cpus: Vec<usize>,
     /// Whether the null server had to share the client's processors, which makes
@@ -27,19 +37,42 @@ pub struct Ceiling {
     pub shared: bool,
 }
 
-impl Ceiling {
-    /// Whether the client was what held it up. Else the null server was, and the
-    /// ceiling is higher than the rate reached.
-    pub fn is_reached(&self) -> bool {
-        self.shared || self.busy_share >= limit::BUSY_SHARE_MAX
-    }
+/// What is known of a client's own maximum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Maximum {
+    /// The client was the limit, and the null server was not: this is it.
+    Measured(f64),
+    /// The null server held it up: with the CPU time that a request took, a client
+    /// that is busy all the time reaches about this.
+    Estimated(f64),
+}
 
-    /// What a client would reach that is busy all the time, at the same CPU time
-    /// a request. More load takes less of it a request, so this is rather low.
-    pub fn estimate(&self) -> f64 {
-        if self.is_reached() { self.rate } else { self.rate / self.busy_share }
+impl Maximum {
+    /// Answers a second.
+    pub fn rate(self) -> f64 {
+        match self {
+            Maximum::Measured(rate) | Maximum::Estimated(rate) => rate,
+        }
     }
 }
+
+impl Ceiling {
+    /// The client's own maximum. More load takes less CPU time a request, so that
+    /// an estimate is rather low.
+    ///
+    /// On shared processors the client got no more of them, whatever its share.
+    pub fn maximum(&self) -> Maximum {
+        let is_client =
+            self.busy_share >= BUSY && self.server_busy_share.is_some_and(|it| it < BUSY);
+        match self.shared || is_client {
+            true => Maximum::Measured(self.rate),
+            false => Maximum::Estimated(self.rate / self.busy_share),
+        }
+    }
+}
+
+/// When the null server's CPU time was read, and what it was, thread by thread.
+type Reading = (Instant, Vec<Duration>);
 
 /// Measures the ceiling of a plan: its requests, connections, threads,
 /// processors and backend, in a closed loop.
@@ -56,16 +89,40 @@ pub fn measure(plan: &Plan, stop: &Stop) -> Result<Ceiling, Error> {
     let server_cpus = if shared { client_cpus } else { spare };
     // Both ends of each connection are in this process.
     limits::allow_connections(plan.connections.saturating_mul(2))?;
-    let server = NullServer::start(&server_cpus, plan.keep_alive)?;
+    let server = NullServer::start(&server_cpus, plan)?;
     let mut plan = plan.clone();
     plan.target.address = server.address;
     plan.expect = Expect::default();
     plan.arrivals = Arrivals::Closed;
     plan.until = Until::Elapsed(WINDOW);
     plan.warmup = WARMUP;
-    let outcome = crate::run(&plan, stop, &mut |_| {})?;
-    let busy_share = outcome.threads.iter().map(|thread| thread.busy_share).fold(0.0, f64::max);
-    Ok(Ceiling { rate: outcome.rate(), busy_share, server_cpus, shared })
+    // Read at whole seconds of the window, so that neither warm-up nor end count.
+    let mut readings: Vec<Reading> = Vec::new();
+    let outcome = crate::run(&plan, stop, &mut |progress| {
+        if !progress.warming_up {
+            readings.extend(server.cpu().map(|cpu| (Instant::now(), cpu)));
+        }
+    })?;
+    let threads = outcome.threads.len().max(1) as f64;
+    let rate = outcome.rate();
+    let server_busy = readings.first().zip(readings.last()).and_then(busy_shares);
+    let client_cpu: f64 = outcome.threads.iter().map(|thread| thread.user + thread.system).sum();
+    Ok(Ceiling {
+        rate,
+        busy_share: outcome.threads.iter().map(|thread| thread.busy_share).sum::<f64>() / threads,
+        server_busy_share: server_busy.as_ref().map(|it| it.iter().copied().fold(0.0, f64::max)),
+        server_cpu_s: server_busy.map(|it| it.iter().sum::<f64>() / rate),
+        client_cpu_s: client_cpu / outcome.answers_in_window as f64,
+        server_cpus,
+        shared,
+    })
+}
+
+/// CPU time by time between two readings, thread by thread; `None` if they are one.
+fn busy_shares((from, to): (&Reading, &Reading)) -> Option<Vec<f64>> {
+    let seconds = (to.0 - from.0).as_secs_f64();
+    let shares = from.1.iter().zip(&to.1).map(|(from, to)| (*to - *from).as_secs_f64() / seconds);
+    (seconds > 0.0).then(|| shares.collect())
 }
 
 /// The processors that the plan's threads run on.
@@ -84,15 +141,42 @@ mod tests {
     use crate::plan::Target;
     use crate::template::Request;
 
+    fn ceiling(busy_share: f64, server_busy_share: Option<f64>) -> Ceiling {
+        Ceiling {
+            rate: 20_000.0,
+            busy_share,
+            server_busy_share,
+            server_cpu_s: None,
+            client_cpu_s: 1e-6,
+            server_cpus: vec![1],
+            shared: false,
+        }
+    }
+
     #[test]
-    fn where_the_null_server_was_the_limit_the_ceiling_is_estimated() {
-        let ceiling =
-            Ceiling { rate: 20_000.0, busy_share: 0.25, server_cpus: vec![1], shared: false };
-        assert_eq!((ceiling.is_reached(), ceiling.estimate()), (false, 80_000.0));
-        let busy = Ceiling { busy_share: 0.97, ..ceiling.clone() };
-        assert_eq!((busy.is_reached(), busy.estimate()), (true, 20_000.0));
-        let shared = Ceiling { shared: true, ..ceiling };
-        assert_eq!(shared.estimate(), 20_000.0, "it got no more of a shared processor");
+    fn a_ceiling_is_measured_only_where_the_client_alone_had_nothing_to_spare() {
+        let of = |busy, server| ceiling(busy, server).maximum();
+        assert_eq!(of(0.98, Some(0.8)), Maximum::Measured(20_000.0));
+        assert_eq!(of(0.25, Some(0.99)), Maximum::Estimated(80_000.0));
+        assert_eq!(of(0.25, Some(0.2)), Maximum::Estimated(80_000.0), "both waited");
+        let both = of(0.98, Some(0.98));
+        assert!(matches!(both, Maximum::Estimated(_)), "either may have been the limit: {both:?}");
+        assert!(matches!(of(0.98, None), Maximum::Estimated(_)), "nothing is known of the server");
+    }
+
+    #[test]
+    fn of_a_shared_processor_the_client_got_no_more() {
+        let shared = Ceiling { shared: true, ..ceiling(0.5, Some(0.5)) };
+        assert_eq!(shared.maximum(), Maximum::Measured(20_000.0));
+    }
+
+    #[test]
+    fn the_null_servers_share_is_of_the_time_between_two_readings() {
+        let began = Instant::now();
+        let ms = Duration::from_millis;
+        let (from, to) = ((began, vec![ms(10), ms(0)]), (began + ms(2000), vec![ms(1010), ms(20)]));
+        assert_eq!(busy_shares((&from, &to)), Some(vec![0.5, 0.01]));
+        assert_eq!(busy_shares((&from, &from)), None);
     }
 
     #[test]

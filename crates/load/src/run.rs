@@ -8,7 +8,8 @@ use hdrhistogram::Histogram;
 
 use crate::address::Sources;
 use crate::backend::epoll::Epoll;
-use crate::backend::uring::{Ring, Uring};
+use crate::backend::ring::Ring;
+use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
 use crate::clock::Clock;
 use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};

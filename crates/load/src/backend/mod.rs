@@ -5,6 +5,7 @@
 //! kernel still says of the old one is dropped here, by generation.
 
 pub(crate) mod epoll;
+pub(crate) mod ring;
 mod socket;
 pub(crate) mod uring;
 

@@ -3,7 +3,7 @@
 use std::io;
 
 use hdrhistogram::Histogram;
-use load::ceiling::Ceiling;
+use load::ceiling::{Ceiling, Maximum};
 use load::condition::{Measured, Verdict};
 use load::outcome::{Account, Latency, Outcome};
 use load::plan::{Arrivals, BackendChoice, Plan, Until};
@@ -182,6 +182,10 @@ struct ConditionDocument {
 struct CeilingDocument {
     rate: f64,
     busy_share: f64,
+    client_cpu_us: f64,
+    server_busy_share: Option<f64>,
+    server_cpu_us: Option<f64>,
+    measured: bool,
     estimate: f64,
     server_cpus: Vec<usize>,
     shared: bool,
@@ -301,9 +305,20 @@ pub fn run(run: &Run) -> RunDocument {
             })
             .collect(),
         ceiling: run.ceiling.as_ref().map(|ceiling| {
-            let Ceiling { rate, busy_share, server_cpus, shared } = ceiling.clone();
-            let estimate = ceiling.estimate();
-            CeilingDocument { rate, busy_share, estimate, server_cpus, shared }
+            let maximum = ceiling.maximum();
+            let Ceiling { rate, busy_share, server_busy_share, server_cpus, shared, .. } =
+                ceiling.clone();
+            CeilingDocument {
+                rate,
+                busy_share,
+                client_cpu_us: ceiling.client_cpu_s * 1e6,
+                server_busy_share,
+                server_cpu_us: ceiling.server_cpu_s.map(|seconds| seconds * 1e6),
+                measured: matches!(maximum, Maximum::Measured(_)),
+                estimate: maximum.rate(),
+                server_cpus,
+                shared,
+            }
         }),
     }
 }

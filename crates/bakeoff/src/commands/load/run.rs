@@ -224,6 +224,9 @@ pub mod tests {
         run.ceiling = Some(Ceiling {
             rate: 9_900.0,
             busy_share: 0.97,
+            server_busy_share: None,
+            server_cpu_s: None,
+            client_cpu_s: 20e-6,
             server_cpus: vec![0, 1],
             shared: true,
         });

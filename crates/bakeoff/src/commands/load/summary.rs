@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
+use load::ceiling::Maximum;
 use load::outcome::{Account, Latency, Outcome};
 use load::plan::{Arrivals, Plan, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
@@ -247,19 +248,32 @@ fn client(outcome: &Outcome) -> Option<String> {
 /// The client's own maximum, and what the run's rate is of it.
 fn ceiling(run: &Run) -> Option<String> {
     let ceiling = run.ceiling.as_ref()?;
-    let share = run.outcome.rate() / ceiling.estimate();
+    let maximum = ceiling.maximum();
+    let share = run.outcome.rate() / maximum.rate();
     let place = match (ceiling.shared, ceiling.server_cpus.len()) {
         (true, _) => "a null server on the same processors, which takes time from the client",
         (false, 1) => "a null server on a processor of its own",
         (false, _) => "a null server on processors of its own",
     };
-    let mut text = format!("ceiling      {} against {place}", rate(ceiling.rate));
-    if !ceiling.is_reached() {
+    let mut text = match maximum {
+        Maximum::Measured(reached) => {
+            format!("ceiling      {}, measured against {place}", rate(reached))
+        }
+        Maximum::Estimated(about) => {
+            format!("ceiling      about {}, estimated against {place}", rate(about))
+        }
+    };
+    if !ceiling.shared {
+        let server = ceiling.server_busy_share.map_or("?".to_string(), units::percent);
+        let cost = |seconds: f64| units::time(seconds * 1e6);
+        let server_cost = ceiling.server_cpu_s.map_or("?".to_string(), cost);
         let _ = write!(
             text,
-            "\n             the client was {} busy then: busy all the time, it reaches about {}",
+            "\n             {} then: the client {} busy, {} a request; the null server {server}, \
+             {server_cost}",
+            rate(ceiling.rate),
             units::percent(ceiling.busy_share),
-            rate(ceiling.estimate()),
+            cost(ceiling.client_cpu_s),
         );
     }
     let _ = write!(text, "\n             this run reached {} of that", units::percent(share));

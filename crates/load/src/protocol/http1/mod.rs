@@ -49,6 +49,12 @@ impl Encoded {
         if self.body.is_none() { self.head.fixed() } else { None }
     }
 
+    /// Its bytes, if they are always as many.
+    fn bytes(&self) -> Option<usize> {
+        let is_one = self.body.is_none() && self.head.length(0) == self.head.length_max();
+        is_one.then(|| self.head.length_max())
+    }
+
     /// The most bytes that it has.
     fn bytes_max(&self) -> usize {
         let with_length = |body: &Template| {
@@ -77,6 +83,12 @@ impl Http1 {
         let text = plan.expect.body.as_ref().filter(|text| !text.is_empty());
         let expected = text.map(|text| Expected::new(Template::parse(text.as_bytes()), plan.seed));
         Http1 { requests, expected, seed: plan.seed }
+    }
+
+    /// The bytes of every request, if all have as many.
+    pub(crate) fn request_bytes(&self) -> Option<usize> {
+        let first = self.requests.first()?.bytes()?;
+        self.requests.iter().all(|it| it.bytes() == Some(first)).then_some(first)
     }
 
     fn index(&self, number: u64) -> usize {
