@@ -36,26 +36,50 @@ impl ThisMachine {
     /// The processors for the contender and for the load.
     ///
     /// One core: the contender has one processor of the first physical core, the
-    /// load all other cores.
+    /// load all other cores, but for one that is kept for a second client, from
+    /// three cores on: against one core, one less is no loss.
     ///
     /// All cores: from four physical cores on, the contender has the first half
     /// and the load the rest, so that neither takes time from the other. With
     /// fewer, both have all, and the figures say so.
     pub fn split(&self, cores: Cores) -> Place {
+        self.share(cores).0
+    }
+
+    /// The same with a second client beside the first, on a core that neither
+    /// contender nor load has.
+    ///
+    /// # Errors
+    /// One sentence, where there is no such core.
+    pub fn with_second_client(&self, cores: Cores) -> Result<Place, String> {
+        let (mut place, spare) = self.share(cores);
+        if spare.is_empty() {
+            let cores = match self.cores.len() {
+                1 => "The machine has one core".to_string(),
+                count => format!("Of the machine's {count} cores none is left"),
+            };
+            return Err(format!("{cores}: a second client had nowhere to run."));
+        }
+        place.client_cpus.extend(spare);
+        Ok(place)
+    }
+
+    /// Who has which processors, and those of the core that nobody has.
+    fn share(&self, cores: Cores) -> (Place, Vec<usize>) {
         let all = self.cores.concat();
-        let cpus = |cores: &[Vec<usize>]| cores.concat();
-        let (server_cpus, client_cpus) = match (cores, &self.cores[..]) {
-            (Cores::One, [first, others @ ..]) if !others.is_empty() => {
-                (first[..1].to_vec(), cpus(others))
+        let (server_cpus, client_cpus, spare) = match (cores, &self.cores[..]) {
+            (Cores::One, [first, others @ .., last]) if !others.is_empty() => {
+                (first[..1].to_vec(), others.concat(), last.clone())
             }
-            (Cores::One, _) => (all[..1].to_vec(), all),
+            (Cores::One, [first, other]) => (first[..1].to_vec(), other.clone(), Vec::new()),
+            (Cores::One, _) => (all[..1].to_vec(), all, Vec::new()),
             (Cores::All, cores) if cores.len() >= 4 => {
                 let (server, client) = cores.split_at(cores.len() / 2);
-                (cpus(server), cpus(client))
+                (server.concat(), client.concat(), Vec::new())
             }
-            (Cores::All, _) => (all.clone(), all),
+            (Cores::All, _) => (all.clone(), all, Vec::new()),
         };
-        Place { server_cpus, client_cpus, cores: self.cores.clone() }
+        (Place { server_cpus, client_cpus, cores: self.cores.clone() }, spare)
     }
 
     /// The address that contenders listen on.
@@ -151,7 +175,39 @@ mod tests {
     fn one_core_never_shares_a_physical_core_with_the_load() {
         let place = machine(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]).split(Cores::One);
         assert_eq!(place.server_cpus, [0]);
-        assert_eq!(place.client_cpus, [1, 5, 2, 6, 3, 7]);
+        assert_eq!(place.client_cpus, [1, 5, 2, 6]);
+    }
+
+    #[test]
+    fn a_second_client_has_a_core_that_nobody_else_has() {
+        let cores: Vec<Vec<usize>> = (0..8).map(|cpu| vec![cpu]).collect();
+        for count in 3..=8 {
+            let machine = ThisMachine { cores: cores[..count].to_vec() };
+            let first = machine.split(Cores::One);
+            let both = machine.with_second_client(Cores::One).unwrap();
+            assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
+            assert_eq!(first.client_cpus, (1..count - 1).collect::<Vec<_>>());
+            assert_eq!(both.client_cpus, (1..count).collect::<Vec<_>>());
+            assert!(!both.shared());
+        }
+    }
+
+    #[test]
+    fn a_second_client_gets_no_sibling_of_a_processor_in_use() {
+        let machine = machine(&[&[0, 2], &[1, 3]]);
+        assert!(machine.with_second_client(Cores::One).is_err(), "2 shares the contender's core");
+    }
+
+    #[test]
+    fn where_no_core_is_left_for_a_second_client_it_is_said() {
+        let why = |cores: &[&[usize]], which| machine(cores).with_second_client(which).unwrap_err();
+        insta::assert_snapshot!(why(&[&[0], &[1]], Cores::One), @"Of the machine's 2 cores none is left: a second client had nowhere to run.");
+        insta::assert_snapshot!(why(&[&[0]], Cores::One), @"The machine has one core: a second client had nowhere to run.");
+        for count in [2, 4, 8] {
+            let cores: Vec<Vec<usize>> = (0..count).map(|cpu| vec![cpu]).collect();
+            let machine = ThisMachine { cores };
+            assert!(machine.with_second_client(Cores::All).is_err(), "{count} cores");
+        }
     }
 
     #[test]

@@ -70,6 +70,9 @@ pub enum Event<'a> {
         /// Seconds that they will take.
         seconds: f64,
     },
+    /// A trial is made once more with a second client, because its client was near
+    /// its limit.
+    SecondClient(&'a Slot),
     /// A trial is over and kept.
     Ended(&'a Trial),
     /// A block's trials under one load are made again, because others used the

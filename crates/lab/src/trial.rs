@@ -58,7 +58,7 @@ fn never_ran(why: String) -> Process {
 }
 
 impl Bench<'_> {
-    /// Makes one trial of a plan, with the rate to offer where it is an open loop;
+    /// Makes one trial of a plan at this place, with the rate to offer where it is an open loop;
     /// `None` if it was stopped on the way, so that it tells nothing.
     ///
     /// # Errors
@@ -67,11 +67,11 @@ impl Bench<'_> {
         &self,
         plan: &Plan,
         slot: &Slot,
+        place: Place,
         rate: Option<f64>,
         contender: &Contender,
     ) -> Result<Option<Evidence>, load::Error> {
         let began = Instant::now();
-        let place = self.machine.split(slot.load.cores);
         let mut evidence = Evidence { place, ..Evidence::default() };
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
             let steps = || contract::check(running.address, self.contract, Depth::Quick, |_| {});

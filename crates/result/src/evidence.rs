@@ -24,6 +24,9 @@ pub struct Evidence {
     pub contract_after: Vec<ContractStep>,
     /// What the load saw, where it was reached.
     pub load: Option<Load>,
+    /// What more client made of it, where the client was near its limit.
+    #[serde(default)]
+    pub second_client: Option<SecondClient>,
     /// What was sampled while measuring.
     pub samples: Vec<Sample>,
     /// The contender's CPU seconds within the measured window.
@@ -74,7 +77,8 @@ pub struct Evidence {
     /// Seconds that the contender took to stop.
     #[serde(default)]
     pub stop_s: Option<f64>,
-    /// Seconds of the trial outside of the measured window.
+    /// Seconds of the trial outside of the measured window, with those of a second
+    /// client.
     pub overhead_s: f64,
 }
 
@@ -208,6 +212,34 @@ pub struct Load {
     pub backend: String,
     /// Whether the run was cut short.
     pub interrupted: bool,
+}
+
+/// The same contender under the same load, right after a trial whose client was
+/// near its limit, with the connections spread over the first client's processors
+/// and those of a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondClient {
+    /// There was none.
+    Missing {
+        /// Why, in one sentence.
+        why: String,
+    },
+    /// What both saw together.
+    Measured {
+        /// The processors of both.
+        client_cpus: Vec<usize>,
+        /// Good answers a second.
+        rate: f64,
+        /// Errors of all kinds.
+        errors: u64,
+        /// Busy share of each of their threads.
+        client_busy_share: Vec<f64>,
+        /// Cores that other processes used meanwhile, on average.
+        others_cores: Option<f64>,
+        /// Share of the machine's CPU time stolen by its host meanwhile.
+        steal_share: Option<f64>,
+    },
 }
 
 /// One kind of error.

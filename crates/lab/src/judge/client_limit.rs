@@ -1,8 +1,9 @@
 //! Was the client the limit?
 
-use result::evidence::{Load, Percentiles};
+use result::evidence::{Evidence, Load, Percentiles, SecondClient};
+use result::plan::{Arrivals, Slot};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, Seen, Word, percent, quiet_machine};
 
 /// Busy share of a client thread from which on it may be the limit.
 const BUSY_SUSPECT: f64 = 0.85;
@@ -11,6 +12,11 @@ const BUSY_INVALID: f64 = 0.97;
 /// Share of its cores below which the contender waited for something: for a client
 /// near its limit, if there is one.
 const SERVER_IDLE: f64 = 0.85;
+/// A rise of the rate with a second client from which on the first was the limit.
+/// Fresh processes of one contender are a few per cent apart, and what a client
+/// alone holds back rises with each core that the client gets: the two are far
+/// apart.
+const RISE: f64 = 0.05;
 /// The 99th percentile of lateness, as a share of that of response time, from
 /// which on the generator shows in the latency.
 const LATENESS_SHARE_MAX: f64 = 0.1;
@@ -21,9 +27,9 @@ const LATENESS_MIN_US: f64 = 1_000.0;
 /// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; in an open loop, how late requests were sent although connections were free.",
-    threshold: "busy less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; in an open loop, 99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
-    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
+    signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has; in an open loop, how late requests were sent although connections were free.",
+    threshold: "busy less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %; in an open loop, 99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
+    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. If more client gives no more, the server was the limit all the same: fresh processes of one contender are a few per cent apart, and a rate that the client alone holds back rises with each core that the client gets. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     scope: Scope::Trial(look),
 };
@@ -44,29 +50,82 @@ fn look(seen: &Seen) -> Word {
         return Word::not_checked("The client's CPU time is not known.");
     };
     let value = format!("{} busy", percent(busiest));
-    let is_near = !seen.is_open_loop() && busiest >= BUSY_SUSPECT;
-    let word = if busiest >= BUSY_INVALID {
-        Word::invalid(value, "The client was the limit: the server could have given more.")
-    } else if let Some(share) = server_share(seen).filter(|it| is_near && *it < SERVER_IDLE) {
-        Word::invalid(
+    if busiest < BUSY_SUSPECT {
+        return Word::valid(value, "The client had time to spare.").against(BUSY);
+    }
+    let idle = server_share(seen).filter(|it| !seen.is_open_loop() && *it < SERVER_IDLE);
+    let (is_limit, value, alone) = match idle {
+        _ if busiest >= BUSY_INVALID => {
+            (true, value, "The client was the limit: the server could have given more.")
+        }
+        Some(share) => (
+            true,
             format!("{value}, the contender {}", percent(share)),
             "The client was the limit: it was near its own, while the server waited for it.",
-        )
-    } else if busiest >= BUSY_SUSPECT {
-        Word::suspect(value, "The client was near its limit: the server may have given more.")
-    } else {
-        Word::valid(value, "The client had time to spare.")
+        ),
+        None => (false, value, "The client was near its limit: the server may have given more."),
     };
-    word.against(
-        "less than 85 %, invalid from 97 %, or where the contender was less busy than 85 %",
-    )
+    let doubt = |value: String, says: &str| match is_limit {
+        true => Word::invalid(value, says),
+        false => Word::suspect(value, says),
+    };
+    let (both, sound) = match &seen.evidence.second_client {
+        None => return doubt(value, alone).against(BUSY),
+        Some(SecondClient::Missing { why }) => {
+            return doubt(value, &format!("{alone} {why}")).against(BUSY);
+        }
+        Some(SecondClient::Measured {
+            rate,
+            errors,
+            client_busy_share,
+            others_cores,
+            steal_share,
+            ..
+        }) => {
+            // A single connection takes no second thread.
+            let is_more = client_busy_share.len() > load.client_busy_share.len();
+            let has_time = client_busy_share.iter().all(|&share| share < BUSY_INVALID);
+            let quiet = others_cores
+                .zip(*steal_share)
+                .is_some_and(|(others, steal)| !quiet_machine::is_disturbed(others, steal));
+            (*rate, *errors == 0 && is_more && has_time && quiet)
+        }
+    };
+    let rise = both / load.rate - 1.0;
+    let value = format!(
+        "{value}; {:.0} answers a second, {both:.0} with a second client ({:+.1} %)",
+        load.rate,
+        rise * 100.0
+    );
+    let word = if rise >= RISE {
+        doubt(value, "More client gave more: the client was the limit, not the server.")
+    } else if !sound {
+        let says = "The second client had no connection, met errors, its own limit or a busy machine, and decides nothing.";
+        doubt(value, says)
+    } else {
+        Word::valid(value, "More client gave no more: the server was the limit.")
+    };
+    word.against("less than 85 % busy, or less than 5 % more with a second client")
 }
+
+const BUSY: &str =
+    "less than 85 %, invalid from 97 %, or where the contender was less busy than 85 %";
 
 /// The share of its cores that the contender used.
 fn server_share(seen: &Seen) -> Option<f64> {
     let seconds = seen.load()?.seconds;
     let cores = seen.evidence.place.server_cpus.len();
     (seconds > 0.0 && cores > 0).then_some(seen.evidence.server_cpu_s? / seconds / cores as f64)
+}
+
+/// Whether a trial is to be made once more with more client: its client was near
+/// its limit, as far as can be told, and the loop is closed, whose rate is what
+/// client and server allow.
+pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
+    let Some(load) = &evidence.load else { return false };
+    slot.load.arrivals == Arrivals::Closed
+        && !evidence.place.shared()
+        && load.client_busy_share.iter().any(|&share| share >= BUSY_SUSPECT)
 }
 
 /// The word against a client that sent requests late although it had a connection
@@ -92,9 +151,11 @@ fn p99(times: &Percentiles) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use result::finding::Verdict;
+    use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{at_half_of_its_maximum, word_after, word_after_load, word_on};
+    use super::super::tests::{
+        at_half_of_its_maximum, sound, word_after, word_after_load, word_on,
+    };
     use super::*;
 
     #[test]
@@ -121,6 +182,67 @@ mod tests {
         assert_eq!(word.value, "90.0 % busy, the contender 50.0 %");
         assert_eq!(with(0.9, 3.9).verdict, Verdict::Suspect, "both were busy");
         assert_eq!(with(0.5, 2.0).verdict, Verdict::Valid, "something else was the limit");
+    }
+
+    /// The finding where the client was this busy at 50,000 answers a second, and
+    /// two gave this rate with these errors.
+    fn with_second(busy: f64, rate: f64, errors: u64, shares: &[f64]) -> Finding {
+        word_after(&CLIENT_LIMIT, |evidence| {
+            evidence.load.as_mut().unwrap().client_busy_share = vec![busy];
+            evidence.second_client = Some(SecondClient::Measured {
+                client_cpus: vec![1, 2],
+                rate,
+                errors,
+                client_busy_share: shares.to_vec(),
+                others_cores: Some(0.01),
+                steal_share: Some(0.0),
+            });
+        })
+    }
+
+    #[test]
+    fn a_second_client_tells_whose_the_limit_was() {
+        let verdict = |busy, rate| with_second(busy, rate, 0, &[0.6, 0.6]).verdict;
+        assert_eq!(verdict(0.99, 52_000.0), Verdict::Valid, "the server gave no more");
+        assert_eq!(verdict(0.99, 49_000.0), Verdict::Valid);
+        assert_eq!(verdict(0.99, 53_000.0), Verdict::Invalid);
+        assert_eq!(verdict(0.90, 53_000.0), Verdict::Suspect);
+        let told = with_second(0.99, 90_000.0, 0, &[0.9, 0.9]);
+        assert_eq!(
+            told.value,
+            "99.0 % busy; 50000 answers a second, 90000 with a second client (+80.0 %)"
+        );
+    }
+
+    #[test]
+    fn a_second_client_in_trouble_decides_nothing() {
+        assert_eq!(with_second(0.99, 50_000.0, 1, &[0.6, 0.6]).verdict, Verdict::Invalid);
+        assert_eq!(with_second(0.99, 50_000.0, 0, &[0.6]).verdict, Verdict::Invalid);
+        assert_eq!(with_second(0.90, 50_000.0, 0, &[0.98, 0.6]).verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn where_there_was_no_second_client_the_reason_is_told() {
+        let word = word_after(&CLIENT_LIMIT, |evidence| {
+            evidence.load.as_mut().unwrap().client_busy_share = vec![0.9];
+            let why = "Of the machine's 2 cores none is left.".into();
+            evidence.second_client = Some(SecondClient::Missing { why });
+        });
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert!(word.says.ends_with("Of the machine's 2 cores none is left."), "{}", word.says);
+    }
+
+    #[test]
+    fn a_second_client_is_asked_for_near_the_limit_of_a_closed_loop_only() {
+        let asks = |(slot, mut evidence): (Slot, Evidence), busy: f64, client_cpu: usize| {
+            evidence.load.as_mut().unwrap().client_busy_share = vec![0.1, busy];
+            evidence.place.client_cpus = vec![client_cpu];
+            asks_for_second_client(&slot, &evidence)
+        };
+        assert!(asks(sound(), 0.85, 1));
+        assert!(!asks(sound(), 0.84, 1));
+        assert!(!asks(sound(), 0.99, 0), "on shared cores its share tells nothing");
+        assert!(!asks(at_half_of_its_maximum(), 0.99, 1), "an open loop's rate is given");
     }
 
     /// The word on 99 % of requests sent within so many µs, after 99 % waited within

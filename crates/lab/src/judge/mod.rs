@@ -38,7 +38,7 @@ use result::evidence::{Evidence, Load};
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Contender, Slot};
 
-pub use client_limit::CLIENT_LIMIT;
+pub use client_limit::{CLIENT_LIMIT, asks_for_second_client};
 pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
 pub(crate) use server_cores::SERVER_CORES;

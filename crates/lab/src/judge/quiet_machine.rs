@@ -29,13 +29,18 @@ fn look(seen: &Seen) -> Word {
         return Word::not_checked("What others used of the machine is not known.");
     };
     let value = format!("others {others:.2} cores, steal {}", percent(steal));
-    if others >= OTHERS_INVALID || steal >= STEAL_INVALID {
+    if is_disturbed(others, steal) {
         Word::invalid(value, "Others used so much of the machine that it shows in the figures.")
     } else if others >= OTHERS_SUSPECT || steal >= STEAL_SUSPECT {
         Word::suspect(value, "Others used a part of the machine.")
     } else {
         Word::valid(value, "The machine was there for this alone.")
     }
+}
+
+/// Whether others used so much that it is not one contender that is measured.
+pub(super) fn is_disturbed(others_cores: f64, steal_share: f64) -> bool {
+    others_cores >= OTHERS_INVALID || steal_share >= STEAL_INVALID
 }
 
 #[cfg(test)]

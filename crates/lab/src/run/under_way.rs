@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime};
 
 use load::Stop;
+use result::evidence::{Evidence, SecondClient};
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
@@ -129,7 +130,7 @@ impl<'a> UnderWay<'a> {
                 self.missing().filter(|slot| !self.is_given_up(&slot.contender)).collect();
             let (trials, seconds) = (left.len(), time_left::seconds(&self.run, left));
             tell(Event::Begins { slot, trials, seconds });
-            let Some(trial) = self.trial(slot, *rate)? else { return Ok(false) };
+            let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
             *failures = if trial.evidence.load.is_some() { 0 } else { *failures + 1 };
             let warmup_s = time_left::warmup_s(&self.run, slot);
@@ -160,17 +161,58 @@ impl<'a> UnderWay<'a> {
     }
 
     /// Makes one trial; `None` if it was interrupted.
-    fn trial(&self, slot: &Slot, rate: Option<f64>) -> Result<Option<Trial>, Error> {
+    fn trial(
+        &mut self,
+        slot: &Slot,
+        rate: Option<f64>,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<Option<Trial>, Error> {
         let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         let machine = ThisMachine::new(&self.run.machine);
         let contract = self.study.contract_of(contender);
         let bench = Bench { machine: &machine, contract, stop: self.stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let evidence = bench.trial(&self.run.plan, slot, rate, contender)?;
-        Ok(evidence.map(|evidence| {
-            let findings = judge::judge(slot, &evidence);
-            Trial { slot: slot.clone(), started, evidence, findings }
-        }))
+        let place = machine.split(slot.load.cores);
+        let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {
+            return Ok(None);
+        };
+        if judge::asks_for_second_client(slot, &evidence) {
+            let began = Instant::now();
+            evidence.second_client = match machine.with_second_client(slot.load.cores) {
+                Err(why) => Some(SecondClient::Missing { why }),
+                Ok(place) => {
+                    tell(Event::SecondClient(slot));
+                    let again = bench.trial(&self.run.plan, slot, place, rate, contender)?;
+                    let Some(again) = again else { return Ok(None) };
+                    Some(second_client(&again))
+                }
+            };
+            let seconds = began.elapsed().as_secs_f64();
+            self.run.spent.second_client_s += seconds;
+            // The next like it will take as long.
+            evidence.overhead_s += seconds;
+        }
+        let findings = judge::judge(slot, &evidence);
+        Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
+    }
+}
+
+/// What a trial with a second client adds to the evidence of the first.
+fn second_client(again: &Evidence) -> SecondClient {
+    let failure = again.process.failure.as_deref();
+    let (Some(load), None) = (&again.load, failure) else {
+        let why = failure.unwrap_or("the contender broke its contract");
+        return SecondClient::Missing {
+            why: format!("With a second client there is no rate: {why}."),
+        };
+    };
+    SecondClient::Measured {
+        client_cpus: again.place.client_cpus.clone(),
+        rate: load.rate,
+        errors: load.errors.iter().map(|error| error.count).sum(),
+        client_busy_share: load.client_busy_share.clone(),
+        others_cores: again.others_cores(),
+        steal_share: again.steal_share,
     }
 }

@@ -54,6 +54,11 @@ impl Progress {
                     time(*seconds)
                 ));
             }
+            Event::SecondClient(slot) => self.line.set_message(format!(
+                "{} · {} · again with a second client: the first was near its limit",
+                slot.contender,
+                load_names(&[&slot.load])
+            )),
             Event::Ended(trial) => self.ended(trial),
             Event::Disturbed { block, load } => self.say(&format!(
                 "block {}, {}: made again, because others used the machine",

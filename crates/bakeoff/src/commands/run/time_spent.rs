@@ -20,8 +20,12 @@ pub fn sentence(spent: &Spent) -> Option<String> {
     ];
     let own: Vec<String> =
         own.iter().map(|(what, seconds)| format!("{what} {}", share(*seconds))).collect();
+    let second_client = match spent.second_client_s {
+        0.0 => String::new(),
+        seconds => format!(", {} trials with a second client", share(seconds)),
+    };
     Some(format!(
-        "Time: {}: {} measured, {} warm-up, {} the lab's own ({}).",
+        "Time: {}: {} measured, {} warm-up{second_client}, {} the lab's own ({}).",
         time(spent.whole_s),
         share(spent.window_s),
         share(spent.warmup_s),
@@ -40,6 +44,7 @@ mod tests {
             whole_s: 310.0,
             window_s: 204.0,
             warmup_s: 51.0,
+            second_client_s: 0.0,
             connect_s: 5.0,
             start_s: 31.0,
             contract_s: 5.0,
@@ -47,6 +52,19 @@ mod tests {
             keep_s: 0.4,
         };
         insta::assert_snapshot!(sentence(&spent).unwrap(), @"Time: 5 min 10 s: 66 % measured, 16 % warm-up, 18 % the lab's own (starts 10 %, contracts 1.6 %, connecting and draining 1.6 %, stops 2.9 %, keeping trials 0.1 %).");
+    }
+
+    #[test]
+    fn trials_with_a_second_client_are_not_the_labs_own() {
+        let spent = Spent {
+            whole_s: 100.0,
+            window_s: 60.0,
+            warmup_s: 10.0,
+            second_client_s: 20.0,
+            ..Spent::default()
+        };
+        let told = sentence(&spent).unwrap();
+        assert!(told.contains("20 % trials with a second client, 10 % the lab's own"), "{told}");
     }
 
     #[test]
