@@ -40,11 +40,8 @@ serve(Socket) ->
     case gen_tcp:recv(Socket, 0) of
         {ok, {http_request, Method, Target, Version}} ->
             case headers(Socket, persistent(Version), ?HEADERS_MAX) of
-                {ok, Persistent} ->
+                {ok, Keep} ->
                     {Status, Body} = answer(Method, Target),
-                    %% The body of a refused request is not read, so what follows
-                    %% on the connection would be taken for a request.
-                    Keep = Persistent andalso Status =/= 405,
                     case {gen_tcp:send(Socket, response(Method, Status, Body, Keep)), Keep} of
                         {ok, true} -> serve(Socket);
                         _ -> gen_tcp:close(Socket)
@@ -69,23 +66,27 @@ persistent({1, 1}) -> true;
 persistent(_) -> false.
 
 %% Reads headers to their end; tells whether the connection is to be kept.
-headers(_Socket, _Persistent, 0) ->
+headers(_Socket, _Keep, 0) ->
     error;
-headers(Socket, Persistent, Left) ->
+headers(Socket, Keep, Left) ->
     case gen_tcp:recv(Socket, 0) of
-        {ok, http_eoh} ->
-            {ok, Persistent};
-        {ok, {http_header, _, 'Connection', _, Value}} ->
-            case string:lowercase(Value) of
-                <<"close">> -> headers(Socket, false, Left - 1);
-                <<"keep-alive">> -> headers(Socket, true, Left - 1);
-                _ -> headers(Socket, Persistent, Left - 1)
-            end;
-        {ok, {http_header, _, _, _, _}} ->
-            headers(Socket, Persistent, Left - 1);
-        _ ->
-            error
+        {ok, http_eoh} -> {ok, Keep};
+        {ok, {http_header, _, Name, _, Value}} ->
+            headers(Socket, keep(Name, Value, Keep), Left - 1);
+        _ -> error
     end.
+
+%% Whether the connection is kept, after this header. No body is ever read: what
+%% follows where there may be one would be taken for a request.
+keep('Connection', Value, Keep) ->
+    Keep andalso
+        not lists:member("close", string:lexemes(string:lowercase(binary_to_list(Value)), ", \t"));
+keep('Content-Length', Value, Keep) ->
+    Keep andalso Value =:= <<"0">>;
+keep('Transfer-Encoding', _Value, _Keep) ->
+    false;
+keep(_Name, _Value, Keep) ->
+    Keep.
 
 answer(Method, {abs_path, PathAndQuery}) ->
     case binary:split(PathAndQuery, <<"?">>) of
