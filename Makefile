@@ -17,7 +17,7 @@ run: ## install what is missing, build, and run the web study, quick
 	$(bakeoff) run web --quick || [ $$? -eq 3 ]
 
 test: ## install what is missing, then lint and run every test
-	@setup/install run
+	@setup/install test
 	@$(MAKE) --no-print-directory lint
 	cargo test --locked --workspace --no-fail-fast -- --quiet
 

@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use fixture::{Lab, said};
+use fixture::{Lab, said, skipped};
 use result::State;
 use result::finding::Verdict;
 
@@ -416,7 +416,9 @@ fn a_full_disk_keeps_what_was_there() {
     let runs = lab.path("runs");
     let _disk = match SmallDisk::mount(&runs, "120k") {
         Ok(disk) => disk,
-        Err(why) => return eprintln!("skipped: a small disk can't be mounted here: {why}"),
+        Err(why) => {
+            return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
+        }
     };
     let said = lab.bakeoff(&["run", "s", "--full"]);
     assert_eq!(said.code, Some(4), "{said:?}");

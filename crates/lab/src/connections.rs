@@ -176,7 +176,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let port = address.port();
         let Some(before) = listeners(port) else {
-            eprintln!("skipped: this kernel doesn't offer sock_diag");
+            crate::skipped::skipped("this kernel doesn't offer sock_diag");
             return;
         };
         assert_eq!((before, established(port)), (Listeners::default(), Some(0)));
@@ -193,7 +193,7 @@ mod tests {
         // Listening again changes the queue's length.
         rustix::net::listen(&listener, 1).unwrap();
         if listeners(address.port()).is_none() {
-            eprintln!("skipped: this kernel doesn't offer sock_diag");
+            crate::skipped::skipped("this kernel doesn't offer sock_diag");
             return;
         }
         let within = Duration::from_millis(50);

@@ -31,6 +31,8 @@ pub mod rates;
 mod repeat;
 pub mod run;
 pub mod sample;
+#[cfg(test)]
+mod skipped;
 pub mod statistics;
 pub mod study;
 pub mod toml_file;

@@ -102,6 +102,16 @@ fn everything_that_a_contender_needs_is_seen_by_the_set_up() {
 }
 
 #[test]
+fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
+    let (run, test) = (needs("run"), needs("test"));
+    let has = |program: &str| test.lines().map(first_cell).any(|listed| listed == program);
+    assert!(run.lines().map(first_cell).all(has), "{test}");
+    for program in ["lighttpd", "chromium", "python3"] {
+        assert!(has(program), "the tests that use {program} would be skipped:\n{test}");
+    }
+}
+
+#[test]
 fn the_set_up_is_silent_where_nothing_is_missing() {
     let listed = needs("run");
     // A library is named by the path of one of its files. Where it isn't installed,

@@ -152,7 +152,8 @@ fn browser() -> Option<Browser> {
     });
     if found.is_none() {
         // Not by a macro: the test runner would keep that to itself.
-        let says = format!("skipped: none of {BROWSERS:?} is here; `apt-get install chromium`\n");
+        let test = std::thread::current().name().unwrap_or("a test").to_string();
+        let says = format!("\nskipped: {test}: none of {BROWSERS:?} is installed\n");
         let _ = io::stderr().write_all(says.as_bytes());
     }
     found.map(Browser)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{backends, load};
+use crate::support::{backends, load, skipped};
 use tempfile::TempDir;
 
 /// nginx in one process, which ends when dropped.
@@ -22,7 +22,7 @@ impl Nginx {
             .into_iter()
             .find(|program| Path::new(program).exists());
         let Some(program) = program else {
-            println!("skipped: nginx is not installed");
+            skipped("skipped", "nginx is not installed");
             return None;
         };
         let folder = TempDir::new().unwrap();

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::Command;
 
-use crate::support::{Said, Server, load};
+use crate::support::{Said, Server, load, skipped};
 
 /// Runs this in a network namespace with four ports for clients.
 ///
@@ -32,7 +32,7 @@ fn ports_that_run_short_are_the_clients_error() {
     let kept = match with_four_ports(|| run(&[])) {
         Ok(said) => said,
         Err(error) => {
-            println!("skipped: no network namespace of our own: {error}");
+            skipped("skipped", &format!("no network namespace of our own: {error}"));
             return;
         }
     };
@@ -54,6 +54,6 @@ fn a_connection_a_request_takes_the_ports_of_many_addresses() {
     };
     match with_four_ports(run) {
         Ok(said) => assert_eq!(said.count("good"), 500, "{}", said.json["errors"]),
-        Err(error) => println!("skipped: no network namespace of our own: {error}"),
+        Err(error) => skipped("skipped", &format!("no network namespace of our own: {error}")),
     }
 }

@@ -136,7 +136,7 @@ mod tests {
         drop(stop);
         let _ = thread.join().unwrap();
         let Some(seen) = seen else {
-            eprintln!("skipped: this kernel doesn't count by thread");
+            crate::skipped::skipped("this kernel doesn't count by thread");
             return;
         };
         // Its name is set by the thread itself, maybe later than this looked.

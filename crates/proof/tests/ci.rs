@@ -1,0 +1,33 @@
+//! What `.ci/run` makes of the test runner's words.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The last line of `.ci/run` where `make test` says this.
+fn counted(said: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join(".ci")).unwrap();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run");
+    fs::copy(run, folder.path().join(".ci/run")).unwrap();
+    fs::write(folder.path().join("said"), said).unwrap();
+    fs::write(folder.path().join("Makefile"), "test:\n\t@cat said\n").unwrap();
+    let output = Command::new(folder.path().join(".ci/run")).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_string()
+}
+
+#[test]
+fn a_test_that_the_machine_cant_make_is_not_counted_as_passed() {
+    let said = "running 12 tests\n....\n\
+        skipped: ports_run_short: no network namespace of our own\n\
+        skipped: ports_run_short: no network namespace of our own\n\
+        skipped in part: a_skeleton: zig is not installed\n........\n\
+        test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n\
+        test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    assert_eq!(counted(said), "14 passed, 1 failed, 2 skipped");
+}
+
+#[test]
+fn no_test_at_all_is_a_failure() {
+    assert_eq!(counted("nothing\n"), "0 passed, 0 failed, 0 skipped");
+}
