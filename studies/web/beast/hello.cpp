@@ -45,6 +45,13 @@ constexpr std::size_t id_length_max = 64;
 /// The kernel cuts it to net.core.somaxconn, 4,096 on Debian 12.
 constexpr int backlog = 8192;
 /// The examples' limit for reading a request and writing its answer.
+///
+/// To set it anew for each request, as they do, costs a timer for the read and one
+/// for the write. On two virtual cores, a run each, this server took 17, 31 and
+/// 34 µs of CPU a request at 30, 1,000 and 5,000 connections, and 13, 20 and 29
+/// without any limit: so it is a part of the cost, and the smaller one of what
+/// 5,000 connections take more than 30. It stays, since a server without it keeps
+/// every client that has gone silent.
 constexpr std::chrono::seconds patience{30};
 
 /// The Date header's value, made once a second by each thread that needs it:
