@@ -49,7 +49,9 @@ fn a_few_mistakes_are_caught_and_the_output_says_how_many_are_left_out() {
         };
         std::fs::read_dir(tmp.path().join("runs")).unwrap().flatten().any(|it| is_it(&it))
     });
-    assert!(made.count() > 0, "a report of each is kept: {said:?}");
+    // On a machine without a contender its mistake can't be made.
+    let not_here = said.stdout.matches("can't be made here: ").count();
+    assert_eq!(made.count() + not_here, 4, "a report of each is kept: {said:?}");
     let left = std::fs::read_dir(tmp.path()).unwrap().flatten();
     let left: Vec<_> = left.map(|it| it.file_name()).filter(|it| *it != *"runs").collect();
     assert!(left.is_empty(), "nothing outlives a run: {left:?}");
