@@ -35,24 +35,27 @@ fn script(folder: &Path, name: &str, body: &str) {
 }
 
 fn install(machine: &tempfile::TempDir, what: &str) -> Output {
-    run(&root().join("setup/install"), machine, what)
+    Command::new(root().join("setup/install"))
+        .arg(what)
+        .env("PATH", machine.path())
+        .output()
+        .unwrap()
 }
 
-fn run(install: &Path, machine: &tempfile::TempDir, what: &str) -> Output {
-    Command::new(install).arg(what).env("PATH", machine.path()).output().unwrap()
-}
-
-/// The set-up in a folder of its own, where `listed` is needed.
-fn setup_with_needs(listed: &str) -> tempfile::TempDir {
+/// What the set-up says and does where `listed` is needed to run.
+fn install_with_needs(listed: &str, machine: &tempfile::TempDir) -> Output {
     let folder = tempfile::tempdir().unwrap();
-    fs::copy(root().join("setup/install"), folder.path().join("install")).unwrap();
-    fs::write(folder.path().join("listed"), listed).unwrap();
-    script(
-        folder.path(),
-        "needs",
-        "while IFS= read -r line; do echo \"$line\"; done <\"${0%/*}/listed\"",
-    );
-    folder
+    // Links, because a program that was written a moment ago may still be open in a
+    // child of another test, and then it can't be run. `needs run` is `cat run`.
+    symlink(root().join("setup/install"), folder.path().join("install")).unwrap();
+    symlink("/bin/cat", folder.path().join("needs")).unwrap();
+    fs::write(folder.path().join("run"), listed).unwrap();
+    Command::new(folder.path().join("install"))
+        .arg("run")
+        .env("PATH", machine.path())
+        .current_dir(folder.path())
+        .output()
+        .unwrap()
 }
 
 fn first_cell(line: &str) -> &str {
@@ -121,18 +124,17 @@ fn the_set_up_is_silent_where_nothing_is_missing() {
     assert!(!files.is_empty(), "no contender needs a library: nothing is tried with a path");
     let there = root().join("setup/install").display().to_string();
     let listed = files.iter().fold(listed.clone(), |listed, file| listed.replace(file, &there));
-    let setup = setup_with_needs(&listed);
     let machine = machine_with(&[&programs[..], &["cargo"]].concat());
-    let output = run(&setup.path().join("install"), &machine, "run");
+    let output = install_with_needs(&listed, &machine);
     assert!(output.status.success(), "{}", said(&output));
     assert_eq!(said(&output), "");
 }
 
 #[test]
 fn a_library_of_which_no_file_is_there_is_missing() {
-    let setup = setup_with_needs("/nowhere/at/all.h\tlibnowhere-dev\tthe contender x\n");
     let machine = machine_with(&["cargo"]);
-    let output = run(&setup.path().join("install"), &machine, "run");
+    let listed = "/nowhere/at/all.h\tlibnowhere-dev\tthe contender x\n";
+    let output = install_with_needs(listed, &machine);
     assert!(output.status.success(), "{}", said(&output));
     assert!(said(&output).contains("libnowhere-dev"), "{}", said(&output));
 }
