@@ -1,0 +1,91 @@
+//! A client near its limit, and the second one that tells whose limit it was.
+//!
+//! One test, in a program of its own and ahead of others for the processors: else
+//! the client would not get the whole of its own, and never come near its limit.
+
+mod fixture;
+
+use std::process::Command;
+
+use fixture::{Lab, skipped};
+use result::evidence::SecondClient;
+use result::finding::Verdict;
+use result::{Run, State, Trial};
+
+/// Times that it is tried for a client at its limit, where others use the machine.
+const TRIES: usize = 3;
+
+/// Runs bakeoff, and all that it starts, before whoever else wants a processor;
+/// who isn't root gets no more than others.
+fn bakeoff(lab: &Lab, arguments: &[&str]) {
+    let bakeoff = lab.command(arguments);
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "-20"]).arg(bakeoff.get_program()).args(bakeoff.get_args());
+    nice.envs(bakeoff.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    nice.current_dir(lab.dir.path()).output().unwrap();
+}
+
+/// Makes the trials of a run, as if on a machine of these cores.
+fn run_on_cores(lab: &Lab, run: &Run, cores: &[&[usize]]) -> Run {
+    let mut run = run.clone();
+    run.trials.clear();
+    run.disturbed.clear();
+    run.state = State::Unfinished;
+    run.machine.smt_siblings = cores.iter().map(|core| core.to_vec()).collect();
+    let folder = format!("runs/{}", run.id);
+    std::fs::remove_file(lab.path(&format!("{folder}/trials.jsonl"))).ok();
+    lab.write(&format!("{folder}/run.json"), &serde_json::to_string(&run).unwrap());
+    bakeoff(lab, &["run", "--resume", &folder]);
+    lab.run()
+}
+
+/// A run with a trial whose client was near its limit; `None` where others used so
+/// much of the machine that none could be.
+fn near_its_limit(lab: &Lab, run: &Run, cores: &[&[usize]]) -> Option<(Run, Trial)> {
+    let mut disturbed = false;
+    for _ in 0..TRIES {
+        let run = run_on_cores(lab, run, cores);
+        let near = |trial: &&Trial| trial.evidence.second_client.is_some();
+        if let Some(trial) = run.trials.iter().find(near).cloned() {
+            return Some((run, trial));
+        }
+        disturbed |= run.trials.iter().any(|it| it.evidence.others_cores() > Some(0.1));
+    }
+    assert!(disturbed, "the client has the machine to itself, and is not near its limit");
+    skipped("skipped", "others use the machine");
+    None
+}
+
+#[test]
+fn a_client_near_its_limit_is_joined_by_a_second_one_where_there_is_a_core() {
+    let lab = Lab::new();
+    lab.server("chatty", "chunks", "");
+    bakeoff(&lab, &["run", "s"]);
+    let run = lab.run();
+
+    // The spare core is the client's own by another name, so that the two clients
+    // share it. All but the figures is as it is where there is a third core.
+    let Some((whole, trial)) = near_its_limit(&lab, &run, &[&[0], &[1], &[1]]) else { return };
+    let first = trial.evidence.load.as_ref().unwrap();
+    assert_eq!(first.client_busy_share.len(), 1);
+    let Some(SecondClient::Measured { client_cpus, rate, client_busy_share, .. }) =
+        &trial.evidence.second_client
+    else {
+        panic!("no second client was started: {:?}", trial.evidence.second_client)
+    };
+    assert_eq!((client_cpus, client_busy_share.len()), (&vec![1, 1], 2));
+    assert!(*rate > 0.0);
+    let finding = |trial: &Trial| {
+        let mut findings = trial.findings.iter();
+        findings.find(|finding| finding.check == "client-limit").unwrap().clone()
+    };
+    let value = finding(&trial).value;
+    assert!(value.contains(&format!("{rate:.0} with a second client")), "{value}");
+    assert!(whole.spent.second_client_s > 1.0, "such a trial takes more than its window of 1 s");
+    lab.assert_nothing_is_left();
+
+    let Some((_, trial)) = near_its_limit(&lab, &run, &[&[0], &[1]]) else { return };
+    let finding = finding(&trial);
+    assert!(finding.verdict >= Verdict::Suspect, "{finding:?}");
+    assert!(finding.says.contains("Of the machine's 2 cores none is left"), "{finding:?}");
+}
