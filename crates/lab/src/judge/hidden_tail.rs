@@ -23,7 +23,7 @@ pub(super) const HIDDEN_TAIL: Check = Check {
     threshold: "less than 5 % of the time",
     why: "In a closed loop a server that stands still is asked nothing meanwhile, so a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time it shows: who comes at any moment meets a stall as often as stalls take time. Answers of a sound server that take ten times the 99th percentile are so few that they take less than 1 % of the time; a scheduler's or a host's hiccups are shorter than 10 ms, or rare.",
     fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
-    scope: Scope::Trial(look),
+    scope: Scope::Moment(look),
 };
 
 fn look(seen: &Seen) -> Word {
