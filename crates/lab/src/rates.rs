@@ -31,7 +31,7 @@ pub fn offered(run: &Run, contender: &str, load: &Load) -> Result<Option<f64>, S
         Arrivals::Closed => Ok(None),
         Arrivals::Equal { percent } => equal(run, load, percent).map(|equal| Some(equal.rate)),
         Arrivals::Own { percent } => {
-            maximum(run, contender, load).map(|maximum| Some(share(maximum, percent)))
+            of_curve(run, contender, load).map(|maximum| Some(share(maximum, percent)))
         }
     }
 }
@@ -70,6 +70,30 @@ pub fn maximum(run: &Run, contender: &str, load: &Load) -> Result<f64, String> {
     }
 }
 
+/// What 100 % of a contender's curve is: its maximum. Once a trial of the curve was
+/// made, it stays, whatever becomes known afterwards, as when a closed loop's trial
+/// is made again or judged anew: else the points of one curve would be shares of
+/// different maxima.
+///
+/// # Errors
+/// One sentence that says why none can be told.
+pub fn of_curve(run: &Run, contender: &str, load: &Load) -> Result<f64, String> {
+    let closed = load.with(Arrivals::Closed);
+    let begun = made(run).find_map(|trial| {
+        let slot = &trial.slot;
+        let Arrivals::Own { percent } = slot.load.arrivals else { return None };
+        let is_of_it = slot.contender == contender && slot.load.with(Arrivals::Closed) == closed;
+        let offered = is_of_it.then(|| trial.evidence.load.as_ref()?.offered_rate)??;
+        Some(offered * 100.0 / f64::from(percent))
+    });
+    begun.map_or_else(|| maximum(run, contender, load), Ok)
+}
+
+/// All trials that were made, also those that were set aside.
+fn made(run: &Run) -> impl Iterator<Item = &Trial> {
+    run.trials.iter().chain(&run.disturbed)
+}
+
 /// The check that most often says invalid.
 fn most_frequent_fault(trials: &[&Trial]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -101,10 +125,7 @@ pub fn equal(run: &Run, load: &Load, percent: u32) -> Result<EqualRate, String> 
                 contender.title
             ),
         });
-    let begun = run
-        .trials
-        .iter()
-        .chain(&run.disturbed)
+    let begun = made(run)
         .filter(|trial| trial.slot.load == *load)
         .find_map(|trial| trial.evidence.load.as_ref()?.offered_rate);
     match (begun, lowest) {
@@ -195,6 +216,20 @@ mod tests {
         let after = equal(&run, &load, 50).unwrap();
         assert_eq!(after.rate, 50.0, "contenders would be offered different rates");
         assert_ne!(after.rule, before.rule);
+    }
+
+    #[test]
+    fn a_curves_points_stay_shares_of_one_maximum() {
+        let mut run = run(&[100.0, 300.0], &[50.0]);
+        let mut first = trial("a", 0, &base().with(Arrivals::Own { percent: 10 }), 20.0);
+        first.evidence.load.as_mut().unwrap().offered_rate =
+            at(&run, "a", first.slot.load.arrivals);
+        run.trials.push(first);
+        run.trials[1].findings.push(invalid("errors"));
+        assert_eq!(maximum(&run, "a", &base()), Ok(100.0), "judged anew after the first point");
+        assert_eq!(of_curve(&run, "a", &base()), Ok(200.0));
+        assert_eq!(at(&run, "a", Arrivals::Own { percent: 110 }), Some(220.0));
+        assert_eq!(at(&run, "b", Arrivals::Own { percent: 10 }), Some(5.0), "a's is b's");
     }
 
     proptest! {

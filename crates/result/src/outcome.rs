@@ -148,7 +148,8 @@ pub struct Curve {
 pub struct CurveLine {
     /// The contender's name.
     pub contender: String,
-    /// Its answers a second in the closed loop, which are 100 %.
+    /// Its answers a second in the closed loop, as known when the curve was begun,
+    /// which are 100 %.
     pub maximum_rate: Option<f64>,
     /// Why points are missing, where they are.
     pub left_out: Option<String>,

@@ -64,7 +64,7 @@ fn line(run: &Run, groups: &[Group], load: &Load, percents: &[u32], contender: &
     });
     CurveLine {
         contender: contender.into(),
-        maximum_rate: rates::maximum(run, contender, load).ok(),
+        maximum_rate: rates::of_curve(run, contender, load).ok(),
         left_out: left_out.map(|it| it.reason.clone()),
         points: points.collect(),
     }
