@@ -9,6 +9,7 @@ pub mod contender;
 pub mod contract;
 mod digest;
 pub mod folder;
+pub mod histogram;
 pub mod http;
 pub mod judge;
 pub mod keeper;

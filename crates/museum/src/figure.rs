@@ -3,10 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
+use lab::histogram;
 use result::evidence::{Load, Percentiles};
 use result::{Run, Trial};
 
@@ -76,16 +73,8 @@ fn rate(load: &Load) -> Option<f64> {
     Some(load.rate + wrong as f64 / load.seconds)
 }
 
-fn histogram(times: &Percentiles) -> Option<Histogram<u64>> {
-    let bytes = STANDARD.decode(&times.histogram).ok()?;
-    Deserializer::new()
-        .deserialize(&mut &bytes[..])
-        .ok()
-        .filter(|it: &Histogram<u64>| !it.is_empty())
-}
-
 fn p99(times: &Percentiles) -> Option<f64> {
-    Some(histogram(times)?.value_at_quantile(0.99) as f64 / NS_A_US)
+    Some(histogram::decode(&times.histogram)?.value_at_quantile(0.99) as f64 / NS_A_US)
 }
 
 fn median(values: &[f64]) -> Option<f64> {

@@ -11,13 +11,11 @@ use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
 
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
 
 /// The contender doesn't keep its contract, or can't be had.
 const FAILED: u8 = 1;
-const BAD_INPUT: u8 = 2;
-const SYSTEM: u8 = 4;
-const INTERRUPTED: u8 = 130;
 
 /// Checks whether a contender does its job, in seconds and without load
 #[derive(clap::Args)]

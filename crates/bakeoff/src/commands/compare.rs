@@ -5,14 +5,13 @@ use std::process::ExitCode;
 
 use result::comparison::{Comparison, Word};
 
+use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::report::{print_text, read};
 
 /// Some figure changed beyond noise.
 const CHANGED: u8 = 1;
-const BAD_INPUT: u8 = 2;
 /// The runs have nothing that can be compared.
 const NOT_COMPARABLE: u8 = 3;
-const SYSTEM: u8 = 4;
 
 /// Tells what changed between two runs, beyond chance and noise
 #[derive(clap::Args)]

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+mod exit_codes;
 pub mod load;
 pub mod mistakes;
 pub mod new;

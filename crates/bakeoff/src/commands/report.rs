@@ -9,6 +9,8 @@ use anstream::{AutoStream, ColorChoice};
 use report::Terminal;
 use result::Run;
 
+use super::exit_codes::{BAD_INPUT, SYSTEM};
+
 /// Shows a run's tables, and writes its report.html, report.md and trials.csv anew
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the report \
@@ -24,7 +26,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Ok(run) => run,
         Err(sentence) => {
             eprintln!("bakeoff report: {sentence}");
-            return ExitCode::from(2);
+            return ExitCode::from(BAD_INPUT);
         }
     };
     let file = file_of(&arguments.run);
@@ -35,7 +37,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         Err(sentence) => {
             eprintln!("bakeoff report: {sentence}");
-            ExitCode::from(4)
+            ExitCode::from(SYSTEM)
         }
     }
 }

@@ -15,19 +15,14 @@ use result::plan::Cores;
 use result::{Run, State};
 
 use self::progress::Progress;
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
 use super::report::{print, write};
 
 /// Something failed, so that figures are missing.
 const INCOMPLETE: u8 = 1;
-/// The arguments or files are wrong.
-const BAD_INPUT: u8 = 2;
 /// All was measured and nothing failed, but every figure is invalid.
 const NO_FIGURE: u8 = 3;
-/// The machine didn't let the run go on.
-const SYSTEM: u8 = 4;
-/// By SIGINT or SIGTERM.
-const INTERRUPTED: u8 = 130;
 
 /// Measures a study: every contender under every load, judged and reported
 #[derive(clap::Args)]

@@ -10,4 +10,6 @@ mod command;
 mod misbehaving;
 mod nginx;
 mod ports;
+#[path = "../fixture/skipped.rs"]
+mod skipped;
 mod support;

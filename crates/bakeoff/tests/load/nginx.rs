@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{backends, load, skipped};
+use crate::skipped::skipped;
+use crate::support::{backends, load};
 use tempfile::TempDir;
 
 /// nginx in one process, which ends when dropped.

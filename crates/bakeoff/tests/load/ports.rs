@@ -3,7 +3,8 @@
 use std::io;
 use std::process::Command;
 
-use crate::support::{Said, Server, load, skipped};
+use crate::skipped::skipped;
+use crate::support::{Said, Server, load};
 
 /// Runs this in a network namespace with four ports for clients.
 ///

@@ -10,6 +10,8 @@ use std::time::Duration;
 use assert_cmd::Command;
 use serde_json::Value;
 
+use crate::skipped::skipped;
+
 /// A request as the server saw it.
 pub struct Seen {
     /// Request line and headers, without the empty line.
@@ -224,11 +226,4 @@ pub fn backends() -> Vec<&'static str> {
             vec!["epoll"]
         }
     }
-}
-
-/// Says that a test, or a part of it, is not made here, and why. `.ci/run` counts
-/// the whole ones. Not by a macro: the test runner would keep that to itself.
-pub fn skipped(how: &str, why: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_string();
-    let _ = std::io::stderr().write_all(format!("\n{how}: {test}: {why}\n").as_bytes());
 }

@@ -1,12 +1,10 @@
 //! Does a percentile hide a stall?
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use result::evidence::Percentiles;
 
 use super::{Check, Scope, Seen, Word, percent};
+use crate::histogram;
 
 /// A wait is a stall if it is so many times the 99th percentile.
 const TIMES_P99: f64 = 10.0;
@@ -69,9 +67,7 @@ struct Waits(Histogram<u64>);
 
 impl Waits {
     fn of(times: &Percentiles) -> Option<Waits> {
-        let bytes = STANDARD.decode(&times.histogram).ok()?;
-        let read: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
-        (!read.is_empty()).then_some(Waits(read))
+        histogram::decode(&times.histogram).map(Waits)
     }
 
     /// Each time, and all that was waited in such times, in ns.

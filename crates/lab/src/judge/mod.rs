@@ -295,10 +295,7 @@ fn percent(share: f64) -> String {
 mod tests {
     use std::path::Path;
 
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::Histogram;
-    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
         Sample, Second, ServerUse, ThreadGroup,
@@ -313,9 +310,7 @@ mod tests {
         for (us, count) in times {
             histogram.record_n(us * 1_000, *count).unwrap();
         }
-        let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&histogram, &mut bytes).unwrap();
-        STANDARD.encode(bytes)
+        crate::histogram::encode(&histogram)
     }
 
     /// A trial that nothing is wrong with: 100 connections for 4 s, 50,000

@@ -143,8 +143,9 @@ impl<'a> Group<'a> {
         noise_floor: Option<f64>,
     ) {
         let mut ranked: Vec<&mut R> =
-            rows.iter_mut().filter(|row| row.unranked().is_none()).collect();
-        let names: Vec<String> = ranked.iter().map(|row| row.contender().to_string()).collect();
+            rows.iter_mut().filter(|row| row.standing().unranked.is_none()).collect();
+        let names: Vec<String> =
+            ranked.iter().map(|row| row.standing().contender.to_string()).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let ranks = self.ranks(&names, figure, noise_floor);
         for ((row, rank), name) in ranked.iter_mut().zip(ranks).zip(&names) {
@@ -163,13 +164,15 @@ impl<'a> Group<'a> {
         let ranked: Vec<Ranked> = rows
             .iter()
             .filter_map(|row| {
-                let (contender, verdict) = (row.contender(), row.verdict());
-                Some(Ranked { contender, rank: row.rank()?, verdict })
+                let Standing { contender, verdict, rank, .. } = row.standing();
+                Some(Ranked { contender, rank: rank?, verdict })
             })
             .collect();
         if ranked.is_empty() {
-            let unranked = rows.iter().map(|row| (row.contender(), row.unranked()));
-            return nobody_ranked(unranked.map(|(name, why)| (name, why.unwrap_or_default())));
+            let unranked = rows.iter().map(Rankable::standing);
+            return nobody_ranked(
+                unranked.map(|row| (row.contender, row.unranked.unwrap_or_default())),
+            );
         }
         self.sentence_of(&ranked, apart)
     }
@@ -217,30 +220,24 @@ impl<'a> Group<'a> {
 
 /// A row that may have a rank.
 pub(super) trait Rankable {
-    fn contender(&self) -> &str;
-    fn verdict(&self) -> Verdict;
-    fn rank(&self) -> Option<u32>;
-    /// Why it may not be ranked.
-    fn unranked(&self) -> Option<&str>;
+    fn standing(&self) -> Standing<'_>;
     /// Gives it its rank, and its ratio to the first.
     fn place(&mut self, rank: u32, ratio: Option<Estimate>);
 }
 
+/// Where a row stands.
+pub(super) struct Standing<'a> {
+    contender: &'a str,
+    verdict: Verdict,
+    rank: Option<u32>,
+    /// Why it may not be ranked.
+    unranked: Option<&'a str>,
+}
+
 impl Rankable for Row {
-    fn contender(&self) -> &str {
-        &self.contender
-    }
-
-    fn verdict(&self) -> Verdict {
-        self.verdict
-    }
-
-    fn rank(&self) -> Option<u32> {
-        self.rank
-    }
-
-    fn unranked(&self) -> Option<&str> {
-        self.unranked.as_deref()
+    fn standing(&self) -> Standing<'_> {
+        let Row { contender, verdict, rank, unranked, .. } = self;
+        Standing { contender, verdict: *verdict, rank: *rank, unranked: unranked.as_deref() }
     }
 
     fn place(&mut self, rank: u32, ratio: Option<Estimate>) {
@@ -249,20 +246,9 @@ impl Rankable for Row {
 }
 
 impl Rankable for EqualRateRow {
-    fn contender(&self) -> &str {
-        &self.contender
-    }
-
-    fn verdict(&self) -> Verdict {
-        self.verdict
-    }
-
-    fn rank(&self) -> Option<u32> {
-        self.rank
-    }
-
-    fn unranked(&self) -> Option<&str> {
-        self.unranked.as_deref()
+    fn standing(&self) -> Standing<'_> {
+        let EqualRateRow { contender, verdict, rank, unranked, .. } = self;
+        Standing { contender, verdict: *verdict, rank: *rank, unranked: unranked.as_deref() }
     }
 
     fn place(&mut self, rank: u32, ratio: Option<Estimate>) {

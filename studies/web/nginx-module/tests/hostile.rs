@@ -7,9 +7,11 @@
 //! can be seen; with the smallest pool that it allows, what is longer than some
 //! 200 bytes is a piece of its own.
 
+#[path = "../../../../crates/bakeoff/tests/fixture/skipped.rs"]
+mod skipped;
+
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -18,6 +20,8 @@ use std::time::{Duration, Instant};
 use lab::http::{Answer, Connection, Wrong};
 use lab::programs;
 use tempfile::TempDir;
+
+use skipped::skipped;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/web/nginx-module");
 const MODULE: &str = "ngx_http_hello_module.c";
@@ -37,13 +41,6 @@ const SANITIZED: [&str; 5] = [
 ];
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Says that a test is not made here, and why; `.ci/run` counts them. Not by a
-/// macro: the test runner would keep that to itself.
-fn skipped(why: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_string();
-    let _ = std::io::stderr().write_all(format!("\nskipped: {test}: {why}\n").as_bytes());
-}
-
 /// The module in a folder of its own, made with the sanitizers.
 struct Module {
     folder: TempDir,
@@ -56,14 +53,17 @@ impl Module {
     fn compile(change: impl FnOnce(String) -> String) -> Option<Module> {
         for (program, package) in NEEDS {
             if programs::find(program).is_none() {
-                skipped(&format!("{program} is not installed; apt-get install {package}"));
+                skipped(
+                    "skipped",
+                    &format!("{program} is not installed; apt-get install {package}"),
+                );
                 return None;
             }
         }
         let asked = Command::new("gcc").arg("-print-file-name=libasan.so").output().unwrap();
         let runtime = String::from_utf8(asked.stdout).unwrap().trim().to_string();
         if !Path::new(&runtime).is_file() {
-            skipped("gcc has no libasan; apt-get install libasan8");
+            skipped("skipped", "gcc has no libasan; apt-get install libasan8");
             return None;
         }
         let module = Module { folder: TempDir::new().unwrap(), runtime };

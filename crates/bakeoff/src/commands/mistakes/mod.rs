@@ -12,17 +12,15 @@ use museum::mistake::{self, Mistake};
 use museum::{figure, verdict};
 
 use self::table::{Came, Entry};
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
 use super::report::{print_text, write};
 use super::run::progress::time;
 
 /// A mistake was not caught, or a set-up without one is not clean.
 const FAILED: u8 = 1;
-const BAD_INPUT: u8 = 2;
 /// What could be shown was caught, but not all could be shown.
 const NOT_SHOWN: u8 = 3;
-const SYSTEM: u8 = 4;
-const INTERRUPTED: u8 = 130;
 
 /// Makes known mistakes on purpose: the judging has to name each, and to be silent without it
 #[derive(clap::Args)]

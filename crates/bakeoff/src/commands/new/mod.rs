@@ -11,9 +11,7 @@ use lab::study::StudyFile;
 use report::text::visible;
 
 use self::skeleton::{GENERAL, LANGUAGES, Skeleton};
-
-const BAD_INPUT: u8 = 2;
-const SYSTEM: u8 = 4;
+use super::exit_codes::{BAD_INPUT, SYSTEM};
 
 /// Writes a contender to fill in: a commented contender.toml, and a server that starts
 #[derive(clap::Args)]

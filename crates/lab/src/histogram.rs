@@ -1,0 +1,47 @@
+//! Histograms as evidence has them: HdrHistogram's V2 format, compressed, in Base64.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+
+/// A histogram as text.
+pub fn encode(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("a histogram can be written to memory");
+    STANDARD.encode(bytes)
+}
+
+/// The histogram of a text; `None` where it is none, or nothing was recorded.
+pub fn decode(text: &str) -> Option<Histogram<u64>> {
+    let bytes = STANDARD.decode(text).ok()?;
+    let histogram: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).ok()?;
+    (!histogram.is_empty()).then_some(histogram)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_kept_is_what_was_measured(
+            values in prop::collection::vec(1..60_000_000_000_u64, 1..300),
+        ) {
+            let mut measured = Histogram::new(3).unwrap();
+            values.into_iter().for_each(|value| measured.record(value).unwrap());
+            prop_assert_eq!(decode(&encode(&measured)), Some(measured));
+        }
+    }
+
+    #[test]
+    fn an_empty_one_and_what_is_none_tell_nothing() {
+        assert_eq!(decode(&encode(&Histogram::new(3).unwrap())), None);
+        assert_eq!(decode("not a histogram"), None);
+        assert_eq!(decode(""), None);
+    }
+}
