@@ -1,6 +1,6 @@
 //! Was the client the limit?
 
-use result::evidence::{Evidence, Load, Percentiles, SecondClient};
+use result::evidence::{Evidence, SecondClient};
 use result::plan::{Arrivals, Slot};
 
 use super::{Check, Scope, Seen, Word, percent, quiet_machine};
@@ -17,30 +17,19 @@ const SERVER_IDLE: f64 = 0.85;
 /// apart and one 28 %: a single word may be chance. So *valid* counts for a row only
 /// if every block says so, which a client at its limit doesn't bring about.
 const RISE: f64 = 0.05;
-/// The 99th percentile of lateness, as a share of that of response time, from
-/// which on the generator shows in the latency.
-const LATENESS_SHARE_MAX: f64 = 0.1;
-/// Lateness below this, in µs, is a processor's wake-up: no generator that sleeps
-/// between requests is rid of it. `bakeoff load` warns from here on as well.
-const LATENESS_MIN_US: f64 = 1_000.0;
 
 /// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has; in an open loop, how late requests were sent although connections were free.",
-    threshold: "busy less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %; in an open loop, 99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
-    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so. A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up.",
+    signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
+    threshold: "busy less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
+    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
-    if seen.is_open_loop()
-        && let Some(word) = late(load)
-    {
-        return word;
-    }
     if seen.evidence.place.shared() {
         return Word::not_checked(
             "Client and server share cores, so that the client's share tells nothing.",
@@ -128,34 +117,11 @@ pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
         && load.client_busy_share.iter().any(|&share| share >= BUSY_SUSPECT)
 }
 
-/// The word against a client that sent requests late although it had a connection
-/// to send them on; `None` if it didn't.
-fn late(load: &Load) -> Option<Word> {
-    let lateness = load.lateness_us.as_ref().and_then(p99);
-    let waited = load.connection_wait_us.as_ref().and_then(p99);
-    let Some(((lateness, waited), response)) = lateness.zip(waited).zip(p99(&load.response_us))
-    else {
-        return Some(Word::not_checked("It can't be told how late requests were sent."));
-    };
-    let late = lateness - waited;
-    (late >= LATENESS_MIN_US && late >= LATENESS_SHARE_MAX * response).then(|| {
-        let says = "The client's own delay is a part of the response times.";
-        let against = "1 ms, and a tenth of the 99th percentile of response time";
-        Word::suspect(format!("{late:.0} µs late"), says).against(against)
-    })
-}
-
-fn p99(times: &Percentiles) -> Option<f64> {
-    times.at.iter().find(|one| one.percentile == 99.0).map(|one| one.value)
-}
-
 #[cfg(test)]
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{
-        at_half_of_its_maximum, sound, word_after, word_after_load, word_on,
-    };
+    use super::super::tests::{at_half_of_its_maximum, sound, word_after, word_after_load};
     use super::*;
 
     #[test]
@@ -243,49 +209,6 @@ mod tests {
         assert!(!asks(sound(), 0.84, 1));
         assert!(!asks(sound(), 0.99, 0), "on shared cores its share tells nothing");
         assert!(!asks(at_half_of_its_maximum(), 0.99, 1), "an open loop's rate is given");
-    }
-
-    /// The word on 99 % of requests sent within so many µs, after 99 % waited within
-    /// so many for a connection, where 99 % of response times are within 1,000 µs.
-    fn late_by(late_us: f64, waited_us: f64) -> Verdict {
-        let (slot, mut evidence) = at_half_of_its_maximum();
-        let load = evidence.load.as_mut().unwrap();
-        load.lateness_us.as_mut().unwrap().at[1].value = late_us;
-        load.connection_wait_us.as_mut().unwrap().at[1].value = waited_us;
-        word_on(&CLIENT_LIMIT, &slot, &evidence).verdict
-    }
-
-    #[test]
-    fn a_late_client_casts_doubt_on_response_times() {
-        assert_eq!(late_by(900.0, 0.0), Verdict::Valid, "waking up may take as long");
-        assert_eq!(late_by(1_100.0, 0.0), Verdict::Suspect);
-    }
-
-    #[test]
-    fn who_waits_for_a_connection_is_not_late_by_the_clients_fault() {
-        assert_eq!(late_by(5_000.0, 4_900.0), Verdict::Valid);
-        assert_eq!(late_by(5_000.0, 3_000.0), Verdict::Suspect);
-    }
-
-    #[test]
-    fn lateness_that_is_small_beside_the_response_is_no_matter() {
-        let (slot, mut evidence) = at_half_of_its_maximum();
-        let load = evidence.load.as_mut().unwrap();
-        load.lateness_us.as_mut().unwrap().at[1].value = 1_100.0;
-        load.response_us.at[1].value = 20_000.0;
-        let word = word_on(&CLIENT_LIMIT, &slot, &evidence);
-        assert_eq!(word.verdict, Verdict::Valid);
-    }
-
-    #[test]
-    fn unknown_lateness_is_not_checked() {
-        let without = |change: fn(&mut Load)| {
-            let (slot, mut evidence) = at_half_of_its_maximum();
-            change(evidence.load.as_mut().unwrap());
-            word_on(&CLIENT_LIMIT, &slot, &evidence).verdict
-        };
-        assert_eq!(without(|load| load.lateness_us = None), Verdict::NotChecked);
-        assert_eq!(without(|load| load.connection_wait_us = None), Verdict::NotChecked);
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod fair_answers;
 mod frequency;
 mod hidden_tail;
 mod keep_alive;
+mod lateness;
 mod load_arrived;
 mod memory;
 mod network;
@@ -45,7 +46,7 @@ pub(crate) use server_cores::SERVER_CORES;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 26] = [
+pub const CHECKS: [&Check; 27] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -56,6 +57,7 @@ pub const CHECKS: [&Check; 26] = [
     &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,
     &CLIENT_LIMIT,
+    &lateness::LATENESS,
     &one_ceiling::ONE_CEILING,
     &SERVER_CORES,
     &shared_cores::SHARED_CORES,

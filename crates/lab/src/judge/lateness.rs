@@ -1,0 +1,104 @@
+//! Were an open loop's requests sent when they were due?
+
+use result::evidence::{Load, Percentiles};
+
+use super::{Check, Scope, Seen, Word};
+
+/// The 99th percentile of lateness, as a share of that of response time, from
+/// which on the generator shows in the latency.
+const SHARE_MAX: f64 = 0.1;
+/// Lateness below this, in µs, is a processor's wake-up: no generator that sleeps
+/// between requests is rid of it. `bakeoff load` warns from here on as well.
+const MIN_US: f64 = 1_000.0;
+
+pub(super) const LATENESS: Check = Check {
+    id: "lateness",
+    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile.",
+    threshold: "99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
+    why: "A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up. What has the client's processor for 10 ms in a second makes a hundredth of that second's requests late: of a machine's own service that wakes up once a second, as much was seen. So it's a moment of the machine, unless it is in half of the blocks.",
+    fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate; percentiles from the 99th on are the client's as much as the contender's.",
+    scope: Scope::Moment(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    if !seen.is_open_loop() {
+        return Word::valid("closed loop", "A request is due when the answer before it is there.");
+    }
+    let Some((late, response)) = late_us(load) else {
+        return Word::not_checked("It can't be told how late requests were sent.");
+    };
+    let value = format!("{late:.0} µs late");
+    match late < MIN_US || late < SHARE_MAX * response {
+        true => Word::valid(value, "Requests were sent when they were due."),
+        false => Word::suspect(value, "The client's own delay is a part of the response times."),
+    }
+}
+
+/// The 99th percentiles of lateness that isn't the contender's, and of response
+/// time, both in µs; `None` if one isn't known.
+fn late_us(load: &Load) -> Option<(f64, f64)> {
+    let lateness = p99(load.lateness_us.as_ref()?)?;
+    let waited = p99(load.connection_wait_us.as_ref()?)?;
+    Some(((lateness - waited).max(0.0), p99(&load.response_us)?))
+}
+
+fn p99(times: &Percentiles) -> Option<f64> {
+    times.at.iter().find(|one| one.percentile == 99.0).map(|one| one.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
+    use super::*;
+
+    /// The word on 99 % of requests sent within so many µs, after 99 % waited within
+    /// so many for a connection, where 99 % of response times are within 1,000 µs.
+    fn late_by(late_us: f64, waited_us: f64) -> Verdict {
+        let (slot, mut evidence) = at_half_of_its_maximum();
+        let load = evidence.load.as_mut().unwrap();
+        load.lateness_us.as_mut().unwrap().at[1].value = late_us;
+        load.connection_wait_us.as_mut().unwrap().at[1].value = waited_us;
+        word_on(&LATENESS, &slot, &evidence).verdict
+    }
+
+    #[test]
+    fn a_late_client_casts_doubt_on_response_times() {
+        assert_eq!(late_by(900.0, 0.0), Verdict::Valid, "waking up may take as long");
+        assert_eq!(late_by(1_100.0, 0.0), Verdict::Suspect);
+    }
+
+    #[test]
+    fn who_waits_for_a_connection_is_not_late_by_the_clients_fault() {
+        assert_eq!(late_by(5_000.0, 4_900.0), Verdict::Valid);
+        assert_eq!(late_by(5_000.0, 3_000.0), Verdict::Suspect);
+    }
+
+    #[test]
+    fn lateness_that_is_small_beside_the_response_is_no_matter() {
+        let (slot, mut evidence) = at_half_of_its_maximum();
+        let load = evidence.load.as_mut().unwrap();
+        load.lateness_us.as_mut().unwrap().at[1].value = 1_100.0;
+        load.response_us.at[1].value = 20_000.0;
+        let word = word_on(&LATENESS, &slot, &evidence);
+        assert_eq!(word.verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn unknown_lateness_is_not_checked() {
+        let without = |change: fn(&mut Load)| {
+            let (slot, mut evidence) = at_half_of_its_maximum();
+            change(evidence.load.as_mut().unwrap());
+            word_on(&LATENESS, &slot, &evidence).verdict
+        };
+        assert_eq!(without(|load| load.lateness_us = None), Verdict::NotChecked);
+        assert_eq!(without(|load| load.connection_wait_us = None), Verdict::NotChecked);
+    }
+
+    #[test]
+    fn a_closed_loop_is_never_late() {
+        assert_eq!(word_after(&LATENESS, |_| {}).verdict, Verdict::Valid);
+    }
+}
