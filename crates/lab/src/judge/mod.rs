@@ -276,12 +276,8 @@ pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
         let others = said().filter(|finding| finding.verdict < Verdict::Suspect);
         let best = others.max_by_key(|finding| finding.verdict)?;
         Some(Finding {
-            says: format!(
-                "In {doubtful} of {} blocks: {} The median stands.",
-                trials.len(),
-                worst.says
-            ),
-            value: worst.value.clone(),
+            value: format!("{} in {doubtful} of {} blocks", worst.value, trials.len()),
+            says: format!("{} It was a moment: the median stands.", worst.says),
             ..best.clone()
         })
     };
@@ -617,7 +613,8 @@ mod tests {
         use Verdict::{Invalid, NotChecked, Suspect, Valid};
         let once = row([Valid, Suspect, Valid, Valid]);
         assert_eq!(once.verdict, Valid);
-        assert_eq!(once.says, "In 1 of 4 blocks: It was suspect. The median stands.");
+        assert!(once.value.ends_with(" in 1 of 4 blocks"), "{}", once.value);
+        assert_eq!(once.says, "It was suspect. It was a moment: the median stands.");
         assert_eq!(row([Valid, Suspect, Suspect, Valid]).verdict, Suspect);
         assert_eq!(row([Valid, Suspect, Invalid, Valid]).verdict, Invalid, "never passed over");
         let unseen = row([NotChecked, Suspect, NotChecked, Valid]);
