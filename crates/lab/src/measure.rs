@@ -99,6 +99,7 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
         client_cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
         client_busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
+        client_run_delay_share: threads.iter().map(|thread| thread.run_delay_share).collect(),
         per_second: seen
             .seconds
             .iter()

@@ -260,4 +260,7 @@ pub struct ThreadUse {
     pub system: f64,
     /// CPU seconds by wall seconds, from 0 to 1.
     pub busy_share: f64,
+    /// The same of the seconds that it was ready to run, and waited for a
+    /// processor; `None` where the kernel doesn't count them.
+    pub run_delay_share: Option<f64>,
 }

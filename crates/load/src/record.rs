@@ -231,6 +231,19 @@ pub(crate) fn thread_cpu() -> (f64, f64) {
     (seconds(usage.ru_utime), seconds(usage.ru_stime))
 }
 
+/// The seconds that this thread was ready to run and waited for a processor.
+pub(crate) fn thread_run_delay() -> Option<f64> {
+    run_delay(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+/// From `CPU-ns waiting-ns times`. All three are 0 where the kernel has the file,
+/// but doesn't count.
+fn run_delay(line: &str) -> Option<f64> {
+    let mut numbers = line.split_whitespace().map(|word| word.parse::<u64>().ok());
+    let (cpu, delay) = (numbers.next()??, numbers.next()??);
+    (cpu > 0).then_some(delay as f64 / 1e9)
+}
+
 /// Merges the errors of one account into another's.
 pub(crate) fn merge(into: &mut Account, other: &Account) {
     into.scheduled += other.scheduled;
@@ -277,4 +290,17 @@ pub(crate) fn fault_of(errno: i32, connecting: bool) -> Fault {
         _ => words.to_string(),
     };
     Fault { kind, example }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_processor_is_read_only_where_the_kernel_counts_it() {
+        assert_eq!(run_delay("1500000000 250000000 42\n"), Some(0.25));
+        assert_eq!(run_delay("1500000000 0 42\n"), Some(0.0), "never waited");
+        assert_eq!(run_delay("0 0 0\n"), None, "not counted");
+        assert_eq!(run_delay(""), None);
+    }
 }

@@ -17,7 +17,7 @@ use crate::connects::Connects;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
 use crate::protocol::{Fault, Fed, Protocol, show};
-use crate::record::{Phase, Record, SecondOfThread, fault_of, thread_cpu};
+use crate::record::{Phase, Record, SecondOfThread, fault_of, thread_cpu, thread_run_delay};
 use crate::slots::{Flight, Slots, State};
 use crate::turns::{Turn, Turns};
 
@@ -139,7 +139,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.record.begin_second(number, self.open);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
                 if number >= 0 {
-                    cpu_before.get_or_insert_with(|| (thread_cpu(), self.now));
+                    cpu_before.get_or_insert_with(|| (thread_cpu(), thread_run_delay(), self.now));
                 }
             }
             let stopped = self.stop.asked();
@@ -161,12 +161,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // What fell due while this thread slept or worked is late, not shed.
         self.send_due();
         let window_end = self.now.min(window.end);
-        if let Some(((user, system), since)) = cpu_before {
+        if let Some(((user, system), run_delay, since)) = cpu_before {
             let (user_now, system_now) = thread_cpu();
             let usage = &mut self.record.usage;
             (usage.user, usage.system) = (user_now - user, system_now - system);
             let wall = (self.now - since).max(1) as f64 / 1e9;
             usage.busy_share = ((usage.user + usage.system) / wall).min(1.0);
+            let waited = run_delay.zip(thread_run_delay()).map(|(before, now)| now - before);
+            usage.run_delay_share = waited.map(|seconds| (seconds / wall).clamp(0.0, 1.0));
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;

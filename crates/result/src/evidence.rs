@@ -206,6 +206,10 @@ pub struct Load {
     pub client_cpu_s: f64,
     /// Busy share of each client thread.
     pub client_busy_share: Vec<f64>,
+    /// Share of the time that each client thread was ready to run, and waited for a
+    /// processor; `None` where the kernel doesn't tell.
+    #[serde(default)]
+    pub client_run_delay_share: Option<Vec<f64>>,
     /// Seconds of the window in turn.
     pub per_second: Vec<Second>,
     /// Which backend carried the load.

@@ -162,6 +162,7 @@ struct ThreadDocument {
     user_s: f64,
     system_s: f64,
     busy_share: f64,
+    run_delay_share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -280,6 +281,7 @@ pub fn run(run: &Run) -> RunDocument {
                 user_s: thread.user,
                 system_s: thread.system,
                 busy_share: thread.busy_share,
+                run_delay_share: thread.run_delay_share,
             })
             .collect(),
         warnings: run

@@ -156,8 +156,20 @@ pub mod tests {
                 10
             ],
             threads: vec![
-                ThreadUse { cpu: Some(0), user: 1.2, system: 3.1, busy_share: 0.43 },
-                ThreadUse { cpu: Some(1), user: 1.1, system: 3.0, busy_share: 0.41 },
+                ThreadUse {
+                    cpu: Some(0),
+                    user: 1.2,
+                    system: 3.1,
+                    busy_share: 0.43,
+                    run_delay_share: Some(0.01),
+                },
+                ThreadUse {
+                    cpu: Some(1),
+                    user: 1.1,
+                    system: 3.0,
+                    busy_share: 0.41,
+                    run_delay_share: None,
+                },
             ],
             backend: "io_uring".into(),
             interrupted: false,
