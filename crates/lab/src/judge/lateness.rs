@@ -2,7 +2,7 @@
 
 use result::evidence::{Load, Percentiles};
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, Seen, Word, percent};
 
 /// The 99th percentile of lateness, as a share of that of response time, from
 /// which on the generator shows in the latency.
@@ -13,7 +13,7 @@ const MIN_US: f64 = 1_000.0;
 
 pub(super) const LATENESS: Check = Check {
     id: "lateness",
-    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile.",
+    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile; beside it, the share of the time that the client's thread was ready to run and others had its processor.",
     threshold: "99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
     why: "A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up. What has the client's processor for 10 ms in a second makes a hundredth of that second's requests late: of a machine's own service that wakes up once a second, as much was seen. So it's a moment of the machine, unless it is in half of the blocks.",
     fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate; percentiles from the 99th on are the client's as much as the contender's.",
@@ -28,7 +28,12 @@ fn look(seen: &Seen) -> Word {
     let Some((late, response)) = late_us(load) else {
         return Word::not_checked("It can't be told how late requests were sent.");
     };
-    let value = format!("{late:.0} µs late");
+    let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
+    let waited = load.client_run_delay_share.as_deref().and_then(most);
+    let value = match waited {
+        Some(share) => format!("{late:.0} µs late, waiting for a processor {}", percent(share)),
+        None => format!("{late:.0} µs late"),
+    };
     match late < MIN_US || late < SHARE_MAX * response {
         true => Word::valid(value, "Requests were sent when they were due."),
         false => Word::suspect(value, "The client's own delay is a part of the response times."),
@@ -95,6 +100,16 @@ mod tests {
         };
         assert_eq!(without(|load| load.lateness_us = None), Verdict::NotChecked);
         assert_eq!(without(|load| load.connection_wait_us = None), Verdict::NotChecked);
+    }
+
+    #[test]
+    fn who_had_the_clients_processor_is_told_beside_it() {
+        let (slot, mut evidence) = at_half_of_its_maximum();
+        let load = evidence.load.as_mut().unwrap();
+        load.client_run_delay_share = Some(vec![0.001, 0.012]);
+        load.lateness_us.as_mut().unwrap().at[1].value = 2_000.0;
+        let word = word_on(&LATENESS, &slot, &evidence);
+        assert_eq!(word.value, "2000 µs late, waiting for a processor 1.2 %");
     }
 
     #[test]
