@@ -1,6 +1,6 @@
 //! A program under a keeper, seen from bakeoff.
 
-use std::io::{BufRead, BufReader, PipeReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,9 +8,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags};
+
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
-use crate::output_tail::{OutputTail, drain};
+use crate::output_tail::Output;
 
 /// A program that runs under a keeper. Dropping it stops it.
 #[derive(Debug)]
@@ -22,7 +24,7 @@ pub struct Kept {
     cgroup: Group,
     grace: Duration,
     told: Arc<Told>,
-    output: Arc<Mutex<OutputTail>>,
+    output: Arc<Mutex<Output>>,
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -73,6 +75,8 @@ impl Kept {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let pipe = |error| format!("couldn't make a pipe: {error}");
         let (output_from, output_to) = std::io::pipe().map_err(pipe)?;
+        let output = Arc::new(Mutex::new(Output::new(output_from)));
+        let mut readers = vec![read_output(output.clone()).map_err(pipe)?];
         let mut command = Command::new("/proc/self/exe");
         command
             .arg0("keeper")
@@ -86,8 +90,6 @@ impl Kept {
         drop(command);
         let mut hold = keeper.stdin.take();
         let told = Arc::new(Told::default());
-        let output = Arc::new(Mutex::new(OutputTail::default()));
-        let mut readers = vec![read_output(output_from, output.clone())];
         if let Some(events) = keeper.stdout.take() {
             readers.push(read_events(events, told.clone()));
         }
@@ -145,12 +147,12 @@ impl Kept {
 
     /// The last lines of its output.
     pub fn last_lines(&self, count: usize) -> Vec<String> {
-        lock(&self.output).last_lines(count)
+        lock(&self.output).tail().last_lines(count)
     }
 
     /// Bytes that it wrote to its output.
     pub fn output_bytes(&self) -> u64 {
-        lock(&self.output).written()
+        lock(&self.output).tail().written()
     }
 
     /// Has it stopped with SIGKILL when its time comes: there is none to wait.
@@ -220,8 +222,17 @@ impl Drop for Kept {
     }
 }
 
-fn read_output(from: PipeReader, into: Arc<Mutex<OutputTail>>) -> JoinHandle<()> {
-    std::thread::spawn(move || drain(from, |piece| lock(&into).push(piece)))
+/// Reads to the end. The lock is free while there is nothing to read.
+fn read_output(output: Arc<Mutex<Output>>) -> io::Result<JoinHandle<()>> {
+    let pipe = lock(&output).pipe()?;
+    Ok(std::thread::spawn(move || {
+        loop {
+            let _ = rustix::event::poll(&mut [PollFd::new(&pipe, PollFlags::IN)], None);
+            if !lock(&output).catch_up() {
+                return;
+            }
+        }
+    }))
 }
 
 fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> JoinHandle<()> {

@@ -1,6 +1,8 @@
 //! The end of what a program wrote: bounded, whatever it writes.
 
-use std::io::Read;
+use std::io::{self, PipeReader, Read};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 /// What is kept of a program's output.
 const BYTES_MAX: usize = 64 * 1024;
@@ -61,22 +63,52 @@ pub fn harmless(line: &str) -> String {
     shown
 }
 
-/// Reads to the end, handing on each piece.
-pub fn drain(mut from: impl Read, mut take: impl FnMut(&[u8])) {
-    // As much as a pipe holds.
-    let mut piece = [0; 64 * 1024];
-    loop {
-        match from.read(&mut piece) {
-            Ok(0) => return,
-            Ok(count) => take(&piece[..count]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+/// An output that is being written, and the end of what was read of it.
+#[derive(Debug)]
+pub struct Output {
+    from: PipeReader,
+    tail: OutputTail,
+}
+
+impl Output {
+    /// Of this pipe, of which nothing is read yet.
+    pub fn new(from: PipeReader) -> Output {
+        Output { from, tail: OutputTail::default() }
+    }
+
+    /// A second handle, to wait for more without holding on to the output.
+    pub fn pipe(&self) -> io::Result<PipeReader> {
+        self.from.try_clone()
+    }
+
+    /// Reads all that waits in the pipe, and waits for nothing. Whether more may come.
+    pub fn catch_up(&mut self) -> bool {
+        // As much as a pipe holds.
+        let mut piece = [0; 64 * 1024];
+        let mut fds = [PollFd::new(&self.from, PollFlags::IN)];
+        if !matches!(rustix::event::poll(&mut fds, Some(&Timespec::default())), Ok(1..)) {
+            return true;
         }
+        match self.from.read(&mut piece) {
+            Ok(0) => return false,
+            Ok(count) => self.tail.push(&piece[..count]),
+            Err(error) => return error.kind() == io::ErrorKind::Interrupted,
+        }
+        true
+    }
+
+    /// The end of what was written until now: a program that has just ended is quoted
+    /// whole, although nobody may have come to read its last words.
+    pub fn tail(&mut self) -> &OutputTail {
+        self.catch_up();
+        &self.tail
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[test]
@@ -91,6 +123,17 @@ mod tests {
         tail.push(&vec![b'x'; 10 * BYTES_MAX]);
         assert!(tail.bytes.len() <= 2 * BYTES_MAX);
         assert_eq!(tail.written() - before, 10 * BYTES_MAX as u64, "what is not kept is counted");
+    }
+
+    #[test]
+    fn what_nobody_came_to_read_is_quoted_while_others_hold_the_pipe() {
+        let (from, mut to) = io::pipe().unwrap();
+        let mut output = Output::new(from);
+        assert_eq!(output.tail().last_lines(1), [""; 0], "it waits for a silent program");
+        to.write_all(b"no licence found\n").unwrap();
+        assert_eq!(output.tail().last_lines(1), ["no licence found"]);
+        drop(to);
+        assert!(!output.catch_up(), "the end isn't seen");
     }
 
     #[test]
