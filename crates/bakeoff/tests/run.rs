@@ -235,9 +235,14 @@ fn a_run_that_is_killed_keeps_every_trial_that_was_over() {
     lab.assert_nothing_is_left();
 }
 
-/// A contender with a child that left its session and ignores SIGTERM.
+/// A contender with a child that left its session and ignores SIGTERM. In the full
+/// profile, its first trial outlasts the test.
 fn with_stubborn_child() -> Lab {
     let lab = Lab::new();
+    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
+    let (quick, full) = study.split_once("[profile.full]").unwrap();
+    let full = full.replace("measure_s = 0.1", "measure_s = 600");
+    lab.write("studies/s/study.toml", &format!("{quick}[profile.full]{full}"));
     lab.server("good", "leaves-child", "");
     lab
 }

@@ -448,6 +448,19 @@ mod tests {
         assert!(broken(Fault::MissesGarbageAndCloses, Depth::Quick).is_empty());
     }
 
+    /// A busy machine may let the server sleep until the last byte is there.
+    #[test]
+    fn a_server_that_takes_only_whole_requests_is_found_out() {
+        let address = server(Fault::OneRequestAPiece);
+        let mut tries = (0..100).map(|_| check(address, &contract(), Depth::Quick, |_| {}));
+        let broken = tries.find_map(|steps| {
+            let broken: Vec<_> = steps.into_iter().filter(|it| it.wrong.is_some()).collect();
+            (!broken.is_empty()).then_some(broken)
+        });
+        let asked: Vec<_> = broken.iter().flatten().map(|step| step.asked.as_str()).collect();
+        assert_eq!(asked, ["takes a request that comes in single bytes"]);
+    }
+
     #[test]
     fn each_fault_breaks_its_own_step_and_no_other() {
         let right = "answers /hello?id={nonce} with status 200 and its body";
@@ -456,7 +469,6 @@ mod tests {
             (Fault::OtherBody, right),
             (Fault::OneAnswerAConnection, "answers three requests on one connection"),
             (Fault::SameBody, "makes a part of every answer anew"),
-            (Fault::OneRequestAPiece, "takes a request that comes in single bytes"),
             (Fault::AnswersThePairTurned, "answers a pipelined pair, in order"),
             (Fault::RefusesNothing, "refuses an unknown path with status 404"),
             (Fault::AcceptsGarbage, "refuses garbage with status 400, or closes"),

@@ -55,9 +55,9 @@ impl Nginx {
             .spawn()
             .unwrap();
         let nginx = Nginx { process, url: format!("http://{address}"), _folder: folder };
-        let patience = Instant::now() + Duration::from_secs(10);
+        let patience = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect(address).is_err() {
-            assert!(Instant::now() < patience, "nginx does not listen after 10 s");
+            assert!(Instant::now() < patience, "nginx does not listen after a minute");
             std::thread::sleep(Duration::from_millis(10));
         }
         Some(nginx)

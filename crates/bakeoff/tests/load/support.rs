@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -91,6 +91,17 @@ impl Server {
         self.counts.requests.load(Ordering::Relaxed)
     }
 
+    /// The same, once they are so many: on a busy machine it may come to read them
+    /// after the client has ended.
+    pub fn requests_once(&self, expected: u64) -> u64 {
+        once(expected, || self.requests())
+    }
+
+    /// Connections that it accepted, once they are so many.
+    pub fn connections_once(&self, expected: u64) -> u64 {
+        once(expected, || self.connections())
+    }
+
     /// Connections that it accepted.
     pub fn connections(&self) -> u64 {
         self.counts.connections.load(Ordering::Relaxed)
@@ -150,6 +161,15 @@ fn serve(
             Err(_) => return,
         }
     }
+}
+
+/// A count, once it has come so far, or after a time in which it would have.
+fn once(expected: u64, count: impl Fn() -> u64) -> u64 {
+    let patience = Instant::now() + Duration::from_secs(20);
+    while count() < expected && Instant::now() < patience {
+        std::thread::sleep(LOOK);
+    }
+    count()
 }
 
 /// The first request in these bytes, if it is whole, and its length.
