@@ -1,11 +1,12 @@
 //! Was the client the limit?
 
-use result::evidence::{Evidence, SecondClient};
+use result::evidence::{Evidence, Load, SecondClient};
 use result::plan::{Arrivals, Slot};
 
 use super::{Check, Scope, Seen, Word, percent, quiet_machine};
 
-/// Busy share of a client thread from which on it may be the limit.
+/// Share of the time that a client thread was busy, or waited for a processor, from
+/// which on it may be the limit.
 const BUSY_SUSPECT: f64 = 0.85;
 /// From here on it is.
 const BUSY_INVALID: f64 = 0.97;
@@ -21,9 +22,9 @@ const RISE: f64 = 0.05;
 /// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the busiest client thread, and of the contender's cores; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
-    threshold: "busy less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
-    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
+    signal: "CPU time by wall time of the client's threads and of the contender's cores, and how long each of those threads was ready to run and waited for a processor; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
+    threshold: "busy or waiting for a processor less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
+    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. A client that shares its processor, or has a part of one, is held up all the time and looks idle by its CPU time alone. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     scope: Scope::Trial(look),
 };
@@ -35,16 +36,16 @@ fn look(seen: &Seen) -> Word {
             "Client and server share cores, so that the client's share tells nothing.",
         );
     }
-    let Some(busiest) = load.client_busy_share.iter().copied().reduce(f64::max) else {
+    let Some(thread) = threads(load).max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
         return Word::not_checked("The client's CPU time is not known.");
     };
-    let value = format!("{} busy", percent(busiest));
-    if busiest < BUSY_SUSPECT {
+    let (value, taken) = (thread.value(), thread.taken());
+    if taken < BUSY_SUSPECT {
         return Word::valid(value, "The client had time to spare.").against(BUSY);
     }
     let idle = server_share(seen).filter(|it| !seen.is_open_loop() && *it < SERVER_IDLE);
     let (is_limit, value, alone) = match idle {
-        _ if busiest >= BUSY_INVALID => {
+        _ if taken >= BUSY_INVALID => {
             (true, value, "The client was the limit: the server could have given more.")
         }
         Some(share) => (
@@ -94,11 +95,39 @@ fn look(seen: &Seen) -> Word {
     } else {
         Word::valid(value, "More client gave no more: the server was the limit.")
     };
-    word.against("less than 85 % busy, or less than 5 % more with a second client")
+    word.against("less than 85 % busy or waiting, or less than 5 % more with a second client")
 }
 
 const BUSY: &str =
     "less than 85 %, invalid from 97 %, or where the contender was less busy than 85 %";
+
+/// What a client thread's time went into, as shares of it.
+struct Thread {
+    busy: f64,
+    /// Ready to run, while another ran. `None` where the kernel doesn't tell.
+    waited: Option<f64>,
+}
+
+impl Thread {
+    /// The share in which it had no time to spare.
+    fn taken(&self) -> f64 {
+        self.busy + self.waited.unwrap_or(0.0)
+    }
+
+    fn value(&self) -> String {
+        let busy = format!("{} busy", percent(self.busy));
+        match self.waited {
+            Some(waited) => format!("{busy}, {} waiting for a processor", percent(waited)),
+            None => busy,
+        }
+    }
+}
+
+fn threads(load: &Load) -> impl Iterator<Item = Thread> {
+    let waited = |number: usize| load.client_run_delay_share.as_ref()?.get(number).copied();
+    let shares = load.client_busy_share.iter().enumerate();
+    shares.map(move |(number, &busy)| Thread { busy, waited: waited(number) })
+}
 
 /// The share of its cores that the contender used.
 fn server_share(seen: &Seen) -> Option<f64> {
@@ -114,7 +143,7 @@ pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
     let Some(load) = &evidence.load else { return false };
     slot.load.arrivals == Arrivals::Closed
         && !evidence.place.shared()
-        && load.client_busy_share.iter().any(|&share| share >= BUSY_SUSPECT)
+        && threads(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
 }
 
 #[cfg(test)]
@@ -133,6 +162,28 @@ mod tests {
         assert_eq!(with(0.85).verdict, Verdict::Suspect);
         assert_eq!(with(0.97).verdict, Verdict::Invalid);
         assert_eq!(with(0.97).value, "97.0 % busy");
+    }
+
+    /// The word on a client that was busy for this share, and waited for another.
+    fn waiting(busy: f64, waited: Option<f64>) -> Finding {
+        word_after_load(&CLIENT_LIMIT, |load| {
+            load.client_busy_share = vec![busy, 0.2];
+            load.client_run_delay_share = waited.map(|waited| vec![waited, 0.1]);
+        })
+    }
+
+    #[test]
+    fn a_client_that_waits_for_its_processor_has_no_time_to_spare() {
+        let word = waiting(0.25, Some(0.74));
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert_eq!(word.value, "25.0 % busy, 74.0 % waiting for a processor");
+        assert_eq!(waiting(0.5, Some(0.36)).verdict, Verdict::Suspect);
+        assert_eq!(waiting(0.8, Some(0.04)).verdict, Verdict::Valid, "as on a quiet machine");
+    }
+
+    #[test]
+    fn where_waiting_is_not_counted_the_value_says_nothing_of_it() {
+        assert_eq!(waiting(0.6, None).value, "60.0 % busy");
     }
 
     #[test]
@@ -200,6 +251,10 @@ mod tests {
 
     #[test]
     fn a_second_client_is_asked_for_near_the_limit_of_a_closed_loop_only() {
+        let (slot, mut evidence) = sound();
+        let load = evidence.load.as_mut().unwrap();
+        load.client_run_delay_share = Some(vec![0.5]);
+        assert!(asks_for_second_client(&slot, &evidence), "60 % busy, and it waited for 50 %");
         let asks = |(slot, mut evidence): (Slot, Evidence), busy: f64, client_cpu: usize| {
             evidence.load.as_mut().unwrap().client_busy_share = vec![0.1, busy];
             evidence.place.client_cpus = vec![client_cpu];
