@@ -12,9 +12,10 @@ use lab::cgroup::{Group, Trees};
 use lab::keeper::Order;
 use lab::kept::Kept;
 use lab::leftovers;
+use result::evidence::Place;
 use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags};
 
-use crate::mistake::Sabotage;
+use crate::mistake::{Neighbours, NeighboursOf, Sabotage};
 
 /// A period of a CPU quota, in µs: the kernel's own default.
 const PERIOD_US: f64 = 100_000.0;
@@ -176,11 +177,20 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Starts it on this processor.
+    /// Starts as many as are asked for.
     ///
     /// # Errors
-    /// One sentence, if it doesn't run.
-    pub fn on(cpu: usize) -> Result<Neighbour, String> {
+    /// One sentence, if one doesn't run.
+    pub fn all(asked: Neighbours, place: &Place) -> Result<Vec<Neighbour>, String> {
+        let cpus = match asked.of {
+            NeighboursOf::Contender => &place.server_cpus,
+            NeighboursOf::Client => &place.client_cpus,
+        };
+        let each = cpus.iter().flat_map(|&cpu| (0..asked.programs).map(move |_| cpu));
+        each.map(Neighbour::on).collect()
+    }
+
+    fn on(cpu: usize) -> Result<Neighbour, String> {
         let order = Order {
             command: ["sh", "-c", "while :; do :; done"].map(Into::into).to_vec(),
             environment: lab::programs::environment(),

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lab::judge::is_about_the_machine;
 use lab::machine;
 use lab::place::ThisMachine;
 use lab::plan::{Choice, Order};
@@ -15,7 +16,6 @@ use result::finding::Verdict;
 use crate::condition::{Conditions, Neighbour};
 use crate::mistake::{Mistake, Sabotage, SetUp};
 use crate::stage::{self, Stage};
-use crate::verdict::is_the_machines;
 
 /// Runs that are made again, of a mistake. Only for the machine's sake: who repeats
 /// a run for its result chooses the result. A machine that stays busy is not waited
@@ -101,8 +101,9 @@ impl Museum<'_> {
         let mut made_again = 0;
         let mut make = |study: &Study, profile, sabotage: &Sabotage, from: Verdict| loop {
             let kept = self.run(mistake, study, profile, sabotage, tell)?;
-            let expected = set_up.expect.caught_by.get_ref().word();
-            if made_again == REPEATS_MAX || !was_disturbed(&kept.run, expected, from) {
+            // A machine that is disturbed on purpose is so the next time.
+            let is_meant = sabotage.neighbours.is_some();
+            if is_meant || made_again == REPEATS_MAX || !was_disturbed(&kept.run, from) {
                 return Ok::<Kept, Error>(kept);
             }
             made_again += 1;
@@ -139,7 +140,7 @@ impl Museum<'_> {
             runs: self.runs,
         };
         let mut left_out = None;
-        let mut neighbour = None;
+        let mut neighbours = Vec::new();
         let mut failed = None;
         let first = study.contenders[0].name.clone();
         let conditions = Conditions::of(sabotage).map_err(Error::NotHere)?;
@@ -147,18 +148,20 @@ impl Museum<'_> {
             tell(&event);
             match &event {
                 Event::LeftOut { contender, why } => left_out = Some(format!("{contender}: {why}")),
-                Event::Begins { slot, .. } if sabotage.neighbour && slot.contender == first => {
+                Event::Begins { slot, .. } if slot.contender == first => {
                     let machine = ThisMachine::new(&machine::describe());
-                    match Neighbour::on(machine.split(slot.load.cores).server_cpus[0]) {
-                        Ok(started) => neighbour = Some(started),
-                        Err(why) => failed = Some(why),
+                    let place = machine.split(slot.load.cores);
+                    match sabotage.neighbours.map(|asked| Neighbour::all(asked, &place)) {
+                        Some(Ok(started)) => neighbours = started,
+                        Some(Err(why)) => failed = Some(why),
+                        None => {}
                     }
                 }
-                Event::Ended(_) => neighbour = None,
+                Event::Ended(_) => neighbours.clear(),
                 _ => {}
             }
         });
-        drop(neighbour);
+        drop(neighbours);
         drop(conditions);
         if let Some(why) = left_out.or(failed) {
             return Err(Error::NotHere(why));
@@ -175,10 +178,9 @@ impl Museum<'_> {
     }
 }
 
-/// Whether the machine itself was disturbed, by a check's word from this one on. It
-/// may be what the mistake is about.
-fn was_disturbed(run: &Run, expected: &str, from: Verdict) -> bool {
+/// Whether the machine itself was disturbed, by a check's word from this one on.
+fn was_disturbed(run: &Run, from: Verdict) -> bool {
     let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-    let mut findings = rows.flat_map(|row| &row.findings).filter(|it| it.check != expected);
-    findings.any(|it| is_the_machines(&it.check) && it.verdict >= from)
+    let mut findings = rows.flat_map(|row| &row.findings);
+    findings.any(|it| is_about_the_machine(&it.check) && it.verdict >= from)
 }

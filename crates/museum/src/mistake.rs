@@ -95,10 +95,9 @@ pub struct Sabotage {
     pub cpus: Option<usize>,
     /// All of bakeoff has a CPU quota of so many cores.
     pub cpu_quota: Option<f64>,
-    /// In the turns of the contender that is named first, another program keeps a
-    /// processor of the contender busy.
-    #[serde(default)]
-    pub neighbour: bool,
+    /// In the turns of the contender that is named first, other programs keep
+    /// processors busy.
+    pub neighbours: Option<Neighbours>,
     /// Connections may begin at these ports only: the first and the last.
     pub client_ports: Option<(u16, u16)>,
 }
@@ -110,10 +109,31 @@ impl Sabotage {
         let in_conditions = self.fixed_order
             || self.cpus.is_some()
             || self.cpu_quota.is_some()
-            || self.neighbour
+            || self.neighbours.is_some()
             || self.client_ports.is_some();
         run.is_none() && changes.is_empty() && changes_of_all.is_empty() && !in_conditions
     }
+}
+
+/// Programs that do nothing but keep processors busy.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Neighbours {
+    /// Whose processors.
+    pub of: NeighboursOf,
+    /// How many on each: beside one, half of a processor is left, beside three a
+    /// quarter.
+    pub programs: u32,
+}
+
+/// Whose processors are kept busy.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NeighboursOf {
+    /// The contender's.
+    Contender,
+    /// The client's.
+    Client,
 }
 
 /// Other words in a contender's file.

@@ -1,6 +1,7 @@
 //! Whether a mistake was caught, and whether the set-up without it is clean. The
 //! judging is the lab's; here its words are only looked up.
 
+use lab::judge::is_about_the_machine;
 use result::Run;
 use result::finding::{Finding, Verdict};
 use result::outcome::Row;
@@ -47,12 +48,6 @@ impl Seen {
     }
 }
 
-/// Whether a check is about the machine alone: what it says, somebody else did, and
-/// not the contender, the client or the set-up.
-pub(crate) fn is_the_machines(check: &str) -> bool {
-    matches!(check, "quiet-machine" | "frequency")
-}
-
 /// Looks up what the judging says of both runs.
 pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
     let caught = match expect.caught_by.get_ref() {
@@ -65,7 +60,7 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
     let also = also.filter(|_| shared);
     let (alarms, right): (Vec<Alarm>, Vec<Alarm>) =
         alarms(clean).into_iter().partition(|alarm| Some(&alarm.check) != also);
-    let (disturbed, alarms) = alarms.into_iter().partition(|it| is_the_machines(&it.check));
+    let (disturbed, alarms) = alarms.into_iter().partition(|it| is_about_the_machine(&it.check));
     Seen { caught, alarms, disturbed, also: right.first().map(|alarm| alarm.check.clone()) }
 }
 

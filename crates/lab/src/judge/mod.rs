@@ -103,6 +103,9 @@ enum Scope {
     /// in fewer than half of them don't carry a median away: from half on, doubt
     /// counts for the row.
     Moment(fn(&Seen) -> Word),
+    /// The machine during one trial, met as a passing moment is: what it says,
+    /// somebody else did, and not the contender, the client or the set-up.
+    Machine(fn(&Seen) -> Word),
     /// A contender's trials under one load, beside those of the others.
     Row(fn(&Compared) -> Word),
 }
@@ -197,7 +200,9 @@ impl Check {
     /// Its word on a trial, if it is about one.
     fn on_trial(&self, seen: &Seen) -> Option<Finding> {
         match self.scope {
-            Scope::Trial(look) | Scope::Moment(look) => Some(self.finding(look(seen))),
+            Scope::Trial(look) | Scope::Moment(look) | Scope::Machine(look) => {
+                Some(self.finding(look(seen)))
+            }
             Scope::Row(_) => None,
         }
     }
@@ -205,7 +210,7 @@ impl Check {
     /// Its word on a row, if it is about one.
     fn on_row(&self, compared: &Compared) -> Option<Finding> {
         match self.scope {
-            Scope::Trial(_) | Scope::Moment(_) => None,
+            Scope::Trial(_) | Scope::Moment(_) | Scope::Machine(_) => None,
             Scope::Row(look) => Some(self.finding(look(compared))),
         }
     }
@@ -258,6 +263,12 @@ pub fn is_disturbed(trial: &Trial) -> bool {
     trial.findings.iter().any(|it| it.check == id && it.verdict == Verdict::Invalid)
 }
 
+/// Whether the check of this id is about the machine alone: what it says, somebody
+/// else did, and not the contender, the client or the set-up.
+pub fn is_about_the_machine(id: &str) -> bool {
+    CHECKS.iter().any(|check| check.id == id && matches!(check.scope, Scope::Machine(_)))
+}
+
 /// Of each check one word over the blocks of a row, the worst first: the worst, but
 /// that doubt about moments has to be in half of the blocks.
 pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
@@ -267,7 +278,7 @@ pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
         let worst =
             said().reduce(|worst, it| if it.verdict > worst.verdict { it } else { worst })?;
         let doubtful = said().filter(|it| it.verdict == Verdict::Suspect).count();
-        let is_passing = matches!(check.scope, Scope::Moment(_))
+        let is_passing = matches!(check.scope, Scope::Moment(_) | Scope::Machine(_))
             && worst.verdict == Verdict::Suspect
             && 2 * doubtful < trials.len();
         if !is_passing {
