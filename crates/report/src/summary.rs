@@ -29,7 +29,9 @@ fn one_sentence_for_all(run: &Run) -> bool {
 
 /// Who is first, under how many of the loads, and how close the others come.
 fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
-    let mut groups: Vec<(Vec<&str>, Vec<&Outcome>)> = Vec::new();
+    /// Who is first, and whether anybody else is ranked.
+    type First<'a> = (Vec<&'a str>, bool);
+    let mut groups: Vec<(First, Vec<&Outcome>)> = Vec::new();
     for outcome in outcomes {
         let first: Vec<&str> = outcome
             .rows
@@ -37,16 +39,20 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
             .filter(|row| row.rank == Some(1))
             .map(|row| &*row.contender)
             .collect();
+        let ranked = outcome.rows.iter().filter(|row| row.rank.is_some()).count();
+        let first = (first, ranked > 1);
         match groups.iter_mut().find(|(known, _)| *known == first) {
             Some((_, outcomes)) => outcomes.push(outcome),
             None => groups.push((first, vec![outcome])),
         }
     }
-    groups.sort_by_key(|(first, outcomes)| (first.is_empty(), std::cmp::Reverse(outcomes.len())));
+    groups.sort_by_key(|((first, beside_others), outcomes)| {
+        (first.is_empty(), !beside_others, std::cmp::Reverse(outcomes.len()))
+    });
 
     let parts: Vec<String> = groups
         .iter()
-        .map(|(first, under)| {
+        .map(|((first, beside_others), under)| {
             let titles: Vec<Cow<str>> = first.iter().map(|name| who(run, name)).collect();
             let loads = share_of_loads(under.len(), outcomes.len());
             match titles.as_slice() {
@@ -54,6 +60,8 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
                     Some(reason) => format!("nobody is ranked under {loads} ({reason})"),
                     None => format!("nobody is ranked under {loads}"),
                 },
+                // Who is left over has won nothing.
+                [only] if !beside_others => format!("only {only} could be ranked under {loads}"),
                 [winner] => match closest(under) {
                     Some(ratio) => format!(
                         "{winner} is first under {loads}, and no other gets beyond {} of its rate",
@@ -68,7 +76,10 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
         .collect();
     let sentence = parts.join("; ");
     let mut chars = sentence.chars();
-    let capital = chars.next().filter(|_| groups[0].0.is_empty()).map(|char| char.to_uppercase());
+    // A title keeps its own letters.
+    let (first, beside_others) = &groups[0].0;
+    let begins_with_a_word = first.is_empty() || !beside_others;
+    let capital = chars.next().filter(|_| begins_with_a_word).map(|char| char.to_uppercase());
     match capital {
         Some(capital) => format!("{capital}{}.", chars.as_str()),
         None => format!("{sentence}."),

@@ -33,6 +33,17 @@ fn winners_that_differ_come_with_their_loads() {
 }
 
 #[test]
+fn who_alone_could_be_ranked_has_won_nothing() {
+    let mut run = fixture::web();
+    for load in 0..3 {
+        rank(&mut run, load, &[("go", None), ("nginx-return", None), ("erlang", Some(1))]);
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first under 1 of 4 loads, and no other gets beyond 63 % (61–64) of its rate; only Erlang/OTP gen_tcp could be ranked under 3 of 4 loads; tiers differ (idiomatic and tuned).");
+    rank(&mut run, 3, &[("go", None), ("nginx-return", None), ("erlang", Some(1))]);
+    insta::assert_snapshot!(headline(&run), @"Only Erlang/OTP gen_tcp could be ranked under all 4 loads.");
+}
+
+#[test]
 fn a_winner_with_a_lighter_contract_is_named_as_such() {
     insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) is first under all 4 loads, and no other gets beyond 64 % (62–65) of its rate; 1 of 11 ranked rates is suspect, and tiers differ (idiomatic and tuned).");
 }

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(ranks(&outcome), [("a", None), ("b", Some(1))]);
         assert_eq!(outcome.rows[0].verdict, Verdict::Invalid);
         assert_eq!(outcome.rows[0].rate.median, 100.0, "it stays in the report, struck out");
-        insta::assert_snapshot!(outcome.sentence, @"B alone could be ranked.");
+        insta::assert_snapshot!(outcome.sentence, @"Only B could be ranked.");
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
         trials[0].findings.push(suspect("server-cores"));
         insta::assert_snapshot!(concluded(&trials).sentence, @"A (suspect) answers 2.00 times (2.00 to 2.00) as many requests a second as B.");
         trials[6].findings.push(invalid("errors"));
-        insta::assert_snapshot!(concluded(&trials).sentence, @"A (suspect) alone could be ranked.");
+        insta::assert_snapshot!(concluded(&trials).sentence, @"Only A (suspect) could be ranked.");
     }
 
     #[test]

@@ -146,7 +146,7 @@ mod tests {
         let outcome = concluded(&run);
         assert_eq!(ranks(&outcome), [("b", None), ("a", Some(1))]);
         assert_eq!(outcome.rows[0].verdict, Verdict::Invalid);
-        insta::assert_snapshot!(outcome.sentence, @"A alone could be ranked.");
+        insta::assert_snapshot!(outcome.sentence, @"Only A could be ranked.");
     }
 
     #[test]

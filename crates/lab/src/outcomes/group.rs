@@ -189,7 +189,7 @@ impl<'a> Group<'a> {
         let first: Vec<&Ranked> = ranked.iter().filter(|it| it.rank == 1).collect();
         let second = ranked.iter().find(|it| it.rank > 1);
         let sentence = match (&first[..], second) {
-            ([only], None) => format!("{} alone could be ranked.", named(only)),
+            ([only], None) => format!("Only {} could be ranked.", named(only)),
             ([winner], Some(second)) => apart([winner, second], [&named(winner), &named(second)]),
             (tied, _) => {
                 let names: Vec<String> = tied.iter().map(|it| named(it)).collect();
