@@ -295,9 +295,9 @@ pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
     worst_first(CHECKS.iter().filter_map(|check| of_check(check)).collect())
 }
 
-/// A share as people read it.
+/// A share as people read it. The sum of no shares is -0, which nobody reads.
 fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
+    format!("{:.1} %", share * 100.0 + 0.0)
 }
 
 #[cfg(test)]
