@@ -19,18 +19,20 @@ fn what_bakeoff_load_claims_of_itself_holds() {
 }
 
 fn what_it_says_is_what_the_server_recorded() {
-    let (mut holds, mut table) = proof("truth --quick --rounds 1");
-    for experiment in ["closed loop, two-valued", "open loop, constant", "open loop, stalled"] {
-        assert!(table.contains(experiment), "{experiment} is missing:\n{table}");
+    let mut last = String::new();
+    // Times may miss by a neighbour's doing; of several rounds the middle counts.
+    for rounds in [1, 3, 5] {
+        let (holds, table) = proof(&format!("truth --quick --rounds {rounds}"));
+        for experiment in ["closed loop, two-valued", "open loop, constant", "open loop, stalled"] {
+            assert!(table.contains(experiment), "{experiment} is missing:\n{table}");
+        }
+        assert!(table.contains(" counts are exact."), "{table}");
+        if holds {
+            return;
+        }
+        last = table;
     }
-    let counts_are_equal = |table: &str| table.contains(" counts are exact.");
-    assert!(counts_are_equal(&table), "{table}");
-    if !holds {
-        // Times may miss by a neighbour's doing; of three rounds the middle counts.
-        (holds, table) = proof("truth --quick --rounds 3");
-        assert!(counts_are_equal(&table), "{table}");
-    }
-    assert!(holds, "{table}");
+    panic!("{last}");
 }
 
 fn it_can_be_measured_beside_the_bare_loop() {
