@@ -32,12 +32,15 @@ mod runtime;
 mod same_answers;
 mod server_cores;
 mod shared_cores;
+mod stall;
 mod steady;
 
 use result::Trial;
 use result::evidence::{Evidence, Load};
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Contender, Slot};
+
+use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 
 pub use client_limit::{CLIENT_LIMIT, asks_for_second_client};
 pub(crate) use cpu_quota::CPU_QUOTA;
@@ -46,7 +49,7 @@ pub(crate) use server_cores::SERVER_CORES;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 27] = [
+pub const CHECKS: [&Check; 28] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -70,6 +73,7 @@ pub const CHECKS: [&Check; 27] = [
     &frequency::FREQUENCY,
     &arithmetic::ARITHMETIC,
     &steady::STEADY,
+    &stall::STALL,
     &hidden_tail::HIDDEN_TAIL,
     &runtime::RUNTIME,
     &order::ORDER,
@@ -103,6 +107,11 @@ enum Scope {
     /// in fewer than half of them don't carry a median away: from half on, doubt
     /// counts for the row.
     Moment(fn(&Seen) -> Word),
+    /// One trial by itself, and how far it drifted, as a logarithm. A contender
+    /// drifts the same way in every block, a machine either way: doubt counts for
+    /// the row as that of moments does, unless an exact test lets the drifts of its
+    /// blocks pass as chance.
+    Drift { look: fn(&Seen) -> Word, drift: fn(&Load) -> Option<f64> },
     /// The machine during one trial, met as a passing moment is: what it says,
     /// somebody else did, and not the contender, the client or the set-up.
     Machine(fn(&Seen) -> Word),
@@ -200,9 +209,10 @@ impl Check {
     /// Its word on a trial, if it is about one.
     fn on_trial(&self, seen: &Seen) -> Option<Finding> {
         match self.scope {
-            Scope::Trial(look) | Scope::Moment(look) | Scope::Machine(look) => {
-                Some(self.finding(look(seen)))
-            }
+            Scope::Trial(look)
+            | Scope::Moment(look)
+            | Scope::Drift { look, .. }
+            | Scope::Machine(look) => Some(self.finding(look(seen))),
             Scope::Row(_) => None,
         }
     }
@@ -210,8 +220,8 @@ impl Check {
     /// Its word on a row, if it is about one.
     fn on_row(&self, compared: &Compared) -> Option<Finding> {
         match self.scope {
-            Scope::Trial(_) | Scope::Moment(_) | Scope::Machine(_) => None,
             Scope::Row(look) => Some(self.finding(look(compared))),
+            _ => None,
         }
     }
 
@@ -270,7 +280,8 @@ pub fn is_about_the_machine(id: &str) -> bool {
 }
 
 /// Of each check one word over the blocks of a row, the worst first: the worst, but
-/// that doubt about moments has to be in half of the blocks.
+/// that doubt about moments has to be in half of the blocks, and about a drift to
+/// go one way besides.
 pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
     let findings = || trials.iter().flat_map(|trial| &trial.findings);
     let of_check = |check: &Check| {
@@ -278,21 +289,38 @@ pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
         let worst =
             said().reduce(|worst, it| if it.verdict > worst.verdict { it } else { worst })?;
         let doubtful = said().filter(|it| it.verdict == Verdict::Suspect).count();
-        let is_passing = matches!(check.scope, Scope::Moment(_) | Scope::Machine(_))
-            && worst.verdict == Verdict::Suspect
-            && 2 * doubtful < trials.len();
-        if !is_passing {
-            return Some(worst.clone());
-        }
+        let reason = match check.scope {
+            _ if worst.verdict != Verdict::Suspect => None,
+            Scope::Moment(_) | Scope::Machine(_) | Scope::Drift { .. }
+                if 2 * doubtful < trials.len() =>
+            {
+                Some("It was a moment: the median stands.")
+            }
+            Scope::Drift { drift, .. } if goes_either_way(trials, drift) => {
+                Some("Over the blocks it goes either way: the median stands.")
+            }
+            _ => None,
+        };
+        let Some(reason) = reason else { return Some(worst.clone()) };
         let others = said().filter(|finding| finding.verdict < Verdict::Suspect);
-        let best = others.max_by_key(|finding| finding.verdict)?;
+        let best = others.max_by_key(|finding| finding.verdict);
         Some(Finding {
+            check: check.id.into(),
+            verdict: best.map_or(Verdict::Valid, |it| it.verdict),
             value: format!("{} in {doubtful} of {} blocks", worst.value, trials.len()),
-            says: format!("{} It was a moment: the median stands.", worst.says),
-            ..best.clone()
+            threshold: check.threshold.into(),
+            says: format!("{} {reason}", worst.says),
+            fix: best.map_or(String::new(), |it| it.fix.clone()),
         })
     };
     worst_first(CHECKS.iter().filter_map(|check| of_check(check)).collect())
+}
+
+/// Whether the drifts of these trials may come by chance. Too few tell nothing.
+fn goes_either_way(trials: &[&Trial], drift: fn(&Load) -> Option<f64>) -> bool {
+    let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
+    let drifts: Vec<f64> = loads.filter_map(drift).collect();
+    drifts.len() >= BLOCKS_MIN && sign_flip_test(&drifts) > SIGNIFICANCE
 }
 
 /// A share as people read it. The sum of no shares is -0, which nobody reads.
@@ -630,6 +658,34 @@ mod tests {
         assert_eq!(row([Valid, Suspect, Invalid, Valid]).verdict, Invalid, "never passed over");
         let unseen = row([NotChecked, Suspect, NotChecked, Valid]);
         assert_eq!(unseen.verdict, NotChecked, "half of the blocks weren't looked at");
+    }
+
+    #[test]
+    fn a_drift_that_goes_either_way_over_the_blocks_is_the_machines() {
+        let row = |factors: &[f64]| {
+            let trials: Vec<Trial> = factors
+                .iter()
+                .map(|factor| {
+                    let (slot, mut evidence) = sound();
+                    let load = evidence.load.as_mut().unwrap();
+                    for second in &mut load.per_second[2..] {
+                        second.good = (second.good as f64 * factor) as u64;
+                    }
+                    let findings = judge(&slot, &evidence);
+                    Trial { slot, started: String::new(), evidence, findings }
+                })
+                .collect();
+            let findings = over_blocks(&trials.iter().collect::<Vec<_>>());
+            findings.into_iter().find(|it| it.check == "steady").unwrap()
+        };
+        let warming = row(&[1.2, 1.15, 1.3, 1.2, 1.25, 1.05]);
+        assert_eq!(warming.verdict, Verdict::Suspect, "{warming:?}");
+        let noisy = row(&[1.2, 0.8, 1.3, 0.85, 1.2, 0.8]);
+        assert_eq!(noisy.verdict, Verdict::Valid);
+        assert!(noisy.value.ends_with(" in 6 of 6 blocks"), "{}", noisy.value);
+        assert!(noisy.says.ends_with(" goes either way: the median stands."), "{}", noisy.says);
+        let few = row(&[1.2, 0.8, 1.3, 0.85]);
+        assert_eq!(few.verdict, Verdict::Suspect, "four blocks can't tell chance from a drift");
     }
 
     #[test]

@@ -34,10 +34,25 @@ fn look(compared: &Compared) -> Word {
     if is_far(within_by) && sign_flip_test(&within) <= SIGNIFICANCE {
         Word::suspect(value, "Rates depend on the place within a block.")
     } else if is_far(over_run_by) && trend_test(&levels) <= SIGNIFICANCE {
-        Word::suspect(value, "The machine grew faster or slower during the run.")
+        let speeds: Vec<f64> = speeds(compared).iter().map(|it| it.ln()).collect();
+        let own = first_to_last(&speeds)
+            .map(|it| format!(" Its processors' own speed changed by {}.", change(it.exp())));
+        let says = "The machine grew faster or slower during the run.";
+        Word::suspect(value, format!("{says}{}", own.unwrap_or_default()))
     } else {
         Word::valid(value, "It doesn't matter when a trial was made.")
     }
+}
+
+/// Block by block the speed of the processors that contenders ran on, by a fixed
+/// piece of work; blocks in which it wasn't measured are left out.
+fn speeds(compared: &Compared) -> Vec<f64> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for trial in compared.trials {
+        let speeds = trial.evidence.core_speeds.iter().flat_map(|it| [it.before, it.after]);
+        blocks.entry(trial.slot.block).or_default().extend(speeds);
+    }
+    blocks.into_values().filter_map(|block| median(&block)).collect()
 }
 
 /// Block by block the logarithms of rates by their contender's median, in the
@@ -85,7 +100,29 @@ mod tests {
     fn a_machine_that_slows_down_casts_doubt() {
         let word = with(|number| 1.0 - 0.01 * f64::from(number));
         assert_eq!(word.verdict, Verdict::Suspect, "{word:?}");
-        assert_eq!(word.says, "The machine grew faster or slower during the run.");
+        assert_eq!(
+            word.says,
+            "The machine grew faster or slower during the run. Its processors' own speed changed \
+             by +0.0 %."
+        );
+    }
+
+    #[test]
+    fn how_far_the_processors_themselves_slowed_down_is_said() {
+        let mut field = field();
+        for trial in &mut field.trials {
+            let factor = 1.0 - 0.01 * f64::from(trial.slot.number);
+            trial.evidence.load.as_mut().unwrap().rate *= factor;
+            for speed in &mut trial.evidence.core_speeds {
+                (speed.before, speed.after) = (800.0 * factor, 800.0 * factor);
+            }
+        }
+        let says = field.word(&ORDER, "a").says;
+        assert!(says.ends_with(" speed changed by -20.3 %."), "{says}");
+        for trial in &mut field.trials {
+            trial.evidence.core_speeds.clear();
+        }
+        assert!(field.word(&ORDER, "a").says.ends_with("during the run."));
     }
 
     #[test]

@@ -1,0 +1,74 @@
+//! Did the contender stall?
+
+use result::evidence::Second;
+
+use super::{Check, Scope, Seen, Word};
+use crate::statistics::median;
+
+/// A second with less than this share of the usual has a stall in it.
+const SHARE_MIN: f64 = 0.5;
+
+pub(super) const STALL: Check = Check {
+    id: "stall",
+    signal: "Answers second by second: the slowest second against the median.",
+    threshold: "no second with less than half of the usual",
+    why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
+    fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",
+    scope: Scope::Moment(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    // The last one may be a part of a second.
+    let whole = (load.seconds + 0.01) as usize;
+    let good = |second: &Second| second.good as f64;
+    let rates: Vec<f64> = load.per_second.iter().take(whole).map(good).collect();
+    let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
+        return Word::not_checked("The window has no two whole seconds to compare.");
+    };
+    let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
+    let value = format!("{slowest:.0} in a second, usually {usual:.0}");
+    if slowest < SHARE_MIN * usual {
+        Word::suspect(value, "Within a second the rate fell to less than half.")
+    } else {
+        Word::valid(value, "No second stood still.")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::{Finding, Verdict};
+
+    use super::super::tests::word_after_load;
+    use super::*;
+
+    fn with_seconds(rates: &[u64]) -> Finding {
+        word_after_load(&STALL, |load| {
+            load.seconds = rates.len() as f64;
+            let second = |&good: &u64| Second { good, ..Second::default() };
+            load.per_second = rates.iter().map(second).collect();
+        })
+    }
+
+    #[test]
+    fn a_second_that_stalls_casts_doubt() {
+        let middle = with_seconds(&[500, 500, 240, 500, 500]);
+        assert_eq!(middle.verdict, Verdict::Suspect);
+        assert_eq!(middle.value, "240 in a second, usually 500");
+        assert_eq!(with_seconds(&[500, 500, 260, 500, 500]).verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn one_second_alone_is_not_checked() {
+        assert_eq!(with_seconds(&[500]).verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn a_part_of_a_second_at_the_end_is_no_stall() {
+        let word = word_after_load(&STALL, |load| {
+            load.seconds = 3.2;
+            load.per_second[3].good = 10_000;
+        });
+        assert_eq!(word.verdict, Verdict::Valid);
+    }
+}
