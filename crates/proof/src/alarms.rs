@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use report::load_names;
-use result::Run;
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load};
+use result::{Run, Trial};
 
 use crate::speed::markdown;
 
@@ -34,8 +34,39 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
     let trials: usize = runs.iter().map(|run| run.trials.len()).sum();
     let disturbed: usize = runs.iter().map(|run| run.disturbed.len()).sum();
     println!("{trials} trials; {disturbed} more were made again for the machine's sake.");
+    println!("{}\n", neighbours(runs.iter().flat_map(|run| &run.trials)));
     println!("{}", tally(&runs.iter().map(figures).collect::<Vec<_>>()));
     Ok(())
+}
+
+/// What the machine's other users did to the trials, as far as a fixed piece of work
+/// before and after each tells.
+fn neighbours<'a>(trials: impl Iterator<Item = &'a Trial>) -> String {
+    let (mut speeds, mut trials_seen) = (Vec::new(), 0_usize);
+    let (mut changed, mut unsteady, mut both) = (0, 0, 0);
+    for trial in trials.filter(|trial| trial.evidence.load.is_some()) {
+        let own = trial.evidence.core_speeds.iter();
+        speeds.extend(own.flat_map(|speed| [speed.before, speed.after]));
+        let is_doubted = |check| {
+            let mut findings = trial.findings.iter();
+            findings.any(|it| it.check == check && it.verdict >= Verdict::Suspect)
+        };
+        let (speed, rate) = (is_doubted("frequency"), is_doubted("steady"));
+        trials_seen += 1;
+        changed += usize::from(speed);
+        unsteady += usize::from(rate);
+        both += usize::from(speed && rate);
+    }
+    speeds.sort_by(f64::total_cmp);
+    let (Some(slowest), Some(fastest)) = (speeds.first(), speeds.last()) else {
+        return "How fast the processors were isn't known.".into();
+    };
+    let usual = speeds[speeds.len() / 2];
+    format!(
+        "The processors did {slowest:.0} to {fastest:.0} steps a µs, usually {usual:.0}. Of \
+         {trials_seen} trials, {changed} had them change by more than 10 % (`frequency`), and \
+         {unsteady} a rate that did (`steady`), {both} both."
+    )
 }
 
 /// A figure's name, and what the checks said of it.
@@ -103,6 +134,9 @@ fn tally(runs: &[Vec<Figure>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use result::evidence::{CoreSpeed, Evidence};
+    use result::plan::{Cores, Slot};
+
     use super::*;
 
     fn finding(check: &str, verdict: Verdict, value: &str) -> Finding {
@@ -114,6 +148,39 @@ mod tests {
             says: String::new(),
             fix: String::new(),
         }
+    }
+
+    #[test]
+    fn what_neighbours_did_is_counted_by_trial() {
+        let trial = |(before, after): (f64, f64), findings: &[Finding]| Trial {
+            slot: Slot {
+                number: 0,
+                block: 0,
+                contender: "go".into(),
+                twin: false,
+                load: Load::closed(100, Cores::One, true),
+            },
+            started: String::new(),
+            evidence: Evidence {
+                load: Some(result::evidence::Load::default()),
+                core_speeds: vec![CoreSpeed { cpu: 0, before, after }],
+                ..Evidence::default()
+            },
+            findings: findings.to_vec(),
+        };
+        let slower = finding("frequency", Verdict::Suspect, "900 before, 700 after");
+        let unsteady = finding("steady", Verdict::Suspect, "-12 %");
+        let trials = [
+            trial((900.0, 890.0), &[]),
+            trial((900.0, 700.0), &[slower.clone(), unsteady.clone()]),
+            trial((910.0, 905.0), &[unsteady]),
+            trial((880.0, 690.0), &[slower]),
+        ];
+        assert_eq!(
+            neighbours(trials.iter()),
+            "The processors did 690 to 910 steps a µs, usually 900. Of 4 trials, 2 had them \
+             change by more than 10 % (`frequency`), and 2 a rate that did (`steady`), 1 both."
+        );
     }
 
     #[test]
