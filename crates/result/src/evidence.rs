@@ -239,6 +239,10 @@ pub enum SecondClient {
         errors: u64,
         /// Busy share of each of their threads.
         client_busy_share: Vec<f64>,
+        /// Share of the time that each of these was ready to run, and waited for a
+        /// processor; `None` where the kernel doesn't tell.
+        #[serde(default)]
+        client_run_delay_share: Option<Vec<f64>>,
         /// Cores that other processes used meanwhile, on average.
         others_cores: Option<f64>,
         /// Share of the machine's CPU time stolen by its host meanwhile.

@@ -36,7 +36,7 @@ fn look(seen: &Seen) -> Word {
             "Client and server share cores, so that the client's share tells nothing.",
         );
     }
-    let Some(thread) = threads(load).max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
+    let Some(thread) = threads_of(load).max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
         return Word::not_checked("The client's CPU time is not known.");
     };
     let (value, taken) = (thread.value(), thread.taken());
@@ -68,13 +68,15 @@ fn look(seen: &Seen) -> Word {
             rate,
             errors,
             client_busy_share,
+            client_run_delay_share,
             others_cores,
             steal_share,
             ..
         }) => {
             // A single connection takes no second thread.
             let is_more = client_busy_share.len() > load.client_busy_share.len();
-            let has_time = client_busy_share.iter().all(|&share| share < BUSY_INVALID);
+            let has_time = threads(client_busy_share, client_run_delay_share.as_deref())
+                .all(|thread| thread.taken() < BUSY_INVALID);
             let quiet = others_cores
                 .zip(*steal_share)
                 .is_some_and(|(others, steal)| !quiet_machine::is_disturbed(others, steal));
@@ -123,10 +125,14 @@ impl Thread {
     }
 }
 
-fn threads(load: &Load) -> impl Iterator<Item = Thread> {
-    let waited = |number: usize| load.client_run_delay_share.as_ref()?.get(number).copied();
-    let shares = load.client_busy_share.iter().enumerate();
+fn threads(busy: &[f64], waited: Option<&[f64]>) -> impl Iterator<Item = Thread> {
+    let waited = move |number: usize| waited?.get(number).copied();
+    let shares = busy.iter().enumerate();
     shares.map(move |(number, &busy)| Thread { busy, waited: waited(number) })
+}
+
+fn threads_of(load: &Load) -> impl Iterator<Item = Thread> {
+    threads(&load.client_busy_share, load.client_run_delay_share.as_deref())
 }
 
 /// The share of its cores that the contender used.
@@ -143,7 +149,7 @@ pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
     let Some(load) = &evidence.load else { return false };
     slot.load.arrivals == Arrivals::Closed
         && !evidence.place.shared()
-        && threads(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
+        && threads_of(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
 }
 
 #[cfg(test)]
@@ -204,6 +210,18 @@ mod tests {
     /// The finding where the client was this busy at 50,000 answers a second, and
     /// two gave this rate with these errors.
     fn with_second(busy: f64, rate: f64, errors: u64, shares: &[f64]) -> Finding {
+        with_second_waiting(busy, rate, errors, shares, None)
+    }
+
+    /// The same where the kernel tells how long the threads of both waited for a
+    /// processor.
+    fn with_second_waiting(
+        busy: f64,
+        rate: f64,
+        errors: u64,
+        shares: &[f64],
+        waited: Option<&[f64]>,
+    ) -> Finding {
         word_after(&CLIENT_LIMIT, |evidence| {
             evidence.load.as_mut().unwrap().client_busy_share = vec![busy];
             evidence.second_client = Some(SecondClient::Measured {
@@ -211,6 +229,7 @@ mod tests {
                 rate,
                 errors,
                 client_busy_share: shares.to_vec(),
+                client_run_delay_share: waited.map(<[f64]>::to_vec),
                 others_cores: Some(0.01),
                 steal_share: Some(0.0),
             });
@@ -236,6 +255,23 @@ mod tests {
         assert_eq!(with_second(0.99, 50_000.0, 1, &[0.6, 0.6]).verdict, Verdict::Invalid);
         assert_eq!(with_second(0.99, 50_000.0, 0, &[0.6]).verdict, Verdict::Invalid);
         assert_eq!(with_second(0.90, 50_000.0, 0, &[0.98, 0.6]).verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn a_second_client_that_waits_for_its_processor_decides_nothing() {
+        let verdict = |waited: &[f64]| {
+            with_second_waiting(0.99, 50_000.0, 0, &[0.6, 0.6], Some(waited)).verdict
+        };
+        assert_eq!(verdict(&[0.01, 0.38]), Verdict::Invalid, "60 % busy, and it waited for 38 %");
+        assert_eq!(verdict(&[0.01, 0.02]), Verdict::Valid, "as on a quiet machine");
+    }
+
+    #[test]
+    fn a_second_client_of_an_older_run_is_read_without_its_waiting() {
+        let older = r#"{"measured": {"client_cpus": [1, 2], "rate": 1.0, "errors": 0,
+            "client_busy_share": [0.5, 0.6], "others_cores": null, "steal_share": null}}"#;
+        let read: SecondClient = serde_json::from_str(older).expect("an older run is still read");
+        assert!(matches!(read, SecondClient::Measured { client_run_delay_share: None, .. }));
     }
 
     #[test]

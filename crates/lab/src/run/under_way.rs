@@ -212,6 +212,7 @@ fn second_client(again: &Evidence) -> SecondClient {
         rate: load.rate,
         errors: load.errors.iter().map(|error| error.count).sum(),
         client_busy_share: load.client_busy_share.clone(),
+        client_run_delay_share: load.client_run_delay_share.clone(),
         others_cores: again.others_cores(),
         steal_share: again.steal_share,
     }
