@@ -11,12 +11,16 @@ use crate::reading::{Reading, Statistic, read, read_exact};
 /// One thing to know before using a run's figures, with advice.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
-    /// A client thread had hardly any time left.
+    /// A client thread had hardly any time left: it was busy, or ready to run while
+    /// another ran on its processor.
     ThreadBusy {
         /// Its number.
         thread: usize,
         /// Its CPU seconds by wall seconds.
         busy_share: f64,
+        /// The same of the seconds that it waited for a processor; `None` where the
+        /// kernel doesn't count them.
+        run_delay_share: Option<f64>,
     },
     /// Requests went out late although connections were free.
     Late {
@@ -79,8 +83,8 @@ pub enum Warning {
     },
 }
 
-/// A client thread this busy has no time to be on time.
-pub const BUSY_SHARE_MAX: f64 = 0.9;
+/// A client thread of whose time so much is taken has none to be on time.
+pub const TAKEN_SHARE_MAX: f64 = 0.9;
 /// Lateness below this is no more than a processor's wake-up.
 const LATENESS_MIN: Duration = Duration::from_millis(1);
 /// Lateness that makes up a tenth of what is measured is no longer small.
@@ -133,13 +137,23 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Warning::ThreadBusy { thread, busy_share } => write!(
-                f,
-                "The client was at its limit: its thread {thread} was busy {:.0} % of the \
-                 time. The server may be able to do more. Give the client more processors \
-                 (--cpus, -t), and look with --ceiling what it can reach.",
-                busy_share * 100.0
-            ),
+            Warning::ThreadBusy { thread, busy_share, run_delay_share } => {
+                write!(
+                    f,
+                    "The client was at its limit: its thread {thread} was busy {:.0} % of the \
+                     time",
+                    busy_share * 100.0
+                )?;
+                if let Some(waited) = run_delay_share {
+                    write!(f, " and waited for its processor {:.0} %", waited * 100.0)?;
+                }
+                write!(
+                    f,
+                    ". The server may be able to do more. Give the client more processors, and \
+                     such that nothing else uses (--cpus, -t), and look with --ceiling what it \
+                     can reach."
+                )
+            }
             Warning::Late { p99 } => write!(
                 f,
                 "The client sent 1 % of the requests at least {} late, although connections \
@@ -264,15 +278,15 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     warnings
 }
 
-/// The busiest thread, if it was too busy.
+/// The thread that had the least time to spare, if that was too little.
 fn thread_busy(outcome: &Outcome) -> Option<Warning> {
-    let (thread, busiest) = outcome
-        .threads
-        .iter()
-        .enumerate()
-        .max_by(|a, b| a.1.busy_share.total_cmp(&b.1.busy_share))?;
-    (busiest.busy_share >= BUSY_SHARE_MAX)
-        .then_some(Warning::ThreadBusy { thread, busy_share: busiest.busy_share })
+    let threads = outcome.threads.iter().enumerate();
+    let (thread, usage) = threads.max_by(|a, b| a.1.taken_share().total_cmp(&b.1.taken_share()))?;
+    (usage.taken_share() >= TAKEN_SHARE_MAX).then_some(Warning::ThreadBusy {
+        thread,
+        busy_share: usage.busy_share,
+        run_delay_share: usage.run_delay_share,
+    })
 }
 
 fn client_errors(outcome: &Outcome) -> Option<Warning> {
@@ -395,10 +409,27 @@ mod tests {
         let warnings = warnings(&plan(OPEN), &outcome);
         assert_eq!(
             warnings,
-            [Warning::ThreadBusy { thread: 1, busy_share: 0.93 }],
+            [Warning::ThreadBusy { thread: 1, busy_share: 0.93, run_delay_share: None }],
             "a client at its limit went unnoticed"
         );
         assert!(warnings[0].is_client_limit());
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_its_processor_is_as_much_a_limit() {
+        let mut outcome = quiet();
+        let with = |outcome: &mut Outcome, waited| {
+            outcome.threads[1].busy_share = 0.25;
+            outcome.threads[1].run_delay_share = waited;
+            warnings(&plan(Arrivals::Closed), outcome)
+        };
+        assert_eq!(
+            with(&mut outcome, Some(0.7)),
+            [Warning::ThreadBusy { thread: 1, busy_share: 0.25, run_delay_share: Some(0.7) }],
+            "a client that others kept from its processor was taken for an idle one"
+        );
+        assert_eq!(with(&mut outcome, Some(0.6)), [], "it had time left");
+        assert_eq!(with(&mut outcome, None), [], "what isn't counted isn't said");
     }
 
     #[test]
@@ -514,7 +545,8 @@ mod tests {
     fn each_warning_is_whole_sentences_with_advice() {
         let second = Duration::from_secs(1);
         let all = [
-            Warning::ThreadBusy { thread: 1, busy_share: 0.934 },
+            Warning::ThreadBusy { thread: 1, busy_share: 0.934, run_delay_share: None },
+            Warning::ThreadBusy { thread: 1, busy_share: 0.25, run_delay_share: Some(0.743) },
             Warning::Late { p99: Duration::from_micros(12_340) },
             Warning::ConnectionsBusy { p99: second, connections: 64 },
             Warning::RateNotReached { offered: 20_000.0, reached: 17_345.6 },

@@ -264,3 +264,11 @@ pub struct ThreadUse {
     /// processor; `None` where the kernel doesn't count them.
     pub run_delay_share: Option<f64>,
 }
+
+impl ThreadUse {
+    /// The share of its time in which it had none to spare: busy, or waiting for a
+    /// processor as far as that is known.
+    pub fn taken_share(&self) -> f64 {
+        self.busy_share + self.run_delay_share.unwrap_or(0.0)
+    }
+}

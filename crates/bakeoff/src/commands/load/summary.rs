@@ -241,6 +241,9 @@ fn client(outcome: &Outcome) -> Option<String> {
         let cpu = thread.cpu.map_or_else(String::new, |cpu| format!(" on processor {cpu}"));
         let busy = units::percent(thread.busy_share);
         let _ = write!(text, "\n             thread {number}{cpu}: {busy} busy");
+        if let Some(waited) = thread.run_delay_share {
+            let _ = write!(text, ", {} waiting for a processor", units::percent(waited));
+        }
     }
     Some(text)
 }
