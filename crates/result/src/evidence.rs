@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::sampled::{
-    Cgroup, CpuSource, Limits, MachineUse, ProcessUse, Runtime, Sample, Sampling, ServerUse,
-    ThreadGroup, ThreadUse,
+    Cgroup, Collects, Compiles, CpuSource, Limits, MachineUse, ProcessUse, Runtime, Sample,
+    Sampling, ServerUse, ThreadGroup, ThreadUse,
 };
 
 /// All that one trial saw.

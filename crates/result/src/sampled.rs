@@ -202,16 +202,45 @@ pub struct ThreadGroup {
 
 /// A virtual machine that a contender runs on.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Runtime {
     /// `HotSpot` or `Erlang VM`.
     pub name: String,
+    /// When it compiles. `None` in older runs.
+    pub compiles: Option<Compiles>,
+    /// Whom a garbage collection stops. `None` in older runs.
+    pub collects: Option<Collects>,
     /// Time that the application stood still for garbage collection, as the
-    /// virtual machine counts it. `None` where it doesn't tell: Erlang collects
-    /// each of its processes within a scheduler.
+    /// virtual machine counts it. `None` where it doesn't tell.
     pub gc_pause_s: Option<f64>,
     /// CPU seconds of the threads that compile. `None` where no thread does only
-    /// that: Erlang compiles when it loads a module.
+    /// that.
     pub jit_cpu_s: Option<f64>,
+    /// Machine code that it has made since its start, in bytes, where it compiles at
+    /// load. 0 where it interprets.
+    pub code_bytes: Option<u64>,
+    /// How much of that came within the measured window.
+    pub code_grown_bytes: Option<u64>,
+}
+
+/// When a virtual machine compiles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compiles {
+    /// While the code runs, and again as more is known of it.
+    WhileRunning,
+    /// Once, when the code is loaded.
+    AtLoad,
+}
+
+/// Whom a virtual machine's garbage collection stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Collects {
+    /// The whole application, for a part of the collection at least.
+    StoppingAll,
+    /// The one of its light processes whose memory is collected.
+    OneProcess,
 }
 
 /// What limits contender and client, and how often it did.

@@ -11,6 +11,7 @@
 //! | `../cgroup/` | the contender's control group, and the quotas above it |
 //! | `../process_tree.rs` | its processes in `/proc` |
 //! | `threads.rs`, `hotspot.rs` | its threads; what a JVM tells of its collections |
+//! | `compiled_code.rs` | how much code an Erlang VM has compiled |
 //! | `../connections.rs` | the connections at its port |
 //! | `machine.rs` | the machine |
 //! | `series.rs`, `window.rs` | from readings to evidence |
@@ -19,13 +20,14 @@
 //! CPU time and memory are known without one, and its quota is that of bakeoff's
 //! own group.
 
+mod compiled_code;
 mod hotspot;
 mod machine;
 mod series;
 mod threads;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -83,6 +85,8 @@ struct Most {
     throttled: Option<Throttled>,
     machine: Machine,
     gc_pause_s: Option<f64>,
+    /// Of Erlang VMs.
+    code_bytes: Option<u64>,
     own_rss_bytes: Option<u64>,
     listeners: Option<Listeners>,
 }
@@ -191,6 +195,7 @@ struct Sources {
     pids: Vec<i32>,
     threads: Threads,
     jvms: BTreeMap<i32, PerfData>,
+    erlang_vms: BTreeSet<i32>,
     in_window: Arc<AtomicBool>,
     counted_in_window: bool,
     counting: Pace,
@@ -209,6 +214,7 @@ impl Sources {
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
+            erlang_vms: BTreeSet::new(),
             in_window,
             counted_in_window: false,
             counting: Pace::new(COUNTING_SHARE),
@@ -254,7 +260,7 @@ impl Sources {
                 servers: threads.read(pids),
                 own: threads.read(&[std::process::id() as i32]),
             }));
-            self.find_jvms(reading.threads.as_ref());
+            self.find_virtual_machines(reading.threads.as_ref());
         }
         reading.most = Some(self.most());
         reading
@@ -274,10 +280,13 @@ impl Sources {
             }
     }
 
-    fn find_jvms(&mut self, threads: Option<&AllThreads>) {
+    fn find_virtual_machines(&mut self, threads: Option<&AllThreads>) {
         let servers = threads.and_then(|all| all.servers.as_ref());
-        for thread in servers.into_iter().flatten().filter(|it| threads::is_hotspot(&it.name)) {
-            if !self.jvms.contains_key(&thread.pid) {
+        for thread in servers.into_iter().flatten() {
+            if threads::is_erlang(&thread.name) {
+                self.erlang_vms.insert(thread.pid);
+            }
+            if threads::is_hotspot(&thread.name) && !self.jvms.contains_key(&thread.pid) {
                 let data = PerfData::of(thread.pid);
                 self.jvms.extend(data.map(|data| (thread.pid, data)));
             }
@@ -295,6 +304,12 @@ impl Sources {
                 .jvms
                 .values()
                 .map(PerfData::gc_pause_s)
+                .reduce(|sum, more| Some(sum? + more?))
+                .flatten(),
+            code_bytes: self
+                .erlang_vms
+                .iter()
+                .map(|&pid| compiled_code::bytes(pid))
                 .reduce(|sum, more| Some(sum? + more?))
                 .flatten(),
             own_rss_bytes: own.map(|own| own.resident * procfs::page_size()),

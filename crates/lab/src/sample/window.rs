@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use result::evidence::{
-    Cgroup, CpuSource, Evidence, Limits, MachineUse, ProcessUse, Runtime, Sample, ServerUse,
-    ThreadGroup, ThreadUse,
+    Cgroup, Collects, Compiles, CpuSource, Evidence, Limits, MachineUse, ProcessUse, Runtime,
+    Sample, ServerUse, ThreadGroup, ThreadUse,
 };
 
 use super::series::{Series, Table, growth, growth_of_all, growths};
@@ -292,15 +292,34 @@ impl Window<'_> {
         let has = |is: fn(&str) -> bool| names.values().any(|(_, name)| is(name));
         if has(is_hotspot) {
             let jit = self.jit();
+            // It counts how often code runs, and compiles what is worth it; all its
+            // collectors stop the application, if only for moments ("HotSpot Virtual
+            // Machine Garbage Collection Tuning Guide").
             return Some(Runtime {
                 name: "HotSpot".into(),
+                compiles: Some(Compiles::WhileRunning),
+                collects: Some(Collects::StoppingAll),
                 gc_pause_s: self.within(&self.most(|most| most.gc_pause_s)).map(rounded),
                 jit_cpu_s: jit
                     .and_then(|table| growth_of_all(&table, self.began, self.ended))
                     .map(rounded),
+                ..Runtime::default()
             });
         }
-        has(is_erlang).then(|| Runtime { name: "Erlang VM".into(), ..Runtime::default() })
+        // BeamAsm turns a module into machine code when it is loaded, and never
+        // again (erlang.org/doc/apps/erts/beamasm; before OTP 24, and where it is
+        // left out, code is interpreted). A process's heap is its own, and is
+        // collected by the scheduler that runs the process, while the others go on
+        // (erlang.org/doc/apps/erts/garbagecollection).
+        let code = self.most(|most| Some(most.code_bytes? as f64));
+        has(is_erlang).then(|| Runtime {
+            name: "Erlang VM".into(),
+            compiles: Some(Compiles::AtLoad),
+            collects: Some(Collects::OneProcess),
+            code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
+            code_grown_bytes: self.within(&code).map(|bytes| bytes.round() as u64),
+            ..Runtime::default()
+        })
     }
 
     fn cgroup(&self, hierarchies: Vec<String>) -> Cgroup {
@@ -431,6 +450,7 @@ mod tests {
                     ..Machine::default()
                 },
                 gc_pause_s: Some(at_s / 8.0),
+                code_bytes: Some(4096 * (100 + at_s as u64)),
                 own_rss_bytes: Some(5),
                 listeners: Some(Listeners { accept_queue: 2, dropped: 7 }),
             }),
@@ -517,6 +537,26 @@ mod tests {
     }
 
     #[test]
+    fn an_erlang_vm_is_told_by_its_schedulers_and_its_compiling_by_its_code() {
+        let start = Instant::now();
+        let readings = [0.0, 1.0, 2.0, 3.0].map(|at| {
+            let mut reading = reading(start, at, at);
+            reading.threads.as_mut().unwrap().servers = Some(vec![thread(8, "1_scheduler", at)]);
+            reading
+        });
+        let server = written(readings.into(), start + Duration::from_secs(1), 2).server;
+        let expected = Runtime {
+            name: "Erlang VM".into(),
+            compiles: Some(Compiles::AtLoad),
+            collects: Some(Collects::OneProcess),
+            code_bytes: Some(4096 * 103),
+            code_grown_bytes: Some(4096 * 2),
+            ..Runtime::default()
+        };
+        assert_eq!(server.runtime, Some(expected));
+    }
+
+    #[test]
     fn of_many_threads_the_busiest_are_told_and_the_rest_is_counted() {
         let start = Instant::now();
         let readings = [0.0, 1.0].map(|at| {
@@ -577,6 +617,7 @@ mod tests {
                 throttled: None,
                 machine: Machine::default(),
                 gc_pause_s: None,
+                code_bytes: None,
                 own_rss_bytes: None,
                 listeners: None,
             });

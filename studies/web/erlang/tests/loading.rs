@@ -1,0 +1,84 @@
+//! The virtual machine compiles a module when it is loaded: the server as it is has
+//! done so before it is measured, and one that loads modules meanwhile is caught.
+
+#[path = "../../../../crates/bakeoff/tests/fixture/mod.rs"]
+mod fixture;
+
+use fixture::{Lab, skipped};
+use lab::programs;
+use result::Run;
+use result::evidence::Runtime;
+use result::finding::Verdict;
+
+const STUDY: &str = r#"
+title = "A study of tests"
+question = "Is it warm?"
+
+[contract]
+says = "GET /hello?id=ID answers with the ID."
+path = "/hello?id={nonce}"
+status = 200
+body = "{nonce}"
+fresh = true
+
+[profile.quick]
+blocks = 1
+measure_s = 3
+warmup_s = 1
+loads = [{ cores = "one", connections = [30] }]
+"#;
+
+/// Two seconds after the load has come, in the middle of its window, loads what the
+/// library has.
+const LOADS: &str = r#"
+    Loaded = fun Wait() ->
+        case erlang:system_info(port_count) > 20 of
+            true ->
+                timer:sleep(2000),
+                [code:ensure_loaded(list_to_atom(filename:basename(File, ".beam")))
+                    || Library <- [stdlib, compiler],
+                       File <- filelib:wildcard(filename:join([code:lib_dir(Library), "ebin", "*.beam"]))];
+            false ->
+                timer:sleep(10),
+                Wait()
+        end
+    end,
+    spawn(Loaded)."#;
+
+/// What was seen of the contender's virtual machine, and the check's verdict on it.
+fn seen<'a>(run: &'a Run, contender: &str) -> (&'a Runtime, Verdict) {
+    let mut trials = run.trials.iter().filter(|trial| trial.slot.contender == contender);
+    let trial = trials.next().unwrap_or_else(|| panic!("there is no trial of {contender}"));
+    let runtime = trial.evidence.server.runtime.as_ref();
+    let runtime = runtime.unwrap_or_else(|| panic!("no schedulers: {:?}", trial.evidence));
+    let finding = trial.findings.iter().find(|it| it.check == "runtime").unwrap();
+    (runtime, finding.verdict)
+}
+
+#[test]
+fn a_server_is_warm_that_has_loaded_its_modules_and_not_while_it_loads_some() {
+    if programs::find("erlc").is_none() {
+        return skipped("skipped", "erlc is not installed; apt-get install erlang-base");
+    }
+    let lab = Lab::new();
+    lab.write("studies/s/study.toml", STUDY);
+    let as_it_is = include_str!("../contender.toml");
+    let loads = LOADS.split_whitespace().collect::<Vec<_>>().join(" ");
+    let loading =
+        as_it_is.replace(r#""-run", "hello""#, &format!(r#""-eval", '{loads}', "-run", "hello""#));
+    assert_ne!(loading, as_it_is, "contender.toml starts the server otherwise");
+    for (name, text) in [("warm", as_it_is), ("loading", &loading)] {
+        lab.write(&format!("studies/s/{name}/contender.toml"), text);
+        lab.write(&format!("studies/s/{name}/hello.erl"), include_str!("../hello.erl"));
+    }
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let (warm, verdict) = seen(&run, "warm");
+    assert_eq!(verdict, Verdict::Valid, "{warm:?}\n{}", said.stderr);
+    let (loading, verdict) = seen(&run, "loading");
+    if loading.code_bytes == Some(0) {
+        return skipped("skipped in part", "this emulator interprets");
+    }
+    assert_eq!(verdict, Verdict::Suspect, "{loading:?}\n{}", said.stderr);
+    lab.assert_nothing_is_left();
+}
