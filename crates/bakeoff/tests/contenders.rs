@@ -1,0 +1,79 @@
+//! Every contender of every study as it is in the tree: it does its job, and it is
+//! what it says that it is.
+
+mod fixture;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use fixture::{Said, said, skipped};
+use lab::study::Study;
+use result::plan::Tier;
+
+/// Bytes that bodies may differ by.
+const FEW_BYTES: usize = 4;
+/// `bakeoff check` shows so many characters of a body, and cuts what is longer.
+const SHOWN: usize = 80;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn studies() -> Vec<Study> {
+    let folder = root().join("studies");
+    let entries = fs::read_dir(&folder).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.map(|name| Study::read(&folder, &name).unwrap_or_else(|why| panic!("{why}"))).collect()
+}
+
+fn check(name: &str, tmp: &Path) -> Said {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+    command.args(["check", name]).current_dir(root()).env("TMPDIR", tmp).stdin(Stdio::null());
+    said(command.output().unwrap())
+}
+
+/// The length of the body in the first step's line: `… status 200, "hello …"`.
+fn body_bytes(steps: &str) -> usize {
+    let quoted = steps.split(", \"").nth(1).and_then(|rest| rest.lines().next()).expect("a body");
+    let body: String = serde_json::from_str(&format!("\"{quoted}")).expect("a quoted text");
+    assert!(body.chars().count() < SHOWN, "it may be cut: {body}");
+    body.len()
+}
+
+#[test]
+fn every_contender_keeps_its_contract_and_bodies_are_of_one_length() {
+    let mut lengths = Vec::new();
+    for study in studies() {
+        for contender in &study.contenders {
+            let name = format!("{}/{}", study.name, contender.name);
+            let tmp = tempfile::tempdir().unwrap();
+            let said = check(&name, tmp.path());
+            // It is introduced once its tools are there and its build is made.
+            if said.stdout.is_empty() && !said.stderr.contains(" build with ") {
+                skipped("skipped in part", said.stderr.trim());
+                continue;
+            }
+            assert_eq!(said.code, Some(0), "{name}: {said:?}");
+            assert!(!said.stdout.contains(": unknown: "), "{name} tells no version: {said:?}");
+            let left = fs::read_dir(tmp.path()).unwrap().count();
+            assert_eq!(left, 0, "{name} leaves files behind");
+            lengths.push((body_bytes(&said.stdout), name));
+        }
+    }
+    let (shortest, longest) = (lengths.iter().min(), lengths.iter().max());
+    let (shortest, longest) = shortest.zip(longest).expect("somebody can be had");
+    assert!(longest.0 - shortest.0 <= FEW_BYTES, "{longest:?} is longer than {shortest:?}");
+}
+
+#[test]
+fn who_is_tuned_has_an_idiomatic_sibling() {
+    for study in studies() {
+        let of = |tier: Tier| study.contenders.iter().filter(move |it| it.file.tier == tier);
+        for tuned in of(Tier::Tuned) {
+            let language = &tuned.file.language;
+            let sibling = of(Tier::Idiomatic).find(|it| it.file.language == *language);
+            assert!(sibling.is_some(), "{}: none is idiomatic in {language}", tuned.name);
+        }
+    }
+}
