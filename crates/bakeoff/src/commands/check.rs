@@ -20,7 +20,7 @@ const FAILED: u8 = 1;
 /// Checks whether a contender does its job, in seconds and without load
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 the contract is kept; 1 it is not, or the contender can't \
-be had; 2 wrong arguments or files; 130 interrupted.")]
+be had; 2 wrong arguments or files; 4 the machine failed; 130 interrupted.")]
 pub struct Arguments {
     /// The contender: its study and name, for example web/go
     contender: String,

@@ -1,0 +1,129 @@
+//! What the documents say of commands, beside the commands themselves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Every document for users, by its name.
+fn documents() -> Vec<(String, String)> {
+    let mut names: Vec<String> =
+        ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(String::from).into();
+    for folder in ["docs", "docs/checks"] {
+        let entries = fs::read_dir(root().join(folder)).unwrap();
+        let files = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.extend(files.filter(|it| it.ends_with(".md")).map(|it| format!("{folder}/{it}")));
+    }
+    names.into_iter().map(|name| (name.clone(), read(&name))).collect()
+}
+
+/// What stands in a document as code: lines of blocks, and pieces of other lines.
+fn code(document: &str) -> Vec<&str> {
+    let mut code = Vec::new();
+    let mut in_block = false;
+    for line in document.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+        } else if in_block {
+            code.push(line);
+        } else {
+            code.extend(line.split('`').skip(1).step_by(2));
+        }
+    }
+    code
+}
+
+fn help(arguments: &[&str]) -> String {
+    let output = Command::cargo_bin("bakeoff").unwrap().args(arguments).arg("--help").output();
+    String::from_utf8(output.unwrap().stdout).unwrap()
+}
+
+/// The help of each command, by its name.
+fn commands() -> BTreeMap<String, String> {
+    let all = help(&[]);
+    let list = all.split("Commands:\n").nth(1).and_then(|it| it.split("\n\n").next()).unwrap();
+    // What a command does may go on in the next line, which is indented further.
+    let lines = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = lines.filter_map(|line| line.split(' ').next());
+    let names = names.filter(|name| !["", "help"].contains(name));
+    names.map(|name| (name.to_string(), help(&[name]))).collect()
+}
+
+/// The numbers that such a text begins its parts with.
+fn numbers<'a>(parts: impl Iterator<Item = &'a str>) -> BTreeSet<u8> {
+    parts.filter_map(|part| part.split_whitespace().next()?.parse().ok()).collect()
+}
+
+#[test]
+fn every_command_has_its_exit_codes_in_its_help_and_on_the_page() {
+    let page = read("docs/exit-codes.md");
+    for (command, help) in commands() {
+        let told = help.split("Exit codes:").nth(1);
+        let told = told.unwrap_or_else(|| panic!("`bakeoff {command} --help` tells none"));
+        let told = told.trim_start().split("\n\n").next().unwrap();
+        let told = numbers(told.split([';', '\n']));
+        let heading = format!("Exit codes of `bakeoff {command}`\n");
+        let section = page.split("# ").find_map(|section| section.strip_prefix(&heading));
+        let section = section.unwrap_or_else(|| panic!("the page lacks `bakeoff {command}`"));
+        let rows = section.lines().filter_map(|line| line.strip_prefix("| "));
+        assert_eq!(told, numbers(rows), "`bakeoff {command}`: its help, and docs/exit-codes.md");
+    }
+}
+
+#[test]
+fn every_command_and_option_in_a_document_is_there() {
+    let commands = commands();
+    let mut seen = BTreeSet::new();
+    let has = |help: &str, option: &str| {
+        let option = option.trim_end_matches([',', '.', ']']);
+        help.split([' ', ',', '\n']).any(|word| word == option)
+    };
+    for (name, document) in documents() {
+        for code in code(&document) {
+            let Some(line) = code.strip_prefix("bakeoff ") else { continue };
+            let mut words = line.split_whitespace();
+            let command = words.next().unwrap_or_default();
+            let help = commands.get(command);
+            let help = help.unwrap_or_else(|| panic!("{name}: `{code}`: there is no {command}"));
+            seen.insert(command.to_string());
+            for option in words.filter(|word| word.starts_with("--")) {
+                assert!(has(help, option), "{name}: `{code}`: there is no {option}");
+            }
+        }
+    }
+    let all: BTreeSet<String> = commands.keys().cloned().collect();
+    assert_eq!(seen, all, "a command stands in no document");
+    // These pages speak of one command, and name its options alone.
+    for name in ["docs/load.md", "docs/load-json.md"] {
+        for option in code(&read(name)).iter().filter(|code| code.starts_with("--")) {
+            let option = option.split_whitespace().next().unwrap();
+            assert!(has(&commands["load"], option), "{name}: there is no {option}");
+        }
+    }
+}
+
+#[test]
+fn every_target_of_make_in_a_document_is_there() {
+    let makefile = read("Makefile");
+    let mut seen = 0;
+    for (name, document) in documents() {
+        let code = code(&document);
+        let targets = code.iter().filter_map(|code| code.strip_prefix("make "));
+        // After more spaces comes what `make` alone does.
+        for line in targets.filter(|line| !line.starts_with(' ')) {
+            let target = line.split_whitespace().next().unwrap();
+            assert!(makefile.contains(&format!("\n{target}: ")), "{name}: make {target}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "no document names a target");
+}
