@@ -85,9 +85,6 @@ pub struct Sabotage {
     /// Changes to files of the contender that is named first.
     #[serde(default)]
     pub changes: Vec<Change>,
-    /// The same to files of all contenders.
-    #[serde(default)]
-    pub changes_of_all: Vec<Change>,
     /// Whether trials are made in the same order in every block.
     #[serde(default)]
     pub fixed_order: bool,
@@ -105,13 +102,13 @@ pub struct Sabotage {
 impl Sabotage {
     /// Whether nothing is done to the run.
     pub fn is_nothing(&self) -> bool {
-        let Sabotage { run, changes, changes_of_all, .. } = self;
+        let Sabotage { run, changes, .. } = self;
         let in_conditions = self.fixed_order
             || self.cpus.is_some()
             || self.cpu_quota.is_some()
             || self.neighbours.is_some()
             || self.client_ports.is_some();
-        run.is_none() && changes.is_empty() && changes_of_all.is_empty() && !in_conditions
+        run.is_none() && changes.is_empty() && !in_conditions
     }
 }
 

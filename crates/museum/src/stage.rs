@@ -103,18 +103,10 @@ impl Stage {
         let has_files = mistake.folder.is_dir();
         if has_files || !sabotage.is_nothing() {
             let profile = sabotage.run.as_ref().unwrap_or(&set_up.run);
-            let names = profile.contender_names();
-            let mut copied: Vec<String> = Vec::new();
-            if has_files {
-                copied.push(names[0].clone());
-            }
-            let mut changes: Vec<(String, &Change)> = Vec::new();
-            changes.extend(sabotage.changes.iter().map(|it| (names[0].clone(), it)));
-            for name in &names {
-                changes.extend(sabotage.changes_of_all.iter().map(|it| (name.clone(), it)));
-            }
-            copied.extend(changes.iter().map(|(name, _)| name.clone()));
-            copy(&source, &stage.folder, file, mistake, (&copied, &changes))?;
+            // Where none of its files is another, a contender is a link like the rest.
+            let is_changed = has_files || !sabotage.changes.is_empty();
+            let copied = profile.contender_names().into_iter().next().filter(|_| is_changed);
+            copy(&source, &stage.folder, file, mistake, copied.as_deref(), &sabotage.changes)?;
             stage.sabotaged = Some(of(profile, &stage.folder, "sabotaged")?);
         }
         Ok(stage)
@@ -137,21 +129,22 @@ impl MistakeTitle {
     }
 }
 
-/// Makes a folder with the study's contenders: those that are changed as copies,
-/// the others as links, since contenders may use what lies beside them.
+/// Makes a folder with the study's contenders: the one that is changed as a copy, the
+/// others as links, since contenders may use what lies beside them.
 fn copy(
     source: &Path,
     to: &Path,
     file: &Path,
     mistake: &Mistake,
-    (copied, changes): (&[String], &[(String, &Change)]),
+    copied: Option<&str>,
+    changes: &[Change],
 ) -> Result<(), Error> {
     let failed = |name: &str, source| Error::Copy { name: name.into(), to: to.into(), source };
     let study = source.canonicalize().map_err(|error| failed("", error))?;
     fs::create_dir_all(to).map_err(|error| failed("", error))?;
     for entry in fs::read_dir(&study).map_err(|error| failed("", error))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let made = match copied.contains(&name) {
+        let made = match copied == Some(name.as_str()) {
             false => symlink(entry.path(), to.join(&name)),
             true => copy_folder(&entry.path(), &to.join(&name)).and_then(|()| {
                 match mistake.folder.is_dir() {
@@ -162,7 +155,8 @@ fn copy(
         };
         made.map_err(|error| failed(&name, error))?;
     }
-    for (name, change) in changes {
+    let Some(name) = copied else { return Ok(()) };
+    for change in changes {
         let path = to.join(name).join(&change.file);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let from = change.from.get_ref();
