@@ -705,6 +705,19 @@ mod tests {
                 );
             }
         }
+        // The list of all, with the marks of those that aren't about one trial by itself.
+        let list = std::fs::read_to_string(pages.join("README.md")).unwrap();
+        let rows: Vec<&str> = list.lines().filter(|line| line.starts_with("| [")).collect();
+        assert_eq!(rows.len(), CHECKS.len(), "docs/checks/README.md lists one check a line");
+        for (check, row) in CHECKS.iter().zip(rows) {
+            let mark = match check.scope {
+                Scope::Trial(_) => "",
+                Scope::Row(_) => " †",
+                Scope::Moment(_) | Scope::Drift { .. } | Scope::Machine(_) => " ‡",
+            };
+            let expected = format!("| [{0}]({0}.md){mark} | ", check.id);
+            assert!(row.starts_with(&expected), "docs/checks/README.md: {row}, not {expected}");
+        }
         for page in std::fs::read_dir(pages).unwrap() {
             let name = page.unwrap().file_name().into_string().unwrap();
             let id = name.strip_suffix(".md").unwrap();

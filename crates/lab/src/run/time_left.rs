@@ -71,3 +71,66 @@ impl<'a> Seen<'a> {
         of_load.or_else(of_contender).or_else(|| self.of_all.value()).unwrap_or(OVERHEAD_S)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use result::plan::Cores;
+
+    use super::*;
+    use crate::outcomes::tests::{contender, run_of, trial};
+
+    /// A run of windows of a second, of which these trials took so many seconds beside
+    /// the window.
+    fn run(made: &[(&str, &Load, f64)]) -> Run {
+        let trials = made.iter().map(|(contender, load, overhead_s)| {
+            let mut trial = trial(contender, 0, load, 100.0);
+            trial.evidence.overhead_s = *overhead_s;
+            trial
+        });
+        run_of(&["a", "b", "c"].map(contender), trials.collect())
+    }
+
+    fn slot(contender: &str, load: &Load) -> Slot {
+        let (contender, load) = (contender.into(), load.clone());
+        Slot { number: 0, block: 1, contender, twin: false, load }
+    }
+
+    fn loads() -> [Load; 2] {
+        [30, 1000].map(|connections| Load::closed(connections, Cores::One, true))
+    }
+
+    #[test]
+    fn a_trial_is_expected_to_take_what_those_most_like_it_took() {
+        let [few, many] = loads();
+        let run = run(&[("a", &few, 1.0), ("a", &few, 2.0), ("a", &many, 4.5), ("b", &few, 0.5)]);
+        let beside = |contender, load| seconds(&run, [&slot(contender, load)]) - 1.0;
+        assert_eq!(beside("a", &few), 1.5, "as under this load");
+        assert_eq!(beside("a", &many), 4.5, "as under this load");
+        assert_eq!(beside("b", &many), 0.5, "as under another load");
+        assert_eq!(beside("c", &few), 2.0, "as the others");
+        let both = [slot("a", &few), slot("b", &few)];
+        assert_eq!(seconds(&run, &both), 2.0 + 1.5 + 0.5);
+    }
+
+    #[test]
+    fn a_warm_up_of_its_own_is_counted_once_and_for_its_contender_only() {
+        let [few, _] = loads();
+        let mut run = run(&[]);
+        run.contenders[1].warmup_s = 8.0;
+        assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + OVERHEAD_S);
+        assert_eq!(seconds(&run, [&slot("b", &few)]), 1.0 + 8.0 + OVERHEAD_S);
+        let mut made = trial("b", 0, &few, 100.0);
+        made.evidence.overhead_s = 8.0 + 0.5;
+        run.trials.push(made);
+        assert_eq!(seconds(&run, [&slot("b", &few)]), 1.0 + 8.0 + 0.5);
+        assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + 0.5);
+    }
+
+    #[test]
+    fn a_trial_without_load_tells_nothing_of_how_long_others_take() {
+        let [few, _] = loads();
+        let mut run = run(&[("a", &few, 30.0)]);
+        run.trials[0].evidence.load = None;
+        assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + OVERHEAD_S);
+    }
+}
