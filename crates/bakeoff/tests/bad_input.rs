@@ -125,6 +125,30 @@ fn an_unknown_study_contender_or_run_is_named_with_what_there_is() {
 }
 
 #[test]
+fn a_study_without_contender_or_profile_is_named_with_what_there_is() {
+    let lab = Lab::new();
+    let complaint = "the study `s` has no contender: no folder in studies/s has a contender.toml";
+    refused(&lab, &["run", "s"], &[complaint]);
+    let lab = Lab::with_good();
+    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
+    lab.write("studies/s/study.toml", &study.replace("[profile.full]", "[profile.slow]"));
+    let complaint = "the study `s` has no profile `full`; it has quick, slow";
+    refused(&lab, &["run", "s", "--full"], &[complaint]);
+    let complaint = "the profile has no load with the cores and the mode that were chosen";
+    refused(&lab, &["run", "s", "--cores", "all"], &[complaint]);
+}
+
+#[test]
+fn a_folder_of_runs_that_cant_be_made_is_named() {
+    let lab = Lab::with_good();
+    lab.write("runs", "a file of that name");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    said.assert_complains(&["couldn't make the folder runs: File exists"]);
+    lab.assert_nothing_is_left();
+}
+
+#[test]
 fn a_contender_whose_program_is_missing_is_absent_with_what_gives_it() {
     let lab = Lab::with_good();
     lab.contender("zig", "[\"zig\"]", "needs = { no-such-zig = \"zig-lang\" }");
@@ -396,9 +420,19 @@ impl<'a> SmallDisk<'a> {
     fn mount(at: &'a Path, size: &str) -> Result<SmallDisk<'a>, String> {
         std::fs::create_dir_all(at).unwrap();
         let options = format!("size={size}");
-        let arguments = ["-t", "tmpfs", "-o", &options, "tmpfs"];
+        SmallDisk::command(at, &["-t", "tmpfs", "-o", &options, "tmpfs"])?;
+        Ok(SmallDisk(at))
+    }
+
+    /// Gives it more room.
+    fn grow(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        SmallDisk::command(self.0, &["-o", &options]).expect("what was mounted can be larger");
+    }
+
+    fn command(at: &Path, arguments: &[&str]) -> Result<(), String> {
         match Command::new("mount").args(arguments).arg(at).output() {
-            Ok(output) if output.status.success() => Ok(SmallDisk(at)),
+            Ok(output) if output.status.success() => Ok(()),
             Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
             Err(error) => Err(error.to_string()),
         }
@@ -412,10 +446,10 @@ impl Drop for SmallDisk<'_> {
 }
 
 #[test]
-fn a_full_disk_keeps_what_was_there() {
+fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
     let lab = Lab::with_good();
     let runs = lab.path("runs");
-    let _disk = match SmallDisk::mount(&runs, "120k") {
+    let disk = match SmallDisk::mount(&runs, "120k") {
         Ok(disk) => disk,
         Err(why) => {
             return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
@@ -428,4 +462,6 @@ fn a_full_disk_keeps_what_was_there() {
     assert_eq!(run.state, State::Unfinished);
     assert!(!run.trials.is_empty() && run.trials.len() < run.plan.slots.len());
     lab.assert_nothing_is_left();
+    disk.grow("16m");
+    lab.assert_resume_completes(&run);
 }

@@ -2,10 +2,13 @@
 
 #[path = "../../report/tests/fixture/mod.rs"]
 mod fixture;
+#[path = "fixture/keys.rs"]
+mod keys;
 
 use std::fs;
 
 use assert_cmd::Command;
+use keys::keys;
 use result::Run;
 use tempfile::TempDir;
 
@@ -64,6 +67,20 @@ fn scripts_get_the_same_as_json() {
     let (code, json) = compare(&fixture::web(), &slower_go(), &["--json"]);
     let read: result::comparison::Comparison = serde_json::from_str(&json).unwrap();
     assert_eq!((code, read.schema, read.figures.len()), (1, 1, 12));
+}
+
+#[test]
+fn every_key_of_its_json_is_documented() {
+    let (_, json) = compare(&fixture::web(), &slower_go(), &["--json"]);
+    let all = keys(&serde_json::from_str(&json).unwrap());
+    assert!(all.contains("changed") && all.contains("not_comparable"), "{all:?}");
+    // Loads and estimates are those of a run.
+    let documented =
+        [include_str!("../../../docs/compare.md"), include_str!("../../../docs/run-json.md")];
+    for key in all {
+        let is_there = documented.iter().any(|page| page.contains(&format!("`{key}`")));
+        assert!(is_there, "docs/compare.md lacks `{key}`");
+    }
 }
 
 #[test]

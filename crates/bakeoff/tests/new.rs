@@ -2,6 +2,7 @@
 
 mod fixture;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
@@ -83,9 +84,17 @@ fn every_key_is_explained_and_the_file_is_read_as_it_is() {
     let file = fs::read_to_string(lab.path("studies/s/mine/contender.toml")).unwrap();
     let documented = include_str!("../../../docs/contenders.md");
     let keys = documented.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
-    for key in keys.filter(|key| !key.starts_with('$')) {
+    let keys: BTreeSet<&str> = keys.filter(|key| !key.starts_with('$')).collect();
+    for key in &keys {
         assert!(file.contains(&format!("{key} = ")), "`{key}` isn't in it:\n{file}");
     }
+    // Every key that bakeoff takes is documented: it tells them where one is unknown.
+    lab.contender("mine", "[\"true\"]", "no-such-key = 1");
+    let said = lab.bakeoff(&["check", "s/mine"]);
+    let taken = said.stderr.split("allowed: ").nth(1).and_then(|it| it.lines().next());
+    let taken = taken.unwrap_or_else(|| panic!("{said:?}"));
+    let taken: BTreeSet<&str> = taken.split('`').skip(1).step_by(2).collect();
+    assert_eq!(taken, keys, "docs/contenders.md, on the right, and what bakeoff takes");
     // Every key behind a `#` is one that bakeoff knows.
     let all = file
         .replace("\n# ", "\n")
@@ -95,7 +104,7 @@ fn every_key_is_explained_and_the_file_is_read_as_it_is() {
         .join("\n");
     lab.write("studies/s/mine/contender.toml", &all.replace("contract = \"static\"\n", ""));
     let said = lab.bakeoff(&["check", "s/mine"]);
-    assert!(!said.stderr.contains("unknown field"), "{said:?}");
+    assert!(!said.stderr.contains("unknown key"), "{said:?}");
 }
 
 /// The example of docs/contenders.md, as a reader copies it.
@@ -122,6 +131,15 @@ fn the_documented_example_keeps_the_contract_of_the_web_study() {
     }
     let said = lab.bakeoff(&["check", "web/lighttpd"]);
     assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("\nIt keeps the contract"), "{said:?}");
+
+    // What it says to know: the last four lines are there for a reason.
+    let (without, _) = block("conf").split_once("$HTTP[").expect("the lines in question");
+    lab.write("studies/web/lighttpd/lighttpd.conf", without);
+    let said = lab.bakeoff(&["check", "web/lighttpd"]);
+    let complaint = documented.split("`check` says *").nth(1).and_then(|it| it.split('*').next());
+    let complaint = format!("✗ {}\n", complaint.expect("what check says then"));
+    assert!(said.stdout.contains(&complaint), "not {complaint}: {said:?}");
     lab.assert_nothing_is_left();
 }
 

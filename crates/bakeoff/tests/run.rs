@@ -5,7 +5,7 @@ mod fixture;
 
 use std::collections::BTreeSet;
 
-use fixture::{Lab, said, skipped};
+use fixture::{Lab, keys, said, skipped};
 use result::State;
 use result::plan::{Arrivals, Cores, Load};
 use rustix::process::{Pid, Signal, kill_process};
@@ -66,20 +66,6 @@ fn a_contender_is_held_to_the_lighter_contract_that_it_names_and_labelled() {
     lab.assert_nothing_is_left();
 }
 
-/// All keys of an object and of what is in it.
-fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
-    match value {
-        serde_json::Value::Object(object) => {
-            for (key, value) in object {
-                into.insert(key.clone());
-                keys(value, into);
-            }
-        }
-        serde_json::Value::Array(values) => values.iter().for_each(|value| keys(value, into)),
-        _ => {}
-    }
-}
-
 #[test]
 fn every_key_of_run_json_is_documented() {
     let lab = Lab::with_good().with_lighter_contract();
@@ -88,8 +74,7 @@ fn every_key_of_run_json_is_documented() {
     lab.write("studies/s/study.toml", &with_open_loops(&lab));
     lab.bakeoff(&["run", "s"]);
     let documented = include_str!("../../../docs/run-json.md");
-    let mut all = BTreeSet::new();
-    keys(&serde_json::to_value(lab.run()).unwrap(), &mut all);
+    let all = keys(&serde_json::to_value(lab.run()).unwrap());
     assert!(all.contains("kind") && all.contains("client_busy_share"), "{all:?}");
     for key in all {
         assert!(documented.contains(&format!("`{key}`")), "docs/run-json.md lacks `{key}`");
@@ -206,22 +191,11 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
     assert_eq!(before.state, State::Unfinished);
     assert!(!before.outcomes.is_empty(), "what was measured is concluded from");
 
-    let folder = format!("runs/{}", before.id);
-    let resumed = lab.bakeoff(&["run", "--resume", &folder]);
-    assert!(matches!(resumed.code, Some(0 | 3)), "{resumed:?}");
-    let after = lab.run();
-    assert_eq!(after.state, State::Complete);
-    // On a busy machine some may have been set aside, to be made again.
-    for trial in &before.trials {
-        let is_kept = after.trials.contains(trial) || after.disturbed.contains(trial);
-        assert!(is_kept, "a trial that was over is not kept: {:?}", trial.slot);
-    }
-    assert_eq!(after.trials.len(), after.plan.slots.len());
-    lab.assert_nothing_is_left();
+    lab.assert_resume_completes(&before);
 }
 
 #[test]
-fn a_run_that_is_killed_keeps_every_trial_that_was_over() {
+fn a_run_that_is_killed_keeps_every_trial_that_was_over_and_resume_completes_it() {
     let lab = Lab::with_good();
     let mut child = lab.start(&["run", "s", "--full"]);
     lab.wait_until("some trials are kept", || {
@@ -233,6 +207,7 @@ fn a_run_that_is_killed_keeps_every_trial_that_was_over() {
     let run = lab.run();
     assert!(kept.iter().all(|trial| run.trials.contains(trial)), "a trial was lost");
     lab.assert_nothing_is_left();
+    lab.assert_resume_completes(&run);
 }
 
 /// A contender with a child that left its session and ignores SIGTERM. In the full

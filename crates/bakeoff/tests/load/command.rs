@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -259,6 +259,38 @@ fn bad_input_is_one_sentence_and_code_2() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {stderr}");
         assert!(stderr.contains(sentence), "{arguments:?}: {stderr}");
         assert!(!stderr.contains("panicked"), "{stderr}");
+    }
+}
+
+/// `bakeoff load` where it may have so many open files, and allow itself so many.
+fn with_open_files(now: u32, at_most: u32, arguments: &[&str]) -> Output {
+    let limited = format!("ulimit -S -n {now} && ulimit -H -n {at_most} && exec \"$@\"");
+    // Root could raise the second as well, so that right is taken away.
+    let words: &[&str] = match rustix::process::geteuid().is_root() {
+        true => &["setpriv", "--bounding-set=-sys_resource", "sh", "-c", &limited, "sh"],
+        false => &["sh", "-c", &limited, "sh"],
+    };
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).arg(env!("CARGO_BIN_EXE_bakeoff")).arg("load").args(arguments);
+    command.output().unwrap()
+}
+
+#[test]
+fn open_files_are_allowed_as_far_as_may_be_and_beyond_that_the_command_is_told() {
+    let server = Server::says(GOOD);
+    let url = server.url("/");
+    let arguments = [&*url, "-c", "150", "-d", "500ms", "--json", "-"];
+    let output = with_open_files(100, 1_000, &arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["connections"]["established"], 150, "{stderr}");
+
+    let output = with_open_files(100, 200, &arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    for part in ["150 connections need 214 open files", "may have 200", "`ulimit -n 214`"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
     }
 }
 
