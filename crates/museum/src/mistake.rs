@@ -64,6 +64,10 @@ pub struct SetUp {
     /// What is measured without the mistake, as a study's profile has it. The
     /// contender that it names first is the one whose figure is looked at.
     pub run: Profile,
+    /// Changes to files of the contender that is named first, in both runs: where
+    /// none of the study's shows the mistake as it is.
+    #[serde(default)]
+    pub changes: Vec<Change>,
     /// What is different with the mistake.
     #[serde(default)]
     pub sabotage: Sabotage,

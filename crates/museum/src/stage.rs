@@ -1,5 +1,5 @@
 //! The set-up of a mistake, with it and without it: two studies of the same
-//! contenders under the same contract. The sabotaged contender is a copy of the
+//! contenders under the same contract. A contender that is changed is a copy of the
 //! real one with other words in its files; all else is the study's own.
 
 use std::fs;
@@ -98,16 +98,27 @@ impl Stage {
             }
             Ok(study)
         };
-        stage.clean = of(&set_up.run, &source, "clean")?;
+        let mut changes: Vec<&Change> = set_up.changes.iter().collect();
+        stage.clean = if changes.is_empty() {
+            of(&set_up.run, &source, "clean")?
+        } else {
+            let to = stage.folder.join("clean");
+            let copied = set_up.run.contender_names().into_iter().next();
+            copy(&source, &to, file, None, copied.as_deref(), &changes)?;
+            of(&set_up.run, &to, "clean")?
+        };
         let sabotage = &set_up.sabotage;
         let has_files = mistake.folder.is_dir();
         if has_files || !sabotage.is_nothing() {
             let profile = sabotage.run.as_ref().unwrap_or(&set_up.run);
+            let files = has_files.then_some(mistake.folder.as_path());
+            changes.extend(&sabotage.changes);
             // Where none of its files is another, a contender is a link like the rest.
-            let is_changed = has_files || !sabotage.changes.is_empty();
+            let is_changed = has_files || !changes.is_empty();
             let copied = profile.contender_names().into_iter().next().filter(|_| is_changed);
-            copy(&source, &stage.folder, file, mistake, copied.as_deref(), &sabotage.changes)?;
-            stage.sabotaged = Some(of(profile, &stage.folder, "sabotaged")?);
+            let to = stage.folder.join("sabotaged");
+            copy(&source, &to, file, files, copied.as_deref(), &changes)?;
+            stage.sabotaged = Some(of(profile, &to, "sabotaged")?);
         }
         Ok(stage)
     }
@@ -130,14 +141,15 @@ impl MistakeTitle {
 }
 
 /// Makes a folder with the study's contenders: the one that is changed as a copy, the
-/// others as links, since contenders may use what lies beside them.
+/// others as links, since contenders may use what lies beside them. `files` is a folder
+/// whose files the copy is given.
 fn copy(
     source: &Path,
     to: &Path,
     file: &Path,
-    mistake: &Mistake,
+    files: Option<&Path>,
     copied: Option<&str>,
-    changes: &[Change],
+    changes: &[&Change],
 ) -> Result<(), Error> {
     let failed = |name: &str, source| Error::Copy { name: name.into(), to: to.into(), source };
     let study = source.canonicalize().map_err(|error| failed("", error))?;
@@ -146,12 +158,8 @@ fn copy(
         let name = entry.file_name().to_string_lossy().into_owned();
         let made = match copied == Some(name.as_str()) {
             false => symlink(entry.path(), to.join(&name)),
-            true => copy_folder(&entry.path(), &to.join(&name)).and_then(|()| {
-                match mistake.folder.is_dir() {
-                    true => copy_folder(&mistake.folder, &to.join(&name)),
-                    false => Ok(()),
-                }
-            }),
+            true => copy_folder(&entry.path(), &to.join(&name))
+                .and_then(|()| files.map_or(Ok(()), |files| copy_folder(files, &to.join(&name)))),
         };
         made.map_err(|error| failed(&name, error))?;
     }

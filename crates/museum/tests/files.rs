@@ -134,6 +134,28 @@ fn a_change_of_words_that_are_not_there_is_refused_with_its_line() {
     );
 }
 
+/// Else the set-up without the mistake would differ by more than the mistake.
+#[test]
+fn changes_of_the_set_up_stand_in_both_runs_and_those_of_the_sabotage_in_one() {
+    let text = format!(
+        "{WHOLE}\n\
+         [[set_up.changes]]\nfile = \"contender.toml\"\nfrom = 'language = \"Go\"'\n\
+         to = 'language = \"G\"'\n\
+         [[set_up.sabotage.changes]]\nfile = \"contender.toml\"\nfrom = 'language = \"G\"'\n\
+         to = 'language = \"None\"'\n"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    std::fs::write(&file, text).unwrap();
+    let mistake = mistake::read(&file).unwrap();
+    let set_up = mistake.file.set_up.as_ref().unwrap();
+    let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
+    let stage = stage.unwrap_or_else(|error| panic!("{error}"));
+    let language = |study: &lab::study::Study| study.contenders[0].file.language.clone();
+    assert_eq!(language(&stage.clean), "G");
+    assert_eq!(stage.sabotaged.as_ref().map(language), Some("None".into()));
+}
+
 #[test]
 fn a_mistake_that_is_not_there_is_refused_with_those_that_are() {
     let error = mistake::only(all(), &["no-such".into()]).unwrap_err().to_string();
