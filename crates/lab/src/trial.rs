@@ -303,7 +303,14 @@ impl Bench<'_> {
             .into_iter()
             .zip(speeds)
             .filter_map(|(cpu, (before, after))| {
-                Some(CoreSpeed { cpu, before: before?, after: after? })
+                let (before, after) = (before?, after?);
+                Some(CoreSpeed {
+                    cpu,
+                    before: before.chain,
+                    after: after.chain,
+                    whole_before: Some(before.whole),
+                    whole_after: Some(after.whole),
+                })
             })
             .collect();
         Ok(())

@@ -58,8 +58,11 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
     let shared = clean.trials.iter().any(|trial| trial.evidence.place.shared());
     let also = expect.also_on_few_cores.as_ref().map(|id| id.get_ref());
     let also = also.filter(|_| shared);
-    let (alarms, right): (Vec<Alarm>, Vec<Alarm>) =
+    let (mut alarms, right): (Vec<Alarm>, Vec<Alarm>) =
         alarms(clean).into_iter().partition(|alarm| Some(&alarm.check) != also);
+    if let CaughtBy::Check(id) = expect.caught_by.get_ref() {
+        alarms.extend(not_checked(clean, id));
+    }
     let (disturbed, alarms) = alarms.into_iter().partition(|it| is_about_the_machine(&it.check));
     Seen { caught, alarms, disturbed, also: right.first().map(|alarm| alarm.check.clone()) }
 }
@@ -118,6 +121,19 @@ fn by_withholding(run: &Run) -> Result<String, String> {
         None => Ok("too few samples beyond it".into()),
         Some(_) => Err("the percentile is shown".into()),
     }
+}
+
+/// The expected check, if it had nothing to go by on the set-up without the mistake:
+/// its silence tells nothing then.
+fn not_checked(clean: &Run, id: &str) -> Option<Alarm> {
+    let row = row(clean).ok()?;
+    let own = row.findings.iter().find(|finding| finding.check == id)?;
+    (own.verdict == Verdict::NotChecked).then(|| Alarm {
+        contender: row.contender.clone(),
+        check: id.into(),
+        verdict: own.verdict,
+        value: own.says.clone(),
+    })
 }
 
 /// What speaks against any figure of a run.
@@ -284,6 +300,13 @@ mod tests {
         let seen = of(&caught, &run(rows), &errors());
         assert!(seen.caught.is_ok() && !seen.is_caught());
         assert_eq!((&*seen.alarms[0].contender, &*seen.alarms[0].check), ("b", "steady"));
+    }
+
+    #[test]
+    fn an_expected_check_without_a_sensor_leaves_the_clean_set_up_unproven() {
+        let caught = run(vec![row_of("a", &[("errors", Verdict::Invalid)])]);
+        let blind = run(vec![row_of("a", &[("errors", Verdict::NotChecked)])]);
+        assert!(!of(&caught, &blind, &errors()).is_caught());
     }
 
     #[test]

@@ -46,12 +46,12 @@ fn neighbours<'a>(trials: impl Iterator<Item = &'a Trial>) -> String {
     let (mut changed, mut unsteady, mut both) = (0, 0, 0);
     for trial in trials.filter(|trial| trial.evidence.load.is_some()) {
         let own = trial.evidence.core_speeds.iter();
-        speeds.extend(own.flat_map(|speed| [speed.before, speed.after]));
-        let is_doubted = |check| {
-            let mut findings = trial.findings.iter();
-            findings.any(|it| it.check == check && it.verdict >= Verdict::Suspect)
-        };
-        let (speed, rate) = (is_doubted("frequency"), is_doubted("steady"));
+        let whole = own.filter_map(|speed| speed.whole_before.zip(speed.whole_after));
+        let whole: Vec<(f64, f64)> = whole.collect();
+        speeds.extend(whole.iter().flat_map(|&(before, after)| [before, after]));
+        let is_far = |&(before, after): &(f64, f64)| before.min(after) < 0.9 * before.max(after);
+        let is_steady = |it: &Finding| it.check == "steady" && it.verdict >= Verdict::Suspect;
+        let (speed, rate) = (whole.iter().any(is_far), trial.findings.iter().any(is_steady));
         trials_seen += 1;
         changed += usize::from(speed);
         unsteady += usize::from(rate);
@@ -59,13 +59,13 @@ fn neighbours<'a>(trials: impl Iterator<Item = &'a Trial>) -> String {
     }
     speeds.sort_by(f64::total_cmp);
     let (Some(slowest), Some(fastest)) = (speeds.first(), speeds.last()) else {
-        return "How fast the processors were isn't known.".into();
+        return "How fast the cores were isn't known.".into();
     };
     let usual = speeds[speeds.len() / 2];
     format!(
-        "The processors did {slowest:.0} to {fastest:.0} steps a µs, usually {usual:.0}. Of \
-         {trials_seen} trials, {changed} had them change by more than 10 % (`frequency`), and \
-         {unsteady} a rate that did (`steady`), {both} both."
+        "The cores did {slowest:.0} to {fastest:.0} steps a µs, usually {usual:.0}. Of \
+         {trials_seen} trials, {changed} had them change by more than 10 % from before to after, \
+         {unsteady} a rate that wasn't steady, {both} both."
     )
 }
 
@@ -163,23 +163,26 @@ mod tests {
             started: String::new(),
             evidence: Evidence {
                 load: Some(result::evidence::Load::default()),
-                core_speeds: vec![CoreSpeed { cpu: 0, before, after }],
+                core_speeds: vec![CoreSpeed {
+                    whole_before: Some(before),
+                    whole_after: Some(after),
+                    ..CoreSpeed::default()
+                }],
                 ..Evidence::default()
             },
             findings: findings.to_vec(),
         };
-        let slower = finding("frequency", Verdict::Suspect, "900 before, 700 after");
         let unsteady = finding("steady", Verdict::Suspect, "-12 %");
         let trials = [
             trial((900.0, 890.0), &[]),
-            trial((900.0, 700.0), &[slower.clone(), unsteady.clone()]),
+            trial((900.0, 700.0), std::slice::from_ref(&unsteady)),
             trial((910.0, 905.0), &[unsteady]),
-            trial((880.0, 690.0), &[slower]),
+            trial((880.0, 690.0), &[]),
         ];
         assert_eq!(
             neighbours(trials.iter()),
-            "The processors did 690 to 910 steps a µs, usually 900. Of 4 trials, 2 had them \
-             change by more than 10 % (`frequency`), and 2 a rate that did (`steady`), 1 both."
+            "The cores did 690 to 910 steps a µs, usually 900. Of 4 trials, 2 had them change by \
+             more than 10 % from before to after, 2 a rate that wasn't steady, 1 both."
         );
     }
 

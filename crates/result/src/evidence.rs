@@ -126,14 +126,22 @@ pub struct Process {
 
 /// How fast a processor worked on something fixed while the contender had nothing
 /// to do.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct CoreSpeed {
     /// The processor's number.
     pub cpu: usize,
-    /// Steps a µs just before the load.
+    /// Steps a µs just before the load, of work that waits for itself: it follows
+    /// the processor's frequency.
     pub before: f64,
-    /// Steps a µs just after it.
+    /// The same just after the load.
     pub after: f64,
+    /// Steps a µs just before the load, of work that keeps the whole core busy: it
+    /// feels who has the core's other thread. Older runs don't have it.
+    #[serde(default)]
+    pub whole_before: Option<f64>,
+    /// The same just after the load.
+    #[serde(default)]
+    pub whole_after: Option<f64>,
 }
 
 /// One step of the contract check.

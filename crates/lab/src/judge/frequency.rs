@@ -11,8 +11,8 @@ pub(super) const FREQUENCY: Check = Check {
     id: "frequency",
     signal: "The lowest and the highest frequency seen among the contender's processors within the window. Where the machine doesn't tell, or the processors had time to rest: how fast each did a fixed piece of work just before the load and just after it.",
     threshold: "the lowest within 10 % of the highest",
-    why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind; or on a rented machine somebody else, who has the other thread of the same core and shows in no steal. No single number stands for that.",
-    fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, take one whose cores nobody else uses, or measure for longer.",
+    why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind, and no single number stands for that.",
+    fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, or measure for longer.",
     scope: Scope::Machine(look),
 };
 
@@ -85,7 +85,12 @@ mod tests {
                 evidence.machine.server_cpu_mhz_min = None;
                 let numbered = speeds.iter().enumerate();
                 evidence.core_speeds = numbered
-                    .map(|(cpu, &(before, after))| CoreSpeed { cpu, before, after })
+                    .map(|(cpu, &(before, after))| CoreSpeed {
+                        cpu,
+                        before,
+                        after,
+                        ..CoreSpeed::default()
+                    })
                     .collect();
             })
         };

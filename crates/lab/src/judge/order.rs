@@ -36,7 +36,7 @@ fn look(compared: &Compared) -> Word {
     } else if is_far(over_run_by) && trend_test(&levels) <= SIGNIFICANCE {
         let speeds: Vec<f64> = speeds(compared).iter().map(|it| it.ln()).collect();
         let own = first_to_last(&speeds)
-            .map(|it| format!(" Its processors' own speed changed by {}.", change(it.exp())));
+            .map(|it| format!(" Its cores' own speed changed by {}.", change(it.exp())));
         let says = "The machine grew faster or slower during the run.";
         Word::suspect(value, format!("{says}{}", own.unwrap_or_default()))
     } else {
@@ -44,13 +44,14 @@ fn look(compared: &Compared) -> Word {
     }
 }
 
-/// Block by block the speed of the processors that contenders ran on, by a fixed
-/// piece of work; blocks in which it wasn't measured are left out.
+/// Block by block the speed of the cores that contenders ran on, as far as nobody
+/// else had them; blocks in which it wasn't measured are left out.
 fn speeds(compared: &Compared) -> Vec<f64> {
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for trial in compared.trials {
-        let speeds = trial.evidence.core_speeds.iter().flat_map(|it| [it.before, it.after]);
-        blocks.entry(trial.slot.block).or_default().extend(speeds);
+        let speeds = trial.evidence.core_speeds.iter();
+        let whole = speeds.flat_map(|it| [it.whole_before, it.whole_after]).flatten();
+        blocks.entry(trial.slot.block).or_default().extend(whole);
     }
     blocks.into_values().filter_map(|block| median(&block)).collect()
 }
@@ -102,7 +103,7 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Suspect, "{word:?}");
         assert_eq!(
             word.says,
-            "The machine grew faster or slower during the run. Its processors' own speed changed \
+            "The machine grew faster or slower during the run. Its cores' own speed changed \
              by +0.0 %."
         );
     }
@@ -114,7 +115,8 @@ mod tests {
             let factor = 1.0 - 0.01 * f64::from(trial.slot.number);
             trial.evidence.load.as_mut().unwrap().rate *= factor;
             for speed in &mut trial.evidence.core_speeds {
-                (speed.before, speed.after) = (800.0 * factor, 800.0 * factor);
+                let whole = Some(900.0 * factor);
+                (speed.whole_before, speed.whole_after) = (whole, whole);
             }
         }
         let says = field.word(&ORDER, "a").says;
