@@ -290,7 +290,8 @@ impl Bench<'_> {
         let seen = load::run(load, self.stop, &mut |progress| {
             // Where connections are kept, one count tells whether all are there;
             // where each has one request, they come and go between two counts.
-            if load.keep_alive && !progress.warming_up {
+            // It is told when a second has ended, the last of the warm-up among them.
+            if load.keep_alive && progress.elapsed_s >= load.warmup.as_secs_f64() {
                 sampler.in_window();
             }
         })?;
