@@ -117,6 +117,8 @@ enum Scope {
     Machine(fn(&Seen) -> Word),
     /// A contender's trials under one load, beside those of the others.
     Row(fn(&Compared) -> Word),
+    /// The same, where doubt is about the machine that they were made on.
+    MachineOverRow(fn(&Compared) -> Word),
 }
 
 /// What a check of a trial may look at.
@@ -213,14 +215,14 @@ impl Check {
             | Scope::Moment(look)
             | Scope::Drift { look, .. }
             | Scope::Machine(look) => Some(self.finding(look(seen))),
-            Scope::Row(_) => None,
+            Scope::Row(_) | Scope::MachineOverRow(_) => None,
         }
     }
 
     /// Its word on a row, if it is about one.
     fn on_row(&self, compared: &Compared) -> Option<Finding> {
         match self.scope {
-            Scope::Row(look) => Some(self.finding(look(compared))),
+            Scope::Row(look) | Scope::MachineOverRow(look) => Some(self.finding(look(compared))),
             _ => None,
         }
     }
@@ -276,8 +278,7 @@ pub fn is_disturbed(trial: &Trial) -> bool {
 /// Whether the check of this id is about the machine alone: what it says, somebody
 /// else did, and not the contender, the client or the set-up.
 pub fn is_about_the_machine(id: &str) -> bool {
-    let is_so =
-        |check: &Check| check.id == order::ORDER.id || matches!(check.scope, Scope::Machine(_));
+    let is_so = |check: &Check| matches!(check.scope, Scope::Machine(_) | Scope::MachineOverRow(_));
     CHECKS.iter().any(|check| check.id == id && is_so(check))
 }
 
@@ -720,7 +721,7 @@ mod tests {
         for (check, row) in CHECKS.iter().zip(rows) {
             let mark = match check.scope {
                 Scope::Trial(_) => "",
-                Scope::Row(_) => " †",
+                Scope::Row(_) | Scope::MachineOverRow(_) => " †",
                 Scope::Moment(_) | Scope::Drift { .. } | Scope::Machine(_) => " ‡",
             };
             let expected = format!("| [{0}]({0}.md){mark} | ", check.id);

@@ -34,14 +34,31 @@ fn look(seen: &Seen) -> Word {
     let moved = |change: f64| if change > 0.0 { "rose" } else { "fell" };
     if change.abs() > CHANGE_MAX {
         let says = format!("The second half {} by more than 10 %.", moved(change));
-        return Word::suspect(value, says).against("halves within 10 % of each other");
+        return Word::suspect(value, says + &cores_changed(seen))
+            .against("halves within 10 % of each other");
     }
     if let Some((at_s, change)) = change_point(&whole_seconds(load)) {
         let value = format!("{:+.1} % from {at_s} s on", change * 100.0);
-        return Word::suspect(value, format!("The rate {} at once, and stayed so.", moved(change)))
+        let says = format!("The rate {} at once, and stayed so.", moved(change));
+        return Word::suspect(value, says + &cores_changed(seen))
             .against("no change-point of more than 10 % and four times the scatter");
     }
     Word::valid(value, "All parts of the window tell the same.")
+}
+
+/// How far the contender's cores themselves changed, by the one that did most: on a
+/// rented machine one that wakes is often put beside a busy neighbour, and moved away
+/// within seconds.
+fn cores_changed(seen: &Seen) -> String {
+    let ratios = seen.evidence.core_speeds.iter().filter_map(|it| {
+        let (before, after) = it.whole_before.zip(it.whole_after)?;
+        Some(after / before)
+    });
+    let most = ratios.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
+    most.map_or(String::new(), |ratio| {
+        let change = (ratio - 1.0) * 100.0;
+        format!(" Its cores' own speed changed by {change:+.1} % from before the load to after it.")
+    })
 }
 
 /// How far the rate went within the window, as a logarithm: what a contender does
@@ -98,7 +115,7 @@ fn mean(values: &[f64]) -> f64 {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after_load;
+    use super::super::tests::{word_after, word_after_load};
     use super::*;
 
     #[test]
@@ -108,6 +125,25 @@ mod tests {
         assert_eq!(with(58_000).verdict, Verdict::Valid, "8 % over both seconds of a half");
         assert_eq!((with(25_000).verdict, &*with(25_000).value), (Verdict::Suspect, "-25.0 %"));
         assert_eq!(with(75_000).verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn how_far_the_cores_themselves_changed_is_said() {
+        let says = |before, after| {
+            let word = word_after(&STEADY, |evidence| {
+                evidence.load.as_mut().unwrap().per_second[3].good = 90_000;
+                let speed = &mut evidence.core_speeds[0];
+                (speed.whole_before, speed.whole_after) = (before, after);
+            });
+            assert_eq!(word.verdict, Verdict::Suspect);
+            word.says
+        };
+        assert_eq!(
+            says(Some(780.0), Some(975.0)),
+            "The second half rose by more than 10 %. Its cores' own speed changed by +25.0 % from \
+             before the load to after it."
+        );
+        assert_eq!(says(None, None), "The second half rose by more than 10 %.");
     }
 
     fn with_seconds(rates: &[u64]) -> result::finding::Finding {
