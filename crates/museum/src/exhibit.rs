@@ -20,7 +20,7 @@ use crate::stage::{self, Stage};
 /// Runs that are made again, of a mistake. Only for the machine's sake: who repeats
 /// a run for its result chooses the result. A machine that stays busy is not waited
 /// for.
-const REPEATS_MAX: u32 = 2;
+const REPEATS_MAX: u32 = 4;
 
 /// Both runs of a mistake.
 #[derive(Debug)]
