@@ -177,7 +177,7 @@ fn the_same_seed_plans_the_same_trials() {
 
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
-    let lab = Lab::with_good();
+    let lab = Lab::with_good().in_two_blocks();
     let child = lab.start(&["run", "s", "--full"]);
     lab.wait_until("some trials are kept", || {
         lab.path("runs/latest/run.json").is_file() && lab.run().trials.len() >= 2
@@ -196,7 +196,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
 
 #[test]
 fn a_run_that_is_killed_keeps_every_trial_that_was_over_and_resume_completes_it() {
-    let lab = Lab::with_good();
+    let lab = Lab::with_good().in_two_blocks();
     let mut child = lab.start(&["run", "s", "--full"]);
     lab.wait_until("some trials are kept", || {
         lab.path("runs/latest/run.json").is_file() && lab.run().trials.len() >= 2
