@@ -132,7 +132,7 @@ fn not_checked(clean: &Run, id: &str) -> Option<Alarm> {
         contender: row.contender.clone(),
         check: id.into(),
         verdict: own.verdict,
-        value: own.says.clone(),
+        value: own.says.trim_end_matches('.').into(),
     })
 }
 

@@ -108,7 +108,7 @@ enum Scope {
     /// counts for the row.
     Moment(fn(&Seen) -> Word),
     /// One trial by itself, and how far it drifted, as a logarithm. A contender
-    /// drifts the same way in every block, a machine either way: doubt counts for
+    /// drifts the same way in every block, a machine mostly either way: doubt counts for
     /// the row as that of moments does, unless an exact test lets the drifts of its
     /// blocks pass as chance.
     Drift { look: fn(&Seen) -> Word, drift: fn(&Load) -> Option<f64> },

@@ -1,7 +1,6 @@
 //! Did the contender stall?
 
-use result::evidence::Second;
-
+use super::steady::whole_seconds;
 use super::{Check, Scope, Seen, Word};
 use crate::statistics::median;
 
@@ -19,10 +18,7 @@ pub(super) const STALL: Check = Check {
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
-    // The last one may be a part of a second.
-    let whole = (load.seconds + 0.01) as usize;
-    let good = |second: &Second| second.good as f64;
-    let rates: Vec<f64> = load.per_second.iter().take(whole).map(good).collect();
+    let rates = whole_seconds(load);
     let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
         return Word::not_checked("The window has no two whole seconds to compare.");
     };
@@ -37,6 +33,7 @@ fn look(seen: &Seen) -> Word {
 
 #[cfg(test)]
 mod tests {
+    use result::evidence::Second;
     use result::finding::{Finding, Verdict};
 
     use super::super::tests::word_after_load;

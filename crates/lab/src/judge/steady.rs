@@ -61,8 +61,7 @@ fn cores_changed(seen: &Seen) -> String {
     })
 }
 
-/// How far the rate went within the window, as a logarithm: what a contender does
-/// it does in every block, and what the machine does goes either way.
+/// How far the rate went within the window, as a logarithm.
 fn drift(load: &Load) -> Option<f64> {
     let (first, second) = halves(load)?;
     (first > 0.0 && second > 0.0).then(|| (second / first).ln())
@@ -70,7 +69,7 @@ fn drift(load: &Load) -> Option<f64> {
 
 /// Good answers of each second; the last one may be a part of a second, and isn't
 /// counted then.
-fn whole_seconds(load: &Load) -> Vec<f64> {
+pub(super) fn whole_seconds(load: &Load) -> Vec<f64> {
     let whole = (load.seconds + 0.01) as usize;
     let good = |second: &Second| second.good as f64;
     load.per_second.iter().take(whole).map(good).collect()
