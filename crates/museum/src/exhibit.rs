@@ -111,11 +111,11 @@ impl Museum<'_> {
         let sabotaged = match &stage.sabotaged {
             None => None,
             Some(study) => {
-                let profile = sabotage.run.as_ref().unwrap_or(&set_up.run);
+                let profile = set_up.sabotaged_run();
                 Some(make(study, profile, sabotage, Verdict::Invalid)?)
             }
         };
-        let clean = make(&stage.clean, &set_up.run, &honest, Verdict::Suspect)?;
+        let clean = make(&stage.clean, set_up.run.get_ref(), &honest, Verdict::Suspect)?;
         Ok(match sabotaged {
             None => Exhibit { sabotaged: clean, clean: None, made_again },
             Some(sabotaged) => Exhibit { sabotaged, clean: Some(clean), made_again },

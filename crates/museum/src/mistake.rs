@@ -63,7 +63,7 @@ pub struct SetUp {
     pub again: Vec<String>,
     /// What is measured without the mistake, as a study's profile has it. The
     /// contender that it names first is the one whose figure is looked at.
-    pub run: Profile,
+    pub run: Spanned<Profile>,
     /// Changes to files of the contender that is named first, in both runs: where
     /// none of the study's shows the mistake as it is.
     #[serde(default)]
@@ -73,6 +73,13 @@ pub struct SetUp {
     pub sabotage: Sabotage,
     /// What is expected of it.
     pub expect: Expect,
+}
+
+impl SetUp {
+    /// What is measured with the mistake.
+    pub fn sabotaged_run(&self) -> &Profile {
+        self.sabotage.run.as_ref().unwrap_or(&self.run).get_ref()
+    }
 }
 
 fn web() -> String {
@@ -85,7 +92,7 @@ fn web() -> String {
 #[serde(deny_unknown_fields)]
 pub struct Sabotage {
     /// What is measured instead.
-    pub run: Option<Profile>,
+    pub run: Option<Spanned<Profile>>,
     /// Changes to files of the contender that is named first.
     #[serde(default)]
     pub changes: Vec<Change>,
@@ -313,10 +320,12 @@ fn check(path: &Path, set_up: &SetUp) -> Result<(), toml_file::Error> {
     {
         return Err(toml_file::refuse(path, id.span(), unknown(id.get_ref())));
     }
-    if set_up.run.contenders.is_empty() {
-        let what =
-            "`run.contenders` has to name the contender that the mistake is made with".into();
-        return Err(toml_file::refuse(path, expected.span(), what));
+    let nobody = |run: &&Spanned<Profile>| run.get_ref().contenders.is_empty();
+    match [Some(&set_up.run), set_up.sabotage.run.as_ref()].into_iter().flatten().find(nobody) {
+        None => Ok(()),
+        Some(run) => {
+            let what = "`contenders` has to be there: its first is the one that the mistake is made with";
+            Err(toml_file::refuse(path, run.span(), what.into()))
+        }
     }
-    Ok(())
 }

@@ -100,17 +100,17 @@ impl Stage {
         };
         let mut changes: Vec<&Change> = set_up.changes.iter().collect();
         stage.clean = if changes.is_empty() {
-            of(&set_up.run, &source, "clean")?
+            of(set_up.run.get_ref(), &source, "clean")?
         } else {
             let to = stage.folder.join("clean");
-            let copied = set_up.run.contender_names().into_iter().next();
+            let copied = set_up.run.get_ref().contender_names().into_iter().next();
             copy(&source, &to, file, None, copied.as_deref(), &changes)?;
-            of(&set_up.run, &to, "clean")?
+            of(set_up.run.get_ref(), &to, "clean")?
         };
         let sabotage = &set_up.sabotage;
         let has_files = mistake.folder.is_dir();
         if has_files || !sabotage.is_nothing() {
-            let profile = sabotage.run.as_ref().unwrap_or(&set_up.run);
+            let profile = set_up.sabotaged_run();
             let files = has_files.then_some(mistake.folder.as_path());
             changes.extend(&sabotage.changes);
             // Where none of its files is another, a contender is a link like the rest.

@@ -33,8 +33,8 @@ fn only_mistakes_of_stores_wait_for_a_study() {
 fn every_contender_that_a_mistake_names_is_there() {
     for mistake in all() {
         let Some(set_up) = &mistake.file.set_up else { continue };
-        let profiles = [Some(&set_up.run), set_up.sabotage.run.as_ref()];
-        let named = profiles.into_iter().flatten().flat_map(|profile| profile.contender_names());
+        let profiles = [set_up.run.get_ref(), set_up.sabotaged_run()];
+        let named = profiles.into_iter().flat_map(|profile| profile.contender_names());
         for name in named.chain(set_up.again.iter().cloned()) {
             let file = root().join("studies").join(&set_up.study).join(&name);
             assert!(file.join("contender.toml").is_file(), "{}: {name}", mistake.name);
@@ -107,6 +107,11 @@ fn complaints_have_file_line_and_advice() {
         WHOLE.replace("naive = \"rate\"", "naive = \"mood\""),
         WHOLE.replace("[set_up.run]", "[set_up.sabotage]\nneighbor = true\n[set_up.run]"),
         WHOLE.replace("contenders = [\"go\"]", ""),
+        WHOLE.replace(
+            "[set_up.expect]",
+            "[set_up.sabotage.run]\nblocks = 1\nmeasure_s = 1\nwarmup_s = 1\nloads = []\n\
+             [set_up.expect]",
+        ),
         WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),
         head.into(),
     ]
