@@ -282,7 +282,7 @@ impl Asker<'_> {
 fn expect_status(answer: &Answer, status: u16) -> Result<(), Wrong> {
     match answer.status == status {
         true => Ok(()),
-        false => wrong(format!("status {} instead of {status}", answer.status)),
+        false => Err(Wrong::Status { seen: answer.status, due: status }),
     }
 }
 

@@ -35,8 +35,15 @@ pub enum Wrong {
     NoConnection(String),
     /// The connection ended before an answer began.
     Closed,
-    /// The answer is no HTTP, or not complete.
+    /// The answer is no HTTP, not complete, or not the one that was due.
     Answer(String),
+    /// The answer has another status than the one that was due.
+    Status {
+        /// Its status.
+        seen: u16,
+        /// The one that was due.
+        due: u16,
+    },
     /// Nothing came in time.
     TooLate(Duration),
 }
@@ -47,6 +54,7 @@ impl std::fmt::Display for Wrong {
             Wrong::NoConnection(why) => write!(f, "no connection: {why}"),
             Wrong::Closed => write!(f, "the connection was closed without an answer"),
             Wrong::Answer(why) => write!(f, "{why}"),
+            Wrong::Status { seen, due } => write!(f, "status {seen} instead of {due}"),
             Wrong::TooLate(after) => write!(f, "no whole answer within {} s", after.as_secs_f64()),
         }
     }

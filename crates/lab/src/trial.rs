@@ -29,9 +29,11 @@ use crate::yardstick;
 const LINES: usize = 10;
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(3);
-/// Time for a contender that answers, but wrongly, to come to its senses: it may
-/// say 503 while it starts.
+/// Time for a contender that answers, but wrongly, to come to its senses: some have
+/// no page yet while they start.
 const WRONG_ANSWERS_FOR: Duration = Duration::from_secs(3);
+/// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
+const UNAVAILABLE: u16 = 503;
 /// Between two tries whether a contender is ready.
 const TRY_EVERY: Duration = Duration::from_millis(5);
 
@@ -240,7 +242,12 @@ impl Bench<'_> {
             if self.stop.asked() {
                 return Err("it was stopped before it gave a right answer".into());
             }
-            if matches!(wrong, Wrong::Answer(_)) {
+            let is_answer = match wrong {
+                Wrong::Status { seen, .. } => seen != UNAVAILABLE,
+                Wrong::Answer(_) => true,
+                Wrong::NoConnection(_) | Wrong::Closed | Wrong::TooLate(_) => false,
+            };
+            if is_answer {
                 let first = *first_wrong.get_or_insert_with(Instant::now);
                 if first.elapsed() > WRONG_ANSWERS_FOR {
                     return Err(format!("it gives no right answer: {wrong}"));
@@ -265,15 +272,17 @@ impl Bench<'_> {
     fn what_to_do(&self, kept: &Kept, address: SocketAddr) -> String {
         let own = address.port();
         let ports = self.machine.listening_ports(kept.root());
-        if ports.contains(&own) {
-            return "`bakeoff check` shows each step of its contract".into();
-        }
-        match ports.first() {
-            Some(port) => format!("it listens on port {port}, and was given {own} as $PORT"),
-            None => "it listens on no port: if it needs longer to start, say so with \
-                     `ready_within_s` in its contender.toml"
-                .into(),
-        }
+        let listens = match ports.first() {
+            _ if ports.contains(&own) => "it listens on its port",
+            Some(port) => {
+                return format!("it listens on port {port}, and was given {own} as $PORT");
+            }
+            None => "it listens on no port",
+        };
+        format!(
+            "{listens}: if it needs longer to start, say so with `ready_within_s` in its \
+             contender.toml"
+        )
     }
 
     fn measure(
