@@ -69,7 +69,7 @@ fn ready_within_s() -> f64 {
 impl Contender {
     /// Reads a contender from its folder.
     pub fn read(folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
-        let file = toml_file::read(&folder.join("contender.toml"))?;
+        let file = toml_file::read(&folder.join("contender.toml"), "docs/contenders.md")?;
         // Its programs are started elsewhere, so a relative path would mislead them.
         let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         Ok(Contender { name: name.into(), source, file })

@@ -70,6 +70,11 @@ pub(crate) fn success<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16,
     checked(deserializer, "a status from 200 to 299", |status| (200..=299).contains(status))
 }
 
+/// What would be found in any answer if it were empty.
+pub(crate) fn not_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked(deserializer, "text that is not empty", |text: &String| !text.is_empty())
+}
+
 /// A program and its arguments.
 pub(crate) fn command<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     checked(deserializer, "a list with a program and its arguments", |command: &Vec<String>| {

@@ -59,6 +59,7 @@ pub struct Contract {
     #[serde(deserialize_with = "limits::success")]
     pub status: u16,
     /// What the body of a right answer holds; may have the request's `{nonce}`.
+    #[serde(deserialize_with = "limits::not_empty")]
     pub body: String,
     /// Whether that is all of it, and no byte may stand around it.
     #[serde(default)]
@@ -333,7 +334,7 @@ impl StudyFile {
                 },
             });
         }
-        Ok(toml_file::read(&path)?)
+        Ok(toml_file::read(&path, "docs/study-toml.md")?)
     }
 
     /// Reads one of the study's contenders, and refuses it if it names a contract

@@ -34,17 +34,21 @@ pub enum Error {
     },
 }
 
-/// Reads a file into a type.
-pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, Error> {
+/// Reads a file into a type. `page` is where its keys are explained.
+pub fn read<T: DeserializeOwned>(path: &Path, page: &str) -> Result<T, Error> {
     let text = fs::read_to_string(path)
         .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
-    parse(path, &text)
+    parse(path, &text, page)
 }
 
-fn parse<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Error> {
+fn parse<T: DeserializeOwned>(path: &Path, text: &str, page: &str) -> Result<T, Error> {
     toml::from_str(text).map_err(|error| {
         let offset = error.span().map_or(0, |span| span.start);
-        complaint(path, text, offset, in_plain_words(error.message()))
+        let mut what = in_plain_words(error.message());
+        if what.starts_with("unknown key") || what.starts_with("missing key") {
+            what = format!("{what}; {page} explains each");
+        }
+        complaint(path, text, offset, what)
     })
 }
 
@@ -69,13 +73,18 @@ fn complaint(path: &Path, text: &str, offset: usize, what: String) -> Error {
     }
 }
 
-/// The parser speaks of fields and variants; a file has keys and values.
+/// The parser speaks of fields, variants and Rust's types; a file has keys and values.
 fn in_plain_words(message: &str) -> String {
     let message = message
         .replace("missing field", "missing key")
         .replace("duplicate field", "key given twice:")
         .trim_end()
         .replace('\n', "; ");
+    if message.starts_with("invalid")
+        && let Some((found, expected)) = message.rsplit_once(", expected ")
+    {
+        return format!("{found}, expected {}", type_in_plain_words(expected));
+    }
     if !message.starts_with("unknown") {
         return message;
     }
@@ -85,6 +94,19 @@ fn in_plain_words(message: &str) -> String {
         .replace(", expected one of ", "; allowed: ")
         .replace(", expected ", "; allowed: ")
         .replace(", there are no fields", "; none is allowed here")
+}
+
+fn type_in_plain_words(expected: &str) -> &str {
+    match expected {
+        "u16" | "u32" | "u64" | "usize" => "a whole number that isn't negative",
+        "f64" => "a number",
+        "a string" => "text",
+        "a boolean" => "true or false",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        expected if expected.starts_with("struct ") => "a table",
+        other => other,
+    }
 }
 
 #[cfg(test)]
@@ -102,13 +124,13 @@ mod tests {
     }
 
     fn complaint(text: &str) -> String {
-        parse::<Menu>(Path::new("studies/menu.toml"), text).unwrap_err().to_string()
+        parse::<Menu>(Path::new("studies/menu.toml"), text, "docs/menu.md").unwrap_err().to_string()
     }
 
     #[test]
     fn an_unknown_key_is_named_with_its_place_and_what_is_allowed() {
         insta::assert_snapshot!(complaint("dish = 'soup'\nprise = 3\n"), @r"
-        studies/menu.toml:2:1: unknown key `prise`; allowed: `dish` or `price`
+        studies/menu.toml:2:1: unknown key `prise`; allowed: `dish` or `price`; docs/menu.md explains each
           2 | prise = 3
         ");
     }
@@ -116,7 +138,7 @@ mod tests {
     #[test]
     fn a_missing_key_is_named() {
         insta::assert_snapshot!(complaint("price = 3\n"), @r"
-        studies/menu.toml:1:1: missing key `dish`
+        studies/menu.toml:1:1: missing key `dish`; docs/menu.md explains each
           1 | price = 3
         ");
     }
@@ -124,7 +146,7 @@ mod tests {
     #[test]
     fn a_value_of_the_wrong_type_is_shown_in_its_line() {
         insta::assert_snapshot!(complaint("dish = 'soup'\nprice = 'cheap'\n"), @r#"
-        studies/menu.toml:2:9: invalid type: string "cheap", expected u32
+        studies/menu.toml:2:9: invalid type: string "cheap", expected a whole number that isn't negative
           2 | price = 'cheap'
         "#);
     }
@@ -136,7 +158,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_named() {
-        let error = read::<Menu>(Path::new("no/such.toml")).unwrap_err().to_string();
+        let error =
+            read::<Menu>(Path::new("no/such.toml"), "docs/menu.md").unwrap_err().to_string();
         assert!(error.starts_with("couldn't read no/such.toml: No such file"), "{error}");
     }
 }

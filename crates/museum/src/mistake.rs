@@ -284,7 +284,7 @@ pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>
 /// # Errors
 /// A complaint with file and line.
 pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
-    let file: Spanned<MistakeFile> = toml_file::read(path)?;
+    let file: Spanned<MistakeFile> = toml_file::read(path, "crates/museum/src/mistake.rs")?;
     let whole = file.span();
     let file = file.into_inner();
     match (&file.waits_for, &file.set_up) {
@@ -324,7 +324,8 @@ fn check(path: &Path, set_up: &SetUp) -> Result<(), toml_file::Error> {
     match [Some(&set_up.run), set_up.sabotage.run.as_ref()].into_iter().flatten().find(nobody) {
         None => Ok(()),
         Some(run) => {
-            let what = "`contenders` has to be there: its first is the one that the mistake is made with";
+            let what =
+                "`contenders` has to be there: its first is the one that the mistake is made with";
             Err(toml_file::refuse(path, run.span(), what.into()))
         }
     }

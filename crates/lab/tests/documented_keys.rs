@@ -1,0 +1,289 @@
+//! The pages of `study.toml` and `contender.toml` beside the parser: each key with
+//! what it may be and what holds without it, and no key that there isn't.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use lab::study::Study;
+use toml::{Table, Value};
+
+/// No key of any file.
+const UNKNOWN: &str = "no-such-key";
+/// In the place of a name that its author chooses.
+const NAME: &str = "NAME";
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The first example of a page.
+fn example(page: &str) -> &str {
+    page.split("```toml\n").nth(1).and_then(|it| it.split("```").next()).expect("an example")
+}
+
+/// The study of this file with these contenders: what is said against it.
+fn complaint(study: &str, contenders: &[(&str, &str)]) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let studies = folder.path().join("studies");
+    for (name, text) in contenders {
+        fs::create_dir_all(studies.join("hello").join(name)).unwrap();
+        fs::write(studies.join("hello").join(name).join("contender.toml"), text).unwrap();
+    }
+    fs::write(studies.join("hello/study.toml"), study).unwrap();
+    let error = Study::read(&studies, "hello").err()?.to_string();
+    Some(error.replace(&format!("{}/", folder.path().display()), ""))
+}
+
+/// A file of one kind: its example, and what is said against another in its place.
+struct File {
+    example: String,
+    complaint: fn(&str) -> Option<String>,
+}
+
+fn contender() -> String {
+    example(&page("contenders.md")).to_string()
+}
+
+fn study_complaint(text: &str) -> Option<String> {
+    complaint(text, &[("go", &contender()), ("nginx", &contender())])
+}
+
+fn contender_complaint(text: &str) -> Option<String> {
+    complaint(example(&page("study-toml.md")), &[("go", text), ("nginx", &contender())])
+}
+
+impl File {
+    fn study() -> File {
+        File { example: example(&page("study-toml.md")).into(), complaint: study_complaint }
+    }
+
+    fn contender() -> File {
+        File { example: contender(), complaint: contender_complaint }
+    }
+
+    /// What is said against the example with this done to the table at this place.
+    fn with(&self, place: &[Step], change: impl FnOnce(&mut Table)) -> Option<String> {
+        let mut whole: Value = Value::Table(self.example.parse().unwrap());
+        let mut at = &mut whole;
+        for step in place {
+            at = match step {
+                Step::Key(key) => &mut at[key.as_str()],
+                Step::Item(item) => &mut at[*item],
+            };
+        }
+        change(at.as_table_mut().expect("a table"));
+        (self.complaint)(&toml::to_string(&whole).unwrap())
+    }
+
+    /// The keys that are allowed in this table; `None` where its author names them.
+    fn allowed(&self, place: &[Step]) -> Option<BTreeSet<String>> {
+        let with_unknown = |table: &mut Table| {
+            table.insert(UNKNOWN.into(), Value::Boolean(true));
+        };
+        let said = self.with(place, with_unknown).expect("it is no key");
+        let allowed = said.split(&format!("unknown key `{UNKNOWN}`; allowed: ")).nth(1)?;
+        let allowed = allowed.split(';').next().unwrap();
+        Some(allowed.split('`').skip(1).step_by(2).map(String::from).collect())
+    }
+
+    /// All tables of the example.
+    fn tables(&self) -> Vec<Found> {
+        let whole = Value::Table(self.example.parse().unwrap());
+        let mut found = Vec::new();
+        self.collect(&whole, Vec::new(), String::new(), &mut found);
+        found
+    }
+
+    fn collect(&self, value: &Value, place: Vec<Step>, name: String, found: &mut Vec<Found>) {
+        let step = |step: Step| place.iter().cloned().chain([step]).collect::<Vec<_>>();
+        match value {
+            Value::Array(items) => {
+                for (at, item) in items.iter().enumerate() {
+                    self.collect(item, step(Step::Item(at)), name.clone(), found);
+                }
+            }
+            Value::Table(table) => {
+                let is_named_by_its_author = self.allowed(&place).is_none();
+                for (key, value) in table {
+                    let key_of_page = if is_named_by_its_author { NAME } else { key };
+                    let name = format!("{name}.{key_of_page}");
+                    self.collect(value, step(Step::Key(key.clone())), name, found);
+                }
+                if !is_named_by_its_author {
+                    found.push(Found { place, name, keys: table.keys().cloned().collect() });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Holds a row of the page to what the parser says of its key.
+    fn hold(&self, place: &[Step], key: &str, row: &Row) {
+        let without = self.with(place, |table| {
+            table.remove(key);
+        });
+        let is_required = without.is_some_and(|said| said.contains("missing key"));
+        assert_eq!(row.default == "required", is_required, "`{key}`: {row:?}");
+
+        for odd in odd_values() {
+            let is_list = odd.is_array();
+            let said = self.with(place, |table| {
+                table.insert(key.into(), odd);
+            });
+            let said = said.unwrap_or_default();
+            let what = said.lines().next().unwrap_or_default();
+            let after = |words: &str| what.split(words).nth(1);
+            let is_said = |words: &str| {
+                assert!(row.value.contains(words), "`{key}` has to be {words}; the page: {row:?}");
+            };
+            if let Some(bound) = after("this has to be ") {
+                is_said(bound);
+            }
+            if what.contains("unknown value") {
+                let values = after("allowed: ").expect("the values").split('`');
+                values.skip(1).step_by(2).for_each(|value| is_said(&format!("`{value}`")));
+            }
+            // What is wrong with a list may be what is in it.
+            if !is_list && what.contains("invalid type") {
+                match after(", expected ").expect("a type") {
+                    "a list" => is_said("list"),
+                    "a table" => is_said("table"),
+                    "true or false" => is_said("true or false"),
+                    // Text and numbers mostly have other words, and a bound.
+                    _ => {}
+                }
+            }
+        }
+    }
+}
+
+/// A table of an example.
+struct Found {
+    place: Vec<Step>,
+    /// What the page calls it, after all that it lies in.
+    name: String,
+    keys: BTreeSet<String>,
+}
+
+/// A step from a table or a list to what is in it.
+#[derive(Debug, Clone)]
+enum Step {
+    Key(String),
+    Item(usize),
+}
+
+/// One of these is wrong for any key that has a bound or a type.
+fn odd_values() -> [Value; 7] {
+    [
+        Value::Integer(0),
+        Value::Integer(1_000_000_000),
+        Value::String(String::new()),
+        Value::String("no such word".into()),
+        Value::Array(vec![]),
+        Value::Array(vec![Value::Integer(0)]),
+        Value::Boolean(true),
+    ]
+}
+
+/// A key's line on a page.
+#[derive(Debug)]
+struct Row {
+    value: String,
+    default: String,
+}
+
+/// The keys of each section that has some, by the names in its heading; without a name,
+/// they are the file's own.
+fn sections(page: &str) -> Vec<(Vec<String>, BTreeMap<String, Row>)> {
+    let mut sections = Vec::new();
+    for section in page.split("\n#").skip(1) {
+        let heading = section.lines().next().unwrap();
+        let names = heading.split('`').skip(1).step_by(2);
+        let names = names.map(|name| name.trim_matches(['[', ']']).to_string()).collect();
+        let rows = section.lines().filter_map(|line| {
+            let mut cells = line.strip_prefix("| `")?.split(" | ");
+            let key = cells.next()?.strip_suffix('`')?.to_string();
+            let row = Row { value: cells.next()?.into(), default: cells.next()?.into() };
+            cells.next().map(|_| (key, row))
+        });
+        let rows: BTreeMap<_, _> = rows.collect();
+        if !rows.is_empty() {
+            sections.push((names, rows));
+        }
+    }
+    sections
+}
+
+/// Holds a page to the parser, key by key. Gives the keys of the page that its example
+/// doesn't have.
+fn hold(file: &File, page: &str) -> Vec<String> {
+    let said = (file.complaint)(&file.example);
+    assert_eq!(said, None, "the page's own example");
+    let sections = sections(page);
+    let mut used = vec![BTreeSet::new(); sections.len()];
+    for Found { place, name, keys } in file.tables() {
+        let is_of_it = |names: &[String]| match name.is_empty() {
+            true => names.is_empty(),
+            false => names.iter().any(|of| name.ends_with(&format!(".{of}"))),
+        };
+        let at = sections.iter().position(|(names, _)| is_of_it(names));
+        let at = at.unwrap_or_else(|| panic!("the page has no section for `{name}`"));
+        used[at].extend(keys);
+        let rows = &sections[at].1;
+        let documented: BTreeSet<String> = rows.keys().cloned().collect();
+        let allowed = file.allowed(&place).expect("keys that aren't its author's");
+        assert_eq!(documented, allowed, "`{name}`: the page, and what the parser knows");
+        for (key, row) in rows {
+            file.hold(&place, key, row);
+        }
+    }
+    let mut unused = Vec::new();
+    for ((names, rows), used) in sections.iter().zip(used) {
+        assert!(!used.is_empty(), "{names:?} tells of a table that no file has");
+        unused.extend(rows.keys().filter(|&key| !used.contains(key)).cloned());
+    }
+    unused
+}
+
+#[test]
+fn the_page_of_study_toml_has_every_key_with_its_bounds_and_no_other() {
+    let unused = hold(&File::study(), &page("study-toml.md"));
+    // Else tables could be new that no page tells of, because nobody looked into them.
+    assert!(unused.is_empty(), "the example has every key, but for {unused:?}");
+}
+
+#[test]
+fn the_page_of_contender_toml_has_every_key_with_its_bounds_and_no_other() {
+    let page = page("contenders.md");
+    let section = page.split("\n## Keys of `contender.toml`\n").nth(1).expect("the keys");
+    let section = section.split("\n## ").next().unwrap();
+    hold(&File::contender(), &format!("\n# Keys\n{section}"));
+}
+
+#[test]
+fn the_complaints_of_the_page_are_those_of_the_parser() {
+    let page = page("study-toml.md");
+    let example = example(&page);
+    let complaints: Vec<String> = [
+        ("question = ", "qestion = "),
+        ("fresh = true\n", ""),
+        ("blocks = 6", "blocks = 60"),
+        ("measure_s = 2", "measure_s = \"2 s\""),
+        ("[\"go\", \"nginx\"]", "[\"go\", \"ngnix\"]"),
+        (
+            "curve = { cores = \"one\", connections = 100",
+            "curve = { cores = \"all\", connections = 50",
+        ),
+        ("p99_ms = [1, 4]", "p99_ms = [1]"),
+    ]
+    .iter()
+    .map(|(from, to)| {
+        assert!(example.contains(from), "the example has no {from}");
+        study_complaint(&example.replacen(from, to, 1)).unwrap_or_else(|| panic!("{to} is taken"))
+    })
+    .collect();
+    let shown = page.split("```text\n").nth(1).and_then(|it| it.split("```").next());
+    assert_eq!(shown.expect("complaints on the page"), complaints.join("\n\n") + "\n");
+}
