@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Puts servers, stores, runtimes and codecs side by side under the same load,
-/// and refuses to publish a figure that it can't defend.
+/// Puts servers side by side under the same load, and refuses to publish a figure
+/// that it can't defend
 #[derive(Parser)]
 #[command(name = "bakeoff", version)]
 struct Arguments {

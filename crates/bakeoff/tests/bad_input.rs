@@ -115,7 +115,7 @@ fn a_value_that_makes_no_sense_has_its_line() {
 fn an_unknown_study_contender_or_run_is_named_with_what_there_is() {
     let lab = Lab::with_good();
     for (arguments, complaint) in [
-        (&["run", "t"][..], "there is no study `t` in studies; it has s"),
+        (&["run", "t"][..], "there is no study `t` in studies; it has s; docs/study-toml"),
         (&["run", "s", "--only", "x"], "there is no contender `x` in the study `s`; it has good"),
         (&["run", "--resume", "runs/x"], "couldn't read runs/x"),
         (&["check", "good"], "for example web/go"),

@@ -329,7 +329,10 @@ impl StudyFile {
                 name: name.into(),
                 studies: studies.into(),
                 have: match folders_with(studies, "study.toml") {
-                    Ok(names) if !names.is_empty() => format!("it has {}", names.join(", ")),
+                    Ok(names) if !names.is_empty() => format!(
+                        "it has {}; docs/study-toml.md says how to add one",
+                        names.join(", ")
+                    ),
                     _ => "start bakeoff where the folder `studies` is, or give --studies".into(),
                 },
             });

@@ -74,7 +74,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if let Some(failure) = &evidence.process.failure {
         let lines = &evidence.process.last_words;
         let said = match lines.is_empty() {
-            true => "it said nothing".into(),
+            true => "it wrote nothing to its output".into(),
             false => format!("its last lines:\n    {}", lines.join("\n    ")),
         };
         return failed(FAILED, format!("{name}: {}; {}", visible(failure), visible_lines(&said)));

@@ -33,24 +33,24 @@ pub struct Arguments {
     /// The study: a folder in `studies`
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<String>,
-    /// The quick profile: a few minutes (default)
+    /// The profile `quick` of study.toml: of the web study, about five minutes (default)
     #[arg(long, conflicts_with_all = ["full", "resume"])]
     quick: bool,
-    /// The full profile
+    /// The profile `full`: of the web study, hours
     #[arg(long, conflicts_with = "resume")]
     full: bool,
-    /// These contenders only
-    #[arg(long, value_delimiter = ',', value_name = "NAME", conflicts_with = "resume")]
+    /// These contenders only, instead of the profile's
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…", conflicts_with = "resume")]
     only: Vec<String>,
-    /// With one core, with all of them, or both
+    /// Only where the contender has one core, or all of them
     #[arg(long, value_delimiter = ',', value_name = "1|all", value_parser = cores,
         conflicts_with = "resume")]
     cores: Vec<Cores>,
-    /// With so many connections at once
-    #[arg(long, value_delimiter = ',', value_name = "N",
+    /// So many connections at once, instead of the profile's
+    #[arg(long, value_delimiter = ',', value_name = "N,…",
         value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "resume")]
     connections: Vec<u32>,
-    /// With connections kept alive, or closed after each request, or both
+    /// Only where connections are kept alive, or closed after each request
     #[arg(long, value_delimiter = ',', value_name = "kept|closed", value_parser = mode,
         conflicts_with = "resume")]
     mode: Vec<KeepAlive>,

@@ -29,8 +29,8 @@ without it is clean; 1 one was not, or isn't; 2 wrong arguments or files; 3 all 
 shown was caught, but not all could be shown; 4 the machine failed; 130 interrupted. Mistakes \
 that wait for a study are counted apart.")]
 pub struct Arguments {
-    /// These mistakes only
-    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    /// These mistakes only; docs/mistakes.md has their names
+    #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     only: Vec<String>,
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long)]

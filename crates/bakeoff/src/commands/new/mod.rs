@@ -13,7 +13,7 @@ use report::text::visible;
 use self::skeleton::{GENERAL, LANGUAGES, Skeleton};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 
-/// Writes a contender to fill in: a commented contender.toml, and a server that starts
+/// Writes a contender to fill in: a commented contender.toml, with --language a server as well
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit codes: 0 written; 2 wrong arguments, or the folder is there already; \
@@ -22,7 +22,7 @@ use super::exit_codes::{BAD_INPUT, SYSTEM};
 pub struct Arguments {
     /// Its study and its name, for example web/zig
     contender: String,
-    /// The language, for a server to start from; without it, contender.toml only
+    /// Also write a server to start from, in this language; for others, contender.toml is all
     #[arg(long, value_parser = LANGUAGES.map(|skeleton| skeleton.option))]
     language: Option<String>,
     /// The folder of studies
