@@ -117,6 +117,12 @@ pub struct ServerUse {
     pub major_faults: Option<u64>,
     /// The most of it that was in swap at once, in bytes.
     pub swap_max_bytes: Option<u64>,
+    /// Machine code that its processes have made themselves since their start, in
+    /// bytes: 0 for a program without a compiler in it, and where code is interpreted.
+    /// `None` of a JVM, whose threads tell more, and where the kernel doesn't tell.
+    pub code_bytes: Option<u64>,
+    /// How much of that came within the measured window.
+    pub code_grown_bytes: Option<u64>,
     /// The virtual machine that it runs on, where it is one whose threads can be
     /// told apart from outside.
     pub runtime: Option<Runtime>,
@@ -216,11 +222,6 @@ pub struct Runtime {
     /// CPU seconds of the threads that compile. `None` where no thread does only
     /// that.
     pub jit_cpu_s: Option<f64>,
-    /// Machine code that it has made since its start, in bytes, where it compiles at
-    /// load. 0 where it interprets.
-    pub code_bytes: Option<u64>,
-    /// How much of that came within the measured window.
-    pub code_grown_bytes: Option<u64>,
 }
 
 /// When a virtual machine compiles.

@@ -421,6 +421,8 @@ mod tests {
                 thread_groups: vec![ThreadGroup::default()],
                 major_faults: Some(0),
                 swap_max_bytes: Some(0),
+                code_bytes: Some(0),
+                code_grown_bytes: Some(0),
                 ..ServerUse::default()
             },
             limits: Limits {

@@ -11,7 +11,7 @@
 //! | `../cgroup/` | the contender's control group, and the quotas above it |
 //! | `../process_tree.rs` | its processes in `/proc` |
 //! | `threads.rs`, `hotspot.rs` | its threads; what a JVM tells of its collections |
-//! | `compiled_code.rs` | how much code an Erlang VM has compiled |
+//! | `compiled_code.rs` | how much machine code its processes have made themselves |
 //! | `../connections.rs` | the connections at its port |
 //! | `machine.rs` | the machine |
 //! | `series.rs`, `window.rs` | from readings to evidence |
@@ -27,7 +27,7 @@ mod series;
 mod threads;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -85,7 +85,7 @@ struct Most {
     throttled: Option<Throttled>,
     machine: Machine,
     gc_pause_s: Option<f64>,
-    /// Of Erlang VMs.
+    /// Machine code of their own making, of all processes but JVMs.
     code_bytes: Option<u64>,
     own_rss_bytes: Option<u64>,
     listeners: Option<Listeners>,
@@ -194,8 +194,8 @@ struct Sources {
     frequency: Frequency,
     pids: Vec<i32>,
     threads: Threads,
-    jvms: BTreeMap<i32, PerfData>,
-    erlang_vms: BTreeSet<i32>,
+    /// Each JVM among the processes, with its counters if it keeps some.
+    jvms: BTreeMap<i32, Option<PerfData>>,
     in_window: Arc<AtomicBool>,
     counted_in_window: bool,
     counting: Pace,
@@ -214,7 +214,6 @@ impl Sources {
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
-            erlang_vms: BTreeSet::new(),
             in_window,
             counted_in_window: false,
             counting: Pace::new(COUNTING_SHARE),
@@ -260,7 +259,7 @@ impl Sources {
                 servers: threads.read(pids),
                 own: threads.read(&[std::process::id() as i32]),
             }));
-            self.find_virtual_machines(reading.threads.as_ref());
+            self.find_jvms(reading.threads.as_ref());
         }
         reading.most = Some(self.most());
         reading
@@ -280,15 +279,14 @@ impl Sources {
             }
     }
 
-    fn find_virtual_machines(&mut self, threads: Option<&AllThreads>) {
+    fn find_jvms(&mut self, threads: Option<&AllThreads>) {
         let servers = threads.and_then(|all| all.servers.as_ref());
         for thread in servers.into_iter().flatten() {
-            if threads::is_erlang(&thread.name) {
-                self.erlang_vms.insert(thread.pid);
-            }
-            if threads::is_hotspot(&thread.name) && !self.jvms.contains_key(&thread.pid) {
-                let data = PerfData::of(thread.pid);
-                self.jvms.extend(data.map(|data| (thread.pid, data)));
+            if threads::is_hotspot(&thread.name) {
+                let data = self.jvms.entry(thread.pid).or_default();
+                if data.is_none() {
+                    *data = PerfData::of(thread.pid);
+                }
             }
         }
     }
@@ -303,15 +301,12 @@ impl Sources {
             gc_pause_s: self
                 .jvms
                 .values()
-                .map(PerfData::gc_pause_s)
+                .map(|data| data.as_ref()?.gc_pause_s())
                 .reduce(|sum, more| Some(sum? + more?))
                 .flatten(),
-            code_bytes: self
-                .erlang_vms
-                .iter()
-                .map(|&pid| compiled_code::bytes(pid))
-                .reduce(|sum, more| Some(sum? + more?))
-                .flatten(),
+            code_bytes: compiled_code::bytes_of_all(
+                self.pids.iter().copied().filter(|pid| !self.jvms.contains_key(pid)),
+            ),
             own_rss_bytes: own.map(|own| own.resident * procfs::page_size()),
             listeners: connections::listeners(self.port),
         }

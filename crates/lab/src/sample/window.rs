@@ -201,6 +201,7 @@ impl Window<'_> {
         let by_process = self.members(|member| Some((member.system_cpu_s * 1e6) as u64));
         let system_cpu_s =
             self.within(&by_group).or_else(|| all(&by_process).map(|micros| micros / 1e6));
+        let code = self.most(|most| Some(most.code_bytes? as f64));
         let (processes, processes_more) = self.processes();
         let (threads, threads_more) = self.busiest_threads();
         let (thread_groups, thread_groups_more) = self.thread_groups();
@@ -215,6 +216,8 @@ impl Window<'_> {
             run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
             major_faults: all(&self.members(|it| Some(it.major_faults))).map(|it| it as u64),
             swap_max_bytes: self.mosts_in_window().filter_map(swap).max(),
+            code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
+            code_grown_bytes: self.within(&code).map(|bytes| bytes.round() as u64),
             runtime: self.runtime(),
             ..ServerUse::default()
         }
@@ -303,7 +306,6 @@ impl Window<'_> {
                 jit_cpu_s: jit
                     .and_then(|table| growth_of_all(&table, self.began, self.ended))
                     .map(rounded),
-                ..Runtime::default()
             });
         }
         // BeamAsm turns a module into machine code when it is loaded, and never
@@ -311,13 +313,10 @@ impl Window<'_> {
         // left out, code is interpreted). A process's heap is its own, and is
         // collected by the scheduler that runs the process, while the others go on
         // (erlang.org/doc/apps/erts/garbagecollection).
-        let code = self.most(|most| Some(most.code_bytes? as f64));
         has(is_erlang).then(|| Runtime {
             name: "Erlang VM".into(),
             compiles: Some(Compiles::AtLoad),
             collects: Some(Collects::OneProcess),
-            code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
-            code_grown_bytes: self.within(&code).map(|bytes| bytes.round() as u64),
             ..Runtime::default()
         })
     }
@@ -549,11 +548,11 @@ mod tests {
             name: "Erlang VM".into(),
             compiles: Some(Compiles::AtLoad),
             collects: Some(Collects::OneProcess),
-            code_bytes: Some(4096 * 103),
-            code_grown_bytes: Some(4096 * 2),
             ..Runtime::default()
         };
         assert_eq!(server.runtime, Some(expected));
+        assert_eq!(server.code_bytes, Some(4096 * 103));
+        assert_eq!(server.code_grown_bytes, Some(4096 * 2));
     }
 
     #[test]
@@ -635,6 +634,8 @@ mod tests {
         assert_eq!(evidence.limits, Limits::default());
         assert_eq!(evidence.machine, MachineUse::default());
         assert_eq!(evidence.server.runtime, None);
+        assert_eq!(evidence.server.code_bytes, None);
+        assert_eq!(evidence.server.code_grown_bytes, None);
         assert_eq!(evidence.server.run_delay_s, None);
     }
 }

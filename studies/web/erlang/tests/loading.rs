@@ -7,7 +7,7 @@ mod fixture;
 use fixture::{Lab, skipped};
 use lab::programs;
 use result::Run;
-use result::evidence::Runtime;
+use result::evidence::ServerUse;
 use result::finding::Verdict;
 
 /// Two seconds after the load has come, in the middle of its window, loads what the
@@ -27,14 +27,14 @@ const LOADS: &str = r#"
     end,
     spawn(Loaded)."#;
 
-/// What was seen of the contender's virtual machine, and the check's verdict on it.
-fn seen<'a>(run: &'a Run, contender: &str) -> (&'a Runtime, Verdict) {
+/// What was seen of the contender, and the check's verdict on it.
+fn seen<'a>(run: &'a Run, contender: &str) -> (&'a ServerUse, Verdict) {
     let mut trials = run.trials.iter().filter(|trial| trial.slot.contender == contender);
     let trial = trials.next().unwrap_or_else(|| panic!("there is no trial of {contender}"));
-    let runtime = trial.evidence.server.runtime.as_ref();
-    let runtime = runtime.unwrap_or_else(|| panic!("no schedulers: {:?}", trial.evidence));
+    let server = &trial.evidence.server;
+    assert!(server.runtime.is_some(), "no schedulers: {server:?}");
     let finding = trial.findings.iter().find(|it| it.check == "runtime").unwrap();
-    (runtime, finding.verdict)
+    (server, finding.verdict)
 }
 
 #[test]
