@@ -36,6 +36,9 @@ lint: ## formatting and clippy, warnings denied
 		cargo fmt --check --manifest-path $$manifest; \
 		cargo clippy --locked --manifest-path $$manifest --target-dir $(target)/contenders -- -D warnings; \
 	done
+	@# Nothing is linked here, so libFuzzer, which takes a C++ compiler, need not be built.
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir $(target) -- -D warnings
 
 .PHONY: proof
 proof:

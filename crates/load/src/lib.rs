@@ -45,7 +45,7 @@ mod turns;
 mod worker;
 
 pub use limits::allowed_cpus;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use protocol::http1::splits;
 

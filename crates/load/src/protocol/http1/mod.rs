@@ -10,7 +10,7 @@ mod expected;
 #[cfg(test)]
 mod generated;
 mod head;
-#[cfg(any(test, fuzzing))]
+#[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
 #[cfg(test)]
 mod tests;
