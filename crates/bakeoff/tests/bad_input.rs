@@ -399,7 +399,7 @@ fn a_server_that_ignores_sigterm_is_killed_and_told_of() {
 
 #[test]
 fn a_server_that_writes_a_gigabyte_is_told_of_and_takes_no_memory_for_it() {
-    let lab = Lab::with_good();
+    let lab = Lab::with_good().measuring_a_second();
     lab.server("odd", "floods 1024", "ready_within_s = 300");
     measured_and_told(&lab, "2", "odd wrote 1024 MiB to its output");
     let run = lab.run();
@@ -463,9 +463,9 @@ impl Drop for SmallDisk<'_> {
 
 #[test]
 fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
-    let lab = Lab::with_good();
+    let lab = Lab::with_good().in_two_blocks();
     let runs = lab.path("runs");
-    let disk = match SmallDisk::mount(&runs, "120k") {
+    let disk = match SmallDisk::mount(&runs, "60k") {
         Ok(disk) => disk,
         Err(why) => {
             return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));

@@ -279,7 +279,7 @@ fn the_next_run_ends_what_a_killed_bakeoff_and_its_killed_keeper_left() {
 
 #[test]
 fn a_contenders_children_and_threads_are_sampled() {
-    let lab = with_stubborn_child();
+    let lab = with_stubborn_child().measuring_a_second();
     lab.bakeoff(&["run", "s"]);
     for trial in &lab.run().trials {
         let evidence = &trial.evidence;

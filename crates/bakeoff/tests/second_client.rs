@@ -69,7 +69,7 @@ fn a_client_near_its_limit_is_joined_by_a_second_one_where_there_is_a_core() {
     if load::allowed_cpus().is_ok_and(|cpus| cpus.len() < 2) {
         return skipped("skipped", "client and server share the only processor");
     }
-    let lab = Lab::new();
+    let lab = Lab::new().measuring_a_second();
     lab.server("chatty", "chunks", "");
     bakeoff(&lab, &["run", "s"]);
     let run = lab.run();
