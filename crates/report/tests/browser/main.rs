@@ -1,13 +1,19 @@
 //! The page in a real browser, where there is one.
+//!
+//! - this file: on a screen, with its script;
+//! - [`scriptless`]: without scripts, on a desk, on a phone, and in the dark;
+//! - [`printed`]: on paper;
+//! - [`chromium`]: the browser.
 
+mod chromium;
+#[path = "../fixture/mod.rs"]
 mod fixture;
+mod printed;
+mod scriptless;
 
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
 
-const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+use chromium::{browser, title, written};
 
 /// Put into a copy of the page: opens all that opens, and names what sticks out
 /// of the page.
@@ -123,10 +129,6 @@ fn a_script_sorts_filters_and_shows_ratios() {
     insta::assert_snapshot!(title(&String::from_utf8_lossy(&dom)));
 }
 
-fn title(dom: &str) -> &str {
-    dom.split("<title>").nth(1).and_then(|it| it.split("</title>").next()).unwrap_or(dom)
-}
-
 /// A page that shows another as wide as asked. A window would not become as
 /// narrow as a phone.
 fn frame(page: &Path, width: u32) -> String {
@@ -136,41 +138,4 @@ fn frame(page: &Path, width: u32) -> String {
 <script>addEventListener("message", event => document.title = event.data)</script>
 <iframe src="file://{page}" style="border: 0; width: {width}px; height: 900px"></iframe>"#
     )
-}
-
-fn written(name: &str, page: &str) -> PathBuf {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.html"));
-    fs::write(&file, page).unwrap();
-    file
-}
-
-struct Browser(&'static str);
-
-fn browser() -> Option<Browser> {
-    let found = BROWSERS.into_iter().find(|name| {
-        Command::new(name).arg("--version").output().is_ok_and(|it| it.status.success())
-    });
-    if found.is_none() {
-        // Not by a macro: the test runner would keep that to itself.
-        let test = std::thread::current().name().unwrap_or("a test").to_string();
-        let says = format!("\nskipped: {test}: none of {BROWSERS:?} is installed\n");
-        let _ = io::stderr().write_all(says.as_bytes());
-    }
-    found.map(Browser)
-}
-
-impl Browser {
-    fn open(&self, file: &Path) -> Output {
-        let profile = tempfile::tempdir().unwrap();
-        let output = Command::new(self.0)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"])
-            .arg("--enable-logging=stderr")
-            .args(["--dump-dom", "--virtual-time-budget=5000", "--window-size=1500,900"])
-            .arg(format!("--user-data-dir={}", profile.path().display()))
-            .arg(file)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        output
-    }
 }
