@@ -22,7 +22,7 @@ pub struct Plan {
     /// Whether a connection serves many requests or one.
     pub keep_alive: bool,
     /// Requests under way at once on a connection.
-    pub pipeline: u32,
+    pub pipeline: u16,
     /// When the measured window ends.
     pub until: Until,
     /// Load before the measured window.

@@ -172,7 +172,7 @@ impl Share<'_> {
             one_shot: !self.plan.keep_alive,
             pipelined: self.plan.pipeline > 1,
             request_bytes_max: Http1::new(self.plan).request_bytes_max()
-                * self.plan.pipeline as usize,
+                * usize::from(self.plan.pipeline),
         };
         let epoll = |setup, name: String, record, ready| {
             let backend = Epoll::new(setup)

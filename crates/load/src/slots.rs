@@ -2,22 +2,16 @@
 
 use crate::backend::Slot;
 use crate::record::Times;
-use crate::turns::Turn;
 
-/// A request under way.
-#[derive(Debug, Clone, Copy)]
+/// A request under way: two to a cache line, for each is looked at when it is sent
+/// and when its answer comes, and meanwhile the other connections' pass through the
+/// cache.
+#[derive(Debug, Default, Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Flight {
-    pub turn: Turn,
-    /// When it was taken up: sent, or its connection begun.
-    pub begun: u64,
-    /// When it was sent.
-    pub sent: u64,
-}
-
-impl Flight {
-    pub(crate) fn times(&self) -> Times {
-        Times { intended: self.turn.intended, begun: self.begun, sent: self.sent }
-    }
+    /// The request's number in the run.
+    pub number: u64,
+    pub times: Times,
 }
 
 /// What has become of a slot's connection.
@@ -29,50 +23,56 @@ pub(crate) enum State {
     Open,
 }
 
-/// A connection of this thread.
+/// A connection of this thread, as far as each answer needs it: two to a cache line,
+/// as flights are.
+#[repr(align(32))]
 pub(crate) struct Connection<C> {
-    pub state: State,
     /// What the protocol keeps of an answer that came in part.
     pub partial: C,
+    /// When it last became free for a request; kept in an open loop and where a
+    /// connection serves one request.
+    pub free_since: u64,
     /// Good answers so far.
     pub good: u64,
+    first: u16,
+    under_way: u16,
     /// Whether it was established before.
     pub had_one: bool,
     /// Whether it stands in the line of those that can take a request.
     pub in_line: bool,
-    /// When it last became free for a request; kept in an open loop and where a
-    /// connection serves one request.
-    pub free_since: u64,
-    first: u32,
-    under_way: u32,
 }
 
 /// All connections of a thread, with the requests under way on each, oldest first.
 pub(crate) struct Slots<C> {
     connections: Vec<Connection<C>>,
+    states: Vec<State>,
     flights: Vec<Flight>,
-    depth: u32,
+    depth: u16,
 }
 
 impl<C: Default> Slots<C> {
     /// So many closed connections, for at most `depth` requests each.
-    pub(crate) fn new(slots: u32, depth: u32) -> Slots<C> {
+    pub(crate) fn new(slots: u32, depth: u16) -> Slots<C> {
         let connection = || Connection {
-            state: State::Closed,
             partial: C::default(),
-            good: 0,
-            had_one: false,
-            in_line: false,
             free_since: 0,
+            good: 0,
             first: 0,
             under_way: 0,
+            had_one: false,
+            in_line: false,
         };
-        let none = Flight { turn: Turn::NONE, begun: 0, sent: 0 };
         Slots {
             connections: (0..slots).map(|_| connection()).collect(),
-            flights: vec![none; slots as usize * depth as usize],
+            states: vec![State::Closed; slots as usize],
+            flights: vec![Flight::default(); slots as usize * usize::from(depth)],
             depth,
         }
+    }
+
+    /// What has become of a slot's connection.
+    pub(crate) fn state(&mut self, slot: Slot) -> &mut State {
+        &mut self.states[slot as usize]
     }
 
     pub(crate) fn connection(&mut self, slot: Slot) -> &mut Connection<C> {
@@ -90,16 +90,17 @@ impl<C: Default> Slots<C> {
     }
 
     /// The place among all flights of a slot's request, the oldest being 0.
-    pub(crate) fn place(&self, slot: Slot, nth: u32) -> usize {
-        let mut place = self.connections[slot as usize].first + nth;
-        if place >= self.depth {
-            place -= self.depth;
+    pub(crate) fn place(&self, slot: Slot, nth: u16) -> usize {
+        let depth = usize::from(self.depth);
+        let mut place = usize::from(self.connections[slot as usize].first) + usize::from(nth);
+        if place >= depth {
+            place -= depth;
         }
-        slot as usize * self.depth as usize + place as usize
+        slot as usize * depth + place
     }
 
     /// How many requests are under way on a slot.
-    pub(crate) fn under_way(&self, slot: Slot) -> u32 {
+    pub(crate) fn under_way(&self, slot: Slot) -> u16 {
         self.connections[slot as usize].under_way
     }
 
@@ -144,11 +145,15 @@ impl<C: Default> Slots<C> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Phase;
+
+    #[test]
+    fn connections_and_flights_lie_two_to_a_cache_line() {
+        assert_eq!(size_of::<Connection<Option<Box<u8>>>>(), 32);
+        assert_eq!(size_of::<Flight>(), 32);
+    }
 
     fn flight(number: u64) -> Flight {
-        let turn = Turn { number, intended: 0, phase: Phase::Window };
-        Flight { turn, begun: 0, sent: 0 }
+        Flight { number, ..Flight::default() }
     }
 
     #[test]
@@ -162,8 +167,8 @@ mod tests {
             assert!(!slots.has_room(1));
             assert!(slots.has_room(0), "one slot's requests take another's room");
             for number in base..base + 3 {
-                assert_eq!(slots.oldest(1).unwrap().turn.number, number);
-                assert_eq!(slots.pop(1).unwrap().turn.number, number);
+                assert_eq!(slots.oldest(1).unwrap().number, number);
+                assert_eq!(slots.pop(1).unwrap().number, number);
                 // Keeps the ring turning by odd steps.
                 if number == base {
                     slots.push(1, flight(99));
@@ -171,7 +176,7 @@ mod tests {
                     slots.pop(0);
                 }
             }
-            assert_eq!(slots.pop(1).unwrap().turn.number, 99);
+            assert_eq!(slots.pop(1).unwrap().number, 99);
         }
         assert!(slots.pop(1).is_none());
     }

@@ -27,11 +27,6 @@ pub(crate) struct Turn {
     pub phase: Phase,
 }
 
-impl Turn {
-    /// What stands where there is none.
-    pub(crate) const NONE: Turn = Turn { number: 0, intended: 0, phase: Phase::Warmup };
-}
-
 /// Hands out one thread's turns.
 #[derive(Debug)]
 pub(crate) struct Turns {
@@ -73,10 +68,10 @@ impl Turns {
             None => now,
             Some(schedule) => self.window.start + schedule.due(),
         };
-        let phase = if intended < self.window.begin { Phase::Warmup } else { Phase::Window };
         if intended > now || !self.goes_on(intended) {
             return None;
         }
+        let phase = self.phase(intended);
         if phase == Phase::Window {
             self.left -= 1;
         }
@@ -86,6 +81,11 @@ impl Turns {
         let number = self.number;
         self.number += self.step;
         Some(Turn { number, intended, phase })
+    }
+
+    /// The account of a request that was due at this time.
+    pub(crate) fn phase(&self, intended: u64) -> Phase {
+        if intended < self.window.begin { Phase::Warmup } else { Phase::Window }
     }
 
     /// When the next turn comes; `None` if it is there at any time, or never comes.

@@ -17,7 +17,7 @@ use crate::connects::Connects;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
 use crate::protocol::{Fault, Fed, Protocol, show};
-use crate::record::{Phase, Record, SecondOfThread, fault_of, thread_cpu, thread_run_delay};
+use crate::record::{Phase, Record, SecondOfThread, Times, fault_of, thread_cpu, thread_run_delay};
 use crate::slots::{Flight, Slots, State};
 use crate::turns::{Turn, Turns};
 
@@ -71,7 +71,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         (backend, protocol, record): (B, P, Record),
     ) -> Self {
         let room = protocol.rendered_bytes_max();
-        let rooms = if room == 0 { 0 } else { slots as usize * plan.pipeline as usize };
+        let rooms = if room == 0 { 0 } else { slots as usize * usize::from(plan.pipeline) };
         let now = clock.now();
         Worker {
             plan,
@@ -186,7 +186,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             return;
         }
         for slot in 0..self.slots.count() {
-            match self.slots.connection(slot).state {
+            match *self.slots.state(slot) {
                 State::Open => self.take_requests(slot),
                 State::Closed => self.connects.want(slot),
                 State::Connecting(_) => {}
@@ -209,7 +209,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn close_books(&mut self, window_end: u64) {
         for slot in 0..self.slots.count() {
             while let Some(flight) = self.slots.pop(slot) {
-                self.record.censored(flight.turn.phase, flight.times(), self.now);
+                let phase = self.turns.phase(flight.times.intended);
+                self.record.censored(phase, flight.times, self.now);
             }
             let good = self.slots.connection(slot).good;
             let connections = &mut self.record.connections;
@@ -294,7 +295,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             if let Some(turn) = turn {
                 self.take_up(slot, turn);
             }
-            self.slots.connection(slot).state = State::Connecting(self.now);
+            *self.slots.state(slot) = State::Connecting(self.now);
             let source = self.sources.next();
             match self.backend.connect(slot, source) {
                 Ok(now) => self.now = now.unwrap_or(self.now),
@@ -307,10 +308,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     fn connected(&mut self, slot: Slot) {
-        let connection = self.slots.connection(slot);
-        let State::Connecting(since) = connection.state else { return };
-        connection.state = State::Open;
+        let State::Connecting(since) = *self.slots.state(slot) else { return };
+        *self.slots.state(slot) = State::Open;
         let took = self.arrived - since;
+        let connection = self.slots.connection(slot);
         self.record.connections.reconnects += u64::from(connection.had_one);
         connection.had_one = true;
         if took >= SYN_LOST_NS {
@@ -339,7 +340,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// A connection came to nothing: so does the request that is its own, or
     /// else the one whose turn it is.
     fn connect_failed(&mut self, slot: Slot, fault: Fault) {
-        if matches!(self.slots.connection(slot).state, State::Connecting(since)
+        if matches!(*self.slots.state(slot), State::Connecting(since)
             if self.now - since >= SYN_LOST_NS)
         {
             self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
@@ -348,7 +349,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let failure = &mut self.record.connections.first_failure;
         failure.get_or_insert_with(|| (fault.kind, fault.example.clone()));
         self.connects.failed(self.now);
-        self.slots.connection(slot).state = State::Closed;
+        *self.slots.state(slot) = State::Closed;
         self.backend.close(slot);
         if self.slots.under_way(slot) == 0
             && let Some(turn) = self.turns.take(self.now)
@@ -363,11 +364,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// Ends a slot's connection, and asks for the next.
     fn replace(&mut self, slot: Slot) {
-        let connection = self.slots.connection(slot);
-        if connection.state == State::Open {
+        let before = std::mem::replace(self.slots.state(slot), State::Closed);
+        if before == State::Open {
             self.open -= 1;
         }
-        connection.state = State::Closed;
+        let connection = self.slots.connection(slot);
         connection.partial = P::Connection::default();
         connection.free_since = self.arrived;
         self.backend.close(slot);
@@ -381,8 +382,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// Sends what is due, as far as there are connections free for it.
     fn send_due(&mut self) {
         while let Some(&slot) = self.line.front() {
-            let connection = self.slots.connection(slot);
-            if connection.state != State::Open || !self.slots.has_room(slot) {
+            if *self.slots.state(slot) != State::Open || !self.slots.has_room(slot) {
                 self.leave_line(slot);
                 continue;
             }
@@ -435,25 +435,26 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if waited > 0 && turn.phase == Phase::Window {
             self.record.connection_wait.saturating_record(waited);
         }
-        self.slots.push(slot, Flight { turn, begun: self.now, sent: self.now })
+        let times = Times { intended: turn.intended, begun: self.now, sent: self.now };
+        self.slots.push(slot, Flight { number: turn.number, times })
     }
 
     /// Sends the request at this place.
     fn send(&mut self, slot: Slot, place: usize) {
-        self.slots.flight(place).sent = self.now;
+        self.slots.flight(place).times.sent = self.now;
         self.transmit(slot, place);
     }
 
     /// Hands the bytes of the request at this place to the kernel.
     fn transmit(&mut self, slot: Slot, place: usize) {
-        let Turn { number, phase, .. } = self.slots.flight(place).turn;
+        let Flight { number, times } = *self.slots.flight(place);
         let mut none = Vec::new();
         let room = self.rooms.get_mut(place).unwrap_or(&mut none);
         let bytes: *const [u8] = match self.protocol.request(number, room) {
             Some(fixed) => fixed,
             None => room.as_slice(),
         };
-        if phase == Phase::Window {
+        if self.turns.phase(times.intended) == Phase::Window {
             self.record.bytes_sent += bytes.len() as u64;
         }
         // SAFETY: a fixed request lives as long as the protocol, a rendered one
@@ -467,11 +468,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     // Answers.
 
     fn received(&mut self, slot: Slot, received: Received) {
-        let Worker { backend, protocol, record, slots, .. } = self;
+        let Worker { backend, protocol, record, slots, turns, .. } = self;
         let mut bytes = backend.bytes(received);
         record.bytes_received(bytes.len());
         loop {
-            let Some(number) = slots.oldest(slot).map(|flight| flight.turn.number) else {
+            let Some(number) = slots.oldest(slot).map(|flight| flight.number) else {
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
                 return self.unasked(slot, Fault { kind: ErrorKind::Malformed, example });
             };
@@ -485,16 +486,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let last = slots.under_way(slot) == 1;
             if last && !bytes.is_empty() && fault.is_none() {
                 let example = format!("bytes after the answer: \"{}\"", show(bytes));
-                fault = Some(Fault { kind: ErrorKind::Malformed, example });
+                fault = Some(Box::new(Fault { kind: ErrorKind::Malformed, example }));
             }
             let Some(flight) = slots.pop(slot) else { return };
             self.under_way -= 1;
+            let phase = turns.phase(flight.times.intended);
             match fault {
                 None => {
                     slots.connection(slot).good += 1;
-                    record.good(flight.turn.phase, flight.times(), self.arrived);
+                    record.good(phase, flight.times, self.arrived);
                 }
-                Some(fault) => record.error(flight.turn.phase, fault, self.arrived, None),
+                Some(fault) => record.error(phase, *fault, self.arrived, None),
             }
             if !reusable || !self.plan.keep_alive || (last && !bytes.is_empty()) {
                 // Requests behind an answer that closes are not processed (RFC
@@ -511,16 +513,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn ended(&mut self, slot: Slot) {
         let Some(&mut flight) = self.slots.oldest(slot) else { return self.replace(slot) };
         let partial = &mut self.slots.connection(slot).partial;
-        match self.protocol.end(partial, flight.turn.number) {
+        match self.protocol.end(partial, flight.number) {
             Fed::Answer { fault, .. } => {
                 self.slots.pop(slot);
                 self.under_way -= 1;
+                let phase = self.turns.phase(flight.times.intended);
                 match fault {
                     None => {
                         self.slots.connection(slot).good += 1;
-                        self.record.good(flight.turn.phase, flight.times(), self.arrived);
+                        self.record.good(phase, flight.times, self.arrived);
                     }
-                    Some(fault) => self.record.error(flight.turn.phase, fault, self.arrived, None),
+                    Some(fault) => self.record.error(phase, *fault, self.arrived, None),
                 }
                 self.replace(slot);
             }
@@ -552,8 +555,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let unanswered = matches!(fault.kind, ErrorKind::Timeout | ErrorKind::ConnectTimeout);
         while let Some(flight) = self.slots.pop(slot) {
             self.under_way -= 1;
-            let waited = unanswered.then(|| flight.times());
-            self.record.error(flight.turn.phase, fault.clone(), self.now, waited);
+            let waited = unanswered.then_some(flight.times);
+            let phase = self.turns.phase(flight.times.intended);
+            self.record.error(phase, fault.clone(), self.now, waited);
         }
     }
 
@@ -561,7 +565,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let timeout = self.plan.timeout.as_nanos() as u64;
         self.next_scan = self.now + (timeout / 10).clamp(1_000_000, 100_000_000);
         for slot in 0..self.slots.count() {
-            match self.slots.connection(slot).state {
+            match *self.slots.state(slot) {
                 State::Closed => {}
                 State::Connecting(since) => {
                     if self.now.saturating_sub(since) >= timeout {
@@ -571,7 +575,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     }
                 }
                 State::Open => {
-                    let sent = self.slots.oldest(slot).map(|flight| flight.sent);
+                    let sent = self.slots.oldest(slot).map(|flight| flight.times.sent);
                     if sent.is_some_and(|sent| self.now.saturating_sub(sent) >= timeout) {
                         let example = format!("no whole answer within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };

@@ -55,9 +55,6 @@ struct Connection {
     connecting: bool,
     /// Whether a receive is armed, which holds the socket open.
     receiving: bool,
-    /// Pipelined requests that are not sent yet: one after the other, since the
-    /// kernel may finish sends in another order than it was given them.
-    unsent: VecDeque<*const [u8]>,
 }
 
 /// Makes an entry for a slot's socket: a registered file where connections are
@@ -85,6 +82,9 @@ pub(crate) struct Uring<'ring> {
     /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
     connections: Vec<Connection>,
+    /// By slot, pipelined requests that are not sent yet: one after the other, since
+    /// the kernel may finish sends in another order than it was given them.
+    unsent: Vec<VecDeque<*const [u8]>>,
     target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
     setup: Setup,
     work_queued: u32,
@@ -106,6 +106,7 @@ impl<'ring> Uring<'ring> {
         let _ = submitter.register_ring_fd();
         let buffers = Buffers::new(&submitter)?;
         let connections = (0..setup.slots).map(|_| Connection::default()).collect();
+        let pipelines = if setup.pipelined { setup.slots } else { 0 };
         Ok(Uring {
             submitter,
             submissions,
@@ -113,6 +114,7 @@ impl<'ring> Uring<'ring> {
             buffers,
             lent: None,
             connections,
+            unsent: (0..pipelines).map(|_| VecDeque::new()).collect(),
             target: Box::new(sockaddr(setup.address)),
             setup,
             work_queued: 0,
@@ -248,8 +250,9 @@ impl<'ring> Uring<'ring> {
         if result < 0 {
             return Some(Event::Broken(slot, -result));
         }
-        connection.unsent.pop_front();
-        if let Some(&next) = connection.unsent.front() {
+        let unsent = &mut self.unsent[slot as usize];
+        unsent.pop_front();
+        if let Some(&next) = unsent.front() {
             self.push_send(slot, next);
         }
         None
@@ -290,7 +293,7 @@ impl Backend for Uring<'_> {
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
         if self.setup.pipelined {
-            let unsent = &mut self.connections[slot as usize].unsent;
+            let unsent = &mut self.unsent[slot as usize];
             unsent.push_back(bytes);
             if unsent.len() > 1 {
                 return None;
@@ -305,7 +308,9 @@ impl Backend for Uring<'_> {
         let Some(socket) = connection.socket.take() else { return };
         let generation = connection.generation;
         connection.generation = generation.wrapping_add(1);
-        connection.unsent.clear();
+        if let Some(unsent) = self.unsent.get_mut(slot as usize) {
+            unsent.clear();
+        }
         if std::mem::take(&mut connection.receiving) {
             // What the kernel still has to do on it would hold it open.
             let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);

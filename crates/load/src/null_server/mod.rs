@@ -55,7 +55,7 @@ struct Load {
     /// Whether a connection is kept after its answer.
     keep_alive: bool,
     /// Requests that may be under way on a connection.
-    pipeline: u32,
+    pipeline: u16,
     counter: Counter,
 }
 
@@ -151,7 +151,7 @@ mod tests {
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 
-    fn plan(keep_alive: bool, pipeline: u32) -> Plan {
+    fn plan(keep_alive: bool, pipeline: u16) -> Plan {
         let address = "127.0.0.1:1".parse().unwrap();
         let target = Target { address, authority: "a".into(), path: "/".into() };
         let requests = vec![Request::get("/")];

@@ -67,7 +67,7 @@ pub(super) fn serve(
     let _ = submitter.register_ring_fd();
     let buffers = Buffers::new(&submitter)?;
     let partials = (0..slots(load.connections)).map(|_| Partial::default()).collect();
-    let answers = ANSWER.repeat(load.pipeline.max(1) as usize);
+    let answers = ANSWER.repeat(usize::from(load.pipeline.max(1)));
     let mut responder = Responder {
         load,
         submitter,

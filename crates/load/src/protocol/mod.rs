@@ -40,12 +40,12 @@ pub(crate) enum Fed {
         /// Bytes used; those after them belong to the next answer.
         used: usize,
         /// Why it doesn't count as good, if it doesn't.
-        fault: Option<Fault>,
+        fault: Option<Box<Fault>>,
         /// Whether the connection may carry another request.
         reusable: bool,
     },
     /// These bytes are no answer; the connection is of no more use.
-    Broken(Fault),
+    Broken(Box<Fault>),
 }
 
 /// What is wrong with an answer.

@@ -65,8 +65,8 @@ pub struct Arguments {
 
     /// Requests under way at once on a connection
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "close",
-        value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = LOAD)]
-    pub pipeline: u32,
+        value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = LOAD)]
+    pub pipeline: u16,
 
     /// The longest wait for a connection and for an answer
     #[arg(long, value_name = "TIME", value_parser = quantity::duration, default_value = "5s",

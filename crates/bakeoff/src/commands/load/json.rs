@@ -69,7 +69,7 @@ struct PlanDocument {
     offered_rate: Option<f64>,
     connections: u32,
     keep_alive: bool,
-    pipeline: u32,
+    pipeline: u16,
     duration_s: Option<f64>,
     requests: Option<u64>,
     warmup_s: f64,

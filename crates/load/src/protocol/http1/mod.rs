@@ -163,22 +163,24 @@ impl Http1 {
 
     /// What is wrong with an answer of another status or without the text.
     #[cold]
-    fn fault(&mut self, head: Head, number: u64) -> Option<Fault> {
+    fn fault(&mut self, head: Head, number: u64) -> Option<Box<Fault>> {
         if !(200..300).contains(&head.status) {
             let example = format!("status {}", head.status);
-            return Some(Fault { kind: ErrorKind::WrongStatus, example });
+            return Some(Box::new(Fault { kind: ErrorKind::WrongStatus, example }));
         }
         if self.requests[self.index(number)].is_head_method {
             // An answer to HEAD has no body that could hold anything.
             return None;
         }
         let text = self.expected.as_mut()?;
-        Some(Fault { kind: ErrorKind::WrongBody, example: text.missing(number) })
+        Some(Box::new(Fault { kind: ErrorKind::WrongBody, example: text.missing(number) }))
     }
 }
 
 impl Protocol for Http1 {
-    type Connection = Partial;
+    /// Present within an answer only: one in one piece needs no room, and thousands of
+    /// connections have this beside what each answer looks at.
+    type Connection = Option<Box<Partial>>;
 
     fn request(&self, number: u64, room: &mut Vec<u8>) -> Option<&[u8]> {
         let encoded = &self.requests[self.index(number)];
@@ -205,17 +207,30 @@ impl Protocol for Http1 {
         self.requests.iter().map(Encoded::bytes_max).max().unwrap_or(0)
     }
 
-    fn feed(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Fed {
-        self.decode(partial, bytes, number).unwrap_or_else(|example| {
-            *partial = Partial::default();
-            Fed::Broken(Fault { kind: ErrorKind::Malformed, example })
-        })
+    fn feed(&mut self, kept: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed {
+        let mut fresh = Partial::default();
+        let fed = self.decode(kept.as_deref_mut().unwrap_or(&mut fresh), bytes, number);
+        match fed {
+            Ok(Fed::More) => {
+                kept.get_or_insert_with(|| Box::new(fresh));
+                Fed::More
+            }
+            Ok(answer) => {
+                *kept = None;
+                answer
+            }
+            Err(example) => {
+                *kept = None;
+                Fed::Broken(Box::new(Fault { kind: ErrorKind::Malformed, example }))
+            }
+        }
     }
 
-    fn end(&mut self, partial: &mut Partial, number: u64) -> Fed {
+    fn end(&mut self, kept: &mut Self::Connection, number: u64) -> Fed {
+        let mut partial = kept.take().unwrap_or_default();
         let example = match partial.body.take() {
             Some((head, body)) => match body.missing() {
-                None => return self.answer(partial, head, 0, false, number),
+                None => return self.answer(&mut partial, head, 0, false, number),
                 Some(missing) => format!("closed within the body, {missing} missing"),
             },
             None if !partial.head.is_empty() => {
@@ -224,8 +239,7 @@ impl Protocol for Http1 {
             None if partial.interim > 0 => "closed after an interim answer".into(),
             None => "closed without an answer".into(),
         };
-        *partial = Partial::default();
-        Fed::Broken(Fault { kind: ErrorKind::ClosedEarly, example })
+        Fed::Broken(Box::new(Fault { kind: ErrorKind::ClosedEarly, example }))
     }
 }
 

@@ -4,7 +4,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::head::HEAD_BYTES_MAX;
-use super::{Fault, Fed, Http1, Partial, Protocol};
+use super::{Fault, Fed, Http1, Protocol};
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Target};
 use crate::template::{Request, Template, mix};
@@ -78,7 +78,7 @@ impl Reader {
     /// # Panics
     /// Where the decoder goes beyond a bound: bytes used, kept or shown.
     pub fn read(&mut self, stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<Step> {
-        let mut partial = Partial::default();
+        let mut kept = None;
         let mut steps = Vec::new();
         let mut start = 0;
         for end in cuts.into_iter().chain([stream.len()]) {
@@ -86,45 +86,47 @@ impl Reader {
             let mut used = 0;
             while used < piece.len() {
                 let number = steps.len() as u64;
-                match self.decoder.feed(&mut partial, &piece[used..], number) {
+                match self.decoder.feed(&mut kept, &piece[used..], number) {
                     Fed::More => used = piece.len(),
                     Fed::Answer { used: more, fault, reusable } => {
                         assert!(more > 0, "an answer without a byte");
                         used += more;
                         assert!(used <= piece.len(), "more bytes used than given");
-                        assert_eq!(partial, Partial::default(), "something of an answer is kept");
-                        let fault = fault.map(kind);
+                        assert_eq!(kept, None, "something of an answer is kept");
+                        let fault = fault.map(|fault| kind(&fault));
                         steps.push(Step::Answer { end: start + used, fault, reusable });
                         if !reusable || steps.len() == self.requests {
                             return steps;
                         }
                     }
                     Fed::Broken(fault) => {
-                        assert_eq!(partial, Partial::default(), "something of an error is kept");
-                        steps.push(Step::Broken(kind(fault)));
+                        assert_eq!(kept, None, "something of an error is kept");
+                        steps.push(Step::Broken(kind(&fault)));
                         return steps;
                     }
                 }
-                assert!(partial.head.len() <= HEAD_BYTES_MAX, "too much of a head is kept");
-                assert!(partial.search.tail.len() <= self.text, "too much of a body is kept");
+                if let Some(partial) = &kept {
+                    assert!(partial.head.len() <= HEAD_BYTES_MAX, "too much of a head is kept");
+                    assert!(partial.search.tail.len() <= self.text, "too much of a body is kept");
+                }
             }
             start = end;
         }
-        match self.decoder.end(&mut partial, steps.len() as u64) {
+        match self.decoder.end(&mut kept, steps.len() as u64) {
             Fed::More => panic!("something follows the end"),
             Fed::Answer { used, fault, reusable } => {
                 assert_eq!(used, 0, "bytes used of none");
-                steps.push(Step::Answer { end: stream.len(), fault: fault.map(kind), reusable });
+                steps.push(Step::Answer { end: stream.len(), fault: fault.map(|fault| kind(&fault)), reusable });
             }
-            Fed::Broken(fault) => steps.push(Step::Cut(kind(fault))),
+            Fed::Broken(fault) => steps.push(Step::Cut(kind(&fault))),
         }
-        assert_eq!(partial, Partial::default(), "something outlives the connection");
+        assert_eq!(kept, None, "something outlives the connection");
         steps
     }
 }
 
 /// A fault's kind, after a look at its example.
-fn kind(fault: Fault) -> ErrorKind {
+fn kind(fault: &Fault) -> ErrorKind {
     assert!(fault.example.len() <= EXAMPLE_BYTES_MAX, "a long example: {}", fault.example);
     assert!(
         fault.example.chars().all(|letter| !letter.is_control()),
