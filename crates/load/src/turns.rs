@@ -63,6 +63,7 @@ impl Turns {
     }
 
     /// Takes the next turn, if it has come.
+    #[inline]
     pub(crate) fn take(&mut self, now: u64) -> Option<Turn> {
         let intended = match &self.schedule {
             None => now,

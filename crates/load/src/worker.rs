@@ -407,6 +407,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// An open slot takes as many requests as it has room for.
+    #[inline]
     fn take_requests(&mut self, slot: Slot) {
         if self.turns.is_open_loop() {
             let connection = self.slots.connection(slot);
@@ -424,6 +425,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// Enters a request in the books; gives its place among all flights.
+    #[inline]
     fn take_up(&mut self, slot: Slot, turn: Turn) -> usize {
         let tally = self.record.tally(turn.phase);
         tally.scheduled += 1;
@@ -446,13 +448,16 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// Hands the bytes of the request at this place to the kernel.
+    #[inline]
     fn transmit(&mut self, slot: Slot, place: usize) {
         let Flight { number, times } = *self.slots.flight(place);
-        let mut none = Vec::new();
-        let room = self.rooms.get_mut(place).unwrap_or(&mut none);
-        let bytes: *const [u8] = match self.protocol.request(number, room) {
+        let bytes: *const [u8] = match self.protocol.fixed_request(number) {
             Some(fixed) => fixed,
-            None => room.as_slice(),
+            None => {
+                let room = &mut self.rooms[place];
+                self.protocol.render_request(number, room);
+                room.as_slice()
+            }
         };
         if self.turns.phase(times.intended) == Phase::Window {
             self.record.bytes_sent += bytes.len() as u64;

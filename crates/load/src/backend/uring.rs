@@ -177,6 +177,7 @@ impl<'ring> Uring<'ring> {
         self.push(entry.user_data(tag(slot, generation, Step::Receive)));
     }
 
+    #[inline]
     fn push_send(&mut self, slot: Slot, bytes: *const [u8]) {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
         let entry = on_socket!(self, slot, |socket| {
@@ -380,8 +381,12 @@ impl Backend for Uring<'_> {
 /// milliseconds: without this, that wait would be taken for the server's.
 #[derive(Default)]
 struct Arrivals {
-    /// How many had come in all, and by when.
+    /// How many had come in all, and by when: of those looks after the current one.
     looks: VecDeque<(u64, u64)>,
+    /// The look that brought what is taken now.
+    current: (u64, u64),
+    /// How many have come.
+    come: u64,
     /// How many were taken.
     taken: u64,
     /// How many are taken before the next batch.
@@ -392,14 +397,15 @@ impl Arrivals {
     /// Notes that so many lie in the queue.
     fn note(&mut self, ready: u64, now: u64) {
         let come = self.taken + ready;
-        if self.looks.back().is_none_or(|&(before, _)| before < come) {
+        if self.come < come {
+            self.come = come;
             self.looks.push_back((come, now));
         }
     }
 
     /// Lets all that have come be taken; whether there are any.
     fn begin_batch(&mut self) -> bool {
-        self.batch_end = self.looks.back().map_or(self.taken, |&(come, _)| come);
+        self.batch_end = self.come;
         self.batch_end > self.taken
     }
 
@@ -408,14 +414,11 @@ impl Arrivals {
         if self.taken == self.batch_end {
             return None;
         }
-        while let Some(&(come, by)) = self.looks.front() {
-            if self.taken < come {
-                self.taken += 1;
-                return Some(by);
-            }
-            self.looks.pop_front();
+        while self.current.0 <= self.taken {
+            self.current = self.looks.pop_front()?;
         }
-        None
+        self.taken += 1;
+        Some(self.current.1)
     }
 }
 

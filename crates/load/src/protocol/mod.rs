@@ -13,9 +13,11 @@ pub(crate) trait Protocol {
     /// What is kept of an answer that came only in part.
     type Connection: Default;
 
-    /// The request with this number: its bytes if they need no rendering, else
-    /// `None`, and they are written to `room`.
-    fn request(&self, number: u64, room: &mut Vec<u8>) -> Option<&[u8]>;
+    /// The bytes of the request with this number, if they need no rendering.
+    fn fixed_request(&self, number: u64) -> Option<&[u8]>;
+
+    /// Writes the bytes of the request with this number to `room`.
+    fn render_request(&self, number: u64, room: &mut Vec<u8>);
 
     /// The most bytes that a request renders to, or 0 if none needs rendering.
     fn rendered_bytes_max(&self) -> usize;

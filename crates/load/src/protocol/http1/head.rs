@@ -43,34 +43,29 @@ pub(crate) struct Heads {
 }
 
 impl Heads {
+    /// The last head and its length, if `bytes` begin with it again.
+    #[inline]
+    pub(crate) fn known(&self, bytes: &[u8]) -> Option<(Head, usize)> {
+        let parsed = self.parsed?;
+        bytes.starts_with(&self.last).then_some((parsed, self.last.len()))
+    }
+
     /// Takes a head from the start of `bytes`, of which `before` came earlier.
     /// Gives the head and how many of `bytes` it took, or `None` if it is not
     /// whole yet, when all bytes were moved to `before`.
     ///
     /// # Errors
     /// What is wrong with it, for people.
-    #[inline]
     pub(crate) fn take(
         &mut self,
         before: &mut Vec<u8>,
         bytes: &[u8],
     ) -> Result<Option<(Head, usize)>, String> {
         if before.is_empty()
-            && let Some(parsed) = self.parsed
-            && bytes.starts_with(&self.last)
+            && let Some(known) = self.known(bytes)
         {
-            return Ok(Some((parsed, self.last.len())));
+            return Ok(Some(known));
         }
-        self.take_new(before, bytes)
-    }
-
-    /// The same for a head that came in parts or isn't the last one again.
-    #[inline(never)]
-    fn take_new(
-        &mut self,
-        before: &mut Vec<u8>,
-        bytes: &[u8],
-    ) -> Result<Option<(Head, usize)>, String> {
         let seam = before.len();
         if seam > 0 {
             before.extend_from_slice(bytes);

@@ -36,6 +36,8 @@ pub(crate) struct Http1 {
 
 /// A request, as far as it can be made ahead, and what is known of its answers.
 struct Encoded {
+    /// The whole request, if it never varies.
+    fixed: Option<Vec<u8>>,
     head: Template,
     /// Present if the body's length, and so a header, varies.
     body: Option<Template>,
@@ -44,11 +46,6 @@ struct Encoded {
 }
 
 impl Encoded {
-    /// The whole request, if it never varies.
-    fn fixed(&self) -> Option<&[u8]> {
-        if self.body.is_none() { self.head.fixed() } else { None }
-    }
-
     /// Its bytes, if they are always as many.
     fn bytes(&self) -> Option<usize> {
         let is_one = self.body.is_none() && self.head.length(0) == self.head.length_max();
@@ -99,6 +96,42 @@ impl Http1 {
         }
     }
 
+    /// Takes a good answer that came in one piece, with the last one's head again and
+    /// with a length, as nearly all do; anything else is for [`Http1::take_part`].
+    #[inline]
+    fn take_whole(&mut self, bytes: &[u8], number: u64) -> Option<Fed> {
+        let index = self.index(number);
+        let request = &self.requests[index];
+        let (head, start) = request.heads.known(bytes)?;
+        let Body::Length(length) = Body::of(&head, request.is_head_method) else { return None };
+        let end = start.checked_add(usize::try_from(length).ok()?)?;
+        let body = bytes.get(start..end)?;
+        let is_good = (200..300).contains(&head.status)
+            && self.expected.as_mut().is_none_or(|text| text.is_in(body, number));
+        is_good.then_some(Fed::Answer { used: end, fault: None, reusable: head.keep_alive })
+    }
+
+    /// The same for any answer, of which earlier parts may be kept.
+    #[inline(never)]
+    fn take_part(&mut self, kept: &mut Option<Box<Partial>>, bytes: &[u8], number: u64) -> Fed {
+        let mut fresh = Partial::default();
+        let fed = self.decode(kept.as_deref_mut().unwrap_or(&mut fresh), bytes, number);
+        match fed {
+            Ok(Fed::More) => {
+                kept.get_or_insert_with(|| Box::new(fresh));
+                Fed::More
+            }
+            Ok(answer) => {
+                *kept = None;
+                answer
+            }
+            Err(example) => {
+                *kept = None;
+                Fed::Broken(Box::new(Fault { kind: ErrorKind::Malformed, example }))
+            }
+        }
+    }
+
     /// Takes bytes of the answer to request `number`.
     ///
     /// # Errors
@@ -145,7 +178,6 @@ impl Http1 {
     }
 
     /// Closes an answer: is it good?
-    #[inline]
     fn answer(
         &mut self,
         partial: &mut Partial,
@@ -182,11 +214,13 @@ impl Protocol for Http1 {
     /// connections have this beside what each answer looks at.
     type Connection = Option<Box<Partial>>;
 
-    fn request(&self, number: u64, room: &mut Vec<u8>) -> Option<&[u8]> {
+    #[inline]
+    fn fixed_request(&self, number: u64) -> Option<&[u8]> {
+        self.requests[self.index(number)].fixed.as_deref()
+    }
+
+    fn render_request(&self, number: u64, room: &mut Vec<u8>) {
         let encoded = &self.requests[self.index(number)];
-        if let Some(bytes) = encoded.fixed() {
-            return Some(bytes);
-        }
         room.clear();
         encoded.head.render(number, self.seed, room);
         if let Some(body) = &encoded.body {
@@ -195,11 +229,10 @@ impl Protocol for Http1 {
             room.extend_from_slice(b"\r\n\r\n");
             body.render(number, self.seed, room);
         }
-        None
     }
 
     fn rendered_bytes_max(&self) -> usize {
-        let rendered = self.requests.iter().filter(|encoded| encoded.fixed().is_none());
+        let rendered = self.requests.iter().filter(|encoded| encoded.fixed.is_none());
         rendered.map(Encoded::bytes_max).max().unwrap_or(0)
     }
 
@@ -207,23 +240,14 @@ impl Protocol for Http1 {
         self.requests.iter().map(Encoded::bytes_max).max().unwrap_or(0)
     }
 
+    #[inline]
     fn feed(&mut self, kept: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed {
-        let mut fresh = Partial::default();
-        let fed = self.decode(kept.as_deref_mut().unwrap_or(&mut fresh), bytes, number);
-        match fed {
-            Ok(Fed::More) => {
-                kept.get_or_insert_with(|| Box::new(fresh));
-                Fed::More
-            }
-            Ok(answer) => {
-                *kept = None;
-                answer
-            }
-            Err(example) => {
-                *kept = None;
-                Fed::Broken(Box::new(Fault { kind: ErrorKind::Malformed, example }))
-            }
+        if kept.is_none()
+            && let Some(answer) = self.take_whole(bytes, number)
+        {
+            return answer;
         }
+        self.take_part(kept, bytes, number)
     }
 
     fn end(&mut self, kept: &mut Self::Connection, number: u64) -> Fed {
@@ -276,8 +300,10 @@ fn encode(request: &Request, plan: &Plan) -> Encoded {
     if !varies {
         head.extend_from_slice(&request.body);
     }
+    let head = Template::parse(&head);
     Encoded {
-        head: Template::parse(&head),
+        fixed: if varies { None } else { head.fixed().map(<[u8]>::to_vec) },
+        head,
         body: varies.then_some(body),
         is_head_method: request.method == "HEAD",
         heads: Heads::default(),

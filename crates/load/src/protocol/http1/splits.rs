@@ -116,7 +116,11 @@ impl Reader {
             Fed::More => panic!("something follows the end"),
             Fed::Answer { used, fault, reusable } => {
                 assert_eq!(used, 0, "bytes used of none");
-                steps.push(Step::Answer { end: stream.len(), fault: fault.map(|fault| kind(&fault)), reusable });
+                steps.push(Step::Answer {
+                    end: stream.len(),
+                    fault: fault.map(|fault| kind(&fault)),
+                    reusable,
+                });
             }
             Fed::Broken(fault) => steps.push(Step::Cut(kind(&fault))),
         }
