@@ -172,7 +172,7 @@ impl Record {
     }
 
     /// A good answer arrived; `phase` is its request's.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn good(&mut self, phase: Phase, times: Times, now: u64) {
         self.second.good += 1;
         self.tally(phase).good += 1;

@@ -407,7 +407,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// An open slot takes as many requests as it has room for.
-    #[inline]
+    #[inline(always)]
     fn take_requests(&mut self, slot: Slot) {
         if self.turns.is_open_loop() {
             let connection = self.slots.connection(slot);
@@ -425,7 +425,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// Enters a request in the books; gives its place among all flights.
-    #[inline]
+    #[inline(always)]
     fn take_up(&mut self, slot: Slot, turn: Turn) -> usize {
         let tally = self.record.tally(turn.phase);
         tally.scheduled += 1;
@@ -448,7 +448,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// Hands the bytes of the request at this place to the kernel.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, slot: Slot, place: usize) {
         let Flight { number, times } = *self.slots.flight(place);
         let bytes: *const [u8] = match self.protocol.fixed_request(number) {

@@ -177,7 +177,7 @@ impl<'ring> Uring<'ring> {
         self.push(entry.user_data(tag(slot, generation, Step::Receive)));
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_send(&mut self, slot: Slot, bytes: *const [u8]) {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
         let entry = on_socket!(self, slot, |socket| {
