@@ -155,7 +155,10 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
                 assert!((slower * 0.999..faster * 1.001).contains(&whole), "{whole} of {closed:?}");
             }
         }
-        assert!(load.lateness_us.is_some() && load.scheduled > 0);
+        // Where the machine stood still in the closed loop, a window may have no request.
+        if offered * load.seconds >= 4.0 {
+            assert!(load.lateness_us.is_some() && load.scheduled > 0, "{load:?}");
+        }
     }
     assert_eq!(equal.len(), 1, "the rate for all isn't one");
     assert_eq!(run.equal_rates[0].rows[0].rate.blocks.len(), 2);
