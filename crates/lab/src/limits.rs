@@ -37,6 +37,15 @@ pub(crate) fn connections<'de, D: Deserializer<'de>>(
     })
 }
 
+/// Load levels.
+pub(crate) fn loads<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    checked(deserializer, "a list of one or more loads", |loads: &Vec<T>| !loads.is_empty())
+}
+
 /// Whether connections are kept alive.
 pub(crate) fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<bool>, D::Error> {
     checked(deserializer, "a list of true, false or both", |modes: &Vec<bool>| !modes.is_empty())

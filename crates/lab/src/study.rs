@@ -106,6 +106,7 @@ pub struct Profile {
     #[serde(deserialize_with = "limits::seconds")]
     pub warmup_s: f64,
     /// The load levels of the closed loop.
+    #[serde(deserialize_with = "limits::loads")]
     pub loads: Vec<Loads>,
     /// One rate for all.
     pub equal_rate: Option<Spanned<EqualRate>>,
