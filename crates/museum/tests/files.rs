@@ -109,7 +109,8 @@ fn complaints_have_file_line_and_advice() {
         WHOLE.replace("contenders = [\"go\"]", ""),
         WHOLE.replace(
             "[set_up.expect]",
-            "[set_up.sabotage.run]\nblocks = 1\nmeasure_s = 1\nwarmup_s = 1\nloads = []\n\
+            "[set_up.sabotage.run]\nblocks = 1\nmeasure_s = 1\nwarmup_s = 1\n\
+             loads = [{ cores = \"one\", connections = [1] }]\n\
              [set_up.expect]",
         ),
         WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),

@@ -39,7 +39,7 @@ fn a_server_has_its_code_once_it_is_warm_and_is_not_warm_while_it_makes_more() {
     let lab = Lab::new();
     // Long enough to be told from the warm-up; on all cores it is several processes.
     let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    let (usual, longer) = ("measure_s = 1\n", "measure_s = 2\n");
+    let (usual, longer) = ("measure_s = 0.3\n", "measure_s = 2\n");
     let (one, all) = (
         r#"loads = [{ cores = "one", connections = [4] }]"#,
         r#"loads = [{ cores = "all", connections = [30] }]"#,
