@@ -53,9 +53,7 @@ fn an_unknown_contract_has_its_file_and_line_and_what_there_is() {
 /// The study with this line in its quick profile.
 fn with_in_quick(line: &str) -> Lab {
     let lab = Lab::with_good();
-    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    let quick = format!("[profile.quick]\n{line}\n");
-    lab.write("studies/s/study.toml", &study.replace("[profile.quick]\n", &quick));
+    lab.change_study("[profile.quick]\n", &format!("[profile.quick]\n{line}\n"));
     lab
 }
 
@@ -130,8 +128,7 @@ fn a_study_without_contender_or_profile_is_named_with_what_there_is() {
     let complaint = "the study `s` has no contender: no folder in studies/s has a contender.toml";
     refused(&lab, &["run", "s"], &[complaint]);
     let lab = Lab::with_good();
-    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    lab.write("studies/s/study.toml", &study.replace("[profile.full]", "[profile.slow]"));
+    lab.change_study("[profile.full]", "[profile.slow]");
     let complaint = "the study `s` has no profile `full`; it has quick, slow";
     refused(&lab, &["run", "s", "--full"], &[complaint]);
     let complaint = "the profile has no load with the cores and the mode that were chosen";

@@ -24,8 +24,7 @@ fn every_step_is_told_with_what_was_seen() {
 #[test]
 fn a_broken_step_is_told_with_what_is_wrong() {
     let lab = Lab::with_good();
-    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    lab.write("studies/s/study.toml", &study.replace("fresh = false", "fresh = true"));
+    lab.change_study("fresh = false", "fresh = true");
     let said = lab.bakeoff(&["check", "s/good"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stdout.contains("✗ makes a part of every answer anew"), "{}", said.stdout);

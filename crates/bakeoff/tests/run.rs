@@ -217,10 +217,7 @@ fn a_run_that_is_killed_keeps_every_trial_that_was_over_and_resume_completes_it(
 /// profile, its first trial outlasts the test.
 fn with_stubborn_child() -> Lab {
     let lab = Lab::new();
-    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    let (quick, full) = study.split_once("[profile.full]").unwrap();
-    let full = full.replace("measure_s = 0.1", "measure_s = 600");
-    lab.write("studies/s/study.toml", &format!("{quick}[profile.full]{full}"));
+    lab.change_study("measure_s = 0.1", "measure_s = 600");
     lab.server("good", "leaves-child", "");
     lab
 }

@@ -406,6 +406,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
     }
 
+    // Every request goes through the next ones. They have several callers, so that the
+    // compiler would rather call them, each for the price of what it does.
+
     /// An open slot takes as many requests as it has room for.
     #[inline(always)]
     fn take_requests(&mut self, slot: Slot) {

@@ -183,7 +183,8 @@ mod tests {
         assert_eq!(
             neighbours(trials.iter()),
             "The cores did 690 to 910 steps a µs, usually 900. Of 4 trials, 2 had them change by \
-             more than 10 % from before to after (1 of them to faster), 2 a rate that wasn't steady, 1 both."
+             more than 10 % from before to after (1 of them to faster), 2 a rate that wasn't \
+             steady, 1 both."
         );
     }
 

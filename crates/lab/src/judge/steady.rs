@@ -46,9 +46,9 @@ fn look(seen: &Seen) -> Word {
     Word::valid(value, "All parts of the window tell the same.")
 }
 
-/// How far the contender's cores themselves changed over the load, by the one that did most: on a
-/// rented machine one that wakes is often put beside a busy neighbour, and moved away
-/// within seconds.
+/// How far the contender's cores themselves changed over the load, by the one that did
+/// most: on a rented machine one that wakes is often put beside a busy neighbour, and
+/// moved away within seconds.
 fn cores_changed(seen: &Seen) -> String {
     let ratios = seen.evidence.core_speeds.iter().filter_map(|it| {
         let (before, after) = it.whole_before.zip(it.whole_after)?;

@@ -14,6 +14,7 @@ mod scriptless;
 use std::path::Path;
 
 use chromium::{browser, title, written};
+use result::Run;
 
 /// Put into a copy of the page: opens all that opens, and names what sticks out
 /// of the page.
@@ -32,14 +33,19 @@ addEventListener("load", () => {
 });
 </script>"#;
 
-#[test]
-fn nothing_sticks_out_of_a_phone_or_a_desk() {
-    let Some(browser) = browser() else { return };
-    for (name, run) in [
+/// The runs whose pages are looked at on a screen.
+fn runs() -> [(&'static str, Run); 3] {
+    [
         ("web", fixture::published()),
         ("quick", fixture::open_loops()),
         ("hostile", fixture::hostile()),
-    ] {
+    ]
+}
+
+#[test]
+fn nothing_sticks_out_of_a_phone_or_a_desk() {
+    let Some(browser) = browser() else { return };
+    for (name, run) in runs() {
         for width in [400, 1400] {
             let page = report::html(&run)
                 .replacen("http-equiv", "data-was", 1)
@@ -60,11 +66,7 @@ fn nothing_sticks_out_of_a_phone_or_a_desk() {
 #[test]
 fn the_console_stays_silent() {
     let Some(browser) = browser() else { return };
-    for (name, run) in [
-        ("web", fixture::published()),
-        ("opened", fixture::open_loops()),
-        ("hostile", fixture::hostile()),
-    ] {
+    for (name, run) in runs() {
         let file = written(&format!("{name}-console"), &report::html(&run));
         let opened = browser.open(&file);
         let log = String::from_utf8_lossy(&opened.stderr);

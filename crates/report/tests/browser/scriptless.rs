@@ -3,7 +3,6 @@
 use scraper::{Html, Selector};
 
 use crate::chromium::{browser, title, written};
-use crate::fixture;
 
 /// All that a reader is to see.
 const PARTS: [&str; 4] = ["table", ":not(svg) > svg:not(.definitions)", "figure", ".finding"];
@@ -60,11 +59,7 @@ fn without_scripts_all_is_seen_and_nothing_needs_them() {
     let Some(browser) = browser() else { return };
     let parts = serde_json::to_string(&PARTS).unwrap();
     let look = LOOK.replace("PARTS", &parts);
-    for (name, run) in [
-        ("web", fixture::published()),
-        ("quick", fixture::open_loops()),
-        ("hostile", fixture::hostile()),
-    ] {
+    for (name, run) in crate::runs() {
         let page = report::html(&run);
         let parsed = Html::parse_document(&page);
         let counts = PARTS.map(|part| parsed.select(&Selector::parse(part).unwrap()).count());

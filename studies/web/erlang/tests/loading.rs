@@ -45,11 +45,8 @@ fn a_server_is_warm_that_has_loaded_its_modules_and_not_while_it_loads_some() {
     let lab = Lab::new();
     // Long enough to load modules in its middle, and with connections that can be told
     // from what the machine has open besides.
-    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    let (usual, longer) = ("measure_s = 0.3\nwarmup_s = 0.1", "measure_s = 3\nwarmup_s = 1");
-    assert!(study.contains(usual), "{study}");
-    let study = study.replace(usual, longer).replace("connections = [4]", "connections = [30]");
-    lab.write("studies/s/study.toml", &study);
+    lab.change_study("measure_s = 0.3\nwarmup_s = 0.1", "measure_s = 3\nwarmup_s = 1");
+    lab.change_study("connections = [4]", "connections = [30]");
     let as_it_is = include_str!("../contender.toml");
     let loads = LOADS.split_whitespace().collect::<Vec<_>>().join(" ");
     let loading =

@@ -38,14 +38,11 @@ fn a_server_has_its_code_once_it_is_warm_and_is_not_warm_while_it_makes_more() {
     }
     let lab = Lab::new();
     // Long enough to be told from the warm-up; on all cores it is several processes.
-    let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
-    let (usual, longer) = ("measure_s = 0.3\n", "measure_s = 2\n");
-    let (one, all) = (
+    lab.change_study("measure_s = 0.3", "measure_s = 2");
+    lab.change_study(
         r#"loads = [{ cores = "one", connections = [4] }]"#,
         r#"loads = [{ cores = "all", connections = [30] }]"#,
     );
-    assert!(study.contains(usual) && study.contains(one), "{study}");
-    lab.write("studies/s/study.toml", &study.replace(usual, longer).replace(one, all));
     let as_it_is = include_str!("../contender.toml");
     let server = r#""$SOURCE/server.js""#;
     let making = as_it_is.replace(server, &format!(r#""--require", "$SOURCE/code.js", {server}"#));

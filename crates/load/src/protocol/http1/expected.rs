@@ -35,14 +35,10 @@ impl Expected {
         Expected { text, seed, needle, finder, place: 0 }
     }
 
-    /// Whether a whole body that answers request `number` holds the text.
-    pub(crate) fn is_in(&mut self, body: &[u8], number: u64) -> bool {
+    /// Whether this piece of the body that answers request `number` holds the text by
+    /// itself.
+    pub(crate) fn is_in(&mut self, piece: &[u8], number: u64) -> bool {
         self.render(number);
-        self.is_in_piece(body)
-    }
-
-    /// Whether one piece of a body holds the text as it was last rendered.
-    fn is_in_piece(&mut self, piece: &[u8]) -> bool {
         let rest = piece.get(self.place..);
         if rest.is_some_and(|rest| rest.starts_with(&self.needle)) {
             return true;
@@ -54,11 +50,8 @@ impl Expected {
 
     /// Looks through the next piece of the body that answers request `number`.
     pub(crate) fn look(&mut self, search: &mut Search, piece: &[u8], number: u64) {
-        if search.found {
-            return;
-        }
-        self.render(number);
-        search.found = self.is_in_piece(piece) || search.ends_in(piece, &self.needle);
+        search.found =
+            search.found || self.is_in(piece, number) || search.ends_in(piece, &self.needle);
     }
 
     /// Ends the search: whether the body held the text.

@@ -36,8 +36,6 @@ pub(crate) struct Http1 {
 
 /// A request, as far as it can be made ahead, and what is known of its answers.
 struct Encoded {
-    /// The whole request, if it never varies.
-    fixed: Option<Vec<u8>>,
     head: Template,
     /// Present if the body's length, and so a header, varies.
     body: Option<Template>,
@@ -46,6 +44,11 @@ struct Encoded {
 }
 
 impl Encoded {
+    /// The whole request, if it never varies.
+    fn fixed(&self) -> Option<&[u8]> {
+        if self.body.is_none() { self.head.fixed() } else { None }
+    }
+
     /// Its bytes, if they are always as many.
     fn bytes(&self) -> Option<usize> {
         let is_one = self.body.is_none() && self.head.length(0) == self.head.length_max();
@@ -216,7 +219,7 @@ impl Protocol for Http1 {
 
     #[inline]
     fn fixed_request(&self, number: u64) -> Option<&[u8]> {
-        self.requests[self.index(number)].fixed.as_deref()
+        self.requests[self.index(number)].fixed()
     }
 
     fn render_request(&self, number: u64, room: &mut Vec<u8>) {
@@ -232,7 +235,7 @@ impl Protocol for Http1 {
     }
 
     fn rendered_bytes_max(&self) -> usize {
-        let rendered = self.requests.iter().filter(|encoded| encoded.fixed.is_none());
+        let rendered = self.requests.iter().filter(|encoded| encoded.fixed().is_none());
         rendered.map(Encoded::bytes_max).max().unwrap_or(0)
     }
 
@@ -300,10 +303,8 @@ fn encode(request: &Request, plan: &Plan) -> Encoded {
     if !varies {
         head.extend_from_slice(&request.body);
     }
-    let head = Template::parse(&head);
     Encoded {
-        fixed: if varies { None } else { head.fixed().map(<[u8]>::to_vec) },
-        head,
+        head: Template::parse(&head),
         body: varies.then_some(body),
         is_head_method: request.method == "HEAD",
         heads: Heads::default(),
