@@ -129,8 +129,9 @@ fn a_study_without_contender_or_profile_is_named_with_what_there_is() {
     refused(&lab, &["run", "s"], &[complaint]);
     let lab = Lab::with_good();
     lab.change_study("[profile.full]", "[profile.slow]");
-    let complaint = "the study `s` has no profile `full`; it has quick, slow";
+    let complaint = "the study `s` has no profile `full`; it has quick, slow; `--profile NAME`";
     refused(&lab, &["run", "s", "--full"], &[complaint]);
+    refused(&lab, &["run", "s", "--profile", "full"], &[complaint]);
     let complaint = "the profile has no load with the cores and the mode that were chosen";
     refused(&lab, &["run", "s", "--cores", "all"], &[complaint]);
 }

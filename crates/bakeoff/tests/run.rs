@@ -26,7 +26,7 @@ fn a_run_is_planned_measured_judged_and_reported() {
 
     let run = lab.run();
     assert_eq!(run.state, State::Complete);
-    assert_eq!(run.command, "bakeoff run s --quick --seed 7");
+    assert_eq!(run.command, "bakeoff run s --profile quick --seed 7");
     assert_eq!(run.trials.len(), 3, "two contenders and a twin");
     for trial in &run.trials {
         let evidence = &trial.evidence;
@@ -176,6 +176,24 @@ fn the_same_seed_plans_the_same_trials() {
         lab.run().plan
     };
     assert_eq!(plan(), plan());
+}
+
+/// The name has a blank, so that it shows that the command is one for a shell.
+#[test]
+fn a_profile_of_the_studys_own_is_run_by_its_name_and_the_command_repeats_it() {
+    let lab = Lab::with_good();
+    lab.change_study("[profile.full]", "[profile.\"two short\"]");
+    lab.change_study("blocks = 6", "blocks = 2");
+    lab.bakeoff(&["run", "s", "--profile", "two short", "--seed", "5"]);
+    let run = lab.run();
+    assert_eq!((&*run.plan.profile, run.plan.blocks), ("two short", 2));
+    assert_eq!(run.command, "bakeoff run s --profile 'two short' --seed 5");
+    let both = lab.bakeoff(&["run", "s", "--profile", "two short", "--full"]);
+    assert_eq!(both.code, Some(2), "one of them would be passed over: {both:?}");
+    lab.bakeoff(&["run", "s", "--seed", "5"]);
+    let run = lab.run();
+    assert_eq!((&*run.plan.profile, run.plan.blocks), ("quick", 1), "what holds without it");
+    assert_eq!(run.command, "bakeoff run s --profile quick --seed 5");
 }
 
 #[test]

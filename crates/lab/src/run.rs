@@ -127,7 +127,7 @@ pub enum Error {
         study: String,
         /// The profile asked for.
         profile: String,
-        /// Those that there are.
+        /// Those that there are, and how to take one.
         have: String,
     },
     /// What was chosen leaves no load.
@@ -255,7 +255,13 @@ fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
     study.file.profile.get(name).ok_or_else(|| Error::Profile {
         study: study.name.clone(),
         profile: name.into(),
-        have: study.file.profile.keys().cloned().collect::<Vec<_>>().join(", "),
+        have: match study.file.profile.is_empty() {
+            true => "none".into(),
+            false => {
+                let names: Vec<_> = study.file.profile.keys().map(String::as_str).collect();
+                format!("{}; `--profile NAME` takes one", names.join(", "))
+            }
+        },
     })
 }
 
@@ -338,12 +344,13 @@ fn changed(run: &Run, contenders: &[result::plan::Contender]) -> Option<String> 
     })
 }
 
-/// The command that repeats a run.
+/// The command that repeats a run, as a shell reads it.
 fn command(options: &Options, seed: u64) -> String {
     let mut words = vec!["bakeoff".into(), "run".into(), options.study.clone()];
-    words.push(format!("--{}", options.profile));
+    let mut option = |name: &str, value: String| words.extend([name.into(), value]);
+    option("--profile", options.profile.clone());
     if !options.only.is_empty() {
-        words.push(format!("--only {}", options.only.join(",")));
+        option("--only", options.only.join(","));
     }
     if let Some(cores) = &options.choice.cores {
         let names: Vec<_> = cores
@@ -353,17 +360,18 @@ fn command(options: &Options, seed: u64) -> String {
                 Cores::All => "all",
             })
             .collect();
-        words.push(format!("--cores {}", names.join(",")));
+        option("--cores", names.join(","));
     }
     if let Some(connections) = &options.choice.connections {
         let numbers: Vec<_> = connections.iter().map(u32::to_string).collect();
-        words.push(format!("--connections {}", numbers.join(",")));
+        option("--connections", numbers.join(","));
     }
     if let Some(modes) = &options.choice.keep_alive {
         let names: Vec<_> =
             modes.iter().map(|&keep_alive| if keep_alive { "kept" } else { "closed" }).collect();
-        words.push(format!("--mode {}", names.join(",")));
+        option("--mode", names.join(","));
     }
-    words.push(format!("--seed {seed}"));
-    words.join(" ")
+    option("--seed", seed.to_string());
+    // Only a NUL can't be quoted, and no argument can have one.
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }

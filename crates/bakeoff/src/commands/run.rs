@@ -33,10 +33,13 @@ pub struct Arguments {
     /// The study: a folder in `studies`
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<String>,
-    /// The profile `quick` of study.toml: of the web study, about five minutes (default)
+    /// How much is measured: a profile of study.toml; `quick` if none is given
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["quick", "full", "resume"])]
+    profile: Option<String>,
+    /// Short for `--profile quick`: of the web study, about five minutes
     #[arg(long, conflicts_with_all = ["full", "resume"])]
     quick: bool,
-    /// The profile `full`: of the web study, hours
+    /// Short for `--profile full`: of the web study, hours
     #[arg(long, conflicts_with = "resume")]
     full: bool,
     /// These contenders only, instead of the profile's
@@ -118,7 +121,11 @@ fn options(arguments: &Arguments) -> Options {
         studies: arguments.studies.clone(),
         runs: arguments.runs.clone(),
         study: arguments.study.clone().unwrap_or_default(),
-        profile: if arguments.full { "full" } else { "quick" }.into(),
+        profile: match &arguments.profile {
+            Some(name) => name.clone(),
+            None if arguments.full => "full".into(),
+            None => "quick".into(),
+        },
         only: arguments.only.clone(),
         choice: Choice {
             cores: chosen(arguments.cores.is_empty()).map(|()| arguments.cores.clone()),
