@@ -1,12 +1,13 @@
 //! A mistake, as its file has it (`mistakes/<name>.toml`).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use lab::judge::CHECKS;
 use lab::study::Profile;
 use lab::toml_file;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 /// A mistake.
@@ -34,7 +35,7 @@ pub struct MistakeFile {
     /// The story, for readers.
     pub story: Story,
     /// The study without which it can't be made.
-    pub waits_for: Option<String>,
+    pub waits_for: Option<Spanned<String>>,
     /// How it is made; absent only where it waits.
     pub set_up: Option<SetUp>,
 }
@@ -149,11 +150,22 @@ pub enum NeighboursOf {
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The file, in the contender's folder.
+    #[serde(deserialize_with = "file_within")]
     pub file: String,
     /// The words, which have to be there.
     pub from: Spanned<String>,
     /// What stands there instead.
     pub to: String,
+}
+
+/// A file in a folder, and in none beside it: it is written to.
+fn file_within<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let file = String::deserialize(deserializer)?;
+    let is_within = |part| matches!(part, Component::Normal(_));
+    match !file.is_empty() && Path::new(&file).components().all(is_within) {
+        true => Ok(file),
+        false => Err(D::Error::custom("this has to be a file in the contender's folder")),
+    }
 }
 
 /// What is expected of a mistake.
@@ -290,9 +302,9 @@ pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
     match (&file.waits_for, &file.set_up) {
         (Some(_), None) => {}
         (None, Some(set_up)) => check(path, set_up)?,
-        (Some(_), Some(_)) => {
-            let what = "a mistake that waits for a study has no `set_up`".into();
-            return Err(toml_file::refuse(path, whole, what));
+        (Some(study), Some(_)) => {
+            let what = "a mistake that has a `set_up` waits for no study: leave one of the two out";
+            return Err(toml_file::refuse(path, study.span(), what.into()));
         }
         (None, None) => {
             let what = "either `set_up` says how it is made, or `waits_for` which study it \

@@ -14,7 +14,9 @@ pub fn story(mistake: &Mistake) -> String {
             CaughtBy::Tie => "Caught by the ranks: what is equal ties.".into(),
             CaughtBy::Withheld => "Caught before it is printed: the percentile is withheld.".into(),
         },
-        (None, Some(study)) => format!("Not shown yet: it waits for the study `{study}`."),
+        (None, Some(study)) => {
+            format!("Not shown yet: it waits for the study `{}`.", study.get_ref())
+        }
         (None, None) => String::new(),
     };
     let story = &file.story;

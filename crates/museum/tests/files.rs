@@ -115,6 +115,8 @@ fn complaints_have_file_line_and_advice() {
         ),
         WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),
         head.into(),
+        format!("{WHOLE}[[set_up.changes]]\nfile = \"../go/main.go\"\nfrom = \"a\"\nto = \"b\"\n"),
+        format!("{WHOLE}[[set_up.changes]]\nfile = \"/main.go\"\nfrom = \"a\"\nto = \"b\"\n"),
     ]
     .iter()
     .map(|text| complaint(text))

@@ -112,8 +112,8 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
         came,
     };
     let Some(set_up) = &file.set_up else {
-        let study = file.waits_for.clone().unwrap_or_default();
-        return Ok(came(Came::Waits(study)));
+        let study = file.waits_for.as_ref().map(|study| study.get_ref().clone());
+        return Ok(came(Came::Waits(study.unwrap_or_default())));
     };
     eprint!("{:>2}. {}: ", file.number, file.title);
     let exhibit = match museum.make(mistake, set_up, &mut |_| {}) {
