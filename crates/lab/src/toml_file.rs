@@ -103,6 +103,7 @@ fn type_in_plain_words(expected: &str) -> &str {
         "a string" => "text",
         "a boolean" => "true or false",
         "a sequence" => "a list",
+        "a tuple of size 2" => "a list of two",
         "a map" => "a table",
         expected if expected.starts_with("struct ") => "a table",
         other => other,

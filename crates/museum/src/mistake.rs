@@ -296,7 +296,7 @@ pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>
 /// # Errors
 /// A complaint with file and line.
 pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
-    let file: Spanned<MistakeFile> = toml_file::read(path, "crates/museum/src/mistake.rs")?;
+    let file: Spanned<MistakeFile> = toml_file::read(path, "docs/mistake-toml.md")?;
     let whole = file.span();
     let file = file.into_inner();
     match (&file.waits_for, &file.set_up) {
