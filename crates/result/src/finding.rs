@@ -41,7 +41,8 @@ pub struct Finding {
     pub threshold: String,
     /// One sentence: what this means for the figure.
     pub says: String,
-    /// One sentence: what to do about it. Empty where the verdict is valid.
+    /// One sentence: what to do about it, or, of what was not checked, what lets it be
+    /// checked. Empty where the verdict is valid, or nothing that a reader does would.
     pub fix: String,
 }
 

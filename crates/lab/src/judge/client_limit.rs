@@ -34,7 +34,8 @@ fn look(seen: &Seen) -> Word {
     if seen.evidence.place.shared() {
         return Word::not_checked(
             "Client and server share cores, so that the client's share tells nothing.",
-        );
+        )
+        .advise("Use a machine on which both have cores of their own, or one core (`--cores 1`).");
     }
     let Some(thread) = threads_of(load).max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
         return Word::not_checked("The client's CPU time is not known.");

@@ -24,7 +24,8 @@ fn look(seen: &Seen) -> Word {
     let (fewest, most) = load.answers_a_connection;
     let mean = load.good as f64 / f64::from(load.connections_asked.max(1));
     if mean < MEAN_MIN {
-        return Word::not_checked("Too few answers a connection to tell chance from neglect.");
+        return Word::not_checked("Too few answers a connection to tell chance from neglect.")
+            .advise("Measure for longer (`measure_s` of the profile), or with fewer connections.");
     }
     let value = format!("{fewest} to {most}, mean {mean:.0}");
     if fewest == 0 {

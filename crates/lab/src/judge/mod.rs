@@ -91,7 +91,8 @@ pub struct Check {
     pub threshold: &'static str,
     /// Why the threshold is there.
     pub why: &'static str,
-    /// What to do if it does.
+    /// What to do if it does. Where it couldn't look, this would be advice against a
+    /// fault that nobody saw: what lets it look, if anything does, its word says.
     pub fix: &'static str,
     /// What it looks at, and gives its word.
     scope: Scope,
@@ -148,11 +149,13 @@ struct Word {
     says: String,
     /// Which part of the threshold it was held against, where there are several.
     against: Option<&'static str>,
+    /// What lets the check look next time, where it couldn't and something does.
+    advice: Option<&'static str>,
 }
 
 impl Word {
     fn new(verdict: Verdict, value: impl Into<String>, says: impl Into<String>) -> Word {
-        Word { verdict, value: value.into(), says: says.into(), against: None }
+        Word { verdict, value: value.into(), says: says.into(), against: None, advice: None }
     }
 
     fn valid(value: impl Into<String>, says: impl Into<String>) -> Word {
@@ -174,6 +177,10 @@ impl Word {
 
     fn against(self, part: &'static str) -> Word {
         Word { against: Some(part), ..self }
+    }
+
+    fn advise(self, advice: &'static str) -> Word {
+        Word { advice: Some(advice), ..self }
     }
 
     fn no_load() -> Word {
@@ -228,7 +235,7 @@ impl Check {
     }
 
     fn finding(&self, word: Word) -> Finding {
-        let Word { verdict, value, says, against } = word;
+        let Word { verdict, value, says, against, advice } = word;
         Finding {
             check: self.id.into(),
             verdict,
@@ -237,7 +244,8 @@ impl Check {
             says,
             fix: match verdict {
                 Verdict::Valid => String::new(),
-                _ => self.fix.into(),
+                Verdict::NotChecked => advice.unwrap_or_default().into(),
+                Verdict::Suspect | Verdict::Invalid => self.fix.into(),
             },
         }
     }
@@ -593,6 +601,8 @@ mod tests {
         assert_eq!(findings.len(), CHECKS.len(), "one word a check");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
+            let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();
+            assert_ne!(finding.fix, check.fix, "advice against a fault that nobody saw");
         }
     }
 

@@ -20,7 +20,8 @@ pub(super) const ORDER: Check = Check {
 fn look(compared: &Compared) -> Word {
     let blocks = blocks(compared);
     if blocks.len() < BLOCKS_MIN {
-        return Word::not_checked(format!("Fewer than {BLOCKS_MIN} blocks tell no order."));
+        return Word::not_checked(format!("Fewer than {BLOCKS_MIN} blocks tell no order."))
+            .advise("Take a profile with 6 blocks or more.");
     }
     let first_to_last = |values: &[f64]| slope(values).map(|it| it * (values.len() - 1) as f64);
     let within: Vec<f64> = blocks.iter().filter_map(|block| first_to_last(block)).collect();

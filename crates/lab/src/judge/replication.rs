@@ -19,7 +19,8 @@ fn look(compared: &Compared) -> Word {
     let own = compared.of(&compared.contender.name).filter(|trial| !trial.slot.twin);
     let blocks = own.filter(|trial| trial.evidence.load.is_some()).count();
     if blocks < BLOCKS_MIN {
-        return Word::not_checked(format!("{blocks} blocks, of {BLOCKS_MIN} that a rank needs."));
+        return Word::not_checked(format!("{blocks} blocks, of {BLOCKS_MIN} that a rank needs."))
+            .advise("Take a profile with 6 blocks or more.");
     }
     let Some(twins) = twins_apart(compared) else {
         return Word::not_checked("There is no A/A pair to tell the noise by.");

@@ -149,6 +149,7 @@ mod tests {
         assert_eq!(with(Some(0.0), None), Verdict::NotChecked);
         let word = word_after(&RUNTIME, |evidence| evidence.server.thread_groups.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
+        assert_eq!(word.fix, "", "no longer warm-up makes its threads known");
     }
 
     /// The word on a contender with so much machine code of its own making, so much of

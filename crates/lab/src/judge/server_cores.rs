@@ -41,6 +41,7 @@ fn look(seen: &Seen) -> Word {
     } else if share < USED_SUSPECT && seen.evidence.others_cores().is_some_and(|it| it > OTHERS_MAX)
     {
         Word::not_checked("Others used the machine: what looks idle may have been taken.")
+            .advise("Stop what else runs on the machine, and measure again.")
     } else if share < USED_INVALID {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
     } else if share < USED_SUSPECT {

@@ -20,7 +20,8 @@ fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
     let rates = whole_seconds(load);
     let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
-        return Word::not_checked("The window has no two whole seconds to compare.");
+        return Word::not_checked("The window has no two whole seconds to compare.")
+            .advise("Measure for longer (`measure_s` of the profile).");
     };
     let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let value = format!("{slowest:.0} in a second, usually {usual:.0}");

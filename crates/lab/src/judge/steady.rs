@@ -24,7 +24,8 @@ pub(super) const STEADY: Check = Check {
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
     let Some((first, second)) = halves(load) else {
-        return Word::not_checked("The window has no two whole seconds to compare.");
+        return Word::not_checked("The window has no two whole seconds to compare.")
+            .advise("Measure for longer (`measure_s` of the profile).");
     };
     if first == 0.0 {
         return Word::invalid("no answer at first", "The first half had no answer.");
@@ -170,6 +171,7 @@ mod tests {
     fn a_window_of_less_than_two_seconds_is_not_checked() {
         let word = word_after_load(&STEADY, |load| load.per_second.truncate(1));
         assert_eq!(word.verdict, Verdict::NotChecked);
+        assert_eq!(word.fix, "Measure for longer (`measure_s` of the profile).");
         let word = word_after_load(&STEADY, |load| load.seconds = 1.5);
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
