@@ -109,6 +109,28 @@ fn a_value_that_makes_no_sense_has_its_line() {
     refused(&lab, &["check", "s/good"], &["contender.toml:7:", "from 0.1 to 3600 seconds"]);
 }
 
+/// Else a contract could take longer than the load, or put headers of its own into a
+/// request.
+#[test]
+fn what_a_contract_has_refused_is_bounded() {
+    let refused_with = |refusals: String, complaint: &str| {
+        let lab = Lab::with_good();
+        lab.change_study("fresh = false\n", &format!("fresh = false\nrefuses = [{refusals}]\n"));
+        refused(&lab, &["run", "s"], &["studies/s/study.toml:", complaint]);
+    };
+    let one = "{ what = \"w\", path = \"/w\", status = 404 },";
+    refused_with(one.repeat(21), "this has to be a list of 20 tables at most");
+    for (from, to, bound) in [
+        ("\"w\"", format!("\"{}\"", "w".repeat(101)), "text of 1 to 100 characters in one line"),
+        ("\"/w\"", format!("\"/{}\"", "w".repeat(10_000)), "of 10000 bytes at most"),
+        ("\"/w\"", "\"/w HTTP/1.1\\r\\nHost: x\"".into(), "begins with / and has no space"),
+        ("path", "method = \"GET /\", path".into(), "1 to 20 letters, - among them"),
+        ("404", "200".into(), "a status from 400 to 599"),
+    ] {
+        refused_with(one.replacen(from, &to, 1), bound);
+    }
+}
+
 #[test]
 fn an_unknown_study_contender_or_run_is_named_with_what_there_is() {
     let lab = Lab::with_good();

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use result::evidence::{AnswerSize, ContractStep};
 
-use crate::http::{Answer, Connection, Wrong};
+use crate::http::{Answer, Connection, Wrong, start};
 use crate::study::Contract;
 
 /// Time for all that happens on one connection.
@@ -255,7 +255,7 @@ impl Asker<'_> {
             return wrong("there is no Date header".into());
         };
         let Ok(date) = httpdate::parse_http_date(text) else {
-            return wrong(format!("the Date header is no date: {text:?}"));
+            return wrong(format!("the Date header is no date: {:?}", start(text)));
         };
         let now = SystemTime::now();
         let off = now.duration_since(date).or_else(|_| date.duration_since(now));

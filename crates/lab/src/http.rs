@@ -6,6 +6,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Of the line before a chunk, and of a trailer.
+const CHUNK_LINE_BYTES_MAX: usize = 16 * 1024;
+/// Of a server's words in a complaint.
+const SHOWN_CHARS_MAX: usize = 60;
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// An answer.
@@ -78,16 +82,35 @@ impl Connection {
         let deadline = Instant::now() + within;
         let stream = TcpStream::connect_timeout(&address, within).map_err(no_connection)?;
         stream.set_nodelay(true).map_err(no_connection)?;
-        stream.set_write_timeout(Some(within)).map_err(no_connection)?;
         Ok(Connection { stream, received: Vec::new(), within, deadline })
     }
 
     /// Sends bytes as they are.
-    pub fn send(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
-        // A server may close while it is sent to; what counts is its answer.
-        match self.stream.write_all(bytes) {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(Wrong::TooLate(self.within)),
-            _ => Ok(()),
+    pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Wrong> {
+        while !bytes.is_empty() {
+            // A server that reads a little at a time must not be sent to for ever.
+            let _ = self.stream.set_write_timeout(Some(self.left()?));
+            match self.stream.write(bytes) {
+                Ok(count) => bytes = &bytes[count..],
+                Err(error) => match error.kind() {
+                    ErrorKind::WouldBlock | ErrorKind::TimedOut => {
+                        return Err(Wrong::TooLate(self.within));
+                    }
+                    ErrorKind::Interrupted => {}
+                    // A server may close while it is sent to; what counts is its answer.
+                    _ => return Ok(()),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// The time left for this connection.
+    fn left(&self) -> Result<Duration, Wrong> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        match left.is_zero() {
+            true => Err(Wrong::TooLate(self.within)),
+            false => Ok(left),
         }
     }
 
@@ -152,7 +175,7 @@ impl Connection {
             ([length], false) => {
                 let length = length
                     .parse()
-                    .map_err(|_| Wrong::Answer(format!("Content-Length is {length:?}")))?;
+                    .map_err(|_| Wrong::Answer(format!("Content-Length is {:?}", start(length))))?;
                 self.check_body_length(length)?;
                 self.take(length)
             }
@@ -170,30 +193,40 @@ impl Connection {
             let (line_length, size) = loop {
                 match httparse::parse_chunk_size(&self.received) {
                     Ok(httparse::Status::Complete(parsed)) => break parsed,
-                    Ok(httparse::Status::Partial) => self.need_more()?,
+                    Ok(httparse::Status::Partial) => self.need_more_of_a_line()?,
                     Err(_) => return Err(Wrong::Answer("a chunk without a size".into())),
                 }
             };
             self.received.drain(..line_length);
             if size == 0 {
-                // Trailers, up to the empty line.
-                loop {
-                    let end = loop {
-                        match self.received.windows(2).position(|pair| pair == b"\r\n") {
-                            Some(end) => break end,
-                            None => self.need_more()?,
-                        }
-                    };
-                    self.received.drain(..end + 2);
-                    if end == 0 {
-                        return Ok(body);
-                    }
-                }
+                self.trailers()?;
+                return Ok(body);
             }
             self.check_body_length(body.len().saturating_add(size as usize))?;
             body.extend(self.take(size as usize)?);
             if self.take(2)? != b"\r\n" {
                 return Err(Wrong::Answer("a chunk that is longer than its size".into()));
+            }
+        }
+    }
+
+    /// Passes over all up to the empty line.
+    fn trailers(&mut self) -> Result<(), Wrong> {
+        let mut length = 0;
+        loop {
+            let end = loop {
+                match self.received.windows(2).position(|pair| pair == b"\r\n") {
+                    Some(end) => break end,
+                    None => self.need_more_of_a_line()?,
+                }
+            };
+            self.received.drain(..end + 2);
+            length += end;
+            if end == 0 {
+                return Ok(());
+            }
+            if length > HEAD_BYTES_MAX {
+                return Err(Wrong::Answer("trailers of more than 64 KiB".into()));
             }
         }
     }
@@ -212,6 +245,14 @@ impl Connection {
         Ok(self.received.drain(..count).collect())
     }
 
+    /// More of a line that hasn't ended yet.
+    fn need_more_of_a_line(&mut self) -> Result<(), Wrong> {
+        match self.received.len() <= CHUNK_LINE_BYTES_MAX {
+            true => self.need_more(),
+            false => Err(Wrong::Answer("a line of more than 16 KiB among the chunks".into())),
+        }
+    }
+
     fn need_more(&mut self) -> Result<(), Wrong> {
         match self.more()? {
             0 => Err(Wrong::Answer("the connection ended within the body".into())),
@@ -221,11 +262,7 @@ impl Connection {
 
     /// Receives what there is; 0 at the end.
     fn more(&mut self) -> Result<usize, Wrong> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Wrong::TooLate(self.within));
-        }
-        let _ = self.stream.set_read_timeout(Some(left));
+        let _ = self.stream.set_read_timeout(Some(self.left()?));
         let mut piece = [0; 16 * 1024];
         match self.stream.read(&mut piece) {
             Ok(count) => {
@@ -239,6 +276,11 @@ impl Connection {
             },
         }
     }
+}
+
+/// The start of a server's words.
+pub(crate) fn start(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).collect()
 }
 
 /// Parses the head of an answer, if it is all there: its length and the answer
@@ -265,7 +307,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Answer)>, Wrong> {
             },
         ))),
         Err(error) => {
-            let start: String = String::from_utf8_lossy(&bytes[..bytes.len().min(60)]).into();
+            let start = start(&String::from_utf8_lossy(bytes));
             Err(Wrong::Answer(format!("no HTTP answer ({error}): {start:?}")))
         }
     }
@@ -343,6 +385,51 @@ mod tests {
             complaint(&["HTTP/1.1 200 OK\r\nX: "]),
             "the connection ended within the headers"
         );
+    }
+
+    /// What a server says that ends no line of its chunks for as long as it is heard.
+    fn complaint_of_endless(before: &'static str, again: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+            stream.write_all([head, before].concat().as_bytes()).unwrap();
+            while stream.write_all(again.as_bytes()).is_ok() {}
+        });
+        let mut connection = Connection::open(address, Duration::from_secs(60)).unwrap();
+        let wrong = connection.receive(false).unwrap_err();
+        let kept = connection.received.len();
+        assert!(kept <= CHUNK_LINE_BYTES_MAX + 16 * 1024, "{kept} bytes were kept");
+        drop(connection);
+        server.join().unwrap();
+        wrong.to_string()
+    }
+
+    #[test]
+    fn chunks_that_go_on_for_ever_without_a_body_are_not_kept() {
+        let line = "a line of more than 16 KiB among the chunks";
+        assert_eq!(complaint_of_endless("1;", "extension"), line);
+        assert_eq!(complaint_of_endless("0\r\n", "trailer"), line);
+        let trailers = "trailers of more than 64 KiB";
+        assert_eq!(complaint_of_endless("0\r\n", "Trailer: 1\r\n"), trailers);
+    }
+
+    #[test]
+    fn a_server_that_never_reads_is_not_sent_to_for_longer_than_allowed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let within = Duration::from_millis(50);
+        let mut connection = Connection::open(listener.local_addr().unwrap(), within).unwrap();
+        let more_than_sockets_hold = vec![b'x'; 64 << 20];
+        assert_eq!(connection.send(&more_than_sockets_hold), Err(Wrong::TooLate(within)));
+    }
+
+    #[test]
+    fn a_servers_words_are_cut_in_a_complaint() {
+        let length = "9".repeat(10_000);
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").leak();
+        let words: &'static [&'static str] = vec![&*head].leak();
+        assert!(complaint(words).len() < 100, "{}", complaint(words));
     }
 
     #[test]

@@ -67,11 +67,48 @@ pub(crate) fn percents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec
     })
 }
 
+/// Bytes of a path. Servers are advised to take 8,000 (RFC 9112, 3); a contract may ask
+/// for the refusal of a longer one.
+const PATH_BYTES_MAX: usize = 10_000;
+
 /// The start of a request.
 pub(crate) fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    checked(deserializer, "a path that begins with / and has no space", |path: &String| {
-        path.starts_with('/') && path.chars().all(|c| c.is_ascii_graphic())
+    let allowed = "a path that begins with / and has no space, of 10000 bytes at most";
+    checked(deserializer, allowed, |path: &String| {
+        path.starts_with('/')
+            && path.len() <= PATH_BYTES_MAX
+            && path.chars().all(|c| c.is_ascii_graphic())
     })
+}
+
+/// A method. The longest that is registered has 17 letters.
+pub(crate) fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked(deserializer, "1 to 20 letters, - among them", |method: &String| {
+        (1..=20).contains(&method.len())
+            && method.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
+    })
+}
+
+/// A status that refuses.
+pub(crate) fn refusal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    checked(deserializer, "a status from 400 to 599", |status| (400..=599).contains(status))
+}
+
+/// What stands in a line of a table.
+pub(crate) fn phrase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    checked(deserializer, "text of 1 to 100 characters in one line", |text: &String| {
+        !text.is_empty() && text.chars().count() <= 100 && !text.chars().any(char::is_control)
+    })
+}
+
+/// Steps of a contract. All are gone through before each trial and after it, and a server
+/// that is silent is waited for in each.
+pub(crate) fn refusals<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    checked(deserializer, "a list of 20 tables at most", |refusals: &Vec<T>| refusals.len() <= 20)
 }
 
 /// A status that the load generator takes for a success.

@@ -68,7 +68,7 @@ pub struct Contract {
     /// them is made anew each time.
     pub fresh: bool,
     /// Requests that must be refused, and how.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limits::refusals")]
     pub refuses: Vec<Refusal>,
 }
 
@@ -77,13 +77,16 @@ pub struct Contract {
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
     /// What is wrong with it, for readers.
+    #[serde(deserialize_with = "limits::phrase")]
     pub what: String,
     /// Its method.
-    #[serde(default = "get")]
+    #[serde(default = "get", deserialize_with = "limits::method")]
     pub method: String,
     /// Its path and query.
+    #[serde(deserialize_with = "limits::path")]
     pub path: String,
     /// The status that it must get.
+    #[serde(deserialize_with = "limits::refusal")]
     pub status: u16,
 }
 
