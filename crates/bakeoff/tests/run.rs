@@ -184,10 +184,12 @@ fn a_profile_of_the_studys_own_is_run_by_its_name_and_the_command_repeats_it() {
     let lab = Lab::with_good();
     lab.change_study("[profile.full]", "[profile.\"two short\"]");
     lab.change_study("blocks = 6", "blocks = 2");
-    lab.bakeoff(&["run", "s", "--profile", "two short", "--seed", "5"]);
+    lab.server("other", "good", "");
+    lab.bakeoff(&["run", "s", "--profile", "two short", "--only", "good,other", "--seed", "5"]);
     let run = lab.run();
     assert_eq!((&*run.plan.profile, run.plan.blocks), ("two short", 2));
-    assert_eq!(run.command, "bakeoff run s --profile 'two short' --seed 5");
+    let command = "bakeoff run s --profile 'two short' --only good,other --seed 5";
+    assert_eq!(run.command, command);
     let both = lab.bakeoff(&["run", "s", "--profile", "two short", "--full"]);
     assert_eq!(both.code, Some(2), "one of them would be passed over: {both:?}");
     lab.bakeoff(&["run", "s", "--seed", "5"]);

@@ -346,11 +346,13 @@ fn changed(run: &Run, contenders: &[result::plan::Contender]) -> Option<String> 
 
 /// The command that repeats a run, as a shell reads it.
 fn command(options: &Options, seed: u64) -> String {
-    let mut words = vec!["bakeoff".into(), "run".into(), options.study.clone()];
+    // Only a NUL can't be quoted, and no argument can have one.
+    let quoted = |name: &String| shlex::try_quote(name).unwrap_or_default().into_owned();
+    let mut words = vec!["bakeoff".into(), "run".into(), quoted(&options.study)];
     let mut option = |name: &str, value: String| words.extend([name.into(), value]);
-    option("--profile", options.profile.clone());
+    option("--profile", quoted(&options.profile));
     if !options.only.is_empty() {
-        option("--only", options.only.join(","));
+        option("--only", options.only.iter().map(quoted).collect::<Vec<_>>().join(","));
     }
     if let Some(cores) = &options.choice.cores {
         let names: Vec<_> = cores
@@ -372,6 +374,5 @@ fn command(options: &Options, seed: u64) -> String {
         option("--mode", names.join(","));
     }
     option("--seed", seed.to_string());
-    // Only a NUL can't be quoted, and no argument can have one.
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
+    words.join(" ")
 }
