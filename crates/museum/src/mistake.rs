@@ -132,7 +132,19 @@ pub struct Neighbours {
     pub of: NeighboursOf,
     /// How many on each: beside one, half of a processor is left, beside three a
     /// quarter.
+    #[serde(deserialize_with = "programs")]
     pub programs: u32,
+}
+
+/// Beside so many, hardly anything of a processor is left; more only fill the machine.
+const PROGRAMS_MAX: u32 = 16;
+
+fn programs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let programs = u32::deserialize(deserializer)?;
+    match (1..=PROGRAMS_MAX).contains(&programs) {
+        true => Ok(programs),
+        false => Err(D::Error::custom(format!("this has to be a number from 1 to {PROGRAMS_MAX}"))),
+    }
 }
 
 /// Whose processors are kept busy.
