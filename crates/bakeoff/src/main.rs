@@ -26,6 +26,8 @@ enum Command {
     Mistakes(commands::mistakes::Arguments),
     #[command(name = lab::keeper::SUBCOMMAND, hide = true)]
     Keeper,
+    #[command(name = load::client::SUBCOMMAND, hide = true)]
+    Client,
 }
 
 fn main() -> ExitCode {
@@ -38,5 +40,6 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(arguments),
         Command::Mistakes(arguments) => commands::mistakes::run(arguments),
         Command::Keeper => lab::keeper::main(),
+        Command::Client => load::client::main(),
     }
 }

@@ -9,7 +9,6 @@ pub mod contender;
 pub mod contract;
 mod digest;
 pub mod folder;
-pub mod histogram;
 pub mod http;
 pub mod judge;
 pub mod keeper;

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use load::histogram;
 use load::outcome::Latency;
 use load::plan::{Arrivals, Expect, Target, Until};
 use load::template::Request;
 use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
 use result::plan::{Plan, Slot};
 
-use crate::histogram;
 use crate::output_tail::harmless;
 use crate::study::Contract;
 

@@ -1,6 +1,9 @@
-//! The clock that the threads of a run share.
+//! The clock that the threads of a run share, and moments that other processes know.
 
 use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds since a run was set up.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +20,27 @@ impl Clock {
     }
 
     /// The moment that this clock shows as `nanoseconds`.
-    pub(crate) fn moment(self, nanoseconds: u64) -> Instant {
-        self.0 + Duration::from_nanos(nanoseconds)
+    pub(crate) fn moment(self, nanoseconds: u64) -> Moment {
+        let Moment(now) = Moment::now();
+        let then = now + Duration::from_nanos(nanoseconds);
+        Moment(then.saturating_sub(Duration::from_nanos(self.now())))
+    }
+}
+
+/// A moment of CLOCK_MONOTONIC, which is one clock for all processes of a machine.
+/// [`Instant`] shows the same clock, and can't leave its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment(Duration);
+
+impl Moment {
+    /// This moment.
+    pub fn now() -> Moment {
+        let time = clock_gettime(ClockId::Monotonic);
+        Moment(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
+    }
+
+    /// How long ago it was; nothing, if it is still to come.
+    pub fn elapsed(self) -> Duration {
+        Moment::now().0.saturating_sub(self.0)
     }
 }

@@ -338,7 +338,7 @@ fn value(text: &str, unit: Unit) -> Result<f64, (Range<usize>, String)> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use super::*;
     use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency};
@@ -369,7 +369,7 @@ pub(crate) mod tests {
                 ..Account::default()
             },
             warmup: Account::default(),
-            window_began: Instant::now(),
+            window_began: crate::Moment::now(),
             window: Duration::from_secs(10),
             answers_in_window: good,
             bytes_received: 0,

@@ -13,6 +13,11 @@
 //! - `record`: what a thread writes down;
 //! - [`outcome`]: what was seen, merged over the threads.
 //!
+//! A run in a process of its own:
+//!
+//! - [`client`]: a plan comes in, an outcome goes out, as text;
+//! - [`histogram`]: distributions as text.
+//!
 //! What is made of an outcome:
 //!
 //! - [`reading`]: percentiles, and when they are withheld;
@@ -25,9 +30,11 @@ mod address;
 mod backend;
 pub mod bare;
 pub mod ceiling;
+pub mod client;
 mod clock;
 pub mod condition;
 mod connects;
+pub mod histogram;
 pub mod limit;
 mod limits;
 mod null_server;
@@ -44,6 +51,7 @@ pub mod template;
 mod turns;
 mod worker;
 
+pub use clock::Moment;
 pub use limits::allowed_cpus;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
@@ -52,13 +60,16 @@ pub use protocol::http1::splits;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use serde::{Deserialize, Serialize};
+
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use run::run;
 
 /// Why no load could be offered at all. What happens to single requests is no
 /// such error: it is in the [`Outcome`].
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Error {
     /// The plan can't be carried out as it is.
     #[error("{0}")]
@@ -69,6 +80,7 @@ pub enum Error {
         /// What was tried.
         what: String,
         /// What the kernel said.
+        #[serde(with = "client::kernel_error")]
         source: std::io::Error,
     },
 }
@@ -91,7 +103,7 @@ impl Stop {
 }
 
 /// What a run shows of itself once a second.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Seconds since the run began, warm-up included.
     pub elapsed_s: f64,

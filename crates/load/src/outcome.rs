@@ -1,11 +1,15 @@
 //! What a run of load saw.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Moment;
+use crate::histogram;
 
 /// What one run saw, merged over its threads. Histograms are in nanoseconds.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The requests whose turn came within the measured window, and what became
     /// of each.
@@ -14,7 +18,7 @@ pub struct Outcome {
     pub warmup: Account,
     /// When the measured window began, so that what others sampled meanwhile can
     /// be laid beside it.
-    pub window_began: Instant,
+    pub window_began: Moment,
     /// The measured window's true length.
     pub window: Duration,
     /// Good answers that arrived within the window: what the rate is made of.
@@ -28,12 +32,15 @@ pub struct Outcome {
     /// From the send to the whole answer.
     pub service: Latency,
     /// The generator's own delay: sent minus intended. Empty in a closed loop.
+    #[serde(with = "histogram")]
     pub lateness: Histogram<u64>,
     /// The part of lateness that is not the generator's own: of the requests that
     /// found every connection taken, from the intended start until one was free.
     /// Empty in a closed loop.
+    #[serde(with = "histogram")]
     pub connection_wait: Histogram<u64>,
     /// From the SYN to the established connection.
+    #[serde(with = "histogram")]
     pub connect: Histogram<u64>,
     /// How the connections fared.
     pub connections: Connections,
@@ -57,7 +64,7 @@ impl Outcome {
 
 /// The conserved account: `scheduled = sent + shed` and
 /// `sent = good + errors + in_flight`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Account {
     /// Requests whose turn came.
     pub scheduled: u64,
@@ -87,7 +94,8 @@ impl Account {
 }
 
 /// The kinds of error that a request can end in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum ErrorKind {
     /// Nobody listens, or the listener refused.
@@ -145,7 +153,7 @@ impl ErrorKind {
 }
 
 /// One kind of error in an account.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ErrorCount {
     /// The kind.
     pub kind: ErrorKind,
@@ -159,12 +167,14 @@ pub struct ErrorCount {
 
 /// A distribution of times with those apart that are only known to be at least
 /// what they are.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// Good answers.
+    #[serde(with = "histogram")]
     pub good: Histogram<u64>,
     /// Waits that ended without an answer: timeouts, and requests in flight at
     /// the end. Each true value is at least this long.
+    #[serde(with = "histogram")]
     pub censored: Histogram<u64>,
 }
 
@@ -208,7 +218,7 @@ pub struct Quantile {
 }
 
 /// How the connections fared.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// Asked for, at once.
     pub asked: u32,
@@ -234,7 +244,7 @@ pub struct Connections {
 }
 
 /// One second of the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Good answers that arrived in it.
     pub good: u64,
@@ -250,7 +260,7 @@ pub struct Second {
 }
 
 /// What a client thread spent within the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUse {
     /// The processor that it was bound to, if it was.
     pub cpu: Option<usize>,

@@ -3,11 +3,13 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::template::Request;
 
 /// Everything that decides a run, apart from chance: the same plan against the
 /// same server offers the same load.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Where the requests go.
     pub target: Target,
@@ -62,7 +64,7 @@ impl Plan {
 }
 
 /// Where the requests go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The address that is connected to.
     pub address: SocketAddr,
@@ -73,7 +75,7 @@ pub struct Target {
 }
 
 /// What an answer must be to count as good. A status outside 200 to 299 never is.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
     /// Text that the body must hold; may have the request's own placeholders.
     /// Answers to HEAD, which have no body, are not held to it.
@@ -81,7 +83,8 @@ pub struct Expect {
 }
 
 /// When requests are due.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// As soon as a connection is free. Such a loop can't see a stalled server's
     /// true response times: while it waits, it asks nothing.
@@ -93,7 +96,8 @@ pub enum Arrivals {
 }
 
 /// When the measured window ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Until {
     /// After this time.
     Elapsed(Duration),
@@ -102,7 +106,8 @@ pub enum Until {
 }
 
 /// How to talk to the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum BackendChoice {
     /// io_uring where the kernel permits it, else epoll.
     Auto,

@@ -5,8 +5,10 @@
 //! was made for this request. A nonce is below 2^53, so that every language's
 //! numbers hold it.
 
+use serde::{Deserialize, Serialize};
+
 /// An HTTP request whose parts may have placeholders.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// `GET`, `POST`, ….
     pub method: String,

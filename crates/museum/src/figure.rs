@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lab::histogram;
+use load::histogram;
 use result::evidence::{Load, Percentiles};
 use result::{Run, Trial};
 
@@ -74,7 +74,8 @@ fn rate(load: &Load) -> Option<f64> {
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
-    Some(histogram::decode(&times.histogram)?.value_at_quantile(0.99) as f64 / NS_A_US)
+    let all = histogram::decode(&times.histogram).filter(|all| !all.is_empty())?;
+    Some(all.value_at_quantile(0.99) as f64 / NS_A_US)
 }
 
 fn median(values: &[f64]) -> Option<f64> {

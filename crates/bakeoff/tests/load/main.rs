@@ -1,11 +1,13 @@
 //! `bakeoff load` as its users meet it.
 //!
+//! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`support`]: the server that a test commands, and the run against it.
 
+mod client;
 mod command;
 mod misbehaving;
 mod nginx;

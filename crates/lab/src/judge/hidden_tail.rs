@@ -1,10 +1,10 @@
 //! Does a percentile hide a stall?
 
 use hdrhistogram::Histogram;
+use load::histogram;
 use result::evidence::Percentiles;
 
 use super::{Check, Scope, Seen, Word, percent};
-use crate::histogram;
 
 /// A wait is a stall if it is so many times the 99th percentile.
 const TIMES_P99: f64 = 10.0;
@@ -67,7 +67,7 @@ struct Waits(Histogram<u64>);
 
 impl Waits {
     fn of(times: &Percentiles) -> Option<Waits> {
-        histogram::decode(&times.histogram).map(Waits)
+        histogram::decode(&times.histogram).filter(|all| !all.is_empty()).map(Waits)
     }
 
     /// Each time, and all that was waited in such times, in ns.

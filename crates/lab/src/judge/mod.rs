@@ -358,7 +358,7 @@ mod tests {
         for (us, count) in times {
             histogram.record_n(us * 1_000, *count).unwrap();
         }
-        crate::histogram::encode(&histogram)
+        load::histogram::encode(&histogram)
     }
 
     /// A trial that nothing is wrong with: 100 connections for 4 s, 50,000

@@ -34,6 +34,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use load::Moment;
 use procfs::process::Process;
 use result::evidence::{Evidence, Place, Sampling};
 use rustix::time::ClockId;
@@ -151,7 +152,8 @@ impl Sampler {
     }
 
     /// Ends, and writes into the evidence what was seen within the window.
-    pub fn finish(self, began: Instant, window: Duration, evidence: &mut Evidence) {
+    pub fn finish(self, began: Moment, window: Duration, evidence: &mut Evidence) {
+        let began = Instant::now() - began.elapsed();
         let _ = self.stop.send(());
         if let Ok(sampled) = self.thread.join() {
             window::write(&sampled, began, window, evidence);

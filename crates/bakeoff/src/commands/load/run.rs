@@ -92,7 +92,7 @@ pub fn rate(per_second: f64) -> String {
 
 #[cfg(test)]
 pub mod tests {
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use hdrhistogram::Histogram;
     use load::limit;
@@ -128,7 +128,7 @@ pub mod tests {
                 ..Account::default()
             },
             warmup: Account { scheduled: 30_000, sent: 30_000, good: 30_000, ..Account::default() },
-            window_began: Instant::now(),
+            window_began: load::Moment::now(),
             window: Duration::from_secs(10),
             answers_in_window: 312_000,
             bytes_received: 109_051_904,

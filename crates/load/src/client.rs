@@ -1,0 +1,279 @@
+//! The client as a process of its own: a plan comes in, seconds and an outcome go out.
+//!
+//! Whoever starts it holds the other ends of its standard streams. Its input has the
+//! [`Plan`] as one line of JSON. A byte after that ends the run early, as [`Stop`]
+//! does. When the input closes, nobody waits for an outcome any more, and the process
+//! ends at once. Its output has a line of JSON for each [`Told`]. After the last one
+//! it does nothing until its input closes, so that what it used can still be read.
+
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::process::ExitCode;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Error, Outcome, Plan, Progress, Stop, run};
+
+/// The hidden subcommand of bakeoff that is the client.
+pub const SUBCOMMAND: &str = "client";
+
+/// The longest line that is read: an outcome of a day has 9 MB of seconds.
+const LINE_BYTES_MAX: u64 = 64 << 20;
+
+/// What a client tells: lines of JSON on its standard output.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// A second has ended.
+    Second(Progress),
+    /// The run has ended.
+    Ended(Box<Outcome>),
+    /// No load could be offered.
+    Failed(Error),
+}
+
+/// The client's whole life.
+pub fn main() -> ExitCode {
+    // A name of its own, by which lists of processes tell it from bakeoff.
+    let _ = rustix::thread::set_name(c"client");
+    let understood = match line(&mut io::stdin().lock()) {
+        Ok(Some(line)) => serde_json::from_str::<Plan>(&line).map_err(|error| error.to_string()),
+        Ok(None) => return ExitCode::FAILURE,
+        Err(error) => Err(error.to_string()),
+    };
+    let plan = match understood {
+        Ok(plan) => plan,
+        Err(why) => {
+            let why = format!("the client didn't understand its plan: {why}");
+            tell(&Told::Failed(Error::Plan(why)));
+            return ExitCode::FAILURE;
+        }
+    };
+    let stop = Stop::default();
+    let listener = std::thread::spawn({
+        let stop = stop.clone();
+        move || listen(&stop)
+    });
+    tell(&match run(&plan, &stop, &mut |second| tell(&Told::Second(*second))) {
+        Ok(outcome) => Told::Ended(Box::new(outcome)),
+        Err(error) => Told::Failed(error),
+    });
+    let _ = listener.join();
+    ExitCode::SUCCESS
+}
+
+/// Hears what is said after the plan, and ends the process when nobody is there to
+/// say anything.
+fn listen(stop: &Stop) {
+    let mut input = io::stdin().lock();
+    loop {
+        match input.read(&mut [0]) {
+            Ok(1..) => stop.now(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Ok(0) | Err(_) => std::process::exit(0),
+        }
+    }
+}
+
+/// Tells bakeoff. If it is gone, the input closes as well.
+fn tell(told: &Told) {
+    let mut out = io::stdout().lock();
+    let _ = serde_json::to_writer(&mut out, told);
+    let _ = out.write_all(b"\n");
+    let _ = out.flush();
+}
+
+/// The next line, without its end; `None` where there is no more.
+///
+/// # Errors
+/// Those of `from`, and where a line is cut off or endless.
+pub fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
+    let mut line = String::new();
+    from.take(LINE_BYTES_MAX).read_line(&mut line)?;
+    match line.pop() {
+        None => Ok(None),
+        Some('\n') => Ok(Some(line)),
+        Some(_) => Err(io::Error::new(ErrorKind::InvalidData, "a line without an end")),
+    }
+}
+
+/// An error of the kernel as its number, any other as its words.
+pub(crate) mod kernel_error {
+    use std::io;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Number(i32),
+        Words(String),
+    }
+
+    pub(crate) fn serialize<S: Serializer>(error: &io::Error, to: S) -> Result<S::Ok, S::Error> {
+        match error.raw_os_error() {
+            Some(number) => Form::Number(number),
+            None => Form::Words(error.to_string()),
+        }
+        .serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<io::Error, D::Error> {
+        Ok(match Form::deserialize(from)? {
+            Form::Number(number) => io::Error::from_raw_os_error(number),
+            Form::Words(words) => io::Error::other(words),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, SocketAddr};
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+    use crate::Moment;
+    use crate::outcome::{
+        Account, Connections, ErrorCount, ErrorKind as Kind, Latency, Second, ThreadUse,
+    };
+    use crate::plan::{Arrivals, BackendChoice, Expect, Target, Until};
+    use crate::record::histogram;
+    use crate::template::Request;
+
+    /// What comes out of the other end of a pipe.
+    fn told_and_read<T: Serialize + DeserializeOwned>(value: &T) -> T {
+        let text = serde_json::to_string(value).unwrap();
+        assert!(!text.contains('\n'), "it takes more than its line");
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn time() -> impl Strategy<Value = Duration> {
+        (0..1_000_000_u64, 0..1_000_000_000_u32).prop_map(|(s, ns)| Duration::new(s, ns))
+    }
+
+    prop_compose! {
+        fn plan()(
+            (ip, port) in (any::<IpAddr>(), any::<u16>()),
+            (authority, path) in (".*", ".*"),
+            headers in prop::collection::vec((".*", ".*"), 0..3),
+            (method, body) in ("[A-Z]+", prop::collection::vec(any::<u8>(), 0..100)),
+            expected in prop::option::of(".*"),
+            arrivals in prop_oneof![
+                Just(Arrivals::Closed),
+                (0.001..1e9).prop_map(Arrivals::Constant),
+                (0.001..1e9).prop_map(Arrivals::Poisson),
+            ],
+            (connections, keep_alive, pipeline) in (any::<u32>(), any::<bool>(), any::<u16>()),
+            until in prop_oneof![
+                time().prop_map(Until::Elapsed),
+                any::<u64>().prop_map(Until::Requests),
+            ],
+            (warmup, timeout) in (time(), time()),
+            (cpus, threads) in (prop::collection::vec(0..256_usize, 0..4), 0..9_usize),
+            backend in prop::sample::select(vec![
+                BackendChoice::Auto, BackendChoice::Uring, BackendChoice::Epoll,
+            ]),
+            seed in any::<u64>(),
+        ) -> Plan {
+            Plan {
+                target: Target {
+                    address: SocketAddr::new(ip, port),
+                    authority,
+                    path: path.clone(),
+                },
+                requests: vec![Request { method, path, headers, body }],
+                expect: Expect { body: expected },
+                arrivals,
+                connections,
+                keep_alive,
+                pipeline,
+                until,
+                warmup,
+                timeout,
+                cpus,
+                threads,
+                backend,
+                seed,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_client_is_asked_for_what_was_planned(plan in plan()) {
+            prop_assert_eq!(told_and_read(&plan), plan);
+        }
+
+        #[test]
+        fn what_a_client_saw_is_what_is_told(
+            times in prop::collection::vec(1..60_000_000_000_u64, 0..50),
+            (number, share) in (any::<u64>(), 0.0..1.0_f64),
+            (window, text) in (time(), ".*"),
+        ) {
+            let mut seen = histogram();
+            times.iter().for_each(|&time| seen.record(time).unwrap());
+            let latency = Latency { good: seen.clone(), censored: histogram() };
+            let account = Account {
+                scheduled: number,
+                errors: Kind::ALL.map(|kind| ErrorCount {
+                    kind, count: number, first: window, example: text.clone(),
+                }).to_vec(),
+                ..Account::default()
+            };
+            let outcome = Outcome {
+                account: account.clone(),
+                warmup: account,
+                window_began: Moment::now(),
+                window,
+                answers_in_window: number,
+                bytes_received: number,
+                bytes_sent: number,
+                response: latency.clone(),
+                service: latency,
+                lateness: histogram(),
+                connection_wait: seen.clone(),
+                connect: seen,
+                connections: Connections {
+                    first_failure: Some((Kind::Refused, text.clone())),
+                    ..Connections::default()
+                },
+                seconds: vec![Second { p50: Some(number), ..Second::default() }],
+                threads: vec![ThreadUse {
+                    cpu: Some(3),
+                    user: share,
+                    run_delay_share: Some(share),
+                    ..ThreadUse::default()
+                }],
+                backend: text,
+                interrupted: true,
+            };
+            prop_assert_eq!(told_and_read(&outcome), outcome);
+        }
+    }
+
+    #[test]
+    fn an_error_says_the_same_on_the_other_side() {
+        for source in [io::Error::from_raw_os_error(13), io::Error::other("in words")] {
+            let error = Error::System { what: "binding".into(), source };
+            assert_eq!(told_and_read(&error).to_string(), error.to_string());
+        }
+        let error = Error::Plan("nothing to send".into());
+        assert!(matches!(told_and_read(&error), Error::Plan(why) if why == "nothing to send"));
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_is_none() {
+        let mut input = &b"first\nsec"[..];
+        assert_eq!(line(&mut input).unwrap().as_deref(), Some("first"));
+        assert!(line(&mut input).is_err(), "half a plan is no plan");
+        assert_eq!(line(&mut input).unwrap(), None);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_not_read_forever() {
+        let mut endless = io::BufReader::new(io::repeat(b'x'));
+        assert!(line(&mut endless).is_err());
+    }
+}
