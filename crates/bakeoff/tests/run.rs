@@ -246,10 +246,65 @@ fn with_stubborn_child() -> Lab {
 fn nothing_outlives_a_bakeoff_that_is_killed() {
     let lab = with_stubborn_child();
     let mut child = lab.start(&["run", "s", "--full"]);
-    lab.wait_until("server and child run", || lab.living_servers().len() == 2);
+    lab.wait_until("there is load", || lab.living_clients().len() == 1);
+    assert_eq!(lab.living_servers().len(), 2, "server and child run");
     send(&child, Signal::KILL);
     child.wait().unwrap();
     lab.assert_nothing_is_left();
+}
+
+/// Whoever presses Ctrl-C sends it to all of the terminal's process group.
+#[test]
+fn a_client_leaves_ctrl_c_to_bakeoff_which_ends_it() {
+    let lab = with_stubborn_child();
+    let child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("there is load", || lab.living_clients().len() == 1);
+    let group = |pid: i32| rustix::process::getpgid(Pid::from_raw(pid)).unwrap();
+    assert_ne!(group(lab.living_clients()[0]), group(child.id() as i32));
+    send(&child, Signal::INT);
+    let interrupted = said(child.wait_with_output().unwrap());
+    assert_eq!(interrupted.code, Some(130), "{interrupted:?}");
+    assert!(lab.living_clients().is_empty(), "when bakeoff ends, all has ended");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_client_that_is_killed_is_told_in_one_sentence_and_leaves_nothing() {
+    let lab = with_stubborn_child();
+    let child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("there is load", || lab.living_clients().len() == 1);
+    let client = Pid::from_raw(lab.living_clients()[0]).unwrap();
+    kill_process(client, Signal::KILL).unwrap();
+    let said = said(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(4), "{said:?}");
+    said.assert_complains(&[
+        "offering the load: the client's process ended with SIGKILL (signal 9)\n",
+    ]);
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_clients_control_group_tells_what_its_threads_used() {
+    let lab = Lab::with_good().measuring_a_second();
+    lab.bakeoff(&["run", "s"]);
+    for trial in &lab.run().trials {
+        let evidence = &trial.evidence;
+        let client = evidence.client.as_ref().expect("it was sampled");
+        let cpu_s = client.cpu_s.expect("its process lives until all is read");
+        let by_threads = evidence.load.as_ref().unwrap().client_cpu_s;
+        // One counts the whole process between readings, the other what put load on.
+        let ratio = cpu_s / by_threads;
+        assert!((0.5..2.0).contains(&ratio), "{cpu_s} s of {by_threads} s");
+        assert!(client.rss_max_bytes > Some(0), "{client:?}");
+        let Some(group) = &client.cgroup else {
+            skipped("skipped in part", "no control group can be made here");
+            continue;
+        };
+        let servers = evidence.server.cgroup.as_ref().expect("the contender has one as well");
+        assert_eq!(group.hierarchies, servers.hierarchies);
+        assert!(group.memory_peak_bytes.is_none_or(|bytes| bytes > 0), "{group:?}");
+        assert!(group.oom_kills.is_none_or(|count| count == 0), "{group:?}");
+    }
 }
 
 #[test]

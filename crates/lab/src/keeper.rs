@@ -53,6 +53,9 @@ pub struct Order {
     pub scratch: Option<Scratch>,
     /// A control group to make, start in, and remove at the end.
     pub cgroup: Group,
+    /// The control group of the client that is to put load on the program. bakeoff
+    /// makes and removes it; the keeper does the latter too, should bakeoff be killed.
+    pub client_cgroup: Group,
     /// The processors to run on; all, if none is named.
     pub cpus: Vec<usize>,
     /// Time between SIGTERM and SIGKILL.
@@ -115,8 +118,10 @@ pub fn main() -> ExitCode {
     let result = Signals::watch()
         .map_err(|error| format!("couldn't watch for signals: {error}"))
         .and_then(|signals| keep(&order, &signals));
-    let result = result.and_then(|killed| order.cgroup.kill().map(|()| killed));
-    order.cgroup.remove();
+    let groups = [&order.cgroup, &order.client_cgroup];
+    let result =
+        result.and_then(|killed| groups.iter().try_for_each(|group| group.kill()).map(|()| killed));
+    groups.iter().for_each(|group| group.remove());
     // Whatever the program made of it, the folder is the keeper's.
     if let Some(scratch) = &order.scratch {
         let _ = fs::remove_dir_all(&scratch.path);
@@ -245,14 +250,22 @@ fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
         .stdout(output()?)
         .stderr(output()?)
         .process_group(0);
-    let keeper = rustix::process::getpid();
+    bind_to_this_process(&mut command, doors);
+    let child = command.spawn().map_err(|error| format!("couldn't start {program}: {error}"))?;
+    Pid::from_raw(child.id() as i32).ok_or("the program has no process id".to_string())
+}
+
+/// Has a command's process killed when the calling thread ends, and begin in the
+/// control group behind these doors.
+pub(crate) fn bind_to_this_process(command: &mut Command, doors: Vec<File>) {
+    let parent = rustix::process::getpid();
     // SAFETY: between fork and exec only these few system calls are made; they
     // allocate nothing and take no lock.
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-            // The keeper may have died before the line above took effect.
-            if rustix::process::getppid() != Some(keeper) {
+            // The parent may have died before the line above took effect.
+            if rustix::process::getppid() != Some(parent) {
                 return Err(io::Error::from(Errno::SRCH));
             }
             // Without it the group stays empty, and tells nothing.
@@ -262,8 +275,6 @@ fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
             Ok(())
         });
     }
-    let child = command.spawn().map_err(|error| format!("couldn't start {program}: {error}"))?;
-    Pid::from_raw(child.id() as i32).ok_or("the program has no process id".to_string())
 }
 
 /// Waits for all ended children. Tells how the main program ended, once.
@@ -286,7 +297,7 @@ fn reap(main: &mut Option<Pid>) -> bool {
     }
 }
 
-fn in_words(status: ExitStatus) -> String {
+pub(crate) fn in_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => {

@@ -22,6 +22,7 @@ pub struct Kept {
     hold: Option<ChildStdin>,
     scratch: Option<PathBuf>,
     cgroup: Group,
+    client_cgroup: Group,
     grace: Duration,
     told: Arc<Told>,
     output: Arc<Mutex<Output>>,
@@ -102,6 +103,7 @@ impl Kept {
             hold,
             scratch: order.scratch.as_ref().map(|scratch| scratch.path.clone()),
             cgroup: order.cgroup.clone(),
+            client_cgroup: order.client_cgroup.clone(),
             grace: order.grace,
             told,
             output,
@@ -125,6 +127,11 @@ impl Kept {
     /// The control group that the program is in.
     pub fn cgroup(&self) -> &Group {
         &self.cgroup
+    }
+
+    /// The control group for the client that puts load on the program.
+    pub fn client_cgroup(&self) -> &Group {
+        &self.client_cgroup
     }
 
     /// How the program ended, if it did by itself.

@@ -3,6 +3,7 @@
 //! outcomes), and the whole in its order (run).
 
 pub mod cgroup;
+pub mod client;
 pub mod compare;
 pub mod connections;
 pub mod contender;

@@ -107,8 +107,8 @@ impl ThisMachine {
         std::env::temp_dir().join(leftovers::name())
     }
 
-    /// A control group for a contender at this place; its keeper makes and
-    /// removes it.
+    /// A control group for a contender or its client at this place. Whoever starts
+    /// that makes it; the contender's keeper removes both.
     pub fn cgroup(&self, place: &Place) -> Group {
         Trees::of_this_process().group(&leftovers::name(), place.shared())
     }

@@ -171,6 +171,7 @@ fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
         folder,
         scratch: None,
         cgroup: Group::default(),
+        client_cgroup: Group::default(),
         cpus: Vec::new(),
         grace: GRACE,
     }

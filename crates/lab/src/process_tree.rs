@@ -75,7 +75,7 @@ pub fn member(pid: i32) -> Option<Member> {
         swap_bytes: swap_bytes(pid),
         threads: stat.num_threads.max(0) as u32,
         major_faults: stat.majflt + stat.cmajflt,
-        disk_write_bytes: disk_write_bytes(pid),
+        disk_write_bytes: disk_bytes(pid).map(|(_, written)| written),
         open_files: open_files(pid),
         name: harmless(&stat.comm),
     })
@@ -95,19 +95,26 @@ fn seconds(ticks: u64) -> f64 {
     ticks as f64 / procfs::ticks_per_second() as f64
 }
 
+/// CPU seconds of a process, its reaped children's included; `None` if it is gone.
+pub fn cpu_of_one(pid: i32) -> Option<f64> {
+    stat(pid).map(|stat| cpu_s(&stat))
+}
+
 /// CPU seconds of these processes, their reaped children's included, and of what
 /// ended below `root`, which is left out itself. `None` where nobody is alive.
 pub fn cpu_of(root: i32, pids: &[i32]) -> Option<f64> {
-    let alive: Vec<f64> =
-        pids.iter().filter_map(|&pid| stat(pid)).map(|stat| cpu_s(&stat)).collect();
+    let alive: Vec<f64> = pids.iter().filter_map(|&pid| cpu_of_one(pid)).collect();
     let root = stat(root)?;
     let reaped = (root.cutime + root.cstime).max(0) as f64 / procfs::ticks_per_second() as f64;
     (!alive.is_empty()).then(|| alive.iter().sum::<f64>() + reaped)
 }
 
-fn disk_write_bytes(pid: i32) -> Option<u64> {
+/// Bytes that came from disks for a process, and those that it handed to them; `None`
+/// where the kernel doesn't tell.
+pub fn disk_bytes(pid: i32) -> Option<(u64, u64)> {
     let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("write_bytes: "))?.parse().ok()
+    let number = |name| text.lines().find_map(|line| line.strip_prefix(name))?.parse().ok();
+    Some((number("read_bytes: ")?, number("write_bytes: ")?))
 }
 
 fn swap_bytes(pid: i32) -> Option<u64> {

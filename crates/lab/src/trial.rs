@@ -11,6 +11,7 @@ use load::Stop;
 use result::evidence::{ContractStep, CoreSpeed, Evidence, Place, Process};
 use result::plan::{Cores, Plan, Slot};
 
+use crate::client::Client;
 use crate::contender::{Contender, Placeholders};
 use crate::contract::{self, Depth};
 use crate::http::Wrong;
@@ -216,6 +217,7 @@ impl Bench<'_> {
             folder: None,
             scratch: Some(Scratch { path: dir, files }),
             cgroup: self.machine.cgroup(place),
+            client_cgroup: self.machine.cgroup(place),
             cpus: place.server_cpus.clone(),
             grace: GRACE,
         })
@@ -293,10 +295,13 @@ impl Bench<'_> {
     ) -> Result<(), load::Error> {
         let cpus = evidence.place.server_cpus.clone();
         let speeds_before = yardstick::speeds(&cpus);
-        let sampler = Sampler::start(&running.kept, running.address.port(), &evidence.place);
+        let group = running.kept.client_cgroup().clone();
+        let mut client = Client::start(group, &evidence.place.client_cpus)?;
+        let port = running.address.port();
+        let sampler = Sampler::start(&running.kept, &client, port, &evidence.place);
         let began = Instant::now();
         let output_bytes = running.kept.output_bytes();
-        let seen = load::run(load, self.stop, &mut |progress| {
+        let seen = client.run(load, self.stop, &mut |progress| {
             // Where connections are kept, one count tells whether all are there;
             // where each has one request, they come and go between two counts.
             // It is told when a second has ended, the last of the warm-up among them.

@@ -197,6 +197,7 @@ impl Neighbour {
             folder: None,
             scratch: None,
             cgroup: Group::default(),
+            client_cgroup: Group::default(),
             cpus: vec![cpu],
             grace: Duration::from_millis(200),
         };

@@ -51,6 +51,7 @@ impl Server {
             folder: None,
             scratch: Some(Scratch { path, files }),
             cgroup: Group::default(),
+            client_cgroup: Group::default(),
             cpus: vec![place.server],
             grace: Duration::from_secs(2),
         })?;

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 pub use crate::sampled::{
-    Cgroup, Collects, Compiles, CpuSource, Limits, MachineUse, ProcessUse, Runtime, Sample,
-    Sampling, ServerUse, ThreadGroup, ThreadUse,
+    Cgroup, ClientUse, Collects, Compiles, CpuSource, Limits, MachineUse, ProcessUse, Runtime,
+    Sample, Sampling, ServerUse, ThreadGroup, ThreadUse,
 };
 
 /// All that one trial saw.
@@ -53,6 +53,10 @@ pub struct Evidence {
     /// What the contender used, and how it was divided.
     #[serde(default)]
     pub server: ServerUse,
+    /// What the client's process used. `None` in older runs, where it was threads of
+    /// bakeoff.
+    #[serde(default)]
+    pub client: Option<ClientUse>,
     /// What limits contender and client, and how often it did.
     #[serde(default)]
     pub limits: Limits,

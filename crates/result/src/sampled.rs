@@ -128,6 +128,24 @@ pub struct ServerUse {
     pub runtime: Option<Runtime>,
 }
 
+/// What the client's process used.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientUse {
+    /// Where its CPU seconds were read.
+    pub cpu_source: CpuSource,
+    /// CPU seconds.
+    pub cpu_s: Option<f64>,
+    /// The most resident memory seen, in bytes.
+    pub rss_max_bytes: Option<u64>,
+    /// Bytes that came from disks for it.
+    pub disk_read_bytes: Option<u64>,
+    /// Bytes that it handed to the disks.
+    pub disk_write_bytes: Option<u64>,
+    /// The control group that held it, where one could be made for it.
+    pub cgroup: Option<Cgroup>,
+}
+
 /// Where CPU seconds were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -141,7 +159,7 @@ pub enum CpuSource {
     ProcessTree,
 }
 
-/// What the contender's control group counted.
+/// What a control group counted: the contender's, or the client's.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cgroup {
@@ -161,7 +179,8 @@ pub struct Cgroup {
     pub cpu_pressure_share: Option<f64>,
     /// The same for memory.
     pub memory_pressure_share: Option<f64>,
-    /// The same for disks.
+    /// The same for disks. From Linux 6.5 on, a wait in io_uring counts as one for a
+    /// disk, also where it is one for the network.
     pub io_pressure_share: Option<f64>,
 }
 

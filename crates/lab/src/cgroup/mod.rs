@@ -1,4 +1,4 @@
-//! Control groups: one a trial, for the contender.
+//! Control groups: in a trial one for the contender, and one for its client.
 //!
 //! A group tells what all of its processes used, whether they still live or
 //! not, and none of them leaves it by forking, so it is also how everything is
@@ -7,7 +7,7 @@
 //! in each tree that has something to tell.
 //!
 //! The folder lies in bakeoff's own group, so that limits of the user's hold for
-//! the contender as well. Nothing is changed in any group that isn't ours.
+//! contender and client as well. Nothing is changed in any group that isn't ours.
 
 mod counters;
 mod trees;

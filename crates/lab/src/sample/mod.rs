@@ -1,5 +1,5 @@
-//! What is sampled while a trial measures: the contender, the client's own
-//! process, and the machine.
+//! What is sampled while a trial measures: the contender, the client, and the
+//! machine.
 //!
 //! A thread reads counters that only grow, so that what happened within the
 //! measured window is the difference between its edges, each interpolated between
@@ -8,17 +8,13 @@
 //!
 //! | file | what it reads |
 //! |---|---|
-//! | `../cgroup/` | the contender's control group, and the quotas above it |
-//! | `../process_tree.rs` | its processes in `/proc` |
-//! | `threads.rs`, `hotspot.rs` | its threads; what a JVM tells of its collections |
-//! | `compiled_code.rs` | how much machine code its processes have made themselves |
+//! | `../cgroup/` | the control groups of contender and client, and the quotas above them |
+//! | `../process_tree.rs` | their processes in `/proc` |
+//! | `threads.rs`, `hotspot.rs` | their threads; what a JVM tells of its collections |
+//! | `compiled_code.rs` | how much machine code the contender's processes have made themselves |
 //! | `../connections.rs` | the connections at its port |
 //! | `machine.rs` | the machine |
 //! | `series.rs`, `window.rs` | from readings to evidence |
-//!
-//! The client is threads of bakeoff itself. It has no control group: its threads'
-//! CPU time and memory are known without one, and its quota is that of bakeoff's
-//! own group.
 
 mod compiled_code;
 mod hotspot;
@@ -40,6 +36,7 @@ use result::evidence::{Evidence, Place, Sampling};
 use rustix::time::ClockId;
 
 use crate::cgroup::{Counted, Group, Throttled, Trees};
+use crate::client::Client;
 use crate::connections::{self, Listeners};
 use crate::process_tree::{self, Member};
 use crate::{keeper, kept::Kept};
@@ -69,12 +66,12 @@ const COUNTING_S_AN_END: f64 = 0.6e-6;
 struct Reading {
     at: Instant,
     server_cpu_s: Option<f64>,
-    own_cpu_s: f64,
+    client_cpu_s: Option<f64>,
     most: Option<Most>,
     threads: Option<AllThreads>,
     established: Option<u32>,
-    /// CPU seconds of all processes that can be seen, but for the contender's and
-    /// bakeoff's own.
+    /// CPU seconds of all processes that can be seen, but for those of contender,
+    /// client and bakeoff.
     others_cpu_s: Option<f64>,
 }
 
@@ -88,7 +85,10 @@ struct Most {
     gc_pause_s: Option<f64>,
     /// Machine code of their own making, of all processes but JVMs.
     code_bytes: Option<u64>,
-    own_rss_bytes: Option<u64>,
+    client_group: Option<Counted>,
+    client_rss_bytes: Option<u64>,
+    /// Read and written.
+    client_disk_bytes: Option<(u64, u64)>,
     listeners: Option<Listeners>,
 }
 
@@ -96,7 +96,7 @@ struct Most {
 #[derive(Debug, Clone)]
 struct AllThreads {
     servers: Option<Vec<Thread>>,
-    own: Option<Vec<Thread>>,
+    client: Option<Vec<Thread>>,
 }
 
 /// A thread that samples until it is finished.
@@ -113,17 +113,21 @@ struct Sampled {
     readings: Vec<Reading>,
     /// The contender's control group, as far as it is in one.
     group: Group,
+    /// The client's.
+    client_group: Group,
     sampling: Sampling,
 }
 
 impl Sampler {
-    /// Starts to sample a contender, the connections at its port, and the machine.
+    /// Starts to sample a contender, the connections at its port, its client, and the
+    /// machine.
     ///
     /// The thread runs on the load's processors: the contender's are its own, and
     /// what a client's thread loses shows in its busy share.
-    pub fn start(kept: &Kept, port: u16, place: &Place) -> Sampler {
+    pub fn start(kept: &Kept, client: &Client, port: u16, place: &Place) -> Sampler {
         let in_window = Arc::new(AtomicBool::new(false));
-        let mut sources = Sources::new(kept, port, &place.server_cpus, in_window.clone());
+        let cpus = &place.server_cpus;
+        let mut sources = Sources::new(kept, client, port, cpus, in_window.clone());
         let client_cpus = place.client_cpus.clone();
         let (stop, stopped) = mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -140,7 +144,8 @@ impl Sampler {
                 sampling_s: began.elapsed().as_secs_f64(),
                 readings_put_off: sources.put_off(),
             };
-            Sampled { readings, group: sources.group, sampling }
+            let Sources { group, client_group, .. } = sources;
+            Sampled { readings, group, client_group, sampling }
         });
         Sampler { stop, in_window, thread }
     }
@@ -151,7 +156,8 @@ impl Sampler {
         self.in_window.store(true, Ordering::Relaxed);
     }
 
-    /// Ends, and writes into the evidence what was seen within the window.
+    /// Ends, and writes into the evidence what was seen within the window. The client
+    /// has to be alive still.
     pub fn finish(self, began: Moment, window: Duration, evidence: &mut Evidence) {
         let began = Instant::now() - began.elapsed();
         let _ = self.stop.send(());
@@ -191,6 +197,8 @@ struct Sources {
     /// The keeper, whose descendants are the contender's.
     root: i32,
     group: Group,
+    client_pid: i32,
+    client_group: Group,
     port: u16,
     trees: Trees,
     frequency: Frequency,
@@ -206,10 +214,18 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(kept: &Kept, port: u16, server_cpus: &[usize], in_window: Arc<AtomicBool>) -> Sources {
+    fn new(
+        kept: &Kept,
+        client: &Client,
+        port: u16,
+        server_cpus: &[usize],
+        in_window: Arc<AtomicBool>,
+    ) -> Sources {
         Sources {
             root: kept.root(),
             group: kept.cgroup().inhabited(),
+            client_pid: client.pid(),
+            client_group: client.cgroup().inhabited(),
             port,
             trees: Trees::of_this_process(),
             frequency: Frequency::of(server_cpus),
@@ -235,11 +251,12 @@ impl Sources {
         let at = Instant::now();
         let by_group = self.group.cpu_s();
         let server_cpu_s = by_group.or_else(|| process_tree::cpu_of(self.root, &self.pids));
-        let own_cpu_s = clock_s(ClockId::ProcessCPUTime);
+        let by_group = self.client_group.cpu_s();
+        let client_cpu_s = by_group.or_else(|| process_tree::cpu_of_one(self.client_pid));
         let mut reading = Reading {
             at,
             server_cpu_s,
-            own_cpu_s,
+            client_cpu_s,
             most: None,
             threads: None,
             established: None,
@@ -253,13 +270,15 @@ impl Sources {
         }
         if is_edge || self.process_reading.is_due(None) {
             let all = self.process_reading.timed(process_tree::cpu_of_all);
-            reading.others_cpu_s = all.zip(server_cpu_s).map(|(all, it)| all - it - own_cpu_s);
+            let own = clock_s(ClockId::ProcessCPUTime);
+            let known = all.zip(server_cpu_s).zip(client_cpu_s);
+            reading.others_cpu_s = known.map(|((all, server), client)| all - server - client - own);
         }
         if is_edge || self.thread_reading.is_due(None) {
-            let (threads, pids) = (&mut self.threads, &self.pids);
+            let (threads, pids, client) = (&mut self.threads, &self.pids, self.client_pid);
             reading.threads = Some(self.thread_reading.timed(|| AllThreads {
                 servers: threads.read(pids),
-                own: threads.read(&[std::process::id() as i32]),
+                client: threads.read(&[client]),
             }));
             self.find_jvms(reading.threads.as_ref());
         }
@@ -294,7 +313,7 @@ impl Sources {
     }
 
     fn most(&self) -> Most {
-        let own = Process::myself().and_then(|process| process.statm()).ok();
+        let client = Process::new(self.client_pid).and_then(|client| client.statm()).ok();
         Most {
             members: self.pids.iter().filter_map(|&pid| process_tree::member(pid)).collect(),
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
@@ -309,7 +328,9 @@ impl Sources {
             code_bytes: compiled_code::bytes_of_all(
                 self.pids.iter().copied().filter(|pid| !self.jvms.contains_key(pid)),
             ),
-            own_rss_bytes: own.map(|own| own.resident * procfs::page_size()),
+            client_group: (!self.client_group.is_nowhere()).then(|| self.client_group.counted()),
+            client_rss_bytes: client.map(|client| client.resident * procfs::page_size()),
+            client_disk_bytes: process_tree::disk_bytes(self.client_pid),
             listeners: connections::listeners(self.port),
         }
     }

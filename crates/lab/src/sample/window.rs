@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use result::evidence::{
-    Cgroup, Collects, Compiles, CpuSource, Evidence, Limits, MachineUse, ProcessUse, Runtime,
-    Sample, ServerUse, ThreadGroup, ThreadUse,
+    Cgroup, ClientUse, Collects, Compiles, CpuSource, Evidence, Limits, MachineUse, ProcessUse,
+    Runtime, Sample, ServerUse, ThreadGroup, ThreadUse,
 };
 
 use super::series::{Series, Table, growth, growth_of_all, growths};
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
+use crate::cgroup::{Counted, Group};
 use crate::process_tree::Member;
 
 /// Processes, threads and groups that are told of; the rest is a number.
@@ -24,16 +25,27 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
     evidence.sampling = sampled.sampling.clone();
     window.totals(evidence);
     evidence.samples = window.seconds().map(|(from, to)| window.sample(from, to)).collect();
+    let cgroup =
+        |group: &Group, of| (!group.is_nowhere()).then(|| window.cgroup(group.trees(), of));
     evidence.server = ServerUse {
-        cpu_source: match sampled.group.cpu_s() {
-            Some(_) => CpuSource::Cgroup,
-            None => CpuSource::ProcessTree,
-        },
-        cgroup: (!sampled.group.is_nowhere()).then(|| window.cgroup(sampled.group.trees())),
+        cpu_source: cpu_source(&sampled.group),
+        cgroup: cgroup(&sampled.group, |most| most.group.as_ref()),
         ..window.server()
     };
+    evidence.client = Some(ClientUse {
+        cpu_source: cpu_source(&sampled.client_group),
+        cgroup: cgroup(&sampled.client_group, |most| most.client_group.as_ref()),
+        ..window.client()
+    });
     evidence.limits = window.limits();
     evidence.machine = window.machine();
+}
+
+fn cpu_source(group: &Group) -> CpuSource {
+    match group.cpu_s() {
+        Some(_) => CpuSource::Cgroup,
+        None => CpuSource::ProcessTree,
+    }
 }
 
 /// The readings, and the window within them.
@@ -90,8 +102,8 @@ impl Window<'_> {
         self.table(|reading| Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, &of)))
     }
 
-    fn own_threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
-        self.table(|reading| Some(by_tid(reading.threads.as_ref()?.own.as_ref()?, &of)))
+    fn client_threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
+        self.table(|reading| Some(by_tid(reading.threads.as_ref()?.client.as_ref()?, &of)))
     }
 
     fn steal(&self, from: Instant, to: Instant) -> Option<f64> {
@@ -170,9 +182,9 @@ impl Window<'_> {
             accept_queue: listeners.map(|it| it.accept_queue),
             listen_drops: counted(&self.most(|most| Some(most.listeners?.dropped.into()))),
             tcp_retransmits: machine(|most| most.machine.tcp_retransmits),
-            client_cpu_s: grown(&self.series(|reading| Some(reading.own_cpu_s))),
-            client_rss_bytes: near.and_then(|most| most.own_rss_bytes),
-            client_context_switches: whole(&self.own_threads(|it| Some(it.switches as f64))),
+            client_cpu_s: grown(&self.series(|reading| reading.client_cpu_s)),
+            client_rss_bytes: near.and_then(|most| most.client_rss_bytes),
+            client_context_switches: whole(&self.client_threads(|it| Some(it.switches as f64))),
             steal_share: self.steal(from, to).map(rounded),
             load_average: near.and_then(|most| most.machine.load_average).map(rounded),
             swap_in_bytes: machine(|most| most.machine.swap_in_bytes),
@@ -321,13 +333,26 @@ impl Window<'_> {
         })
     }
 
-    fn cgroup(&self, hierarchies: Vec<String>) -> Cgroup {
-        let counted = |of: fn(&crate::cgroup::Counted) -> Option<f64>| {
-            self.most(|most| of(most.group.as_ref()?))
+    fn client(&self) -> ClientUse {
+        let disk = |of: fn((u64, u64)) -> u64| {
+            let series = self.most(|most| Some(of(most.client_disk_bytes?) as f64));
+            self.within(&series).map(|bytes| bytes.round() as u64)
         };
+        ClientUse {
+            cpu_s: self.within(&self.series(|reading| reading.client_cpu_s)).map(rounded),
+            rss_max_bytes: self.mosts().filter_map(|most| most.client_rss_bytes).max(),
+            disk_read_bytes: disk(|(read, _)| read),
+            disk_write_bytes: disk(|(_, written)| written),
+            ..ClientUse::default()
+        }
+    }
+
+    /// What one of the groups counted.
+    fn cgroup(&self, hierarchies: Vec<String>, group: fn(&Most) -> Option<&Counted>) -> Cgroup {
+        let counted = |of: fn(&Counted) -> Option<f64>| self.most(|most| of(group(most)?));
         let share = |series: &Series| self.share(series, self.began, self.ended).map(rounded);
         let bytes = |series: &Series| self.within(series).map(|bytes| bytes as u64);
-        let last = self.mosts().rev().find_map(|most| most.group);
+        let last = self.mosts().rev().find_map(group);
         Cgroup {
             hierarchies,
             memory_peak_bytes: last.and_then(|it| it.memory_peak_bytes),
@@ -402,7 +427,7 @@ mod tests {
     use super::super::AllThreads;
     use super::super::machine::Machine;
     use super::*;
-    use crate::cgroup::{Counted, Group, Pressure, Throttled};
+    use crate::cgroup::{Pressure, Throttled};
     use crate::connections::Listeners;
 
     fn member(cpu_s: f64) -> Member {
@@ -436,7 +461,7 @@ mod tests {
         Reading {
             at: start + Duration::from_secs_f64(at_s),
             server_cpu_s: Some(cpu_s),
-            own_cpu_s: 0.0,
+            client_cpu_s: Some(cpu_s / 2.0),
             most: Some(Most {
                 members: vec![member(cpu_s)],
                 group: None,
@@ -450,7 +475,9 @@ mod tests {
                 },
                 gc_pause_s: Some(at_s / 8.0),
                 code_bytes: Some(4096 * (100 + at_s as u64)),
-                own_rss_bytes: Some(5),
+                client_group: None,
+                client_rss_bytes: Some(5),
+                client_disk_bytes: Some(((at_s * 8.0) as u64, (at_s * 16.0) as u64)),
                 listeners: Some(Listeners { accept_queue: 2, dropped: 7 }),
             }),
             threads: Some(AllThreads {
@@ -459,7 +486,7 @@ mod tests {
                     thread(9, "worker-1", cpu_s / 2.0),
                     thread(10, "worker-2", cpu_s / 4.0),
                 ]),
-                own: None,
+                client: None,
             }),
             established: Some(30),
             others_cpu_s: Some(cpu_s * 0.5),
@@ -468,7 +495,12 @@ mod tests {
 
     fn written(readings: Vec<Reading>, began: Instant, seconds: u64) -> Evidence {
         let group = Group::default();
-        let sampled = Sampled { readings, group, sampling: Sampling::default() };
+        let sampled = Sampled {
+            readings,
+            group: group.clone(),
+            client_group: group,
+            sampling: Sampling::default(),
+        };
         let mut evidence = Evidence::default();
         write(&sampled, began, Duration::from_secs(seconds), &mut evidence);
         evidence
@@ -500,6 +532,10 @@ mod tests {
         assert_eq!(evidence.server.cpu_source, CpuSource::ProcessTree);
         assert_eq!(evidence.server.cgroup, None);
         assert!(is(evidence.server.system_cpu_s, 0.5), "{:?}", evidence.server);
+        let client = evidence.client.expect("it was sampled");
+        assert!(is(client.cpu_s, 1.0), "{client:?}");
+        assert_eq!(client.rss_max_bytes, Some(5));
+        assert_eq!((client.disk_read_bytes, client.disk_write_bytes), (Some(16), Some(32)));
     }
 
     #[test]
@@ -575,7 +611,9 @@ mod tests {
         let start = Instant::now();
         let readings = [0.0, 1.0, 2.0].map(|at| {
             let mut reading = reading(start, at, at);
-            reading.most.as_mut().unwrap().group = Some(Counted {
+            let most = reading.most.as_mut().unwrap();
+            most.client_group = Some(Counted { oom_kills: Some(at as u64), ..Counted::default() });
+            most.group = Some(Counted {
                 cpu_s: Some(at),
                 system_cpu_s: Some(at / 4.0),
                 memory_peak_bytes: Some(100 + at as u64),
@@ -588,6 +626,7 @@ mod tests {
         let sampled = Sampled {
             readings: readings.into(),
             group: Group { v2: Some("/nowhere".into()), ..Group::default() },
+            client_group: Group { memory: Some("/nowhere".into()), ..Group::default() },
             sampling: Sampling::default(),
         };
         let mut evidence = Evidence::default();
@@ -599,6 +638,10 @@ mod tests {
         assert_eq!((cgroup.io_read_bytes, cgroup.io_write_bytes), (Some(10), Some(20)));
         assert!(is(cgroup.io_pressure_share, 0.5), "{cgroup:?}");
         assert_eq!(cgroup.memory_pressure_share, None);
+        let of_client = evidence.client.and_then(|client| client.cgroup).expect("it had its own");
+        let expected =
+            Cgroup { hierarchies: vec!["memory".into()], oom_kills: Some(2), ..Cgroup::default() };
+        assert_eq!(of_client, expected);
     }
 
     #[test]
@@ -607,6 +650,7 @@ mod tests {
         let readings = [0.0, 1.0].map(|at| {
             let mut reading = reading(start, at, at);
             reading.server_cpu_s = None;
+            reading.client_cpu_s = None;
             reading.threads = None;
             reading.established = None;
             reading.others_cpu_s = None;
@@ -617,14 +661,16 @@ mod tests {
                 machine: Machine::default(),
                 gc_pause_s: None,
                 code_bytes: None,
-                own_rss_bytes: None,
+                client_group: None,
+                client_rss_bytes: None,
+                client_disk_bytes: None,
                 listeners: None,
             });
             reading
         });
         let mut evidence = written(readings.into(), start, 1);
         let second = evidence.samples.remove(0);
-        let known = Sample { at_s: 1.0, client_cpu_s: Some(0.0), ..Sample::default() };
+        let known = Sample { at_s: 1.0, ..Sample::default() };
         assert_eq!(second, known);
         assert_eq!(evidence.server_cpu_s, None);
         assert_eq!(evidence.others_cpu_s, None);
@@ -633,6 +679,7 @@ mod tests {
         assert_eq!(evidence.server_rss_max_bytes, None);
         assert_eq!(evidence.limits, Limits::default());
         assert_eq!(evidence.machine, MachineUse::default());
+        assert_eq!(evidence.client, Some(ClientUse::default()));
         assert_eq!(evidence.server.runtime, None);
         assert_eq!(evidence.server.code_bytes, None);
         assert_eq!(evidence.server.code_grown_bytes, None);
