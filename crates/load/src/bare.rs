@@ -13,18 +13,23 @@ use crate::backend::{Backend, Event, Setup};
 use crate::clock::Clock;
 use crate::{Error, Plan};
 
+/// Handshakes under way at once, so that no listen queue overflows.
+const PACE: u32 = 128;
+
 /// What the bare loop did.
 #[derive(Debug, Clone, Copy)]
 pub struct Bare {
     /// Times that bytes came, taken for an answer each.
     pub answers: u64,
-    /// How long it took, from the first connection on: where each serves one
-    /// request, answers come while the others are still being made.
+    /// How long it took, from the first request on.
     pub took: Duration,
 }
 
-/// Runs the bare loop on one thread, until so long after the last connection was
-/// begun.
+/// Runs the bare loop on one thread, for so long.
+///
+/// Connections that are kept are all made before the first request, as a run of load
+/// does: a server under load accepts slowly, some one connection a turn of their loop,
+/// and would have fewer to serve for seconds.
 ///
 /// # Errors
 /// [`Error::System`] where the kernel has no io_uring, or a connection fails.
@@ -40,21 +45,51 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
     };
     let mut ring = Ring::new(plan.connections).map_err(fail)?;
     let mut backend = Uring::new(&mut ring, setup).map_err(fail)?;
+    if plan.keep_alive {
+        connect_all(&mut backend, plan.connections).map_err(fail)?;
+    }
     let began = Instant::now();
     let mut bare = Bare { answers: 0, took: Duration::ZERO };
     for slot in 0..plan.connections {
-        backend.connect(slot, None).map_err(fail)?;
-        if slot % 128 == 127 {
-            // Paced, so that no listen queue overflows.
-            bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
+        if plan.keep_alive {
+            // SAFETY: the request outlives the backend's use of it.
+            unsafe { backend.send(slot, request) };
+        } else {
+            backend.connect(slot, None).map_err(fail)?;
+            if slot % PACE == PACE - 1 {
+                bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
+            }
         }
     }
-    let end = Instant::now() + duration;
+    let end = began + duration;
     while Instant::now() < end {
         bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
     }
     bare.took = began.elapsed();
     Ok(bare)
+}
+
+/// Makes a connection of each slot.
+fn connect_all(backend: &mut Uring<'_>, slots: u32) -> io::Result<()> {
+    let (mut begun, mut open) = (0, 0);
+    while open < slots {
+        while begun < slots && begun < open + PACE {
+            backend.connect(begun, None)?;
+            begun += 1;
+        }
+        backend.wait(Duration::from_millis(100))?;
+        while let Some((_, event)) = backend.next() {
+            match event {
+                Event::Connected(_) => open += 1,
+                Event::ConnectFailed(_, errno) | Event::Broken(_, errno) => {
+                    return Err(io::Error::from_raw_os_error(errno));
+                }
+                Event::Ended(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Event::Received(..) => {}
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Bare {
@@ -89,5 +124,44 @@ impl Bare {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn all_connections_are_there_before_the_first_request() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        // Nobody accepts meanwhile: all wait in its queue.
+        rustix::net::listen(&listener, 1024).unwrap();
+        let slots = PACE + 2;
+        let setup = Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots,
+            one_shot: false,
+            pipelined: false,
+            request_bytes_max: 1,
+        };
+        let Ok(mut ring) = Ring::new(slots) else { return };
+        let Ok(mut backend) = Uring::new(&mut ring, setup) else { return };
+        connect_all(&mut backend, slots).unwrap();
+        for nth in 0..slots {
+            let (connection, _) = listener.accept().unwrap_or_else(|error| {
+                panic!("only {nth} of {slots} connections were made: {error}")
+            });
+            connection.set_nonblocking(true).unwrap();
+            let sent = connection.peek(&mut [0]).map_err(|error| error.kind());
+            assert_eq!(
+                sent,
+                Err(io::ErrorKind::WouldBlock),
+                "a request came with connection {nth}"
+            );
+        }
     }
 }

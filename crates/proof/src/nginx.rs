@@ -53,11 +53,23 @@ impl Nginx {
             .ok_or_else(|| format!("nginx's status is not as it is documented: {status:?}"))
     }
 
+    /// Waits until it has taken on all connections that were made before, and gives how
+    /// many it has, this one not among them.
+    pub fn connections(&self) -> Result<u64, String> {
+        // Connections are accepted in the order in which they were made.
+        let status = self.0.get("/status")?;
+        let active = status.strip_prefix("Active connections: ");
+        active
+            .and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok())
+            .map(|active| active - 1)
+            .ok_or_else(|| format!("nginx's status is not as it is documented: {status:?}"))
+    }
+
     /// Waits until no connection but our own is open, so that one client's
     /// farewell is not the next one's load.
     pub fn settle(&self, interrupt: &Interrupt) -> Result<(), String> {
         let deadline = Instant::now() + Duration::from_secs(10);
-        while !self.0.get("/status")?.starts_with("Active connections: 1 ") {
+        while self.connections()? > 0 {
             interrupt.check()?;
             if Instant::now() >= deadline {
                 return Err("connections are still open 10 s after their client ended".into());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use report::units::whole;
@@ -203,7 +203,9 @@ fn run(
     nginx.settle(interrupt)?;
     let before = nginx.requests()?;
     let at_most = Duration::from_secs(u64::from(load.seconds) + 30);
-    let ended = Running::start(command, load.cpu, at_most)?.wait(interrupt)?.success()?;
+    let running = Running::start(command, load.cpu, at_most)?;
+    let served = served_by_half_time(&running, nginx, load)?;
+    let ended = running.wait(interrupt)?.success()?;
     nginx.settle(interrupt)?;
     let count = tool.count(&ended.output)?;
     if count.answers == 0 {
@@ -216,7 +218,9 @@ fn run(
     // A client may leave one request a connection unanswered at its end.
     let handled = nginx.requests()? - before;
     let unaccounted = handled.abs_diff(count.answers + count.errors);
-    let doubt = if unaccounted > u64::from(load.connections) + handled / 100 {
+    let doubt = if let Some(served) = served.filter(|&served| served < load.connections.into()) {
+        Some(format!("at half-time the server had {served} of its connections"))
+    } else if unaccounted > u64::from(load.connections) + handled / 100 {
         Some(format!("it says {} answers, the server {handled} requests", count.answers))
     } else if count.errors > 0 {
         Some(format!("{} errors beside {} answers", count.errors, count.answers))
@@ -224,6 +228,24 @@ fn run(
         None
     };
     Ok((sample, doubt))
+}
+
+/// How many of the connections that are kept the server has in the middle of a run.
+///
+/// A server that accepts slowly under load has fewer than were made, and so has the load.
+fn served_by_half_time(
+    running: &Running,
+    nginx: &Nginx,
+    load: &Load,
+) -> Result<Option<u64>, String> {
+    let half = Duration::from_secs(load.seconds.into()) / 2;
+    if !load.keep_alive || running.ended_within(half)? {
+        return Ok(None);
+    }
+    let asked = Instant::now();
+    let served = nginx.connections()?;
+    // Who had to wait was behind others that had none to serve them.
+    Ok(Some(if asked.elapsed() > half { 0 } else { served }))
 }
 
 fn shuffled<T: Clone>(items: &[T], rng: &mut fastrand::Rng) -> Vec<T> {
