@@ -129,39 +129,36 @@ impl Bare {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::net::TcpListener;
 
     use super::*;
+    use crate::limits;
+    use crate::plan::Target;
 
     #[test]
-    fn all_connections_are_there_before_the_first_request() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.set_nonblocking(true).unwrap();
-        // Nobody accepts meanwhile: all wait in its queue.
-        rustix::net::listen(&listener, 1024).unwrap();
-        let slots = PACE + 2;
-        let setup = Setup {
-            clock: Clock::start(),
-            address: listener.local_addr().unwrap(),
-            slots,
-            one_shot: false,
-            pipelined: false,
-            request_bytes_max: 1,
-        };
-        let Ok(mut ring) = Ring::new(slots) else { return };
-        let Ok(mut backend) = Uring::new(&mut ring, setup) else { return };
-        connect_all(&mut backend, slots).unwrap();
-        for nth in 0..slots {
-            let (connection, _) = listener.accept().unwrap_or_else(|error| {
-                panic!("only {nth} of {slots} connections were made: {error}")
-            });
-            connection.set_nonblocking(true).unwrap();
-            let sent = connection.peek(&mut [0]).map_err(|error| error.kind());
-            assert_eq!(
-                sent,
-                Err(io::ErrorKind::WouldBlock),
-                "a request came with connection {nth}"
-            );
+    fn all_connections_are_made_before_the_first_request() {
+        if let Err(error) = Ring::new(1) {
+            eprintln!("skipped: there is no bare loop without io_uring ({error})");
+            return;
         }
+        let slots = 4 * PACE;
+        // Both ends are ours.
+        limits::allow_connections(2 * slots).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // Nobody accepts until the first request is there.
+        rustix::net::listen(&listener, slots as i32).unwrap();
+        let address = listener.local_addr().unwrap();
+        let target = Target { address, authority: String::new(), path: String::new() };
+        let plan = Plan { connections: slots, ..Plan::new(target, Vec::new()) };
+        let client = std::thread::spawn(move || run(&plan, b"x", Duration::from_millis(100)));
+        let (mut first, _) = listener.accept().unwrap();
+        first.read_exact(&mut [0]).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        for nth in 1..slots {
+            let accepted = listener.accept();
+            assert!(accepted.is_ok(), "a request came when {nth} of {slots} connections were made");
+        }
+        client.join().unwrap().unwrap();
     }
 }

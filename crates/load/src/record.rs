@@ -222,19 +222,41 @@ impl Record {
     }
 }
 
-/// The CPU seconds that this thread has used, in user mode and in the kernel.
-pub(crate) fn thread_cpu() -> (f64, f64) {
+/// What this thread has spent by some moment.
+pub(crate) struct Spent {
+    /// The moment, in ns of the run's clock.
+    now: u64,
+    /// CPU seconds in user mode and in the kernel.
+    cpu: (f64, f64),
+    /// Seconds that it was ready to run and waited for a processor.
+    run_delay: Option<f64>,
+}
+
+impl Spent {
+    /// By now.
+    pub(crate) fn by(now: u64) -> Spent {
+        let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+        Spent { now, cpu: thread_cpu(), run_delay: schedstat.and_then(|line| run_delay(&line)) }
+    }
+
+    /// Writes down what was spent from this moment to a later one.
+    pub(crate) fn write_growth(&self, later: &Spent, usage: &mut ThreadUse) {
+        (usage.user, usage.system) = (later.cpu.0 - self.cpu.0, later.cpu.1 - self.cpu.1);
+        let wall = (later.now - self.now).max(1) as f64 / 1e9;
+        usage.busy_share = ((usage.user + usage.system) / wall).min(1.0);
+        let delays = self.run_delay.zip(later.run_delay);
+        usage.run_delay_share =
+            delays.map(|(before, after)| ((after - before) / wall).clamp(0.0, 1.0));
+    }
+}
+
+fn thread_cpu() -> (f64, f64) {
     // SAFETY: rusage is plain data, for which zeros are a valid value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel writes one rusage.
     unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
     (seconds(usage.ru_utime), seconds(usage.ru_stime))
-}
-
-/// The seconds that this thread was ready to run and waited for a processor.
-pub(crate) fn thread_run_delay() -> Option<f64> {
-    run_delay(&std::fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
 /// From `CPU-ns waiting-ns times`. All three are 0 where the kernel has the file,

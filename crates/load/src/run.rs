@@ -386,6 +386,9 @@ fn account(tally: &Tally, begin: u64) -> Account {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::null_server::NullServer;
+    use crate::plan::Target;
+    use crate::template::Request;
 
     #[test]
     fn connections_of_threads_that_had_them_at_other_times_are_not_added_up() {
@@ -402,5 +405,33 @@ mod tests {
         let window = Window { start: 0, begin: 0, end: u64::MAX };
         let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
         assert_eq!(all.open_max(), 700);
+    }
+
+    #[test]
+    fn what_the_first_requests_cost_is_told_as_well() {
+        let connections = 500;
+        let target =
+            Target { address: ([127, 0, 0, 1], 0).into(), authority: "x".into(), path: "/".into() };
+        let base = Plan {
+            connections,
+            threads: 1,
+            cpus: limits::allowed_cpus().unwrap()[..1].to_vec(),
+            ..Plan::new(target, vec![Request::get("/")])
+        };
+        let server = NullServer::start(&limits::allowed_cpus().unwrap(), &base).unwrap();
+        let cpu_a_request = |requests: u64| {
+            let plan = Plan {
+                until: Until::Requests(requests),
+                target: Target { address: server.address, ..base.target.clone() },
+                ..base.clone()
+            };
+            let seen = run(&plan, &Stop::default(), &mut |_| {}).unwrap();
+            assert_eq!(seen.account.good, requests);
+            let thread = seen.threads[0];
+            (thread.user + thread.system) / requests as f64
+        };
+        // All of the first run's requests are sent at its start.
+        let (first, all) = (cpu_a_request(connections.into()), cpu_a_request(40_000));
+        assert!(first > all / 3.0, "a first request took {first} s, one of many {all} s");
     }
 }

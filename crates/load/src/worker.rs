@@ -17,7 +17,7 @@ use crate::connects::Connects;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
 use crate::protocol::{Fault, Fed, Protocol, show};
-use crate::record::{Phase, Record, SecondOfThread, Times, fault_of, thread_cpu, thread_run_delay};
+use crate::record::{Phase, Record, SecondOfThread, Spent, Times, fault_of};
 use crate::slots::{Flight, Slots, State};
 use crate::turns::{Turn, Turns};
 
@@ -130,16 +130,18 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         while self.now < window.start {
             self.turn_over(window.start)?;
         }
+        // Without a warm-up the first requests, which are sent at once, are the window's.
+        let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now));
         self.begin(turns);
         let counted = matches!(self.plan.until, Until::Requests(_));
-        let (mut cpu_before, mut next_second) = (None, window.start);
+        let mut next_second = window.start;
         loop {
             if self.now >= next_second && self.now < window.end {
                 let number = seconds_since(window.begin, self.now);
                 self.record.begin_second(number, self.open);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
                 if number >= 0 {
-                    cpu_before.get_or_insert_with(|| (thread_cpu(), thread_run_delay(), self.now));
+                    spent_before.get_or_insert_with(|| Spent::by(self.now));
                 }
             }
             let stopped = self.stop.asked();
@@ -161,14 +163,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // What fell due while this thread slept or worked is late, not shed.
         self.send_due();
         let window_end = self.now.min(window.end);
-        if let Some(((user, system), run_delay, since)) = cpu_before {
-            let (user_now, system_now) = thread_cpu();
-            let usage = &mut self.record.usage;
-            (usage.user, usage.system) = (user_now - user, system_now - system);
-            let wall = (self.now - since).max(1) as f64 / 1e9;
-            usage.busy_share = ((usage.user + usage.system) / wall).min(1.0);
-            let waited = run_delay.zip(thread_run_delay()).map(|(before, now)| now - before);
-            usage.run_delay_share = waited.map(|seconds| (seconds / wall).clamp(0.0, 1.0));
+        if let Some(before) = spent_before {
+            before.write_growth(&Spent::by(self.now), &mut self.record.usage);
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;

@@ -19,10 +19,17 @@ use crate::process_tree::Member;
 /// Processes, threads and groups that are told of; the rest is a number.
 const BUSIEST: usize = 8;
 
-/// Writes all of it.
+/// Without a reading for so long, what was used within a window isn't known: bakeoff was
+/// stopped (Ctrl-Z), and the load, a process of its own, went on.
+const GAP_MAX: Duration = Duration::from_secs(2);
+
+/// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
     let window = Window { readings: &sampled.readings, began, ended: began + length };
     evidence.sampling = sampled.sampling.clone();
+    if window.has_gap() {
+        return;
+    }
     window.totals(evidence);
     evidence.samples = window.seconds().map(|(from, to)| window.sample(from, to)).collect();
     let cgroup =
@@ -63,6 +70,12 @@ impl Window<'_> {
             let from = self.began + Duration::from_secs(second.into());
             (from, (from + Duration::from_secs(1)).min(self.ended))
         })
+    }
+
+    fn has_gap(&self) -> bool {
+        let touches = |from: Instant, to: Instant| from < self.ended && to > self.began;
+        let mut pairs = self.readings.iter().zip(self.readings.iter().skip(1));
+        pairs.any(|(a, b)| b.at - a.at > GAP_MAX && touches(a.at, b.at))
     }
 
     fn series(&self, of: impl Fn(&Reading) -> Option<f64>) -> Series {
@@ -536,6 +549,19 @@ mod tests {
         assert!(is(client.cpu_s, 1.0), "{client:?}");
         assert_eq!(client.rss_max_bytes, Some(5));
         assert_eq!((client.disk_read_bytes, client.disk_write_bytes), (Some(16), Some(32)));
+    }
+
+    #[test]
+    fn a_window_that_was_not_seen_as_a_whole_tells_nothing() {
+        let start = Instant::now();
+        // Stopped for three seconds, while the contender went on.
+        let at = |at_s: f64| reading(start, at_s, at_s);
+        let readings = || vec![at(0.0), at(0.25), at(3.5), at(3.75), at(4.0), at(4.25)];
+        let unseen = written(readings(), start + Duration::from_millis(100), 4);
+        assert_eq!(unseen.server_cpu_s, None);
+        assert_eq!((unseen.samples.len(), unseen.client), (0, None));
+        let seen = written(readings(), start + Duration::from_millis(3_500), 1);
+        assert!(seen.server_cpu_s.is_some(), "the gap is before the window");
     }
 
     #[test]
