@@ -15,10 +15,10 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
-use io_uring::types::{CancelBuilder, Fd, Fixed, SubmitArgs, Timespec};
-use io_uring::{CompletionQueue, SubmissionQueue, Submitter, cqueue, opcode, squeue};
+use io_uring::types::{CancelBuilder, Fd, Fixed};
+use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 
-use super::ring::{Buffers, GROUP, Ring};
+use super::ring::{Buffers, GROUP, Ring, Wait};
 use super::socket::{self, Blocking};
 use super::{Backend, Event, Received, Setup, Slot};
 
@@ -28,9 +28,8 @@ const WORK_AT_ONCE: u32 = 16;
 /// What a handshake costs the kernel, in sends.
 const CONNECT_WORK: u32 = 4;
 
-/// Has the kernel put down completions whose work is only to be run by us:
-/// `IORING_ENTER_GETEVENTS`.
-const GET_EVENTS: u32 = 1;
+/// Has the kernel put down completions whose work is only to be run by us.
+const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 
 /// The step that a completion belongs to: the low bits of its user data.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +77,7 @@ pub(crate) struct Uring<'ring> {
     submitter: Submitter<'ring>,
     submissions: SubmissionQueue<'ring>,
     completions: CompletionQueue<'ring>,
+    wait: Wait,
     buffers: Buffers,
     /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
@@ -97,6 +97,7 @@ impl<'ring> Uring<'ring> {
     /// # Errors
     /// The kernel's, where it lacks buffer rings or the memory for them.
     pub(crate) fn new(ring: &'ring mut Ring, setup: Setup) -> io::Result<Uring<'ring>> {
+        let wait = Wait::on(ring);
         let (mut submitter, submissions, completions) = ring.0.split();
         if !setup.one_shot {
             submitter.register_files_sparse(setup.slots)?;
@@ -111,6 +112,7 @@ impl<'ring> Uring<'ring> {
             submitter,
             submissions,
             completions,
+            wait,
             buffers,
             lent: None,
             connections,
@@ -337,20 +339,12 @@ impl Backend for Uring<'_> {
             return Ok(());
         }
         self.before_entering();
-        let timeout = Timespec::new().sec(at_most.as_secs()).nsec(at_most.subsec_nanos());
-        let arguments = SubmitArgs::new().timespec(&timeout);
-        let result = self.submitter.submit_with_args(1, &arguments);
+        let queued = self.submissions.len() as u32;
+        let waited = self.wait.for_one(&self.submitter, queued, at_most);
         self.submissions.sync();
         self.note_arrivals();
         self.arrivals.begin_batch();
-        match result {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                // Time over, a signal, or completions to be taken first.
-                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
-                _ => Err(error),
-            },
-        }
+        waited
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
@@ -455,7 +449,65 @@ fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+    use std::sync::mpsc::{self, Sender};
+
     use super::*;
+    use crate::clock::Clock;
+
+    /// Tasks of the whole machine that wait for a disk now, as far as the kernel can tell.
+    fn blocked() -> u32 {
+        let stat = std::fs::read_to_string("/proc/stat").unwrap();
+        let line = stat.lines().find_map(|line| line.strip_prefix("procs_blocked "));
+        line.unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn waits_for_the_network_are_not_counted_as_waits_for_a_disk() {
+        // More than wait for a disk on a busy machine.
+        const THREADS: u32 = 32;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        if !Ring::new(1).is_ok_and(|ring| ring.0.params().is_feature_no_iowait()) {
+            return;
+        }
+        let wait_in_a_ring = |about_to_wait: Sender<()>| {
+            let mut ring = Ring::new(1).unwrap();
+            let setup = Setup {
+                clock: Clock::start(),
+                address,
+                slots: 1,
+                one_shot: false,
+                pipelined: false,
+                request_bytes_max: 1,
+            };
+            let mut backend = Uring::new(&mut ring, setup).unwrap();
+            backend.connect(0, None).unwrap();
+            while backend.next().is_none() {
+                backend.wait(Duration::from_secs(1)).unwrap();
+            }
+            about_to_wait.send(()).unwrap();
+            // The first comes back at once: only with it the kernel is told what was taken.
+            backend.wait(Duration::from_millis(500)).unwrap();
+            backend.wait(Duration::from_millis(500)).unwrap();
+        };
+        let least = std::thread::scope(|scope| {
+            let (to, waiting) = mpsc::channel();
+            for _ in 0..THREADS {
+                let to = to.clone();
+                scope.spawn(move || wait_in_a_ring(to));
+            }
+            drop(to);
+            waiting.iter().take(THREADS as usize).for_each(drop);
+            std::thread::sleep(Duration::from_millis(100));
+            let looks = (0..10).map(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                blocked()
+            });
+            looks.min().unwrap()
+        });
+        assert!(least < THREADS, "{least} tasks wait for a disk while {THREADS} wait for answers");
+    }
 
     #[test]
     fn a_completion_came_when_it_was_first_seen() {

@@ -15,12 +15,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use io_uring::types::{Fd, Fixed, SubmitArgs, Timespec};
+use io_uring::types::{Fd, Fixed};
 use io_uring::{CompletionQueue, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 
 use super::requests::Partial;
 use super::{ANSWER, Load, SLEEP};
-use crate::backend::ring::{Buffers, GROUP, Ring};
+use crate::backend::ring::{Buffers, GROUP, Ring, Wait};
 
 /// Answers handed over together: the client is to have work before the last of a
 /// large batch is made. Of 8, 16, 32 and 128, 8 kept the client busiest.
@@ -63,6 +63,7 @@ pub(super) fn serve(
     load: &Load,
     end: &AtomicBool,
 ) -> io::Result<()> {
+    let wait = Wait::on(&ring);
     let (mut submitter, submissions, completions) = ring.0.split();
     let _ = submitter.register_ring_fd();
     let buffers = Buffers::new(&submitter)?;
@@ -73,6 +74,7 @@ pub(super) fn serve(
         submitter,
         submissions,
         completions,
+        wait,
         buffers,
         partials,
         answers,
@@ -93,6 +95,7 @@ struct Responder<'a> {
     submitter: Submitter<'a>,
     submissions: SubmissionQueue<'a>,
     completions: CompletionQueue<'a>,
+    wait: Wait,
     buffers: Buffers,
     /// What came in part, by registered file.
     partials: Vec<Partial>,
@@ -127,17 +130,10 @@ impl Responder<'_> {
     fn wait(&mut self) -> io::Result<()> {
         self.buffers.grow_if_short();
         self.before_entering();
-        let timeout = Timespec::new().nsec(SLEEP.subsec_nanos());
-        let arguments = SubmitArgs::new().timespec(&timeout);
-        let result = self.submitter.submit_with_args(1, &arguments);
+        let queued = self.submissions.len() as u32;
+        let waited = self.wait.for_one(&self.submitter, queued, SLEEP);
         self.submissions.sync();
-        match result {
-            Ok(_) => Ok(()),
-            Err(error) => match error.raw_os_error() {
-                Some(libc::ETIME | libc::EINTR | libc::EBUSY | libc::EAGAIN) => Ok(()),
-                _ => Err(error),
-            },
-        }
+        waited
     }
 
     /// Sees to all that came.
