@@ -58,8 +58,9 @@ pub struct Member {
     pub threads: u32,
     /// Page faults that had to wait for a disk, its reaped children's included.
     pub major_faults: u64,
-    /// Bytes handed to the disks; `None` where the kernel doesn't tell.
-    pub disk_write_bytes: Option<u64>,
+    /// Bytes that came from disks, and those handed to them; `None` where the kernel
+    /// doesn't tell.
+    pub disk_bytes: Option<(u64, u64)>,
     /// Files that it has open.
     pub open_files: Option<u64>,
 }
@@ -75,7 +76,7 @@ pub fn member(pid: i32) -> Option<Member> {
         swap_bytes: swap_bytes(pid),
         threads: stat.num_threads.max(0) as u32,
         major_faults: stat.majflt + stat.cmajflt,
-        disk_write_bytes: disk_bytes(pid).map(|(_, written)| written),
+        disk_bytes: disk_bytes(pid),
         open_files: open_files(pid),
         name: harmless(&stat.comm),
     })

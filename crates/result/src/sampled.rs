@@ -115,6 +115,9 @@ pub struct ServerUse {
     pub run_delay_s: Option<f64>,
     /// Page faults that had to wait for a disk.
     pub major_faults: Option<u64>,
+    /// Bytes that came from disks for its processes, as they count them. `None` in older
+    /// runs.
+    pub disk_read_bytes: Option<u64>,
     /// The most of it that was in swap at once, in bytes.
     pub swap_max_bytes: Option<u64>,
     /// Machine code that its processes have made themselves since their start, in
@@ -180,7 +183,8 @@ pub struct Cgroup {
     /// The same for memory.
     pub memory_pressure_share: Option<f64>,
     /// The same for disks. From Linux 6.5 on, a wait in io_uring counts as one for a
-    /// disk, also where it is one for the network.
+    /// disk, also where it is one for the network, unless who waits forbids it, as the
+    /// client does from Linux 6.15 on.
     pub io_pressure_share: Option<f64>,
 }
 

@@ -428,6 +428,7 @@ mod tests {
             server: ServerUse {
                 thread_groups: vec![ThreadGroup::default()],
                 major_faults: Some(0),
+                disk_read_bytes: Some(0),
                 swap_max_bytes: Some(0),
                 code_bytes: Some(0),
                 code_grown_bytes: Some(0),

@@ -132,7 +132,7 @@ impl Window<'_> {
     }
 
     fn totals(&self, evidence: &mut Evidence) {
-        let disk = self.members(|member| member.disk_write_bytes);
+        let disk = self.members(|member| Some(member.disk_bytes?.1));
         let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
         evidence.server_cpu_s = self.within(&self.series(|reading| reading.server_cpu_s));
         evidence.server_disk_write_bytes =
@@ -188,7 +188,7 @@ impl Window<'_> {
             server_run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
             server_major_faults: whole(&self.members(|it| Some(it.major_faults))),
             server_open_files: members.and_then(|all| all.iter().map(|it| it.open_files).sum()),
-            server_disk_write_bytes: whole(&self.members(|it| it.disk_write_bytes)),
+            server_disk_write_bytes: whole(&self.members(|it| Some(it.disk_bytes?.1))),
             server_gc_pause_s: grown(&self.most(|most| most.gc_pause_s)),
             server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
             connections_established: in_second.find_map(|reading| reading.established),
@@ -240,6 +240,7 @@ impl Window<'_> {
             thread_groups_more,
             run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
             major_faults: all(&self.members(|it| Some(it.major_faults))).map(|it| it as u64),
+            disk_read_bytes: all(&self.members(|it| Some(it.disk_bytes?.0))).map(|it| it as u64),
             swap_max_bytes: self.mosts_in_window().filter_map(swap).max(),
             code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
             code_grown_bytes: self.within(&code).map(|bytes| bytes.round() as u64),
@@ -453,7 +454,7 @@ mod tests {
             swap_bytes: Some(0),
             threads: 2,
             major_faults: (cpu_s * 4.0) as u64,
-            disk_write_bytes: Some((cpu_s * 8.0) as u64),
+            disk_bytes: Some(((cpu_s * 4096.0) as u64, (cpu_s * 8.0) as u64)),
             open_files: Some(9),
         }
     }
@@ -545,6 +546,8 @@ mod tests {
         assert_eq!(evidence.server.cpu_source, CpuSource::ProcessTree);
         assert_eq!(evidence.server.cgroup, None);
         assert!(is(evidence.server.system_cpu_s, 0.5), "{:?}", evidence.server);
+        assert_eq!(evidence.server_disk_write_bytes, Some(16));
+        assert_eq!(evidence.server.disk_read_bytes, Some(8192));
         let client = evidence.client.expect("it was sampled");
         assert!(is(client.cpu_s, 1.0), "{client:?}");
         assert_eq!(client.rss_max_bytes, Some(5));
@@ -710,5 +713,6 @@ mod tests {
         assert_eq!(evidence.server.code_bytes, None);
         assert_eq!(evidence.server.code_grown_bytes, None);
         assert_eq!(evidence.server.run_delay_s, None);
+        assert_eq!(evidence.server.disk_read_bytes, None);
     }
 }
