@@ -316,6 +316,9 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Answer)>, Wrong> {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::net::sockopt;
 
     use super::*;
 
@@ -422,6 +425,30 @@ mod tests {
         let mut connection = Connection::open(listener.local_addr().unwrap(), within).unwrap();
         let more_than_sockets_hold = vec![b'x'; 64 << 20];
         assert_eq!(connection.send(&more_than_sockets_hold), Err(Wrong::TooLate(within)));
+    }
+
+    /// Every write gets on then, and the whole would take many times as long.
+    #[test]
+    fn a_server_that_reads_a_little_at_a_time_is_not_sent_to_for_longer_than_allowed() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // Small ones fill at once, and have room again after a few reads.
+        sockopt::set_socket_recv_buffer_size(&listener, 16 << 10).unwrap();
+        let address = listener.local_addr().unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                while !is_over.load(Ordering::Relaxed) && stream.read(&mut [0; 4096]).unwrap() > 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            let within = Duration::from_millis(200);
+            let mut connection = Connection::open(address, within).unwrap();
+            sockopt::set_socket_send_buffer_size(&connection.stream, 16 << 10).unwrap();
+            let sent = connection.send(&vec![b'x'; 16 << 20]);
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(sent, Err(Wrong::TooLate(within)));
+        });
     }
 
     #[test]
