@@ -283,6 +283,22 @@ fn a_client_that_is_killed_is_told_in_one_sentence_and_leaves_nothing() {
     lab.assert_nothing_is_left();
 }
 
+/// As a shutdown does, or whoever stops a unit of systemd: it reaches some before bakeoff.
+#[test]
+fn an_end_of_all_processes_at_once_is_an_interruption() {
+    let lab = with_stubborn_child();
+    let child = lab.start(&["run", "s", "--full"]);
+    lab.wait_until("there is load", || lab.living_clients().len() == 1);
+    let client = Pid::from_raw(lab.living_clients()[0]).unwrap();
+    let keeper = Pid::from_raw(parent(lab.living_servers()[0])).unwrap();
+    kill_process(client, Signal::KILL).unwrap();
+    kill_process(keeper, Signal::TERM).unwrap();
+    send(&child, Signal::TERM);
+    let interrupted = said(child.wait_with_output().unwrap());
+    assert_eq!(interrupted.code, Some(130), "{interrupted:?}");
+    lab.assert_nothing_is_left();
+}
+
 #[test]
 fn a_clients_control_group_tells_what_its_threads_used() {
     let lab = Lab::with_good().measuring_a_second();

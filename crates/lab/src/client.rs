@@ -3,12 +3,14 @@
 //!
 //! Its whole life is in `load::client`. It can't outlive bakeoff: its input closes
 //! with bakeoff, and the kernel kills it. Its group goes with it; should bakeoff be
-//! killed, the contender's keeper removes that.
+//! killed, the contender's keeper removes that. Nor can it hold bakeoff up: how long a
+//! load takes is known before.
 
-use std::io::{self, BufReader, Write};
+use std::io::{self, BufReader, ErrorKind, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use load::client::{self, Told};
@@ -16,10 +18,12 @@ use load::{Error, Outcome, Plan, Progress, Stop};
 
 use crate::cgroup::Group;
 use crate::keeper;
-use crate::output_tail::Output;
+use crate::output_tail::{Output, lock};
 
 /// Between two looks whether the run is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What a client may take beyond the load itself: a busy machine, and telling all.
+const BEYOND_LOAD: Duration = Duration::from_secs(30);
 /// Lines that are kept of what a client says before it dies.
 const LINES: usize = 3;
 
@@ -30,7 +34,7 @@ pub struct Client {
     input: Option<ChildStdin>,
     told: Receiver<Told>,
     /// What it says beside: the last words of one that fails.
-    output: Output,
+    output: Arc<Mutex<Output>>,
     group: Group,
 }
 
@@ -63,13 +67,16 @@ impl Client {
                 Ok(())
             });
         }
-        let mut process = match command.spawn() {
-            Ok(process) => process,
-            Err(error) => {
-                group.remove();
-                return Err(failed(error));
-            }
-        };
+        Client::of(command, output_from, group.clone()).map_err(|source| {
+            group.remove();
+            failed(source)
+        })
+    }
+
+    /// That of a command, whose stderr is the other end of this pipe.
+    fn of(mut command: Command, output: PipeReader, group: Group) -> io::Result<Client> {
+        let (output, _) = Output::followed(output)?;
+        let mut process = command.spawn()?;
         // It holds this side's copy of the output's writing end.
         drop(command);
         let (to, told) = mpsc::channel();
@@ -77,7 +84,7 @@ impl Client {
             std::thread::spawn(move || listen(from, |it| to.send(it).is_ok()));
         }
         let input = process.stdin.take();
-        Ok(Client { process, input, told, output: Output::new(output_from), group })
+        Ok(Client { process, input, told, output, group })
     }
 
     /// Its process.
@@ -90,40 +97,57 @@ impl Client {
         &self.group
     }
 
-    /// Runs a plan to its end or until stopped, and tells of each second, as
-    /// [`load::run`] does. The process lives on until this is dropped, so that what it
-    /// used can be read.
+    /// Runs a plan to its end, and tells of each second, as [`load::run`] does; `None` if
+    /// it was stopped on the way. The process lives on until this is dropped, so that what
+    /// it used can be read.
     ///
     /// # Errors
-    /// Those of [`load::run`], and where the process ended without an outcome.
+    /// Those of [`load::run`], and where the process gave no outcome.
     pub fn run(
         &mut self,
         plan: &Plan,
         stop: &Stop,
         progress: &mut dyn FnMut(&Progress),
-    ) -> Result<Outcome, Error> {
+    ) -> Result<Option<Outcome>, Error> {
         let mut line = serde_json::to_vec(plan).map_err(|error| self.lost(error.into()))?;
         line.push(b'\n');
         // If it is gone already, that is heard below.
-        let mut say = |what: &[u8]| self.input.as_mut().map(|input| input.write_all(what));
-        let _ = say(&line);
-        let mut is_told_to_stop = false;
-        loop {
-            if stop.asked() && !is_told_to_stop {
-                let _ = say(b"s");
-                is_told_to_stop = true;
-            }
+        let _ = self.input.as_mut().map(|input| input.write_all(&line));
+        let within = plan.longest().map(|longest| longest.saturating_add(BEYOND_LOAD));
+        self.hear(within, stop, progress)
+    }
+
+    /// Hears it out, unless it takes longer than this.
+    fn hear(
+        &mut self,
+        within: Option<Duration>,
+        stop: &Stop,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<Outcome>, Error> {
+        // Counted in looks in vain: while bakeoff is stopped itself, nobody waits.
+        let mut waited = Duration::ZERO;
+        while !stop.asked() {
             match self.told.recv_timeout(LOOK_EVERY) {
                 Ok(Told::Second(second)) => progress(&second),
-                Ok(Told::Ended(outcome)) => return Ok(*outcome),
+                Ok(Told::Ended(outcome)) => return Ok(Some(*outcome)),
                 Ok(Told::Failed(error)) => return Err(error),
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => waited += LOOK_EVERY,
                 Err(RecvTimeoutError::Disconnected) => {
                     let how = self.how_it_ended();
                     return Err(self.lost(io::Error::other(how)));
                 }
             }
+            if let Some(within) = within.filter(|&within| waited >= within) {
+                let why = format!(
+                    "the client's process told no outcome within {} s, though the load was to \
+                     be over by then: it was stopped, or had no time to run{}",
+                    within.as_secs_f64(),
+                    self.last_words()
+                );
+                return Err(self.lost(io::Error::other(why)));
+            }
         }
+        Ok(None)
     }
 
     fn lost(&self, source: io::Error) -> Error {
@@ -140,11 +164,14 @@ impl Client {
             Some(1..) => ", because memory was used up",
             _ => "",
         };
-        let words = match self.output.tail().last_lines(LINES) {
+        format!("the client's process ended with {how}{why}{}", self.last_words())
+    }
+
+    fn last_words(&self) -> String {
+        match lock(&self.output).tail().last_lines(LINES) {
             lines if lines.is_empty() => String::new(),
             lines => format!("; it said: {}", lines.join(" / ")),
-        };
-        format!("the client's process ended with {how}{why}{words}")
+        }
     }
 }
 
@@ -158,12 +185,14 @@ impl Drop for Client {
 }
 
 /// Reads what a client tells until its end, or until nobody takes it.
-fn listen(from: ChildStdout, mut takes: impl FnMut(Told) -> bool) {
+fn listen(from: impl Read, mut takes: impl FnMut(Told) -> bool) {
     let mut from = BufReader::new(from);
     loop {
         let told = match client::line(&mut from) {
             Ok(None) => return,
             Ok(Some(line)) => serde_json::from_str(&line).map_err(io::Error::from),
+            // It died over it: how it ended says more.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return,
             Err(error) => Err(error),
         };
         let what = || "understanding the load's client".into();
@@ -172,5 +201,62 @@ fn listen(from: ChildStdout, mut takes: impl FnMut(Told) -> bool) {
         if !takes(told) {
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shell in the place of a client, and what becomes of it within this time.
+    fn heard(script: &str, within: Option<Duration>) -> Result<Option<Outcome>, String> {
+        let (from, to) = io::pipe().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
+        let mut client = Client::of(command, from, Group::default()).unwrap();
+        let heard = client.hear(within, &Stop::default(), &mut |_| {});
+        heard.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_client_that_dies_over_its_outcome_is_told_with_its_end_and_last_words() {
+        let why = heard("printf '{\"ended\": {'; echo 'no luck' >&2; kill -KILL $$", None);
+        assert_eq!(
+            why.unwrap_err(),
+            "offering the load: the client's process ended with SIGKILL (signal 9); it said: \
+             no luck"
+        );
+    }
+
+    #[test]
+    fn what_a_client_tells_has_to_be_understood() {
+        let why = heard("echo '{\"begun\": 1}'; exec sleep 60", None).unwrap_err();
+        assert!(why.starts_with("understanding the load's client: unknown variant"), "{why}");
+    }
+
+    #[test]
+    fn a_client_that_tells_nothing_is_not_waited_for_for_ever() {
+        let why = heard("exec sleep 60", Some(Duration::from_millis(50))).unwrap_err();
+        assert!(why.contains("the client's process told no outcome within 0.05 s"), "{why}");
+    }
+
+    /// More than a pipe holds.
+    #[test]
+    fn a_client_with_much_to_say_beside_does_not_wait_for_a_reader() {
+        let script = "i=0; while [ $i -lt 4000 ]; do echo 'a line of some fifty bytes, which \
+                      nobody asked for' >&2; i=$((i+1)); done; echo nonsense; exec sleep 60";
+        let why = heard(script, Some(Duration::from_secs(50))).unwrap_err();
+        assert!(why.starts_with("understanding the load's client"), "{why}");
+    }
+
+    #[test]
+    fn a_run_that_is_to_end_waits_for_no_client() {
+        let (from, to) = io::pipe().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("60").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
+        let mut client = Client::of(command, from, Group::default()).unwrap();
+        let stop = Stop::default();
+        stop.now();
+        assert_eq!(client.hear(None, &stop, &mut |_| {}).unwrap(), None);
     }
 }

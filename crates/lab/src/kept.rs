@@ -1,18 +1,16 @@
 //! A program under a keeper, seen from bakeoff.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
-
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
-use crate::output_tail::Output;
+use crate::output_tail::{Output, lock};
 
 /// A program that runs under a keeper. Dropping it stops it.
 #[derive(Debug)]
@@ -76,8 +74,8 @@ impl Kept {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let pipe = |error| format!("couldn't make a pipe: {error}");
         let (output_from, output_to) = std::io::pipe().map_err(pipe)?;
-        let output = Arc::new(Mutex::new(Output::new(output_from)));
-        let mut readers = vec![read_output(output.clone()).map_err(pipe)?];
+        let (output, reader) = Output::followed(output_from).map_err(pipe)?;
+        let mut readers = vec![reader];
         let mut command = Command::new("/proc/self/exe");
         command
             .arg0("keeper")
@@ -229,19 +227,6 @@ impl Drop for Kept {
     }
 }
 
-/// Reads to the end. The lock is free while there is nothing to read.
-fn read_output(output: Arc<Mutex<Output>>) -> io::Result<JoinHandle<()>> {
-    let pipe = lock(&output).pipe()?;
-    Ok(std::thread::spawn(move || {
-        loop {
-            let _ = rustix::event::poll(&mut [PollFd::new(&pipe, PollFlags::IN)], None);
-            if !lock(&output).catch_up() {
-                return;
-            }
-        }
-    }))
-}
-
 fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
@@ -258,9 +243,4 @@ fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> Jo
         lock(&told.events).silent = true;
         told.changed.notify_all();
     })
-}
-
-/// A reader that panicked has broken nothing that matters here.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,6 +1,8 @@
 //! The end of what a program wrote: bounded, whatever it writes.
 
 use std::io::{self, PipeReader, Read};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
@@ -72,17 +74,34 @@ pub struct Output {
 
 impl Output {
     /// Of this pipe, of which nothing is read yet.
-    pub fn new(from: PipeReader) -> Output {
+    fn new(from: PipeReader) -> Output {
         Output { from, tail: OutputTail::default() }
     }
 
-    /// A second handle, to wait for more without holding on to the output.
-    pub fn pipe(&self) -> io::Result<PipeReader> {
-        self.from.try_clone()
+    /// Of this pipe, which a thread reads to its end, so that nobody who writes ever waits.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn followed(from: PipeReader) -> io::Result<(Arc<Mutex<Output>>, JoinHandle<()>)> {
+        // A second handle, to wait for more without holding on to the output.
+        let pipe = from.try_clone()?;
+        let output = Arc::new(Mutex::new(Output::new(from)));
+        let reader = std::thread::spawn({
+            let output = output.clone();
+            move || {
+                loop {
+                    let _ = rustix::event::poll(&mut [PollFd::new(&pipe, PollFlags::IN)], None);
+                    if !lock(&output).catch_up() {
+                        return;
+                    }
+                }
+            }
+        });
+        Ok((output, reader))
     }
 
     /// Reads all that waits in the pipe, and waits for nothing. Whether more may come.
-    pub fn catch_up(&mut self) -> bool {
+    fn catch_up(&mut self) -> bool {
         // As much as a pipe holds.
         let mut piece = [0; 64 * 1024];
         let mut fds = [PollFd::new(&self.from, PollFlags::IN)];
@@ -103,6 +122,11 @@ impl Output {
         self.catch_up();
         &self.tail
     }
+}
+
+/// A thread that panicked with it has broken nothing that matters here.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -100,13 +100,14 @@ impl Bench<'_> {
             }
             Ok(())
         });
-        if let Some(result) = measured {
-            result?;
+        // A shutdown ends the client and the contender as well: that is no failure of theirs.
+        if self.stop.asked() {
+            return Ok(None);
         }
+        measured.transpose()?;
         let seconds = evidence.load.as_ref().map_or(0.0, |load| load.seconds);
         evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
-        let interrupted = evidence.load.as_ref().is_some_and(|load| load.interrupted);
-        Ok((!interrupted && !self.stop.asked()).then_some(evidence))
+        Ok(Some(evidence))
     }
 
     /// Starts a contender, goes through its contract thoroughly, and stops it.
@@ -309,6 +310,7 @@ impl Bench<'_> {
                 sampler.in_window();
             }
         })?;
+        let Some(seen) = seen else { return Ok(()) };
         evidence.load_s = Some(began.elapsed().as_secs_f64());
         evidence.server_output_bytes = Some(running.kept.output_bytes() - output_bytes);
         sampler.finish(seen.window_began, seen.window, evidence);

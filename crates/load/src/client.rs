@@ -1,10 +1,11 @@
 //! The client as a process of its own: a plan comes in, seconds and an outcome go out.
 //!
 //! Whoever starts it holds the other ends of its standard streams. Its input has the
-//! [`Plan`] as one line of JSON. A byte after that ends the run early, as [`Stop`]
-//! does. When the input closes, nobody waits for an outcome any more, and the process
-//! ends at once. Its output has a line of JSON for each [`Told`]. After the last one
-//! it does nothing until its input closes, so that what it used can still be read.
+//! [`Plan`] as one line of JSON. When the input closes, nobody waits for an outcome any
+//! more, and the process ends at once: so is a run ended early, too, and no signal that
+//! asks for an end is heeded. Its output has a line of JSON for each [`Told`]. After the
+//! last one it does nothing until its input closes, so that what it used can still be
+//! read.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ pub enum Told {
 pub fn main() -> ExitCode {
     // A name of its own, by which lists of processes tell it from bakeoff.
     let _ = rustix::thread::set_name(c"client");
+    ignore_signals();
     let understood = match line(&mut io::stdin().lock()) {
         Ok(Some(line)) => serde_json::from_str::<Plan>(&line).map_err(|error| error.to_string()),
         Ok(None) => return ExitCode::FAILURE,
@@ -48,12 +50,9 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let stop = Stop::default();
-    let listener = std::thread::spawn({
-        let stop = stop.clone();
-        move || listen(&stop)
-    });
-    tell(&match run(&plan, &stop, &mut |second| tell(&Told::Second(*second))) {
+    let listener = std::thread::spawn(await_end);
+    let told = run(&plan, &Stop::default(), &mut |second| tell(&Told::Second(*second)));
+    tell(&match told {
         Ok(outcome) => Told::Ended(Box::new(outcome)),
         Err(error) => Told::Failed(error),
     });
@@ -61,17 +60,19 @@ pub fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Hears what is said after the plan, and ends the process when nobody is there to
-/// say anything.
-fn listen(stop: &Stop) {
-    let mut input = io::stdin().lock();
-    loop {
-        match input.read(&mut [0]) {
-            Ok(1..) => stop.now(),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Ok(0) | Err(_) => std::process::exit(0),
-        }
+/// Leaves it to whoever started it when it is to end: a shutdown asks all processes at
+/// once, and one that dies of that looks like one that failed.
+fn ignore_signals() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {
+        // SAFETY: there is no handler that could do harm. It can't fail for these.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
+}
+
+/// Ends the process when its input closes.
+fn await_end() {
+    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+    std::process::exit(0);
 }
 
 /// Tells bakeoff. If it is gone, the input closes as well.
@@ -85,14 +86,21 @@ fn tell(told: &Told) {
 /// The next line, without its end; `None` where there is no more.
 ///
 /// # Errors
-/// Those of `from`, and where a line is cut off or endless.
+/// Those of `from`; [`ErrorKind::UnexpectedEof`] where a line is cut off, and
+/// [`ErrorKind::InvalidData`] where it is endless or no text.
 pub fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
-    let mut line = String::new();
-    from.take(LINE_BYTES_MAX).read_line(&mut line)?;
+    let mut line = Vec::new();
+    let count = from.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
     match line.pop() {
         None => Ok(None),
-        Some('\n') => Ok(Some(line)),
-        Some(_) => Err(io::Error::new(ErrorKind::InvalidData, "a line without an end")),
+        Some(b'\n') => match String::from_utf8(line) {
+            Ok(line) => Ok(Some(line)),
+            Err(error) => Err(io::Error::new(ErrorKind::InvalidData, error)),
+        },
+        Some(_) if count as u64 == LINE_BYTES_MAX => {
+            Err(io::Error::new(ErrorKind::InvalidData, "a line without an end"))
+        }
+        Some(_) => Err(io::Error::new(ErrorKind::UnexpectedEof, "a line that is cut off")),
     }
 }
 
@@ -264,16 +272,18 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_cut_off_is_none() {
-        let mut input = &b"first\nsec"[..];
+    fn a_line_that_is_cut_off_is_none_wherever_it_is_cut() {
+        let whole = "ä".as_bytes();
+        let mut input = &[b"first\n", &whole[..1]].concat()[..];
         assert_eq!(line(&mut input).unwrap().as_deref(), Some("first"));
-        assert!(line(&mut input).is_err(), "half a plan is no plan");
+        let error = line(&mut input).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::UnexpectedEof, "half a plan is no plan: {error}");
         assert_eq!(line(&mut input).unwrap(), None);
     }
 
     #[test]
     fn a_line_without_an_end_is_not_read_forever() {
         let mut endless = io::BufReader::new(io::repeat(b'x'));
-        assert!(line(&mut endless).is_err());
+        assert_eq!(line(&mut endless).unwrap_err().kind(), ErrorKind::InvalidData);
     }
 }

@@ -3,6 +3,7 @@
 //! listens.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use crate::backend::Slot;
 
@@ -18,6 +19,13 @@ const FIRST_TOGETHER: u64 = 32;
 const FIRST_APART_NS: u64 = 3_200_000;
 /// The shortest and the longest pause after a failure, in nanoseconds.
 const PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
+
+/// The longest that kept connections take to be made or to fail, one try each: a slot
+/// waits for one of those under way, and through pauses.
+pub(crate) fn longest(connections: u32, timeout: Duration) -> Duration {
+    let each = timeout.saturating_add(Duration::from_nanos(PAUSE_NS.1));
+    each.saturating_mul(connections.div_ceil(AT_ONCE))
+}
 
 /// The slots that wait for a connection.
 pub(crate) struct Connects {

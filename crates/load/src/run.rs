@@ -19,7 +19,7 @@ use crate::protocol::http1::Http1;
 use crate::record::{Record, SecondOfThread, Tally, histogram, merge};
 use crate::turns::{Turns, Window};
 use crate::worker::Worker;
-use crate::{Error, Outcome, Progress, Stop, limits};
+use crate::{Error, Outcome, Progress, Stop, connects, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
 const START_AHEAD_NS: u64 = 2_000_000;
@@ -100,6 +100,19 @@ impl Plan {
             return wrong("no answer comes within a timeout of 0");
         }
         Ok(())
+    }
+
+    /// The longest that a run takes whatever the server does, on a machine that has time
+    /// for it; `None` where answers decide when it ends.
+    pub fn longest(&self) -> Option<Duration> {
+        let Until::Elapsed(window) = self.until else { return None };
+        let connecting = match self.keep_alive {
+            true => connects::longest(self.connections, self.timeout),
+            false => Duration::ZERO,
+        };
+        // The last answers are awaited no longer than any.
+        let parts = [connecting, self.warmup, window, self.timeout];
+        Some(parts.into_iter().fold(Duration::ZERO, Duration::saturating_add))
     }
 
     /// The borders of a run that starts at this time.
@@ -389,6 +402,29 @@ mod tests {
     use crate::null_server::NullServer;
     use crate::plan::Target;
     use crate::template::Request;
+
+    #[test]
+    fn a_run_has_time_for_each_of_its_parts() {
+        let second = Duration::from_secs(1);
+        let address = "127.0.0.1:1".parse().unwrap();
+        let target = Target { address, authority: String::new(), path: String::new() };
+        let closed = Plan {
+            until: Until::Elapsed(second * 10),
+            warmup: second * 2,
+            timeout: second * 5,
+            connections: 1000,
+            keep_alive: false,
+            ..Plan::new(target, Vec::new())
+        };
+        assert_eq!(closed.longest(), Some(second * (2 + 10 + 5)));
+        let kept = Plan { keep_alive: true, ..closed.clone() };
+        // A quarter of a listen queue at a time, and a pause after each that fails.
+        assert_eq!(kept.longest(), Some(second * (8 * (5 + 1) + 2 + 10 + 5)));
+        let counted = Plan { until: Until::Requests(1), ..kept.clone() };
+        assert_eq!(counted.longest(), None, "a slow server takes any time");
+        let endless = Plan { until: Until::Elapsed(Duration::MAX), ..kept };
+        assert_eq!(endless.longest(), Some(Duration::MAX));
+    }
 
     #[test]
     fn connections_of_threads_that_had_them_at_other_times_are_not_added_up() {
