@@ -300,6 +300,21 @@ fn an_end_of_all_processes_at_once_is_an_interruption() {
 }
 
 #[test]
+fn a_keeper_that_is_asked_to_end_ends_its_contender_and_not_the_run() {
+    let lab = Lab::with_good();
+    lab.change_study("measure_s = 0.3", "measure_s = 3");
+    let child = lab.start(&["run", "s"]);
+    lab.wait_until("there is load", || lab.living_clients().len() == 1);
+    let keeper = Pid::from_raw(parent(lab.living_servers()[0])).unwrap();
+    kill_process(keeper, Signal::TERM).unwrap();
+    let said = said(child.wait_with_output().unwrap());
+    // On a busy machine the trial is made again, and the exit code says nothing of it.
+    said.assert_complains(&["it ended with SIGTERM (signal 15) under load"]);
+    assert_eq!(lab.run().state, State::Complete, "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
 fn a_clients_control_group_tells_what_its_threads_used() {
     let lab = Lab::with_good().measuring_a_second();
     lab.bakeoff(&["run", "s"]);

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions};
 use rustix::thread::CpuSet;
@@ -118,7 +118,10 @@ pub fn main() -> ExitCode {
     let result = Signals::watch()
         .map_err(|error| format!("couldn't watch for signals: {error}"))
         .and_then(|signals| keep(&order, &signals));
-    let groups = [&order.cgroup, &order.client_cgroup];
+    let mut groups = vec![&order.cgroup];
+    if bakeoff_is_done() {
+        groups.push(&order.client_cgroup);
+    }
     let result =
         result.and_then(|killed| groups.iter().try_for_each(|group| group.kill()).map(|()| killed));
     groups.iter().for_each(|group| group.remove());
@@ -217,6 +220,15 @@ impl Signals {
         }
         self.asked_to_end.load(Ordering::Relaxed).then_some(Ending::WithGrace)
     }
+}
+
+/// Whether bakeoff is done with the contender, or dead. A keeper may be asked to end
+/// before that: then the client is bakeoff's still.
+fn bakeoff_is_done() -> bool {
+    let stdin = io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let polled = rustix::event::poll(&mut fds, Some(&Timespec::default()));
+    polled.is_ok() && fds[0].revents().contains(PollFlags::HUP)
 }
 
 fn make(scratch: &Scratch) -> io::Result<()> {
