@@ -447,3 +447,17 @@ fn a_run_of_other_servers_is_not_resumed() {
     lab.write("studies/s/good/module.pl", "1;");
     refused();
 }
+
+/// In an older bakeoff the client was threads of its own.
+#[test]
+fn a_run_with_another_kind_of_client_is_reported_and_not_resumed() {
+    let lab = Lab::with_good();
+    lab.bakeoff(&["run", "s"]);
+    let mut run = lab.run();
+    run.trials[0].evidence.client = None;
+    lab.write("runs/latest/run.json", &serde_json::to_string(&run).unwrap());
+    let resumed = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+    assert_eq!(resumed.code, Some(2), "{resumed:?}");
+    resumed.assert_complains(&["can't be resumed: its load came from threads of an older bakeoff"]);
+    assert_eq!(lab.bakeoff(&["report", "runs/latest"]).code, Some(0));
+}

@@ -329,6 +329,12 @@ fn changed(run: &Run, contenders: &[result::plan::Contender]) -> Option<String> 
     {
         return Some("it began on another machine or kernel".into());
     }
+    let of_threads = |it: &Trial| it.evidence.load.is_some() && it.evidence.client.is_none();
+    if run.trials.iter().any(of_threads) {
+        return Some(
+            "its load came from threads of an older bakeoff, and now comes from a process".into(),
+        );
+    }
     if run.plan.slots.iter().any(|slot| contenders.iter().all(|it| it.name != slot.contender)) {
         return Some("its plan names a contender that it doesn't describe".into());
     }
