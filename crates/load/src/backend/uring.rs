@@ -151,6 +151,9 @@ impl<'ring> Uring<'ring> {
 
     fn before_entering(&mut self) {
         self.submissions.sync();
+        // What was taken is no longer in the queue for the kernel, which would give it
+        // as a reason not to wait.
+        self.completions.sync();
         self.work_queued = 0;
         self.buffers.publish();
     }
@@ -469,6 +472,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         if !Ring::new(1).is_ok_and(|ring| ring.0.params().is_feature_no_iowait()) {
+            eprintln!("skipped: this kernel can't be told");
             return;
         }
         let wait_in_a_ring = |about_to_wait: Sender<()>| {
@@ -487,8 +491,6 @@ mod tests {
                 backend.wait(Duration::from_secs(1)).unwrap();
             }
             about_to_wait.send(()).unwrap();
-            // The first comes back at once: only with it the kernel is told what was taken.
-            backend.wait(Duration::from_millis(500)).unwrap();
             backend.wait(Duration::from_millis(500)).unwrap();
         };
         let least = std::thread::scope(|scope| {
