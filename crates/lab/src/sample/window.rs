@@ -27,6 +27,8 @@ const GAP_MAX: Duration = Duration::from_secs(2);
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
     let window = Window { readings: &sampled.readings, began, ended: began + length };
     evidence.sampling = sampled.sampling.clone();
+    // There was one, whatever is known of it.
+    evidence.client = Some(ClientUse::default());
     if window.has_gap() {
         return;
     }
@@ -562,7 +564,8 @@ mod tests {
         let readings = || vec![at(0.0), at(0.25), at(3.5), at(3.75), at(4.0), at(4.25)];
         let unseen = written(readings(), start + Duration::from_millis(100), 4);
         assert_eq!(unseen.server_cpu_s, None);
-        assert_eq!((unseen.samples.len(), unseen.client), (0, None));
+        assert_eq!(unseen.samples.len(), 0);
+        assert_eq!(unseen.client, Some(ClientUse::default()), "it was a process of its own");
         let seen = written(readings(), start + Duration::from_millis(3_500), 1);
         assert!(seen.server_cpu_s.is_some(), "the gap is before the window");
     }

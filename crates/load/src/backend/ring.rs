@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use io_uring::types::{BufRingEntry, SubmitArgs, Timespec};
-use io_uring::{EnterFlags, IoUring, Submitter};
+use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter};
 
 use super::Received;
 
@@ -64,8 +64,8 @@ impl Wait {
         Wait { flags: flags.bits() }
     }
 
-    /// Hands over so many entries, and waits until there is a completion, or the time
-    /// is over, or a signal comes.
+    /// Hands over what is queued, and waits until there is a completion that wasn't taken
+    /// yet, or the time is over, or a signal comes.
     ///
     /// # Errors
     /// The kernel's.
@@ -73,13 +73,20 @@ impl Wait {
     pub(crate) fn for_one(
         self,
         submitter: &Submitter<'_>,
-        queued: u32,
+        submissions: &mut SubmissionQueue<'_>,
+        completions: &mut CompletionQueue<'_>,
         at_most: Duration,
     ) -> io::Result<()> {
+        submissions.sync();
+        // Else the kernel would take those that were taken for a reason not to wait.
+        completions.sync();
         let timeout = Timespec::from(at_most);
         let arguments = SubmitArgs::new().timespec(&timeout);
         // SAFETY: with EXT_ARG the kernel reads just these arguments, within the call.
-        match unsafe { submitter.enter(queued, 1, self.flags, Some(&arguments)) } {
+        let entered =
+            unsafe { submitter.enter(submissions.len() as u32, 1, self.flags, Some(&arguments)) };
+        submissions.sync();
+        match entered {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
                 // Time over, a signal, or completions to be taken first.

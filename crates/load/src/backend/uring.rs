@@ -151,9 +151,6 @@ impl<'ring> Uring<'ring> {
 
     fn before_entering(&mut self) {
         self.submissions.sync();
-        // What was taken is no longer in the queue for the kernel, which would give it
-        // as a reason not to wait.
-        self.completions.sync();
         self.work_queued = 0;
         self.buffers.publish();
     }
@@ -342,9 +339,8 @@ impl Backend for Uring<'_> {
             return Ok(());
         }
         self.before_entering();
-        let queued = self.submissions.len() as u32;
-        let waited = self.wait.for_one(&self.submitter, queued, at_most);
-        self.submissions.sync();
+        let (queued, done) = (&mut self.submissions, &mut self.completions);
+        let waited = self.wait.for_one(&self.submitter, queued, done, at_most);
         self.note_arrivals();
         self.arrivals.begin_batch();
         waited

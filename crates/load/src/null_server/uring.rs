@@ -130,10 +130,8 @@ impl Responder<'_> {
     fn wait(&mut self) -> io::Result<()> {
         self.buffers.grow_if_short();
         self.before_entering();
-        let queued = self.submissions.len() as u32;
-        let waited = self.wait.for_one(&self.submitter, queued, SLEEP);
-        self.submissions.sync();
-        waited
+        let (queued, done) = (&mut self.submissions, &mut self.completions);
+        self.wait.for_one(&self.submitter, queued, done, SLEEP)
     }
 
     /// Sees to all that came.
