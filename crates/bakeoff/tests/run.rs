@@ -402,6 +402,9 @@ fn a_contenders_children_and_threads_are_sampled() {
         assert!(sample.connections_established.is_none_or(|count| count == 4), "{sample:?}");
         let sampling = &evidence.sampling;
         assert!(sampling.sampling_cpu_s > Some(0.0), "{sampling:?}");
+        // A goal of 1 % is for a quiet machine, which that of a test isn't.
+        let share = sampling.core_share();
+        assert!(share.is_some_and(|share| share < 0.1), "sampling is dear: {sampling:?}");
     }
 }
 

@@ -197,7 +197,7 @@ pub struct ProcessUse {
     pub name: String,
     /// CPU seconds, its ended and reaped children's among them.
     pub cpu_s: f64,
-    /// The same for each second.
+    /// The same for each second; empty where no seconds are known.
     pub cpu_s_per_second: Vec<f64>,
     /// The most resident memory seen, in bytes.
     pub rss_max_bytes: u64,
@@ -214,7 +214,7 @@ pub struct ThreadUse {
     pub name: String,
     /// CPU seconds.
     pub cpu_s: f64,
-    /// The same for each second.
+    /// The same for each second; empty where no seconds are known.
     pub cpu_s_per_second: Vec<f64>,
 }
 

@@ -31,6 +31,19 @@ fn at(series: &Series, moment: Instant) -> Option<f64> {
     }
 }
 
+/// Whether the readings between two moments, and around them, lie no farther apart than
+/// this: else what is between them is made up evenly.
+pub(super) fn is_seen<T>(
+    readings: &[(Instant, T)],
+    from: Instant,
+    to: Instant,
+    apart_max: Duration,
+) -> bool {
+    let is_far = |pair: &[(Instant, T)]| pair[1].0 - pair[0].0 > apart_max;
+    let touches = |pair: &[(Instant, T)]| pair[0].0 < to && pair[1].0 > from;
+    !readings.windows(2).any(|pair| touches(pair) && is_far(pair))
+}
+
 /// Counters of what comes and goes, such as threads: readings of all that were
 /// there, by key.
 pub(super) type Table<K> = Vec<(Instant, BTreeMap<K, f64>)>;
@@ -84,6 +97,17 @@ mod tests {
         let series = series(start, &[(0, 0.0), (1000, 10.0), (2000, 30.0)]);
         assert_eq!(growth(&series, ms(500), ms(1500)), Some(15.0));
         assert_eq!(growth(&series, ms(500), ms(2500)), Some(25.0), "the last reading reaches");
+    }
+
+    #[test]
+    fn what_lies_in_a_gap_is_not_seen() {
+        let start = Instant::now();
+        let ms = |ms| start + Duration::from_millis(ms);
+        let series = series(start, &[(0, 0.0), (1000, 10.0), (4000, 30.0), (5000, 40.0)]);
+        let is_seen = |from, to| is_seen(&series, ms(from), ms(to), Duration::from_secs(2));
+        assert!(is_seen(0, 1000) && is_seen(4000, 5000), "beside it");
+        assert!(!is_seen(2000, 3000), "within it");
+        assert!(!is_seen(500, 1500) && !is_seen(3500, 4500), "a part of it");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use result::evidence::{
     Runtime, Sample, ServerUse, ThreadGroup, ThreadUse,
 };
 
-use super::series::{Series, Table, growth, growth_of_all, growths};
+use super::series::{Series, Table, growth, growth_of_all, growths, is_seen};
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
 use crate::cgroup::{Counted, Group};
@@ -20,7 +20,8 @@ use crate::process_tree::Member;
 const BUSIEST: usize = 8;
 
 /// Without a reading for so long, what was used within a window isn't known: bakeoff was
-/// stopped (Ctrl-Z), and the load, a process of its own, went on.
+/// stopped (Ctrl-Z), and the load, a process of its own, went on. What is read now and
+/// then, because it costs much, tells of such a time as a whole, but not of its seconds.
 const GAP_MAX: Duration = Duration::from_secs(2);
 
 /// Writes all of it, or nothing where a part of the window wasn't seen.
@@ -163,10 +164,15 @@ impl Window<'_> {
     }
 
     fn sample(&self, from: Instant, to: Instant) -> Sample {
-        let grown = |series: &Series| growth(series, from, to).map(rounded);
-        let counted = |series: &Series| growth(series, from, to).map(|it| it.round() as u64);
+        let known = |series: &Series| {
+            growth(series, from, to).filter(|_| is_seen(series, from, to, GAP_MAX))
+        };
+        let grown = |series: &Series| known(series).map(rounded);
+        let counted = |series: &Series| known(series).map(|it| it.round() as u64);
         let share = |series: &Series| self.share(series, from, to).map(rounded);
-        let all = |table: &Table<i32>| growth_of_all(table, from, to);
+        let all = |table: &Table<i32>| {
+            growth_of_all(table, from, to).filter(|_| is_seen(table, from, to, GAP_MAX))
+        };
         let whole = |table: &Table<i32>| all(table).map(|it| it.round() as u64);
         let machine =
             |of: fn(&Most) -> Option<u64>| counted(&self.most(|most| Some(of(most)? as f64)));
@@ -308,8 +314,12 @@ impl Window<'_> {
         busiest(rounded, |group| group.cpu_s)
     }
 
+    /// The growths second by second; none at all where not all seconds were seen.
     fn by_second(&self, table: &Table<i32>) -> Vec<BTreeMap<i32, f64>> {
-        self.seconds().map(|(from, to)| growths(table, from, to)).collect()
+        match is_seen(table, self.began, self.ended, GAP_MAX) {
+            true => self.seconds().map(|(from, to)| growths(table, from, to)).collect(),
+            false => Vec::new(),
+        }
     }
 
     /// The process and the last name of each thread.
@@ -585,6 +595,29 @@ mod tests {
         assert_eq!((second.server_threads, second.server_open_files), (Some(2), Some(9)));
         assert_eq!((second.connections_established, second.accept_queue), (Some(30), Some(2)));
         assert_eq!(second.client_context_switches, None, "its threads weren't read");
+    }
+
+    #[test]
+    fn seconds_of_what_was_seldom_read_are_not_made_up() {
+        let start = Instant::now();
+        let readings = (0..=16).map(|number| {
+            let at_s = f64::from(number) / 4.0;
+            let mut reading = reading(start, at_s, at_s);
+            if number > 0 && number < 16 {
+                // It would have cost too much.
+                reading.threads = None;
+            }
+            reading
+        });
+        let evidence = written(readings.collect(), start + Duration::from_millis(500), 3);
+        let second = &evidence.samples[1];
+        assert!(is(second.server_cpu_s, 1.0), "what was read is told: {second:?}");
+        assert_eq!((second.server_context_switches, second.server_jit_cpu_s), (None, None));
+        let server = evidence.server;
+        assert!(is(server.run_delay_s, 0.3), "the whole is known: {server:?}");
+        assert_eq!(server.threads.len(), 3);
+        assert!(server.threads.iter().all(|it| it.cpu_s_per_second.is_empty()), "{server:?}");
+        assert_eq!(server.processes[0].cpu_s_per_second, [1.0; 3]);
     }
 
     #[test]

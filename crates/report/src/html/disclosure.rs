@@ -96,6 +96,9 @@ fn longer_warmups(run: &Run) -> String {
     if longer.is_empty() { String::new() } else { format!("({}) ", longer.join(", ")) }
 }
 
+/// The share of one core that sampling may take.
+const SAMPLING_MAX: f64 = 0.01;
+
 /// What the sampling cost, and from where the contenders' CPU time is known.
 fn sampling(run: &Run) -> String {
     let evidence = || run.trials.iter().map(|trial| &trial.evidence);
@@ -104,9 +107,10 @@ fn sampling(run: &Run) -> String {
     let cost = match shares[..] {
         [] => "what it took is unknown".to_string(),
         [.., most] => format!(
-            "it took {} of one core (median; at most {})",
+            "it took {} of one core (median; at most {}{})",
             units::percent(shares[shares.len() / 2]),
             units::percent(most),
+            if most > SAMPLING_MAX { ", which is more than the 1 % that it may" } else { "" },
         ),
     };
     let grouped = evidence().filter(|it| it.server.cpu_source == CpuSource::Cgroup).count();
