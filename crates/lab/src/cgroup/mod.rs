@@ -263,6 +263,7 @@ mod tests {
         child.wait().unwrap();
         let after = made.0.counted();
         let cpu = after.cpu_s.zip(before.cpu_s).map(|(after, before)| after - before);
+        assert!(cpu.is_some() || after.memory_peak_bytes.is_some(), "nothing is counted");
         assert!(cpu.is_none_or(|cpu| cpu > 0.0), "a group counts what has ended too: {cpu:?}");
         assert!(after.memory_peak_bytes.is_none_or(|peak| peak > 0));
         assert!(after.oom_kills.is_none_or(|kills| kills == 0));

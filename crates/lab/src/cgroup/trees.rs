@@ -151,14 +151,30 @@ fn takes_children(folder: &Path) -> bool {
         .all(|path| rustix::fs::access(path, Access::WRITE_OK).is_ok())
 }
 
-/// Whether a group of version 2 limits what its processes may use.
+/// Whether a group of version 2 limits what its processes may use, or gives them another
+/// share than others.
 fn has_limits(folder: &Path) -> bool {
     // A file that isn't there belongs to a controller that isn't on.
     let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    let limited = |name: &str| !text(name).trim().is_empty() && !text(name).starts_with("max");
-    ["cpu.max", "memory.max", "memory.high", "memory.swap.max", "pids.max", "io.max"]
-        .into_iter()
-        .any(limited)
+    let differs = |(name, usual): (&str, &str)| {
+        let text = text(name);
+        !text.trim().is_empty() && (usual.is_empty() || !text.starts_with(usual))
+    };
+    // What they say where nothing is limited ("Control Group v2" of the kernel's
+    // documentation); nothing at all by the last three.
+    [
+        ("cpu.max", "max"),
+        ("cpu.weight", "100\n"),
+        ("memory.max", "max"),
+        ("memory.high", "max"),
+        ("memory.swap.max", "max"),
+        ("pids.max", "max"),
+        ("io.max", ""),
+        ("cpuset.cpus", ""),
+        ("cpuset.mems", ""),
+    ]
+    .into_iter()
+    .any(differs)
 }
 
 #[cfg(test)]
@@ -267,12 +283,18 @@ mod tests {
 
     #[test]
     fn the_users_limits_are_not_escaped() {
-        let limited = Folders::new("memory", "").write("memory.max", "1073741824\n");
-        assert_eq!(limited.parent(false), Some("own"), "beside it the limit wouldn't hold");
-        let limited = Folders::new("memory", "").write("cpu.max", "50000 100000\n");
-        assert_eq!(limited.parent(false), Some("own"));
-        let free = Folders::new("memory", "").write("cpu.max", "max 100000\n");
-        assert_eq!(free.parent(false), Some("above"));
+        for (name, limit, none) in [
+            ("memory.max", "1073741824\n", "max\n"),
+            ("cpu.max", "50000 100000\n", "max 100000\n"),
+            ("cpu.weight", "1000\n", "100\n"),
+            ("cpuset.cpus", "0-1\n", "\n"),
+            ("io.max", "8:0 rbps=1048576 wbps=max riops=max wiops=max\n", ""),
+        ] {
+            let limited = Folders::new("memory", "").write(name, limit);
+            assert_eq!(limited.parent(false), Some("own"), "beside it {name} wouldn't hold");
+            let free = Folders::new("memory", "").write(name, none);
+            assert_eq!(free.parent(false), Some("above"), "{name} limits nothing");
+        }
     }
 
     #[test]
