@@ -119,7 +119,7 @@ pub fn plan(
         blocks.add(curve.blocks, &loads, None);
     }
     Plan {
-        profile: if choice.is_made() { "chosen".into() } else { name.into() },
+        profile: if choice.is_made() { format!("part of {name}") } else { name.into() },
         seed,
         blocks: profile.blocks,
         measure_s: profile.measure_s,
@@ -271,7 +271,7 @@ mod tests {
             ..Choice::default()
         };
         let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
-        assert_eq!(plan.profile, "chosen");
+        assert_eq!(plan.profile, "part of full");
         assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");
         assert!(plan.slots.iter().all(|slot| slot.load.connections == 7));
     }

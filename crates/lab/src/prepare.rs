@@ -123,10 +123,13 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
     let order = order(command, Some(contender.source.clone()));
     let build = Kept::start(&order).map_err(Prepared::Failed)?;
     let exit = loop {
+        let ended = build.wait(LOOK_EVERY);
+        // First, since what interrupts bakeoff may end the build as well, which then
+        // hasn't failed.
         if stop.asked() {
             return Err(Prepared::Interrupted);
         }
-        if let Some(exit) = build.wait(LOOK_EVERY) {
+        if let Some(exit) = ended {
             break exit;
         }
     };

@@ -157,7 +157,7 @@ pub struct Machine {
 /// The trials in the order of measuring, and what made that order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The profile's name, such as `quick`; `chosen` where options chose of it.
+    /// The profile's name, such as `quick`; `part of quick` where options chose of it.
     pub profile: String,
     /// The seed of the shuffle and of every trial's load.
     pub seed: u64,
