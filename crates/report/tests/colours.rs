@@ -58,7 +58,8 @@ fn colours(style: &str) -> BTreeMap<&str, Linear> {
 
 /// The style sheet begins with the colours for light paper, then those for dark.
 fn themes() -> [(&'static str, BTreeMap<&'static str, Linear>); 2] {
-    let (light, rest) = STYLE.split_once("@media (prefers-color-scheme: dark) {").unwrap();
+    let (light, rest) =
+        STYLE.split_once("@media screen and (prefers-color-scheme: dark) {").unwrap();
     let dark = rest.split("\n}\n").next().unwrap();
     [("light", colours(light)), ("dark", colours(dark))]
 }

@@ -41,6 +41,21 @@ fn hostile_text_is_neither_html_nor_a_control_character() {
 }
 
 #[test]
+fn the_largest_study_can_be_pasted_into_an_issue() {
+    let text = markdown(&fixture::largest());
+    let chars = text.chars().count();
+    assert!(chars <= 65_536, "{chars} characters");
+    assert!(text.contains("more, in report.html"), "224 rows have something against them");
+    let mut larger = fixture::largest();
+    let points = &mut larger.curves[0].lines[0].points;
+    *points = points.iter().cycle().take(100).cloned().collect();
+    let text = markdown(&larger);
+    let chars = text.chars().count();
+    assert!(chars <= 65_536, "{chars} characters");
+    assert!(text.contains("The points of the curves are in report.html."));
+}
+
+#[test]
 fn open_loops_have_their_tables() {
     let text = markdown(&fixture::open_loops());
     insta::assert_snapshot!(

@@ -32,8 +32,12 @@ fn class(verdict: Verdict) -> &'static str {
     }
 }
 
+/// Figures that a finding names where there is little room.
+const CASES_MAX: usize = 12;
+
 /// What stands against figures. What makes them invalid is open, the rest opens.
-pub fn against(run: &Run) -> Markup {
+pub fn against(run: &Run, detail: Detail) -> Markup {
+    let cases_max = if detail == Detail::Bare { CASES_MAX } else { usize::MAX };
     let groups = summary::findings_against(run);
     html! {
         @if !groups.is_empty() { h2 { "Before you use a figure" } }
@@ -42,7 +46,12 @@ pub fn against(run: &Run) -> Markup {
                 summary {
                     (badge(group.verdict)) " " code { (visible(group.check)) } " " (prose(group.says))
                 }
-                ul { @for case in &group.cases { li { (case_line(case)) } } }
+                ul {
+                    @for case in group.cases.iter().take(cases_max) { li { (case_line(case)) } }
+                    @if let Some(more @ 1..) = group.cases.len().checked_sub(cases_max) {
+                        li { "and " (units::whole(more as u64)) " more" }
+                    }
+                }
                 @if !group.threshold.is_empty() {
                     p { strong { "Threshold: " } (prose(group.threshold)) }
                 }
@@ -75,13 +84,15 @@ pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup
     html! {
         div.checks {
             @if let Some(reason) = &row.unranked { p { "Not ranked: " (prose(reason)) } }
-            ul {
-                @for finding in row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect) {
-                    (against_figure(finding, detail))
+            @if detail > Detail::Bare {
+                ul {
+                    @for finding in row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect) {
+                        (against_figure(finding, detail))
+                    }
                 }
-            }
-            @for verdict in [Verdict::NotChecked, Verdict::Valid] {
-                (not_against_figure(&row.findings, verdict, detail))
+                @for verdict in [Verdict::NotChecked, Verdict::Valid] {
+                    (not_against_figure(&row.findings, verdict, detail))
+                }
             }
             @for error in errors {
                 p {
@@ -89,14 +100,33 @@ pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup
                     ", the first: " (visible(&error.example))
                 }
             }
-            @for trial in failures {
+            @for (number, trial) in failures.enumerate() {
                 @let process = &trial.evidence.process;
                 p {
                     "Block " (trial.slot.block + 1) ": "
                     (prose(process.failure.as_deref().unwrap_or_default()))
                 }
-                (last_words(&process.last_words))
+                // One that fails mostly says the same each time.
+                @if detail == Detail::All || detail > Detail::Bare && number == 0 {
+                    (last_words(&process.last_words))
+                }
             }
+        }
+    }
+}
+
+/// A verdict in a table, which opens what is against the figure, as far as the page has
+/// room for that.
+pub fn in_cell(verdict: Verdict, findings: &[Finding], detail: Detail) -> Markup {
+    let against = || findings.iter().filter(|finding| finding.verdict >= Verdict::Suspect);
+    let word = html! { (sign(verdict)) " " (verdict.word()) };
+    if detail < Detail::All || against().next().is_none() {
+        return word;
+    }
+    html! {
+        details {
+            summary { (word) }
+            ul { @for finding in against() { (against_figure(finding, detail)) } }
         }
     }
 }
@@ -144,15 +174,17 @@ fn not_against_figure(findings: &[Finding], verdict: Verdict, detail: Detail) ->
     }
 }
 
-/// Every check with its threshold.
+/// Every check with its threshold. A finding may name only the part of it that its value
+/// was held against; the longest is the whole.
 pub fn all(run: &Run) -> Markup {
-    let thresholds: BTreeMap<&str, &str> = run
-        .outcomes
-        .iter()
-        .flat_map(|outcome| &outcome.rows)
-        .flat_map(|row| &row.findings)
-        .map(|finding| (&*finding.check, &*finding.threshold))
-        .collect();
+    let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let mut thresholds: BTreeMap<&str, &str> = BTreeMap::new();
+    for finding in rows.flat_map(|row| &row.findings) {
+        let known = thresholds.entry(&finding.check).or_default();
+        if finding.threshold.len() > known.len() {
+            *known = &finding.threshold;
+        }
+    }
     html! {
         dl {
             @for (check, threshold) in thresholds {

@@ -57,6 +57,9 @@ const AROUND_BYTES: usize = 4_096;
 /// How much of the detail of a large run the page has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
+    /// No checks beside figures at all, nor what servers said last: what is against
+    /// figures stands above all loads, and names a few of them.
+    Bare,
     /// No second by second either.
     Least,
     /// Of checks that found nothing, or couldn't look, only how many; what others are
@@ -75,6 +78,10 @@ impl Detail {
             Detail::Least => {
                 Some("what checks measured that found nothing, and the strips of seconds")
             }
+            Detail::Bare => Some(
+                "the checks beside each figure, most of the figures that a finding is of, \
+                      what servers said last, and the strips of seconds",
+            ),
         }
     }
 }
@@ -82,11 +89,11 @@ impl Detail {
 /// The whole page.
 pub fn html(run: &Run) -> String {
     let room = BYTES_MAX - STYLE.len() - SCRIPT.len() - AROUND_BYTES;
-    let body = [Detail::All, Detail::Brief]
+    let body = [Detail::All, Detail::Brief, Detail::Least]
         .into_iter()
         .map(|detail| body(run, detail))
         .find(|body| body.0.len() <= room)
-        .unwrap_or_else(|| body(run, Detail::Least));
+        .unwrap_or_else(|| body(run, Detail::Bare));
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -126,14 +133,14 @@ fn body(run: &Run, detail: Detail) -> Markup {
         main data-tiers=(tiers(run)) {
             (overview::figures(run))
             (overview::absent(run))
-            (checks::against(run))
+            (checks::against(run, detail))
             @for section in summary::sections(run) {
                 h2 { (section.name) }
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
                 @for outcome in &section.outcomes { (load::load(run, outcome, detail)) }
             }
-            (open_loop::equal_rates(run))
-            (open_loop::curves(run))
+            (open_loop::equal_rates(run, detail))
+            (open_loop::curves(run, detail))
             (then_and_now::then_and_now(run))
             (repeated::repeated(run))
             (disclosure::disclosure(run))

@@ -3,23 +3,24 @@
 
 use maud::{Markup, html};
 use result::Run;
+use result::finding::Verdict;
 use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Estimate};
 use result::plan::Arrivals;
 
-use super::checks::sign;
+use super::checks::in_cell;
 use super::times::PERCENTILES;
-use super::{figure, percentiles, prose, scrolling};
+use super::{Detail, figure, percentiles, prose, scrolling};
 use crate::latency;
 use crate::summary::{self, Range};
 use crate::text::visible_name;
 use crate::units;
 
 /// A table for each rate that all were offered.
-pub fn equal_rates(run: &Run) -> Markup {
-    html! { @for outcome in &run.equal_rates { (equal_rate(run, outcome)) } }
+pub fn equal_rates(run: &Run, detail: Detail) -> Markup {
+    html! { @for outcome in &run.equal_rates { (equal_rate(run, outcome, detail)) } }
 }
 
-fn equal_rate(run: &Run, outcome: &EqualRate) -> Markup {
+fn equal_rate(run: &Run, outcome: &EqualRate, detail: Detail) -> Markup {
     let rate = units::whole(outcome.offered_rate.round() as u64);
     let closed = outcome.load.with(Arrivals::Closed);
     let table = html! {
@@ -35,7 +36,7 @@ fn equal_rate(run: &Run, outcome: &EqualRate) -> Markup {
                     th scope="col" { "verdict" }
                 }
             }
-            tbody { @for row in &outcome.rows { (equal_rate_row(run, outcome, row)) } }
+            tbody { @for row in &outcome.rows { (equal_rate_row(run, outcome, row, detail)) } }
         }
     };
     html! {
@@ -52,7 +53,7 @@ fn equal_rate(run: &Run, outcome: &EqualRate) -> Markup {
     }
 }
 
-fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup {
+fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow, detail: Detail) -> Markup {
     let ranks = outcome.rows.iter().map(|row| row.rank);
     let trials = summary::trials(run, &outcome.load, &row.contender);
     html! {
@@ -83,7 +84,7 @@ fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow) -> Markup 
                     }
                 }
             }
-            td { (sign(row.verdict)) " " (row.verdict.word()) }
+            td { (in_cell(row.verdict, &row.findings, detail)) }
         }
     }
 }
@@ -95,11 +96,11 @@ fn response(time: Option<&Estimate>) -> String {
 }
 
 /// A chart a contender on common axes, and a table of all points.
-pub fn curves(run: &Run) -> Markup {
-    html! { @for curve in &run.curves { (one(run, curve)) } }
+pub fn curves(run: &Run, detail: Detail) -> Markup {
+    html! { @for curve in &run.curves { (one(run, curve, detail)) } }
 }
 
-fn one(run: &Run, curve: &Curve) -> Markup {
+fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
     let axes = Axes::of(curve);
     html! {
         h2 { "Response time as the rate grows" }
@@ -114,6 +115,7 @@ fn one(run: &Run, curve: &Curve) -> Markup {
                     "from left to right 0 to " (units::count(axes.rate_max)) " answers/s; upwards "
                     (units::time(axes.us_min)) " to " (units::time(axes.us_max))
                     ", each line ten times the one below; ● p99, ○ p50"
+                    @if is_invalid_anywhere(curve) { ", dashed where invalid" }
                 }
             }
             @for line in curve.lines.iter().filter(|line| !line.points.is_empty()) {
@@ -130,15 +132,20 @@ fn one(run: &Run, curve: &Curve) -> Markup {
                 p { strong { (summary::who(run, &line.contender)) } ": " (prose(reason)) }
             }
         }
-        (scrolling("Points of the curve", points(run, curve)))
+        (scrolling("Points of the curve", points(run, curve, detail)))
     }
+}
+
+fn is_invalid_anywhere(curve: &Curve) -> bool {
+    let mut points = curve.lines.iter().flat_map(|line| &line.points);
+    points.any(|point| point.verdict == Verdict::Invalid)
 }
 
 fn verdicts(line: &CurveLine) -> String {
     line.points.iter().map(|point| point.verdict.word()).collect::<Vec<_>>().join(",")
 }
 
-fn points(run: &Run, curve: &Curve) -> Markup {
+fn points(run: &Run, curve: &Curve, detail: Detail) -> Markup {
     html! {
         table.sortable {
             caption { span { "Times count from when a request was due" } }
@@ -156,14 +163,14 @@ fn points(run: &Run, curve: &Curve) -> Markup {
             }
             tbody {
                 @for line in &curve.lines {
-                    @for point in &line.points { (point_row(run, line, point)) }
+                    @for point in &line.points { (point_row(run, line, point, detail)) }
                 }
             }
         }
     }
 }
 
-fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint) -> Markup {
+fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint, detail: Detail) -> Markup {
     let cpu = point.server_cpu_us.as_ref().map(|it| it.median);
     html! {
         tr data-contender=(visible_name(&line.contender)) data-verdicts=(point.verdict.word()) {
@@ -181,7 +188,7 @@ fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint) -> Markup {
                     (figure(point.verdict, response(time.as_ref())))
                 }
             }
-            td { (sign(point.verdict)) " " (point.verdict.word()) }
+            td { (in_cell(point.verdict, &point.findings, detail)) }
         }
     }
 }
@@ -225,9 +232,10 @@ impl Axes {
     }
 
     fn chart(&self, line: &CurveLine, who: &str) -> Markup {
-        let of = |time: fn(&CurvePoint) -> &Option<Estimate>| -> Vec<(String, String)> {
+        let of = |time: fn(&CurvePoint) -> &Option<Estimate>| -> Vec<(String, String, bool)> {
             let known = line.points.iter().filter_map(|point| Some((point, time(point).as_ref()?)));
-            known.map(|(point, time)| (self.x(point), self.y(time.median))).collect()
+            let is_invalid = |point: &CurvePoint| point.verdict == Verdict::Invalid;
+            known.map(|(it, time)| (self.x(it), self.y(time.median), is_invalid(it))).collect()
         };
         let (p50, p99) = (of(|point| &point.p50_us), of(|point| &point.p99_us));
         html! {
@@ -239,7 +247,9 @@ impl Axes {
                     @for pair in points.windows(2) {
                         line.(class) x1=(pair[0].0) y1=(pair[0].1) x2=(pair[1].0) y2=(pair[1].1) {}
                     }
-                    @for (x, y) in points { circle.(class) cx=(x) cy=(y) r="2.5" {} }
+                    @for (x, y, is_invalid) in points {
+                        circle.(class).invalid[*is_invalid] cx=(x) cy=(y) r="2.5" {}
+                    }
                 }
             }
         }
@@ -251,7 +261,10 @@ fn alternative(line: &CurveLine, who: &str) -> String {
     let points: Vec<String> = line
         .points
         .iter()
-        .map(|point| format!("{} at {} %", response(point.p99_us.as_ref()), point.percent))
+        .map(|point| {
+            let invalid = if point.verdict == Verdict::Invalid { ", which is invalid" } else { "" };
+            format!("{} at {} %{invalid}", response(point.p99_us.as_ref()), point.percent)
+        })
         .collect();
     format!("{who}, p99 by share of its maximum: {}", points.join(", "))
 }

@@ -54,7 +54,8 @@ fn table(run: &Run, section: &Section) -> Markup {
                         @for outcome in &section.outcomes {
                             @match outcome.rows.iter().find(|row| row.contender == contender) {
                                 None => td.number { (units::NOTHING) },
-                                Some(row) => td.number data-rate data-load=(anchor(outcome))
+                                Some(row) => td.number data-rate data-bound[row.rate.at_least]
+                                    data-load=(anchor(outcome))
                                     data-value=(row.rate.median.round()) { (rate(row)) },
                             }
                         }

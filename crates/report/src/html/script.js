@@ -64,14 +64,26 @@ addEventListener("DOMContentLoaded", () => {
   box.append(ratios, " rates as shares of the best");
   controls.append(box);
   const cells = all("td[data-rate]").map(cell => ({ cell, was: [...cell.childNodes] }));
+  const isStruck = cell => cell.querySelector("s") !== null;
+  const isBound = cell => "bound" in cell.dataset;
   const best = {};
-  for (const { cell } of cells.filter(({ cell }) => !cell.querySelector("s"))) {
-    best[cell.dataset.load] = Math.max(best[cell.dataset.load] ?? 0, cell.dataset.value);
+  for (const { cell } of cells.filter(({ cell }) => !isStruck(cell))) {
+    const known = best[cell.dataset.load];
+    if (!known || Number(cell.dataset.value) > Number(known.dataset.value)) best[cell.dataset.load] = cell;
   }
+  const share = cell => {
+    const first = best[cell.dataset.load];
+    // Of two lower bounds nobody knows the ratio.
+    if (!first || isStruck(cell) || cell !== first && isBound(cell) && isBound(first)) return null;
+    const share = cell.dataset.value / first.dataset.value;
+    const mark = cell === first ? "" : isBound(cell) ? "≥" : isBound(first) ? "≤" : "";
+    return isFinite(share) ? `${mark}${(share * 100).toFixed(0)} %` : null;
+  };
   const show = () => cells.forEach(({ cell, was }) => {
-    const share = cell.dataset.value / best[cell.dataset.load];
-    const text = isFinite(share) && !cell.querySelector("s") ? `${(share * 100).toFixed(0)} %` : null;
-    if (ratios.checked && text) cell.replaceChildren(text); else cell.replaceChildren(...was);
+    const text = ratios.checked ? share(cell) : null;
+    // What is said of the rate holds for its share.
+    const signs = was.filter(it => it.nodeName === "SPAN").flatMap(sign => [" ", sign]);
+    cell.replaceChildren(...(text ? [text, ...signs] : was));
   });
   controls.onchange = () => { filter(); show(); };
   controls.onsubmit = event => event.preventDefault();

@@ -8,6 +8,7 @@ use result::Trial;
 use result::evidence::Second;
 use result::outcome::Outcome;
 
+use super::figure;
 use crate::summary;
 use crate::text::visible_name;
 use crate::units;
@@ -44,7 +45,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                     span.who { (title) }
                     (strip(&trials, highest))
-                    span.value.quiet { (range(&trials)) }
+                    span.value.quiet { (figure(row.verdict, range(&trials))) }
                 }
             }
         }

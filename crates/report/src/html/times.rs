@@ -78,10 +78,15 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
             td.number data-value=[row.client_cpu_us.as_ref().map(|cpu| units::digits(cpu.median))] {
                 @match &row.client_cpu_us {
                     None => (units::NOTHING),
-                    Some(cpu) => (units::time(cpu.median)),
+                    Some(cpu) => (figure(row.verdict, units::time(cpu.median))),
                 }
             }
-            td.number data-value=[memory] { (memory.map_or(units::NOTHING.into(), units::bytes)) }
+            td.number data-value=[memory] {
+                @match memory {
+                    None => (units::NOTHING),
+                    Some(memory) => (figure(row.verdict, units::bytes(memory))),
+                }
+            }
         }
     }
 }

@@ -22,8 +22,30 @@ const MARKS: &str = "(a–b) is the 95 % interval, \\[a–b\\] the lowest and hi
     are too few for one. ≥ before a rate: the client was the limit; before a time: requests without \
     an answer are in it. ~~Struck out~~: invalid, and not ranked.";
 
-/// The whole run, ending in a line break.
+/// What GitHub takes in an issue or a comment is 65,536 characters.
+const CHARS_MAX: usize = 65_000;
+
+/// Lines that one finding may take to say of whom it speaks.
+const CASES_MAX: usize = 6;
+
+/// Whether the points of curves are in, each in a line.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Points {
+    In,
+    Out,
+}
+
+/// The run, ending in a line break; without the points of its curves where it would be
+/// too long to be pasted.
 pub fn markdown(run: &Run) -> String {
+    let whole = text(run, Points::In);
+    match whole.chars().count() <= CHARS_MAX {
+        true => whole,
+        false => text(run, Points::Out),
+    }
+}
+
+fn text(run: &Run, points: Points) -> String {
     let mut parts = vec![format!("**{}**", prose(&summary::headline(run)))];
     parts.extend(summary::notes(run).iter().map(|note| prose(note)));
     for section in summary::sections(run) {
@@ -38,8 +60,10 @@ pub fn markdown(run: &Run) -> String {
     for outcome in &run.equal_rates {
         parts.extend(open_loop::equal_rate(run, outcome));
     }
-    for curve in &run.curves {
-        parts.extend(open_loop::curve(run, curve));
+    match points {
+        Points::In => parts.extend(run.curves.iter().flat_map(|it| open_loop::curve(run, it))),
+        Points::Out if run.curves.is_empty() => {}
+        Points::Out => parts.push("The points of the curves are in report.html.".into()),
     }
     if !run.outcomes.is_empty() {
         parts.push(MARKS.into());
@@ -147,10 +171,13 @@ fn against(run: &Run) -> Option<String> {
         let (check, says, fix) = (plain(group.check), prose(group.says), prose(group.fix));
         // Writing to a string can't fail.
         let _ = writeln!(text, "- {sign} **{word}: {check}.** {says} {fix}");
-        for case in &group.cases {
+        for case in group.cases.iter().take(CASES_MAX) {
             let loads = summary::load_names(&case.loads);
             let names = plain(&case.names());
             let _ = writeln!(text, "  - {names}: {} ({loads})", prose(case.value));
+        }
+        if let Some(more @ 1..) = group.cases.len().checked_sub(CASES_MAX) {
+            let _ = writeln!(text, "  - and {more} more, in report.html");
         }
     }
     (!text.is_empty()).then(|| format!("### Before you use a figure\n\n{}", text.trim_end()))

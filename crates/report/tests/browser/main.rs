@@ -17,15 +17,23 @@ use chromium::{browser, title, written};
 use result::Run;
 
 /// Put into a copy of the page: opens all that opens, and names what sticks out
-/// of the page.
+/// of the page, or of its own box and is cut there.
 const MEASURE: &str = r#"<script>
 addEventListener("load", () => {
   document.querySelectorAll("details").forEach(details => details.open = true);
   const width = document.documentElement.clientWidth;
+  const isCut = element => {
+    if (!(element instanceof HTMLElement) || ["SELECT", "INPUT"].includes(element.tagName)) return false;
+    const { overflowX, overflowY } = getComputedStyle(element);
+    const hides = overflow => overflow === "hidden" || overflow === "clip";
+    return hides(overflowX) && element.scrollWidth > element.clientWidth + 1
+      || hides(overflowY) && element.scrollHeight > element.clientHeight + 1;
+  };
   const out = [...document.body.querySelectorAll("*")].filter(element => {
     const scrolls = element.parentElement.closest(".scroll");
     const box = element.getBoundingClientRect();
-    return !scrolls && box.width > 0 && (box.right > width + 0.5 || box.left < -0.5);
+    const sticksOut = !scrolls && box.width > 0 && (box.right > width + 0.5 || box.left < -0.5);
+    return sticksOut || isCut(element);
   });
   const name = element => `${element.tagName}.${element.getAttribute("class")} ${element.textContent.slice(0, 40)}`;
   const scroll = document.documentElement.scrollWidth;
@@ -34,10 +42,11 @@ addEventListener("load", () => {
 </script>"#;
 
 /// The runs whose pages are looked at on a screen.
-fn runs() -> [(&'static str, Run); 3] {
+fn runs() -> [(&'static str, Run); 4] {
     [
         ("web", fixture::published()),
-        ("quick", fixture::open_loops()),
+        ("lighter", fixture::lighter()),
+        ("quick", fixture::overloaded()),
         ("hostile", fixture::hostile()),
     ]
 }
@@ -66,6 +75,9 @@ fn nothing_sticks_out_of_a_phone_or_a_desk() {
 #[test]
 fn the_console_stays_silent() {
     let Some(browser) = browser() else { return };
+    let loud = written("loud", "<!doctype html><title></title><script>console.error('!')</script>");
+    let heard = browser.open(&loud).stderr;
+    assert!(String::from_utf8_lossy(&heard).contains("CONSOLE"), "nothing would be heard");
     for (name, run) in runs() {
         let file = written(&format!("{name}-console"), &report::html(&run));
         let opened = browser.open(&file);

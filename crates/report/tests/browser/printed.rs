@@ -56,7 +56,7 @@ fn runs() -> [(&'static str, Run); 3] {
     for contender in &mut long.contenders {
         contender.title.push_str(", a server with a name that takes many a line wherever it is");
     }
-    [("web", fixture::published()), ("quick", fixture::open_loops()), ("long", long)]
+    [("web", fixture::published()), ("quick", fixture::overloaded()), ("long", long)]
 }
 
 #[test]
