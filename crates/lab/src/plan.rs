@@ -5,9 +5,10 @@
 //! block holds every contender once a load. Within a block the loads are
 //! shuffled, and within a load the contenders, so that those who are compared
 //! are measured minutes apart at most, and none is always first or last. Where
-//! contenders are ranked, one is measured twice in each block: the difference
-//! between the two is what equal things differ by, and the noise floor of the
-//! comparison.
+//! contenders are ranked, one is measured twice in each block of a load: the
+//! difference between the two is what equal things differ by, and the noise floor
+//! of the comparison. Under each load it's another one, as far as they go: one that
+//! fails, or that only measures the client, then costs one load its ranks, not all.
 
 use result::plan::{Arrivals, Cores, Load, Plan, Slot};
 
@@ -97,26 +98,25 @@ pub fn plan(
     (seed, order): (u64, Order),
 ) -> Plan {
     let closed_loops = choice.closed_loops(profile);
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let twin = rng.choice(contenders).cloned();
-    let mut blocks = Blocks { contenders, order, rng, slots: Vec::new() };
-    blocks.add(profile.blocks, &closed_loops, twin.as_ref());
+    let rng = fastrand::Rng::with_seed(seed);
+    let mut blocks = Blocks { contenders, order, rng, twins_left: Vec::new(), slots: Vec::new() };
+    blocks.add_ranked(profile.blocks, closed_loops.clone());
     if let Some(equal_rate) = profile.equal_rate.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&equal_rate.closed_loop())
     {
         let percent = equal_rate.percent;
         let load = equal_rate.closed_loop().with(Arrivals::Equal { percent });
-        blocks.add(profile.blocks, &[load], twin.as_ref());
+        blocks.add_ranked(profile.blocks, vec![load]);
     }
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())
     {
-        let loads: Vec<Load> = curve
+        let loads: Vec<(Load, Option<&String>)> = curve
             .percent
             .iter()
-            .map(|&percent| curve.closed_loop().with(Arrivals::Own { percent }))
+            .map(|&percent| (curve.closed_loop().with(Arrivals::Own { percent }), None))
             .collect();
-        blocks.add(curve.blocks, &loads, None);
+        blocks.add(curve.blocks, &loads);
     }
     Plan {
         profile: if choice.is_made() { format!("part of {name}") } else { name.into() },
@@ -133,15 +133,34 @@ struct Blocks<'a> {
     contenders: &'a [String],
     order: Order,
     rng: fastrand::Rng,
+    /// Who hasn't been measured twice under a load since all had been.
+    twins_left: Vec<&'a String>,
     slots: Vec<Slot>,
 }
 
-impl Blocks<'_> {
-    fn add(&mut self, blocks: u32, loads: &[Load], twin: Option<&String>) {
+impl<'a> Blocks<'a> {
+    /// Blocks of loads under which contenders are ranked.
+    fn add_ranked(&mut self, blocks: u32, loads: Vec<Load>) {
+        let loads: Vec<(Load, Option<&String>)> =
+            loads.into_iter().map(|load| (load, self.draw_twin())).collect();
+        self.add(blocks, &loads);
+    }
+
+    /// Who is measured twice under the next load.
+    fn draw_twin(&mut self) -> Option<&'a String> {
+        if self.twins_left.is_empty() {
+            self.twins_left = self.contenders.iter().collect();
+        }
+        let at = self.rng.choice(0..self.twins_left.len())?;
+        Some(self.twins_left.swap_remove(at))
+    }
+
+    /// Blocks of loads, each with who is measured twice under it.
+    fn add(&mut self, blocks: u32, loads: &[(Load, Option<&String>)]) {
         for block in 0..blocks {
             let mut loads = loads.to_vec();
             self.shuffle(&mut loads);
-            for load in loads {
+            for (load, twin) in loads {
                 let mut entries: Vec<(&String, bool)> =
                     self.contenders.iter().map(|contender| (contender, false)).collect();
                 entries.extend(twin.map(|contender| (contender, true)));
@@ -165,6 +184,8 @@ impl Blocks<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use proptest::prelude::*;
 
     use super::*;
@@ -199,7 +220,7 @@ mod tests {
         ) {
             let names = names(count);
             let plan = plan("quick", &profile(blocks), &Choice::default(), &names, (seed, Order::Shuffled));
-            let twin = plan.slots.iter().find(|slot| slot.twin).unwrap().contender.clone();
+            let mut twin_of: BTreeMap<&Load, &String> = BTreeMap::new();
             for (phase, blocks, loads, twins) in [
                 (Phase::ClosedLoop, blocks as usize, 4, 1),
                 (Phase::EqualRate, blocks as usize, 1, 1),
@@ -217,11 +238,16 @@ mod tests {
                     prop_assert_eq!(seen, names.iter().collect::<Vec<_>>());
                     let twin_slots: Vec<_> = group.iter().filter(|slot| slot.twin).collect();
                     prop_assert_eq!(twin_slots.len(), twins);
-                    prop_assert!(twin_slots.iter().all(|slot| slot.contender == twin));
+                    for slot in twin_slots {
+                        let first = *twin_of.entry(&slot.load).or_insert(&slot.contender);
+                        prop_assert_eq!(first, &slot.contender, "another twin in another block");
+                    }
                     prop_assert!(group.iter().all(|slot| slot.load == group[0].load));
                     prop_assert!(group.iter().all(|slot| slot.block as usize == number / loads));
                 }
             }
+            let twins: BTreeSet<&String> = twin_of.into_values().collect();
+            prop_assert_eq!(twins.len(), count.min(5), "one costs more than a load its ranks");
             prop_assert!(plan.slots.iter().enumerate().all(|(at, slot)| slot.number as usize == at));
             prop_assert!(
                 plan.slots.is_sorted_by_key(|slot| Phase::of(&slot.load)),

@@ -143,11 +143,10 @@ fn intention(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         .filter(|contender| contender.absent.is_none())
         .map(|contender| contender.name.as_str())
         .collect();
-    let twin = plan.slots.iter().find(|slot| slot.twin).map(|slot| slot.contender.as_str());
     let mut text = format!("{}: {}\n", run.study.title, run.study.question);
     text.push_str(&format!("  contenders   {}", present.join(", ")));
-    if let Some(twin) = twin {
-        text.push_str(&format!("; {twin} twice where ranks are given, for the noise floor"));
+    if plan.slots.iter().any(|slot| slot.twin) {
+        text.push_str("; one of them twice under each load that is ranked, for the noise floor");
     }
     for phase in Phase::ALL {
         if let Some((name, says)) = phase_line(plan, phase) {
