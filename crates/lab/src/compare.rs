@@ -305,9 +305,10 @@ mod tests {
     fn figures_that_may_not_be_ranked_may_not_be_compared() {
         let before = run(STEADY, STEADY);
         let mut after = before.clone();
-        after.trials[3].findings.push(invalid("errors"));
+        // A trial of `b`: one of `a` would cost the run its noise floor as well.
+        after.trials[9].findings.push(invalid("errors"));
         conclude(&mut after);
-        assert_eq!(reasons(&compare(&before, &after), "a"), "invalid in the second run (errors)");
+        assert_eq!(reasons(&compare(&before, &after), "b"), "invalid in the second run (errors)");
         let mut after = before.clone();
         after.outcomes[0].rows[0].rate.at_least = true;
         let contender = after.outcomes[0].rows[0].contender.clone();
@@ -316,7 +317,10 @@ mod tests {
         let mut after = before.clone();
         after.trials.retain(|trial| trial.slot.block < 5);
         conclude(&mut after);
-        assert_eq!(reasons(&compare(&before, &after), "b"), "fewer than 6 blocks with a figure");
+        assert_eq!(
+            reasons(&compare(&before, &after), "b"),
+            "no noise floor in the second run; fewer than 6 blocks with a figure"
+        );
     }
 
     #[test]

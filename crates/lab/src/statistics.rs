@@ -135,13 +135,10 @@ pub fn trend_test(values: &[f64]) -> f64 {
 
 /// The noise floor from an A/A pair's log-ratios: the ratio, above 1, up to which
 /// identical entries differ. It is the end of the median's interval that is
-/// farther from equal; with too few blocks for one, the largest difference seen.
+/// farther from equal; `None` with too few blocks for one.
 pub fn noise_floor(log_ratios: &[f64]) -> Option<f64> {
-    let farthest = match median_interval(log_ratios) {
-        Some((low, high)) => low.abs().max(high.abs()),
-        None => log_ratios.iter().map(|ratio| ratio.abs()).reduce(f64::max)?,
-    };
-    Some(farthest.exp())
+    let (low, high) = median_interval(log_ratios)?;
+    Some(low.abs().max(high.abs()).exp())
 }
 
 /// The 95 % interval of the difference of two medians, `b` less `a`, by a
@@ -328,8 +325,7 @@ mod tests {
         let floor = noise_floor(&[0.02; 6]).unwrap();
         assert!((floor - 0.02_f64.exp()).abs() < 1e-12);
         assert_eq!(noise_floor(&[-0.02; 6]), Some(floor));
-        assert_eq!(noise_floor(&[0.01, -0.02]), Some(floor), "two blocks: the largest");
-        assert_eq!(noise_floor(&[]), None);
+        assert_eq!(noise_floor(&[0.02; BLOCKS_MIN - 1]), None, "too few to tell the noise");
     }
 
     #[test]

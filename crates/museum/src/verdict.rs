@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn estimate(median: f64) -> Estimate {
-        Estimate { median, interval: None, at_least: false, blocks: vec![median] }
+        Estimate { median, interval: None, at_least: false, at_most: false, blocks: vec![median] }
     }
 
     fn row_of(contender: &str, findings: &[(&str, Verdict)]) -> Row {

@@ -89,12 +89,12 @@ fn heading(figure: &Figure) -> String {
         Of::ServerCpuUs => "server CPU µs an answer",
     };
     let noise = |floor: Option<f64>| match floor {
-        Some(floor) => units::percent(floor - 1.0),
+        Some(floor) => format!("up to {}", units::percent(floor - 1.0)),
         None => "an unknown share".into(),
     };
     let (a, b) = figure.noise_floors;
     format!(
-        "{}: {of}. Two identical entries differed by {} in A, by {} in B.",
+        "{}: {of}. Identical entries differed by {} in A, {} in B.",
         load_names(&[&figure.load]),
         noise(a),
         noise(b)

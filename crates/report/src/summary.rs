@@ -62,13 +62,15 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
                 },
                 // Who is left over has won nothing.
                 [only] if !beside_others => format!("only {only} could be ranked under {loads}"),
-                [winner] => match closest(under) {
-                    Some(ratio) => format!(
-                        "{winner} is first under {loads}, and no other gets beyond {} of its rate",
-                        percent_with_interval(ratio)
-                    ),
-                    None => format!("{winner} is first under {loads}"),
-                },
+                [winner] => {
+                    let first = format!("{winner} is first of those ranked under {loads}");
+                    match closest(under).map(percent_with_interval) {
+                        Some(share) => {
+                            format!("{first}, and no other of them gets beyond {share} of its rate")
+                        }
+                        None => first,
+                    }
+                }
                 several => format!("{} tie for first under {loads}", and(several)),
             }
         })
@@ -86,21 +88,42 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     }
 }
 
-/// What must be known of the ranks by who reads no further: how many rest on
-/// doubtful figures, and whether tiers differ.
+/// What must be known of the ranks by who reads no further: how many rates have none,
+/// how many rest on figures that are doubtful or not checked in full, and whether
+/// tiers differ.
 fn caveats(run: &Run, outcomes: &[Outcome]) -> Option<String> {
-    let ranked = || outcomes.iter().flat_map(|it| &it.rows).filter(|row| row.rank.is_some());
-    let suspect = ranked().filter(|row| row.verdict == Verdict::Suspect).count();
-    let doubt = (suspect > 0).then(|| {
-        let is = if suspect == 1 { "is" } else { "are" };
-        format!("{suspect} of {} ranked rates {is} suspect", ranked().count())
-    });
+    let rates: Vec<&Row> = outcomes.iter().flat_map(|it| &it.rows).collect();
+    let ranked: Vec<&Row> = rates.iter().copied().filter(|row| row.rank.is_some()).collect();
+    if ranked.is_empty() {
+        return None;
+    }
+    let is = |count: usize| if count == 1 { "is" } else { "are" };
+    let unranked = rates.len() - ranked.len();
+    let left_out = (unranked > 0)
+        .then(|| format!("{unranked} of {} rates {} not ranked", rates.len(), is(unranked)));
+    let mut doubts: Vec<String> = Vec::new();
+    let words = [(Verdict::Suspect, "suspect"), (Verdict::NotChecked, "not checked in full")];
+    for (verdict, word) in words {
+        let count = ranked.iter().filter(|row| row.verdict == verdict).count();
+        let of = match doubts.is_empty() {
+            true => format!(" of {} ranked rates", ranked.len()),
+            false => String::new(),
+        };
+        if count > 0 {
+            doubts.push(format!("{count}{of} {} {word}", is(count)));
+        }
+    }
+    let doubt = (!doubts.is_empty()).then(|| doubts.join(" and "));
     let tiers: BTreeSet<Tier> =
-        ranked().filter_map(|row| Some(contender(run, &row.contender)?.tier)).collect();
+        ranked.iter().filter_map(|row| Some(contender(run, &row.contender)?.tier)).collect();
     let tiers: Vec<&str> = tiers.into_iter().map(Tier::word).collect();
     let differ = (tiers.len() > 1).then(|| format!("tiers differ ({})", and(&tiers)));
-    let caveats: Vec<String> = doubt.into_iter().chain(differ).collect();
-    (!caveats.is_empty()).then(|| caveats.join(", and "))
+    let caveats: Vec<String> = left_out.into_iter().chain(doubt).chain(differ).collect();
+    match caveats.as_slice() {
+        [] => None,
+        [only] => Some(only.clone()),
+        [others @ .., last] => Some(format!("{}, and {last}", others.join(", "))),
+    }
 }
 
 fn share_of_loads(some: usize, all: usize) -> String {
@@ -135,6 +158,12 @@ fn percent_with_interval(ratio: &Estimate) -> String {
         }
         None => units::percent(ratio.median),
     }
+}
+
+/// A rate as a share of the best one, with a sign where one of the two is a bound.
+pub fn share_of_best(ratio: &Estimate) -> String {
+    let (at_least, at_most) = (units::at_least(ratio.at_least), units::at_most(ratio.at_most));
+    format!("{at_least}{at_most}{}", units::percent(ratio.median))
 }
 
 /// What to know of the run beside its finding, a sentence each.
@@ -209,9 +238,9 @@ pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
     (!says.is_empty()).then(|| says.join(" "))
 }
 
-/// What identical entries differed by.
+/// Up to what identical entries differed: the far end of an interval.
 pub fn noise(floor: f64) -> String {
-    format!("Two identical entries differed by {}.", units::percent(floor - 1.0))
+    format!("Two identical entries differed by up to {}.", units::percent(floor - 1.0))
 }
 
 /// The names of several loads, each kind of load named once.

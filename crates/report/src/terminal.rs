@@ -260,6 +260,12 @@ impl Page {
             ),
             (rows().any(|row| row.rate.at_least), "≥ before a rate: the client was the limit"),
             (
+                rows()
+                    .filter_map(|row| row.rate_ratio.as_ref())
+                    .any(|it| it.at_least || it.at_most),
+                "≥ or ≤ before a share: one of its two rates is such a bound",
+            ),
+            (
                 rows().flat_map(|row| [&row.p50_us, &row.p99_us]).flatten().any(|it| it.at_least),
                 "≥ before a time: requests without an answer are in it",
             ),
@@ -367,7 +373,7 @@ fn ratio(row: &Row) -> (String, String) {
         Some((low, high)) if low < high => format!("({})", units::percent_range((low, high))),
         _ => String::new(),
     };
-    (units::percent(ratio.median), range)
+    (summary::share_of_best(ratio), range)
 }
 
 /// Of whom a finding speaks, and under which loads.

@@ -100,6 +100,11 @@ pub fn at_least(is: bool) -> &'static str {
     if is { "≥" } else { "" }
 }
 
+/// Put before a number that is an upper bound.
+pub fn at_most(is: bool) -> &'static str {
+    if is { "≤" } else { "" }
+}
+
 /// Shown where there is no number.
 pub const NOTHING: &str = "–";
 

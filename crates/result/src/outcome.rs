@@ -11,8 +11,8 @@ use crate::plan::Load;
 pub struct Outcome {
     /// The load.
     pub load: Load,
-    /// The noise floor of this load: the ratio, above 1, that two identical
-    /// entries differ by. `None` where no A/A pair was run.
+    /// The noise floor of this load: the ratio, above 1, up to which two identical
+    /// entries differ. `None` where too few blocks of an A/A pair stand.
     pub noise_floor: Option<f64>,
     /// One row a contender that was measured, the highest rate first.
     pub rows: Vec<Row>,
@@ -25,7 +25,8 @@ pub struct Outcome {
 pub struct Row {
     /// The contender's name.
     pub contender: String,
-    /// Its rank from 1, equal among ties; `None` where it may not be ranked.
+    /// Its rank from 1, equal among ties; `None` where it may not be ranked. A rate
+    /// that is a lower bound is never placed below another.
     pub rank: Option<u32>,
     /// Why it has no rank.
     pub unranked: Option<String>,
@@ -35,7 +36,8 @@ pub struct Row {
     /// kept.
     #[serde(default)]
     pub limit: Option<Limit>,
-    /// Rate divided by the best ranked row's, from paired blocks.
+    /// Rate divided by the best ranked row's, from paired blocks. `None` where both
+    /// are lower bounds: it may be anything then.
     pub rate_ratio: Option<Estimate>,
     /// The contender's CPU µs a good answer.
     pub server_cpu_us: Option<Estimate>,
@@ -99,8 +101,8 @@ pub struct EqualRate {
     pub offered_rate: f64,
     /// How that rate was found, in one sentence.
     pub rule: String,
-    /// The noise floor: the ratio, above 1, that the CPU time of two identical
-    /// entries differs by. `None` where no A/A pair was run.
+    /// The noise floor: the ratio, above 1, up to which the CPU time of two identical
+    /// entries differs. `None` where too few blocks of an A/A pair stand.
     pub noise_floor: Option<f64>,
     /// One row a contender that was measured, the cheapest answer first.
     pub rows: Vec<EqualRateRow>,
@@ -185,10 +187,13 @@ pub struct Estimate {
     pub median: f64,
     /// The 95 % interval; `None` with too few blocks for one.
     pub interval: Option<(f64, f64)>,
-    /// Whether this is only a lower bound: a rate where the client was the limit, a
-    /// time if requests without an answer are in a block's value.
+    /// Whether this is only a lower bound: a rate where the client was the limit, its
+    /// ratio to another, a time if requests without an answer are in a block's value.
     #[serde(default)]
     pub at_least: bool,
+    /// Whether this is only an upper bound: a ratio to a rate that is a lower one.
+    #[serde(default)]
+    pub at_most: bool,
     /// Every block's value, in block order.
     pub blocks: Vec<f64>,
 }

@@ -1,5 +1,8 @@
 //! Are there trials enough, and is there a measure of their noise?
 
+use result::Trial;
+use result::finding::{Verdict, worst};
+
 use super::{Check, Compared, Scope, Word};
 use crate::statistics::{BLOCKS_MIN, log_ratios, median};
 
@@ -8,9 +11,9 @@ const TWINS_APART_MAX: f64 = 1.1;
 
 pub(super) const REPLICATION: Check = Check {
     id: "replication",
-    signal: "Blocks that have a figure of the contender, and by how much the two identical entries of the A/A pair differ, as the median over blocks.",
-    threshold: "6 blocks or more; an A/A pair, within 10 %",
-    why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. Identical entries that differ by more than 10 % show a machine on which differences of that size mean nothing.",
+    signal: "Blocks that have a figure of the contender, and by how much the two identical entries of the A/A pair differ, as the median over the blocks in which neither is invalid.",
+    threshold: "6 blocks or more; an A/A pair in as many, within 10 %",
+    why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. Identical entries that differ by more than 10 % show a machine on which differences of that size mean nothing. A trial that is invalid tells nothing of them.",
     fix: "Take a profile with 6 blocks or more; use a machine that nobody else uses.",
     scope: Scope::MachineOverRow(look),
 };
@@ -22,9 +25,20 @@ fn look(compared: &Compared) -> Word {
         return Word::not_checked(format!("{blocks} blocks, of {BLOCKS_MIN} that a rank needs."))
             .advise("Take a profile with 6 blocks or more.");
     }
-    let Some(twins) = twins_apart(compared) else {
-        return Word::not_checked("There is no A/A pair to tell the noise by.");
+    let is_open_loop = compared.is_open_loop();
+    let figure = |trial: &Trial| {
+        let load = trial.evidence.load.as_ref()?;
+        match is_open_loop {
+            // At one rate, what is compared is what an answer costs.
+            true => Some(trial.evidence.server_cpu_s? / load.answers.max(1) as f64),
+            false => Some(load.rate),
+        }
     };
+    let ratios = match twin_ratios(compared.trials, figure) {
+        Ok(ratios) => ratios,
+        Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),
+    };
+    let twins = median(&ratios).unwrap_or(0.0).abs().exp();
     let value = format!("{blocks} blocks, twins {:.1} % apart", (twins - 1.0) * 100.0);
     match twins <= TWINS_APART_MAX {
         true => Word::valid(value, "There are blocks enough, and their noise is known."),
@@ -32,31 +46,43 @@ fn look(compared: &Compared) -> Word {
     }
 }
 
-fn twins_apart(compared: &Compared) -> Option<f64> {
-    let figure = |trial: &result::Trial| {
-        let load = trial.evidence.load.as_ref()?;
-        match compared.is_open_loop() {
-            // At one rate, what is compared is what an answer costs.
-            true => Some(trial.evidence.server_cpu_s? / load.answers.max(1) as f64),
-            false => Some(load.rate),
-        }
-    };
-    let twins = compared.trials.iter().filter(|trial| trial.slot.twin);
-    let pairs: Vec<(f64, f64)> = twins
+/// What the two identical entries under one load differ by in a figure, as the
+/// logarithm of their ratio in each block in which neither trial is invalid; or why
+/// these are too few to tell the noise.
+pub(crate) fn twin_ratios(
+    trials: &[&Trial],
+    figure: impl Fn(&Trial) -> Option<f64>,
+) -> Result<Vec<f64>, &'static str> {
+    let twins: Vec<&Trial> = trials.iter().copied().filter(|trial| trial.slot.twin).collect();
+    if twins.is_empty() {
+        return Err("no A/A pair was measured");
+    }
+    let pairs: Vec<(&Trial, &Trial)> = twins
+        .into_iter()
         .filter_map(|twin| {
-            let other = compared
-                .of(&twin.slot.contender)
-                .find(|other| !other.slot.twin && other.slot.block == twin.slot.block)?;
-            figure(twin).zip(figure(other))
+            let other = trials.iter().find(|other| {
+                !other.slot.twin
+                    && other.slot.contender == twin.slot.contender
+                    && other.slot.block == twin.slot.block
+            })?;
+            Some((twin, *other))
         })
         .collect();
-    Some(median(&log_ratios(&pairs))?.abs().exp())
+    let figures = |(twin, other): &(&Trial, &Trial)| figure(twin).zip(figure(other));
+    let stands = |trial: &Trial| worst(&trial.findings) != Verdict::Invalid;
+    let sound = pairs.iter().filter(|(twin, other)| stands(twin) && stands(other));
+    let ratios = log_ratios(&sound.filter_map(figures).collect::<Vec<_>>());
+    if ratios.len() >= BLOCKS_MIN {
+        return Ok(ratios);
+    }
+    match pairs.iter().filter_map(figures).count() >= BLOCKS_MIN {
+        true => Err("the A/A pair's figures are invalid"),
+        false => Err("the A/A pair has figures in too few blocks"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use result::finding::Verdict;
-
     use super::super::tests::field;
     use super::*;
 
@@ -82,6 +108,30 @@ mod tests {
         assert_eq!(few.word(&REPLICATION, "a").verdict, Verdict::NotChecked);
         let mut no_twin = field();
         no_twin.trials.retain(|trial| !trial.slot.twin);
-        assert_eq!(no_twin.word(&REPLICATION, "a").verdict, Verdict::NotChecked);
+        let word = no_twin.word(&REPLICATION, "a");
+        assert_eq!(word.verdict, Verdict::NotChecked);
+        assert_eq!(word.says, "The noise isn't known: no A/A pair was measured.");
+    }
+
+    #[test]
+    fn an_invalid_trial_of_the_pair_tells_nothing_of_the_noise() {
+        for is_twin in [true, false] {
+            let mut field = field();
+            let is_it = |it: &&mut Trial| it.slot.contender == "b" && it.slot.twin == is_twin;
+            let trial = field.trials.iter_mut().find(is_it).unwrap();
+            trial.findings[0].verdict = Verdict::Invalid;
+            let word = field.word(&REPLICATION, "a");
+            assert_eq!(word.verdict, Verdict::NotChecked);
+            assert_eq!(word.says, "The noise isn't known: the A/A pair's figures are invalid.");
+        }
+    }
+
+    #[test]
+    fn a_pair_without_figures_is_not_called_invalid() {
+        let mut field = field();
+        let mut twins = field.trials.iter_mut().filter(|trial| trial.slot.twin);
+        twins.next().unwrap().evidence.load = None;
+        let word = field.word(&REPLICATION, "a");
+        assert_eq!(word.says, "The noise isn't known: the A/A pair has figures in too few blocks.");
     }
 }

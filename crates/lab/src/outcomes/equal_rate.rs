@@ -6,7 +6,7 @@ use result::finding::worst;
 use result::outcome::{EqualRate, EqualRateRow};
 use result::plan::Arrivals;
 
-use super::group::{Group, rate, server_cpu_us, times, unranked};
+use super::group::{Best, Group, rate, server_cpu_us, times, unranked};
 use crate::plan::Phase;
 use crate::rates;
 
@@ -30,7 +30,8 @@ fn outcome(group: &Group, rate: rates::EqualRate) -> EqualRate {
     // Unknown costs stand last.
     let cost = |row: &EqualRateRow| row.server_cpu_us.as_ref().map_or(f64::MAX, |it| it.median);
     rows.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
-    group.rank(&mut rows, server_cpu_us, noise_floor);
+    let noise_floor = noise_floor.ok();
+    group.rank(&mut rows, (server_cpu_us, Best::Least), noise_floor);
     let sentence = sentence(group, &rows, rate.rate);
     EqualRate {
         load: group.load.clone(),
@@ -43,7 +44,11 @@ fn outcome(group: &Group, rate: rates::EqualRate) -> EqualRate {
 }
 
 /// A contender's row; `None` where no trial of it got as far as load.
-fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<EqualRateRow> {
+fn row(
+    group: &Group,
+    contender: &str,
+    noise_floor: Result<f64, &'static str>,
+) -> Option<EqualRateRow> {
     let rate = group.estimate(contender, rate)?;
     let findings = group.findings(contender);
     let verdict = worst(&findings);
@@ -67,7 +72,8 @@ fn row(group: &Group, contender: &str, noise_floor: Option<f64>) -> Option<Equal
 }
 
 fn sentence(group: &Group, rows: &[EqualRateRow], rate: f64) -> String {
-    group.sentence(rows, |[winner, second], [first_title, second_title]| {
+    let better = "took less CPU time than";
+    group.sentence(rows, better, |[winner, second], [first_title, second_title]| {
         let apart = match group.ratio(second.contender, winner.contender, server_cpu_us) {
             Some(ratio) => format!("{} as much CPU time an answer as", times(&ratio)),
             None => "more CPU time an answer than".into(),
@@ -146,7 +152,7 @@ mod tests {
         let outcome = concluded(&run);
         assert_eq!(ranks(&outcome), [("b", None), ("a", Some(1))]);
         assert_eq!(outcome.rows[0].verdict, Verdict::Invalid);
-        insta::assert_snapshot!(outcome.sentence, @"Only A could be ranked.");
+        insta::assert_snapshot!(outcome.sentence, @"Only A could be ranked. Not ranked: B (the figures are invalid). B took less CPU time than A.");
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::statistics::{
     BLOCKS_MIN, SIGNIFICANCE, log_ratios, median, median_interval, noise_floor, sign_flip_test,
 };
 
+/// Why a lower bound has no rank where another would stand above it.
+const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is known to be faster";
+
 /// The trials under one load.
 pub(super) struct Group<'a> {
     pub(super) load: &'a Load,
@@ -23,6 +26,13 @@ pub(super) struct Group<'a> {
 /// A figure of a trial that contenders are compared by; `None` where the trial
 /// doesn't have it.
 pub(super) type Figure = fn(&Trial) -> Option<f64>;
+
+/// Which end of a figure is the best.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Best {
+    Most,
+    Least,
+}
 
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, load: &'a Load, trials: Vec<&'a Trial>) -> Group<'a> {
@@ -75,13 +85,14 @@ impl<'a> Group<'a> {
 
     fn estimate_of(&self, blocks: Vec<f64>) -> Option<Estimate> {
         let interval = median_interval(&blocks);
-        Some(Estimate { median: median(&blocks)?, interval, at_least: false, blocks })
+        let median = median(&blocks)?;
+        Some(Estimate { median, interval, at_least: false, at_most: false, blocks })
     }
 
     /// The figures of two contenders in the blocks that have both.
-    fn pairs(&self, a: (&str, bool), b: (&str, bool), figure: Figure) -> Vec<(f64, f64)> {
-        let others = self.of(b.0, b.1);
-        self.of(a.0, a.1)
+    fn pairs(&self, a: &str, b: &str, figure: Figure) -> Vec<(f64, f64)> {
+        let others = self.of(b, false);
+        self.of(a, false)
             .into_iter()
             .filter_map(|one| {
                 let other = others.iter().find(|other| other.slot.block == one.slot.block)?;
@@ -90,48 +101,69 @@ impl<'a> Group<'a> {
             .collect()
     }
 
-    /// What the two identical entries differ by.
-    pub(super) fn noise_floor(&self, figure: Figure) -> Option<f64> {
-        let twin = &self.trials.iter().find(|trial| trial.slot.twin)?.slot.contender;
-        noise_floor(&log_ratios(&self.pairs((twin, true), (twin, false), figure)))
+    /// Up to which ratio the two identical entries differ, or why that isn't known.
+    pub(super) fn noise_floor(&self, figure: Figure) -> Result<f64, &'static str> {
+        let ratios = judge::twin_ratios(&self.trials, figure)?;
+        Ok(noise_floor(&ratios).expect("they are as many as an interval needs"))
     }
 
     /// The ratio of two contenders' figures, from paired blocks.
     pub(super) fn ratio(&self, contender: &str, best: &str, figure: Figure) -> Option<Estimate> {
-        let ratios = log_ratios(&self.pairs((contender, false), (best, false), figure));
-        let Estimate { median, interval, at_least, blocks } = self.estimate_of(ratios)?;
+        let logs = self.estimate_of(log_ratios(&self.pairs(contender, best, figure)))?;
         Some(Estimate {
-            median: median.exp(),
-            interval: interval.map(|(low, high)| (low.exp(), high.exp())),
-            at_least,
-            blocks: blocks.into_iter().map(f64::exp).collect(),
+            median: logs.median.exp(),
+            interval: logs.interval.map(|(low, high)| (low.exp(), high.exp())),
+            blocks: logs.blocks.into_iter().map(f64::exp).collect(),
+            ..logs
         })
     }
 
-    /// The ranks of contenders in the order of their figures, the best first. One
-    /// ties with those above it unless it differs from the first of them, beyond
-    /// chance and beyond what identical entries differ by.
-    fn ranks(&self, in_order: &[&str], figure: Figure, noise_floor: Option<f64>) -> Vec<u32> {
+    /// The ranks of contenders in the order of their figures, the best first, each
+    /// with whether its figure is a lower bound. One ties with those above it unless
+    /// it differs from the first of them, beyond chance and beyond what identical
+    /// entries differ by. A bound has no rank where others would stand above it, since
+    /// it may be the faster one. Who stands below a bound is slower all the same.
+    fn ranks(
+        &self,
+        in_order: &[(&str, bool)],
+        by: (Figure, Best),
+        noise_floor: Option<f64>,
+    ) -> Vec<Option<u32>> {
         let mut first_of_tie: Option<(&str, u32)> = None;
+        let mut place = 1;
         let mut ranks = Vec::new();
-        for (place, contender) in (1..).zip(in_order) {
-            let rank = match first_of_tie {
-                Some((first, rank)) if self.is_tie(first, contender, figure, noise_floor) => rank,
-                _ => {
-                    first_of_tie = Some((contender, place));
-                    place
-                }
-            };
-            ranks.push(rank);
+        for &(contender, is_bound) in in_order {
+            let tie = first_of_tie.filter(|(it, _)| self.is_tie(it, contender, by, noise_floor));
+            let rank = tie.map_or(place, |(_, rank)| rank);
+            if is_bound && rank > 1 {
+                ranks.push(None);
+                continue;
+            }
+            if tie.is_none() {
+                first_of_tie = Some((contender, rank));
+            }
+            ranks.push(Some(rank));
+            place += 1;
         }
         ranks
     }
 
-    fn is_tie(&self, a: &str, b: &str, figure: Figure, noise_floor: Option<f64>) -> bool {
-        let ratios = log_ratios(&self.pairs((a, false), (b, false), figure));
+    /// Whether `b`, which stands below `a` by its median, can't be told from it. It
+    /// can't either if block by block it is the better one.
+    fn is_tie(
+        &self,
+        a: &str,
+        b: &str,
+        (figure, best): (Figure, Best),
+        noise_floor: Option<f64>,
+    ) -> bool {
+        let ratios = log_ratios(&self.pairs(a, b, figure));
         let by_chance = ratios.len() < BLOCKS_MIN || sign_flip_test(&ratios) > SIGNIFICANCE;
-        let apart = median(&ratios).map_or(1.0, |ratio| ratio.abs().exp());
-        by_chance || noise_floor.is_none_or(|floor| apart <= floor)
+        let ahead = median(&ratios).map_or(0.0, |ratio| match best {
+            Best::Most => ratio,
+            Best::Least => -ratio,
+        });
+        by_chance || noise_floor.is_none_or(|floor| ahead.exp() <= floor)
     }
 
     /// Ranks the rows that may be, which stand in the order of their figures, and
@@ -139,42 +171,85 @@ impl<'a> Group<'a> {
     pub(super) fn rank<R: Rankable>(
         &self,
         rows: &mut [R],
-        figure: Figure,
+        by: (Figure, Best),
         noise_floor: Option<f64>,
     ) {
         let mut ranked: Vec<&mut R> =
             rows.iter_mut().filter(|row| row.standing().unranked.is_none()).collect();
-        let names: Vec<String> =
-            ranked.iter().map(|row| row.standing().contender.to_string()).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let ranks = self.ranks(&names, figure, noise_floor);
-        for ((row, rank), name) in ranked.iter_mut().zip(ranks).zip(&names) {
-            row.place(rank, self.ratio(name, names[0], figure));
+        let names: Vec<(String, bool)> = ranked
+            .iter()
+            .map(|row| (row.standing().contender.to_string(), row.standing().is_bound))
+            .collect();
+        let in_order: Vec<(&str, bool)> = names.iter().map(|(it, bound)| (&**it, *bound)).collect();
+        let Some(&(first, first_is_bound)) = in_order.first() else { return };
+        let ranks = self.ranks(&in_order, by, noise_floor);
+        for ((row, rank), &(name, is_bound)) in ranked.iter_mut().zip(ranks).zip(&in_order) {
+            let Some(rank) = rank else {
+                row.pass_over(MAY_BE_FASTER);
+                continue;
+            };
+            let ratio = self.ratio(name, first, by.0);
+            let ratio = match (is_bound, first_is_bound) {
+                _ if name == first => ratio,
+                // It may be anything.
+                (true, true) => None,
+                (at_least, at_most) => ratio.map(|it| Estimate { at_least, at_most, ..it }),
+            };
+            row.place(rank, ratio);
         }
     }
 
-    /// The finding in one sentence: who is first among the ranked rows, or why
-    /// nobody is. `apart` says what the first does more or less of than the second,
-    /// whose titles it is given.
+    /// The finding in a sentence or two: who is first among the ranked rows, or why
+    /// nobody is, and who isn't ranked. The rows stand in the order of their figures.
+    /// `better` says what one did that stands above another, and `apart` what the
+    /// first does more or less of than the second, whose titles it is given.
     pub(super) fn sentence<R: Rankable>(
         &self,
         rows: &[R],
+        better: &str,
         apart: impl FnOnce([&Ranked; 2], [&str; 2]) -> String,
     ) -> String {
+        let rows: Vec<Standing> = rows.iter().map(Rankable::standing).collect();
         let ranked: Vec<Ranked> = rows
             .iter()
             .filter_map(|row| {
-                let Standing { contender, verdict, rank, .. } = row.standing();
-                Some(Ranked { contender, rank: rank?, verdict })
+                let &Standing { contender, verdict, rank, is_bound, .. } = row;
+                Some(Ranked { contender, rank: rank?, verdict, is_bound })
             })
             .collect();
         if ranked.is_empty() {
-            let unranked = rows.iter().map(Rankable::standing);
-            return nobody_ranked(
-                unranked.map(|row| (row.contender, row.unranked.unwrap_or_default())),
-            );
+            return nobody_ranked(&rows);
         }
-        self.sentence_of(&ranked, apart)
+        let not_ranked = self.not_ranked(&rows, better);
+        let parts = [Some(self.sentence_of(&ranked, apart)), not_ranked];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
+    /// Who isn't ranked where others are, and why; and who of them stands above the
+    /// first, as a figure that may not be used can be high for the very reason that
+    /// it may not.
+    fn not_ranked(&self, rows: &[Standing], better: &str) -> Option<String> {
+        let unranked = rows.iter().filter_map(|row| {
+            let why = row.unranked?;
+            let bound = row.is_bound && why != MAY_BE_FASTER;
+            let bound = if bound { ", the rate a lower bound" } else { "" };
+            Some((self.title(row.contender), format!("{why}{bound}")))
+        });
+        let reasons = by_reason(unranked);
+        if reasons.is_empty() {
+            return None;
+        }
+        let groups: Vec<String> =
+            reasons.iter().map(|(reason, titles)| format!("{} ({reason})", and(titles))).collect();
+        let mut says = format!("Not ranked: {}.", groups.join("; "));
+        let first = rows.iter().position(|row| row.rank.is_some())?;
+        let above = rows[..first].iter().filter(|row| row.median != rows[first].median);
+        let above: Vec<&str> = above.map(|row| self.title(row.contender)).collect();
+        if !above.is_empty() {
+            let first = self.title(rows[first].contender);
+            says.push_str(&format!(" {} {better} {first}.", and(&above)));
+        }
+        Some(says)
     }
 
     fn sentence_of(
@@ -193,7 +268,14 @@ impl<'a> Group<'a> {
             ([winner], Some(second)) => apart([winner, second], [&named(winner), &named(second)]),
             (tied, _) => {
                 let names: Vec<String> = tied.iter().map(|it| named(it)).collect();
-                format!("{} tie: no difference beyond chance and noise.", names.join(" and "))
+                let bounds = tied.iter().filter(|it| it.is_bound);
+                let bounds: Vec<&str> = bounds.map(|it| self.title(it.contender)).collect();
+                let but = match &bounds[..] {
+                    [] => String::new(),
+                    [only] => format!(", but the rate of {only} is a lower bound"),
+                    all => format!(", but the rates of {} are lower bounds", and(all)),
+                };
+                format!("{} tie: no difference beyond chance and noise{but}.", and(&names))
             }
         };
         let contracts = contracts(&contenders).map(|contracts| format!("{contracts}."));
@@ -204,12 +286,21 @@ impl<'a> Group<'a> {
         self.contenders.iter().find(|contender| contender.name == name)
     }
 
+    /// A contender's title, or its name where the run doesn't describe it.
+    fn title<'b>(&'b self, name: &'b str) -> &'b str {
+        self.contender(name).map_or(name, |it| &it.title)
+    }
+
     /// A title, with what a reader of the sentence alone must know of it.
     fn named(&self, ranked: &Ranked, tiers_differ: bool) -> String {
+        let title = self.title(ranked.contender);
         let contender = self.contender(ranked.contender);
-        let title = contender.map_or(ranked.contender, |it| &it.title);
         let tier = contender.filter(|_| tiers_differ).map(|it| it.tier.word());
-        let doubt = (ranked.verdict == Verdict::Suspect).then(|| ranked.verdict.word());
+        let doubt = match ranked.verdict {
+            Verdict::Valid => None,
+            Verdict::NotChecked => Some("not checked in full"),
+            other => Some(other.word()),
+        };
         let caveats: Vec<&str> = tier.into_iter().chain(doubt).collect();
         match caveats.is_empty() {
             true => title.to_string(),
@@ -223,6 +314,8 @@ pub(super) trait Rankable {
     fn standing(&self) -> Standing<'_>;
     /// Gives it its rank, and its ratio to the first.
     fn place(&mut self, rank: u32, ratio: Option<Estimate>);
+    /// Leaves it without a rank, for this reason.
+    fn pass_over(&mut self, why: &str);
 }
 
 /// Where a row stands.
@@ -232,27 +325,51 @@ pub(super) struct Standing<'a> {
     rank: Option<u32>,
     /// Why it may not be ranked.
     unranked: Option<&'a str>,
+    /// The median of the figure that it is ranked by.
+    median: Option<f64>,
+    /// Whether that is only a lower bound.
+    is_bound: bool,
 }
 
 impl Rankable for Row {
     fn standing(&self) -> Standing<'_> {
-        let Row { contender, verdict, rank, unranked, .. } = self;
-        Standing { contender, verdict: *verdict, rank: *rank, unranked: unranked.as_deref() }
+        Standing {
+            contender: &self.contender,
+            verdict: self.verdict,
+            rank: self.rank,
+            unranked: self.unranked.as_deref(),
+            median: Some(self.rate.median),
+            is_bound: self.rate.at_least,
+        }
     }
 
     fn place(&mut self, rank: u32, ratio: Option<Estimate>) {
         (self.rank, self.rate_ratio) = (Some(rank), ratio);
     }
+
+    fn pass_over(&mut self, why: &str) {
+        self.unranked = Some(why.into());
+    }
 }
 
 impl Rankable for EqualRateRow {
     fn standing(&self) -> Standing<'_> {
-        let EqualRateRow { contender, verdict, rank, unranked, .. } = self;
-        Standing { contender, verdict: *verdict, rank: *rank, unranked: unranked.as_deref() }
+        Standing {
+            contender: &self.contender,
+            verdict: self.verdict,
+            rank: self.rank,
+            unranked: self.unranked.as_deref(),
+            median: self.server_cpu_us.as_ref().map(|it| it.median),
+            is_bound: false,
+        }
     }
 
     fn place(&mut self, rank: u32, ratio: Option<Estimate>) {
         (self.rank, self.cpu_ratio) = (Some(rank), ratio);
+    }
+
+    fn pass_over(&mut self, why: &str) {
+        self.unranked = Some(why.into());
     }
 }
 
@@ -261,6 +378,8 @@ pub(super) struct Ranked<'a> {
     pub(super) contender: &'a str,
     pub(super) rank: u32,
     pub(super) verdict: Verdict,
+    /// Whether its figure is only a lower bound.
+    pub(super) is_bound: bool,
 }
 
 /// Which of the ranked keep a lighter contract, where not all keep the same.
@@ -280,7 +399,7 @@ fn contracts(ranked: &[&Contender]) -> Option<String> {
         .iter()
         .map(|(contract, names)| {
             let keep = if names.len() == 1 { "keeps" } else { "keep" };
-            format!("{} {keep} the lighter contract `{contract}`", names.join(" and "))
+            format!("{} {keep} the lighter contract `{contract}`", and(names))
         })
         .collect();
     if ranked.iter().any(|contender| of(contender).is_none()) {
@@ -293,45 +412,63 @@ fn contracts(ranked: &[&Contender]) -> Option<String> {
 pub(super) fn unranked(
     verdict: Verdict,
     blocks: usize,
-    noise_floor: Option<f64>,
+    noise_floor: Result<f64, &'static str>,
 ) -> Option<String> {
     if verdict == Verdict::Invalid {
         Some("the figures are invalid".into())
     } else if blocks < BLOCKS_MIN {
         Some(format!("a rank needs {BLOCKS_MIN} blocks, and this run has fewer"))
-    } else if noise_floor.is_none() {
-        Some("a rank needs a noise floor, and no A/A pair was measured".into())
+    } else if let Err(why) = noise_floor {
+        Some(format!("a rank needs a noise floor, and {why}"))
     } else {
         None
     }
 }
 
 /// Said where nobody has a rank: contenders, each with the reason.
-fn nobody_ranked<'a>(unranked: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (contender, reason) in unranked {
-        match reasons.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(contender),
-            None => reasons.push((reason, vec![contender])),
-        }
-    }
-    match &reasons[..] {
+fn nobody_ranked(rows: &[Standing]) -> String {
+    let unranked = rows.iter().filter_map(|row| Some((row.contender, row.unranked?.to_string())));
+    match &by_reason(unranked)[..] {
         [] => "Nobody could be measured.".into(),
         [(reason, _)] => format!("Nobody is ranked: {reason}."),
         several => {
-            let named =
-                several.iter().map(|(reason, names)| format!("{}: {reason}", names.join(" and ")));
+            let named = several.iter().map(|(reason, names)| format!("{}: {reason}", and(names)));
             format!("Nobody is ranked ({}).", named.collect::<Vec<_>>().join("; "))
         }
     }
 }
 
-/// How many times as much, from a ratio: `2.00 times (1.90 to 2.10)`.
-pub(super) fn times(ratio: &Estimate) -> String {
-    match ratio.interval {
-        Some((low, high)) => format!("{:.2} times ({low:.2} to {high:.2})", ratio.median),
-        None => format!("{:.2} times", ratio.median),
+/// Reasons, each with those whom it concerns.
+fn by_reason<'a>(each: impl Iterator<Item = (&'a str, String)>) -> Vec<(String, Vec<&'a str>)> {
+    let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
+    for (who, reason) in each {
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, all)) => all.push(who),
+            None => reasons.push((reason, vec![who])),
+        }
     }
+    reasons
+}
+
+/// A list as one says it: `a, b and c`.
+fn and(items: &[impl AsRef<str>]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    match &items[..] {
+        [others @ .., last] if !others.is_empty() => format!("{} and {last}", others.join(", ")),
+        alone => alone.concat(),
+    }
+}
+
+/// How many times as much, from a ratio: `2.00 times (1.90 to 2.10)`, or, of a lower
+/// bound, `at least 2.00 times (1.90 or more)`.
+pub(super) fn times(ratio: &Estimate) -> String {
+    let at_least = if ratio.at_least { "at least " } else { "" };
+    let interval = match ratio.interval {
+        Some((low, _)) if ratio.at_least => format!(" ({low:.2} or more)"),
+        Some((low, high)) => format!(" ({low:.2} to {high:.2})"),
+        None => String::new(),
+    };
+    format!("{at_least}{:.2} times{interval}", ratio.median)
 }
 
 fn load(trial: &Trial) -> Option<&evidence::Load> {

@@ -35,7 +35,7 @@ fn by_load(run: &Run, phase: Phase) -> Vec<(&Load, Vec<&Trial>)> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use result::evidence::{self, Evidence, Percentile, Percentiles};
+    use result::evidence::{self, AnswerSize, Evidence, Percentile, Percentiles};
     use result::finding::{Finding, Verdict};
     use result::plan::{Contender, Machine, Plan, Slot, Study, Tier};
     use result::{SCHEMA, State};
@@ -51,7 +51,7 @@ pub(crate) mod tests {
             lighter_contract: None,
             versions: Vec::new(),
             source_sha256: None,
-            build: None,
+            build: Some(Vec::new()),
             run: Vec::new(),
             environment: Vec::new(),
             warmup_s: 0.0,
@@ -78,7 +78,8 @@ pub(crate) mod tests {
         finding(check, Verdict::Invalid)
     }
 
-    /// A sound trial with this rate and a 99th percentile of 1,000,000 / rate µs.
+    /// A sound trial with this rate and a 99th percentile of 1,000,000 / rate µs. It
+    /// has what the checks of a row look at.
     pub(crate) fn trial(contender: &str, block: u32, load: &Load, rate: f64) -> Trial {
         let p99 = Percentile { percentile: 99.0, value: 1e6 / rate, at_least: false };
         let contender = contender.into();
@@ -94,7 +95,11 @@ pub(crate) mod tests {
                     service_us: Percentiles { at: vec![p99], ..Percentiles::default() },
                     ..evidence::Load::default()
                 }),
+                answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50 }),
+                load_s: Some(1.0),
                 server_cpu_s: Some(1.0),
+                server_disk_write_bytes: Some(0),
+                server_output_bytes: Some(0),
                 ..Evidence::default()
             },
             findings: vec![finding("contract", Verdict::Valid)],

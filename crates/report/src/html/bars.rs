@@ -130,7 +130,9 @@ mod tests {
     use super::*;
 
     fn axis(largest: f64) -> Axis {
-        Axis::over(&[Estimate { median: largest, interval: None, at_least: false, blocks: vec![] }])
+        let (interval, blocks) = (None, Vec::new());
+        let bars = Estimate { median: largest, interval, at_least: false, at_most: false, blocks };
+        Axis::over(&[bars])
     }
 
     #[test]

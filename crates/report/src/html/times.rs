@@ -57,7 +57,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),
                     Some(ratio) => {
-                        (units::percent(ratio.median))
+                        (summary::share_of_best(ratio))
                         @if let Some((low, high)) = ratio.interval && low < high {
                             " " span.quiet { "(" (units::percent_range((low, high))) ")" }
                         }

@@ -20,7 +20,8 @@ use crate::units;
 /// What the marks in tables mean.
 const MARKS: &str = "(a–b) is the 95 % interval, \\[a–b\\] the lowest and highest block where there \
     are too few for one. ≥ before a rate: the client was the limit; before a time: requests without \
-    an answer are in it. ~~Struck out~~: invalid, and not ranked.";
+    an answer are in it; ≥ or ≤ before a share of the best: one of its two rates is such a bound. \
+    ~~Struck out~~: invalid, and not ranked.";
 
 /// What GitHub takes in an issue or a comment is 65,536 characters.
 const CHARS_MAX: usize = 65_000;
@@ -113,7 +114,7 @@ fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
     };
     let bound = units::at_least(row.rate.at_least);
     let rate = struck(row.verdict, format!("{bound}{}{range}", units::count(row.rate.median)));
-    let ratio = row.rate_ratio.as_ref().map(|ratio| units::percent(ratio.median));
+    let ratio = row.rate_ratio.as_ref().map(summary::share_of_best);
     let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row.verdict, units::plain(cpu.median)));
     let nothing = || units::NOTHING.to_string();
     vec![
