@@ -1,94 +1,252 @@
 //! Was the contender built for speed?
 
+use std::cmp::Reverse;
+
 use super::{Check, Compared, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
     signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them. What a script or a build file called by them does isn't seen.",
-    threshold: "no debug build, sanitizer, profiler or interpreter asked for; C and C++ compilers with -O1 or more, cargo with a release profile, CMake and Meson with an optimised build type",
+    threshold: "no debug build, sanitizer, profiler or interpreter asked for; C and C++ compilers with -O1 or more, rustc with -O or an opt-level, cargo and Zig with a release profile or mode, CMake and Meson with an optimised build type; not checked where that is one of the project's own",
     why: "These builds are for finding mistakes, and 2 to 50 times slower; compilers that don't optimise unless told are the oldest mistake of benchmarks. In 2009 `optimize_for = SPEED` was missing, and the winner changed.",
-    fix: "Build as the contender's documentation says for production: `cargo build --release`, `-O2`, `-DCMAKE_BUILD_TYPE=Release`.",
+    fix: "Build as the contender's documentation says for production: `cargo build --release`, `-O2`, `-DCMAKE_BUILD_TYPE=Release`, `-Doptimize=ReleaseFast`.",
     scope: Scope::Row(look),
 };
 
-/// Words that slow a program down, wherever they stand.
-const SLOW: [(&str, &str); 14] = [
+/// Words that slow a program down, wherever they stand. Those that end in `=` may
+/// have a value.
+const SLOW: [(&str, &str); 13] = [
     ("-O0", "doesn't optimise"),
     ("-Og", "optimises for debugging only"),
     ("-fsanitize=", "is a sanitizer's"),
     ("-pg", "is a profiler's"),
     ("--coverage", "counts every line"),
     ("--debug", "is a debug build's"),
-    ("-gcflags=-N", "doesn't optimise"),
-    ("-gcflags=all=-N", "doesn't optimise"),
     ("-race", "is Go's race detector"),
     ("-Xint", "switches compiling off"),
     ("-Xdebug", "is a debugger's"),
     ("--jitless", "switches compiling off"),
-    ("--inspect", "is a debugger's"),
-    ("-DCMAKE_BUILD_TYPE=Debug", "is a debug build's"),
+    ("--inspect=", "is a debugger's"),
+    ("--inspect-brk=", "is a debugger's"),
+    ("--inspect-wait=", "is a debugger's"),
 ];
+/// What is said of all else that is slow.
+const DOES_NOT_OPTIMISE: &str = "doesn't optimise";
 
-/// Compilers that don't optimise unless told.
-const C_COMPILERS: [&str; 6] = ["cc", "gcc", "clang", "c++", "g++", "clang++"];
+/// What a shell sets around words, or behind them.
+const OF_A_SHELL: [char; 3] = ['"', '\'', ';'];
 
 fn look(compared: &Compared) -> Word {
     let contender = compared.contender;
     let Some(build) = &contender.build else {
         return Word::not_checked("How the contender was built is not known.");
     };
-    let environment = contender.environment.iter().flat_map(|(_, value)| value.split_whitespace());
-    let words: Vec<&str> = build
-        .iter()
-        .chain(&contender.run)
-        .flat_map(|word| word.split_whitespace())
-        .chain(environment)
-        .collect();
-    if let Some((word, what)) = words.iter().find_map(|word| slow(word)) {
-        return Word::invalid(word, format!("`{word}` {what}."));
-    }
-    let build: Vec<&str> = build.iter().flat_map(|word| word.split_whitespace()).collect();
-    match missing(&build) {
-        Some(what) => Word::invalid(format!("no {what}"), format!("The build lacks `{what}`.")),
-        None => Word::valid("none", "Its commands ask for no slow build."),
-    }
+    let command = |texts: &[String]| {
+        let words = words(texts);
+        slow(&words).or_else(|| not_fast(&words))
+    };
+    let environment: Vec<String> =
+        contender.environment.iter().map(|(_, value)| value.clone()).collect();
+    let found = [command(build), command(&contender.run), slow(&words(&environment))];
+    let mut found: Vec<Word> = found.into_iter().flatten().collect();
+    found.sort_by_key(|word| Reverse(word.verdict));
+    let valid = || Word::valid("none", "Its commands ask for no slow build.");
+    found.into_iter().next().unwrap_or_else(valid)
 }
 
-fn slow(word: &str) -> Option<(&str, &'static str)> {
-    SLOW.iter().find_map(|(slow, what)| {
-        // Those that end in `=` take a value.
-        let is_it = if slow.ends_with('=') { word.starts_with(slow) } else { word == *slow };
-        is_it.then_some((word, *what))
+/// The words of a command, those of a shell's script among them.
+fn words(texts: &[String]) -> Vec<&str> {
+    let words = texts.iter().flat_map(|text| text.split_whitespace());
+    words.map(|word| word.trim_matches(OF_A_SHELL)).collect()
+}
+
+fn is_slow(word: &str, what: &str) -> Word {
+    Word::invalid(word, format!("`{word}` {what}."))
+}
+
+fn lacks(option: &str) -> Word {
+    Word::invalid(format!("no {option}"), format!("The build lacks `{option}`."))
+}
+
+fn is_unknown(word: &str) -> Word {
+    Word::not_checked(format!("Whether `{word}` optimises, the command doesn't tell."))
+        .advise("Take a profile or build type of the tool's own, such as `--release`.")
+}
+
+/// The first word that slows a program down.
+fn slow(words: &[&str]) -> Option<Word> {
+    let for_gos_compiler = words.iter().any(|word| word.contains("-gcflags"));
+    words.iter().find_map(|word| {
+        // What is set to a word has it: CFLAGS=-O0, -gcflags=all=-N.
+        let parts: Vec<&str> = word.split('=').map(|it| it.trim_matches(OF_A_SHELL)).collect();
+        let has = |slow: &str| match slow.strip_suffix('=') {
+            Some(name) => parts.contains(&name),
+            None => parts.last() == Some(&slow),
+        };
+        let listed = SLOW.iter().find(|(slow, _)| has(slow)).map(|(_, what)| *what);
+        let of_rust = word.ends_with("opt-level=0");
+        let of_go = for_gos_compiler && has("-N");
+        let what = listed.or((of_rust || of_go).then_some(DOES_NOT_OPTIMISE))?;
+        Some(is_slow(word, what))
     })
 }
 
-/// The option that a build lacks, without which its tool doesn't optimise.
-fn missing(build: &[&str]) -> Option<&'static str> {
-    let has = |is: &dyn Fn(&str) -> bool| build.iter().any(|word| is(word));
-    let calls =
-        |names: &[&str]| has(&|word| names.contains(&word.rsplit('/').next().unwrap_or(word)));
-    if calls(&["cargo"]) && has(&|word| word == "build") {
-        let release =
-            has(&|word| word == "--release" || word == "-r" || word.starts_with("--profile"));
-        return (!release).then_some("--release");
+/// What speaks against a command by the tool that it calls first of these, if
+/// anything does.
+fn not_fast(words: &[&str]) -> Option<Word> {
+    let has = |name: &str| !calls(words, |it| it == name).is_empty();
+    if has("cargo") {
+        cargo(words)
+    } else if has("rustc") {
+        let optimises = words.iter().any(|word| *word == "-O" || word.contains("opt-level="));
+        (!optimises).then(|| lacks("-O"))
+    } else if builds_with_zig(words) {
+        let optimises = words.iter().any(|word| is_release_of_zig(word));
+        (!optimises).then(|| lacks("-Doptimize=ReleaseFast"))
+    } else if has("cmake") {
+        cmake(words)
+    } else if has("meson") {
+        meson(words)
+    } else {
+        let compiles = !calls(words, is_c_compiler).is_empty();
+        (compiles && !has_c_optimisation(words)).then(|| lacks("-O2"))
     }
-    if calls(&["rustc"]) {
-        let optimises = has(&|word| word == "-O" || word.contains("opt-level="));
-        return (!optimises).then_some("-O");
+}
+
+/// What follows each call of a program.
+fn calls<'a>(words: &'a [&'a str], is_it: impl Fn(&str) -> bool) -> Vec<&'a [&'a str]> {
+    let is_call = |word: &str| {
+        let is_program = !word.starts_with('-') && !word.contains('=');
+        is_program && is_it(word.rsplit('/').next().unwrap_or(word))
+    };
+    let called = words.iter().enumerate().filter(|(_, word)| is_call(word));
+    called.map(|(at, _)| &words[at + 1..]).collect()
+}
+
+/// The values of an option, whichever of its names it has, and whether they follow
+/// it or an `=`.
+fn values<'a>(words: &[&'a str], names: &[&str]) -> Vec<&'a str> {
+    let mut values = Vec::new();
+    for (at, &word) in words.iter().enumerate() {
+        for &name in names {
+            match word.strip_prefix(name) {
+                Some("") => values.extend(words.get(at + 1).copied()),
+                Some(rest) => {
+                    let value = rest.strip_prefix('=');
+                    values.extend(value.map(|it| it.trim_matches(OF_A_SHELL)));
+                }
+                None => {}
+            }
+        }
     }
-    if calls(&["cmake"]) && has(&|word| word == "-S" || word == "-B" || word == ".") {
-        return (!has(&|word| word.starts_with("-DCMAKE_BUILD_TYPE=")))
-            .then_some("-DCMAKE_BUILD_TYPE");
+    values
+}
+
+/// What speaks against the values of an option, if anything does.
+fn not_fast_by(option: &str, values: &[&str], fast: &[&str], slow: &[&str]) -> Option<Word> {
+    let is_in = |list: &[&str], value: &str| list.iter().any(|it| it.eq_ignore_ascii_case(value));
+    if let Some(value) = values.iter().find(|value| is_in(slow, value)) {
+        return Some(is_slow(&format!("{option}={value}"), DOES_NOT_OPTIMISE));
     }
-    if calls(&["meson"]) {
-        return (!has(&|word| word.contains("buildtype"))).then_some("--buildtype");
-    }
-    if calls(&C_COMPILERS) {
-        let optimises =
-            |word: &str| matches!(word, "-O" | "-O1" | "-O2" | "-O3" | "-Os" | "-Ofast");
-        return (!has(&optimises)).then_some("-O2");
+    let unknown = values.iter().find(|value| !is_in(fast, value))?;
+    Some(is_unknown(&format!("{option}={unknown}")))
+}
+
+fn cargo(words: &[&str]) -> Option<Word> {
+    let profiles = values(words, &["--profile"]);
+    // `cargo install` optimises unless told otherwise.
+    let in_dev = ["build", "b", "run", "r", "rustc"];
+    let builds = calls(words, |it| it == "cargo")
+        .iter()
+        .any(|call| subcommand_of_cargo(call).is_some_and(|it| in_dev.contains(&it)));
+    let release = words.iter().any(|word| ["--release", "-r"].contains(word));
+    not_fast_by("--profile", &profiles, &["release", "bench"], &["dev", "test"])
+        .or_else(|| (builds && profiles.is_empty() && !release).then(|| lacks("--release")))
+}
+
+/// The first word of a call that is neither an option nor the value of one.
+fn subcommand_of_cargo<'a>(call: &[&'a str]) -> Option<&'a str> {
+    let mut words = call.iter();
+    while let Some(&word) = words.next() {
+        if ["-C", "-Z", "--color", "--config"].contains(&word) {
+            words.next();
+        } else if !word.starts_with(['-', '+']) {
+            return Some(word);
+        }
     }
     None
+}
+
+/// Whether it is Zig that builds; it also is a C compiler (`zig cc`).
+fn builds_with_zig(words: &[&str]) -> bool {
+    let calls = calls(words, |it| it == "zig");
+    calls.iter().any(|call| call.first().is_some_and(|it| it.starts_with("build") || *it == "run"))
+}
+
+/// Whether this word asks Zig for something else than its default, which is `Debug`.
+fn is_release_of_zig(word: &str) -> bool {
+    let mode = ["-Doptimize=", "-O"].iter().find_map(|it| word.strip_prefix(*it));
+    let modes = ["ReleaseFast", "ReleaseSafe", "ReleaseSmall"];
+    let release = word.strip_prefix("--release=").is_some_and(|it| it != "off");
+    // Before Zig 0.11 it was -Drelease-fast.
+    let is_option = word == "--release" || word.starts_with("-Drelease");
+    is_option || release || modes.contains(&mode.unwrap_or(word))
+}
+
+fn cmake(words: &[&str]) -> Option<Word> {
+    const TYPE: &str = "-DCMAKE_BUILD_TYPE";
+    let typed = "-DCMAKE_BUILD_TYPE:STRING";
+    let mut types = values(words, &[TYPE, typed, &TYPE[2..], &typed[2..]]);
+    let by_flags = has_c_optimisation(words);
+    types.retain(|it| !by_flags || !["", "None"].contains(it));
+    let fast = ["Release", "RelWithDebInfo", "MinSizeRel"];
+    if let Some(word) = not_fast_by(TYPE, &types, &fast, &["", "None", "Debug"]) {
+        return Some(word);
+    }
+    if let Some(preset) = words.iter().find(|word| word.starts_with("--preset")) {
+        return types.is_empty().then(|| is_unknown(preset));
+    }
+    let elsewise = ["--build", "--install", "--version", "-E", "-P"];
+    let configures = calls(words, |it| it == "cmake")
+        .iter()
+        .any(|call| call.first().is_some_and(|it| !elsewise.contains(it)));
+    (configures && types.is_empty() && !by_flags).then(|| lacks(TYPE))
+}
+
+fn meson(words: &[&str]) -> Option<Word> {
+    // It is what a build type stands for, and counts more.
+    let levels = values(words, &["--optimization", "-Doptimization", "optimization"]);
+    if !levels.is_empty() {
+        let (fast, slow) = (["1", "2", "3", "s"], ["0", "g", "plain"]);
+        return not_fast_by("--optimization", &levels, &fast, &slow);
+    }
+    let mut types = values(words, &["--buildtype", "-Dbuildtype", "buildtype"]);
+    let by_flags = has_c_optimisation(words);
+    types.retain(|it| !by_flags || *it != "plain");
+    let fast = ["release", "debugoptimized", "minsize"];
+    let elsewise = ["compile", "install", "test", "--version"];
+    let configures = calls(words, |it| it == "meson")
+        .iter()
+        .any(|call| call.first().is_some_and(|it| !elsewise.contains(it)));
+    not_fast_by("--buildtype", &types, &fast, &["debug", "plain"])
+        .or_else(|| (configures && types.is_empty() && !by_flags).then(|| lacks("--buildtype")))
+}
+
+/// Whether a program is a compiler that doesn't optimise unless told.
+fn is_c_compiler(program: &str) -> bool {
+    // A target may stand before the name, a version behind it: x86_64-linux-gnu-gcc-12.
+    let name = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+    let name = name.strip_suffix('-').unwrap_or(name).rsplit('-').next();
+    name.is_some_and(|it| ["cc", "gcc", "clang", "c++", "g++", "clang++"].contains(&it))
+}
+
+/// Whether C compilers are told to optimise, by a word or by what one is set to.
+fn has_c_optimisation(words: &[&str]) -> bool {
+    let levels = ["-O", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Ofast"];
+    words
+        .iter()
+        .filter_map(|word| word.rsplit('=').next())
+        .any(|set_to| levels.contains(&set_to.trim_matches(OF_A_SHELL)))
 }
 
 #[cfg(test)]
@@ -109,19 +267,59 @@ mod tests {
 
     #[test]
     fn a_build_that_is_not_for_speed_makes_the_figures_invalid() {
-        for (build, run, value) in [
-            ("cargo build", "hello", "no --release"),
-            ("g++ -o hello hello.cpp", "hello", "no -O2"),
-            ("sh -c cc$IFS-x", "hello -O0", "-O0"),
-            ("/usr/bin/cc -O2 -fsanitize=address hello.c", "hello", "-fsanitize=address"),
-            ("cmake -S . -B build", "hello", "no -DCMAKE_BUILD_TYPE"),
-            ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug", "hello", "-DCMAKE_BUILD_TYPE=Debug"),
-            ("go build -race .", "hello", "-race"),
-            ("go build -gcflags=all=-N .", "hello", "-gcflags=all=-N"),
-            ("javac Hello.java", "java -Xint Hello", "-Xint"),
+        for (build, value) in [
+            ("cargo build", "no --release"),
+            ("cargo +nightly -C hello build", "no --release"),
+            ("cargo build --profile dev", "--profile=dev"),
+            ("cargo build --profile=test", "--profile=test"),
+            ("rustc hello.rs", "no -O"),
+            ("rustc -C opt-level=0 hello.rs", "opt-level=0"),
+            ("rustc -Copt-level=0 hello.rs", "-Copt-level=0"),
+            ("g++ -o hello hello.cpp", "no -O2"),
+            ("g++-12 -o hello hello.cpp", "no -O2"),
+            ("clang-15 -o hello hello.c", "no -O2"),
+            ("x86_64-linux-gnu-gcc -o hello hello.c", "no -O2"),
+            ("/usr/bin/aarch64-linux-gnu-g++-12.2 hello.cpp", "no -O2"),
+            ("/usr/bin/cc -O2 -fsanitize=address hello.c", "-fsanitize=address"),
+            ("make CFLAGS=-O0", "CFLAGS=-O0"),
+            ("cmake -S . -B build", "no -DCMAKE_BUILD_TYPE"),
+            ("cmake ..", "no -DCMAKE_BUILD_TYPE"),
+            ("cmake -S . -B build -DCMAKE_BUILD_TYPE=", "-DCMAKE_BUILD_TYPE="),
+            ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_BUILD_TYPE=Debug"),
+            ("cmake -D CMAKE_BUILD_TYPE:STRING=debug .", "-DCMAKE_BUILD_TYPE=debug"),
+            ("meson setup build", "no --buildtype"),
+            ("meson setup --buildtype=debug build", "--buildtype=debug"),
+            ("meson setup --buildtype plain build", "--buildtype=plain"),
+            ("meson setup -D buildtype=release -Doptimization=0 build", "--optimization=0"),
+            ("go build -race .", "-race"),
+            ("go build -gcflags=all=-N .", "-gcflags=all=-N"),
+            ("go build -gcflags \"all=-N -l\" .", "all=-N"),
+            ("go build -gcflags='-l -N' .", "-N"),
+            ("zig build --prefix out", "no -Doptimize=ReleaseFast"),
+            ("zig build -Doptimize=Debug", "no -Doptimize=ReleaseFast"),
+            ("zig build --release=off", "no -Doptimize=ReleaseFast"),
+            ("zig build-exe hello.zig", "no -Doptimize=ReleaseFast"),
+            ("zig cc -o hello hello.c", "no -O2"),
         ] {
-            let word = built_by(build, run);
+            let word = built_by(build, "hello");
             assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, value), "{build}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_runs_slowly_or_builds_makes_the_figures_invalid() {
+        for (run, value) in [
+            ("hello -O0", "-O0"),
+            ("java -Xint Hello", "-Xint"),
+            ("node --inspect server.js", "--inspect"),
+            ("node --inspect=127.0.0.1:9229 server.js", "--inspect=127.0.0.1:9229"),
+            ("node --inspect-brk server.js", "--inspect-brk"),
+            ("cargo run", "no --release"),
+            ("cargo run --quiet -- --port 80", "no --release"),
+            ("zig build run", "no -Doptimize=ReleaseFast"),
+        ] {
+            let word = built_by("cargo fetch", run);
+            assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, value), "{run}");
         }
     }
 
@@ -130,17 +328,60 @@ mod tests {
         for build in [
             "",
             "cargo build --locked --release",
+            "cargo build --profile release",
             "cargo install thing",
+            "rustc -O hello.rs",
+            "rustc -C opt-level=3 hello.rs",
             "g++ -O2 -o hello hello.cpp",
+            "x86_64-linux-gnu-gcc-12 -O3 -o hello hello.c",
+            "make CC=/usr/bin/gcc",
             "go build -o hello .",
+            "go build -gcflags=-m .",
             "mvn -q package",
             "erlc -Werror hello.erl",
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
+            "cmake -S . -B build -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS=\"-O2 -g\"",
+            "sh -c 'cmake . -DCMAKE_BUILD_TYPE=\"RelWithDebInfo\"; cmake --build .'",
+            "cmake --build build",
+            "meson setup --buildtype=release build",
+            "meson setup -Dbuildtype=debug -Doptimization=3 build",
+            "meson compile -C build",
+            "zig build -Doptimize=ReleaseFast --prefix out",
+            "zig build --release=safe",
+            "zig build-exe -OReleaseSmall hello.zig",
             "sh build.sh",
         ] {
             let word = built_by(build, "hello --inspector=off");
             assert_eq!(word.verdict, Verdict::Valid, "{build}: {word:?}");
         }
+        let word = built_by("", "cargo run --release");
+        assert_eq!(word.verdict, Verdict::Valid, "{word:?}");
+    }
+
+    #[test]
+    fn what_only_a_file_explains_is_not_checked() {
+        for (build, named) in [
+            ("cargo build --profile fat", "`--profile=fat`"),
+            ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Fuzzing", "`-DCMAKE_BUILD_TYPE=Fuzzing`"),
+            ("cmake --preset fast", "`--preset`"),
+            ("meson setup --buildtype=custom build", "`--buildtype=custom`"),
+        ] {
+            let word = built_by(build, "hello");
+            assert_eq!(word.verdict, Verdict::NotChecked, "{build}: {word:?}");
+            assert!(word.says.contains(named), "{build}: {}", word.says);
+        }
+        let worse = built_by("cargo build --profile fat", "hello -O0");
+        assert_eq!(worse.verdict, Verdict::Invalid, "what is known counts: {worse:?}");
+    }
+
+    #[test]
+    fn a_setting_in_the_environment_is_seen() {
+        let mut field = field();
+        field.contenders[0].environment = vec![("NODE_OPTIONS".into(), "--inspect=0".into())];
+        let word = field.word(&OPTIMISED_BUILD, "a");
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "--inspect=0"));
+        field.contenders[0].environment = vec![("CC".into(), "gcc".into())];
+        assert_eq!(field.word(&OPTIMISED_BUILD, "a").verdict, Verdict::Valid, "nothing is built");
     }
 
     #[test]
