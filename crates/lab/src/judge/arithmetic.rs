@@ -36,10 +36,16 @@ fn look(seen: &Seen) -> Word {
         true => load.connections_established,
         false => load.connections_asked,
     });
-    let enough = load.good as f64 >= ANSWERS_A_CONNECTION_MIN * connections;
-    let has_errors = !load.errors.is_empty();
-    if seen.is_open_loop() || !enough || has_errors || connections == 0.0 {
-        return Word::valid("consistent", "Counts and percentiles fit each other.");
+    if seen.is_open_loop() {
+        let says = "Counts and percentiles fit each other. Little's law isn't asked: in an open loop \
+                    connections may be idle.";
+        return Word::valid("consistent", says);
+    }
+    if connections == 0.0 || (load.good as f64) < ANSWERS_A_CONNECTION_MIN * connections {
+        let says = "Counts and percentiles fit each other, but with fewer than ten answers a \
+                    connection Little's law couldn't be asked: whether all connections were busy \
+                    is not known.";
+        return Word::not_checked(says).advise("Measure for longer, or with fewer connections.");
     }
     let mean_us = match seen.slot.load.keep_alive {
         true => load.service_us.mean,
@@ -51,21 +57,33 @@ fn look(seen: &Seen) -> Word {
     let busy = load.rate * mean_us / 1e6;
     let edges = max_us / 1e6 / load.seconds;
     let (least, most) = (busy / connections - edges, busy / connections + edges);
+    // Each error may have kept a connection from answers for the whole window.
+    let most_without_errors = most + errors(load) as f64 / connections;
     let value = format!("{busy:.0} of {connections} connections busy");
     let word = if least > BUSY_MAX {
         Word::invalid(value, "More connections were busy than there were: times are too long.")
-    } else if most < BUSY_INVALID {
+    } else if most_without_errors < BUSY_INVALID {
         Word::invalid(value, "Most connections waited for the client: this is another load.")
-    } else if most < BUSY_SUSPECT {
+    } else if most_without_errors < BUSY_SUSPECT {
         Word::suspect(value, "Many connections waited for the client, not for the server.")
+    } else if most < BUSY_SUSPECT {
+        Word::not_checked(format!(
+            "There were {value} with answers: whether the others waited for the client or for \
+             what ended in errors, Little's law can't tell."
+        ))
     } else {
         Word::valid(value, "Rate, times and connections fit each other.")
     };
     word.against("75 to 105 %, invalid outside of 50 to 105 %")
 }
 
+/// Requests that ended in an error.
+fn errors(load: &Load) -> u64 {
+    load.errors.iter().map(|error| error.count).sum()
+}
+
 fn fault_in_counts(load: &Load) -> Option<String> {
-    let errors: u64 = load.errors.iter().map(|error| error.count).sum();
+    let errors = errors(load);
     if load.scheduled != load.sent + load.shed {
         return Some(format!(
             "{} requests were scheduled, but {} sent and {} shed.",
@@ -131,6 +149,7 @@ fn fault_in(times: &Percentiles) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use result::evidence::ErrorKind;
     use result::finding::Verdict;
 
     use super::super::tests::{
@@ -190,11 +209,41 @@ mod tests {
     }
 
     #[test]
+    fn a_few_errors_dont_keep_littles_law_from_being_asked() {
+        let with = |count: u64, factor: f64| {
+            with(|load| {
+                load.errors = vec![ErrorKind { count, ..ErrorKind::default() }];
+                load.scheduled += count;
+                load.sent += count;
+                load.service_us.mean = Some(2_000.0 * factor);
+            })
+        };
+        assert_eq!(with(1, 1.0).0, Verdict::Valid);
+        assert_eq!(with(1, 0.7).0, Verdict::Suspect);
+        assert_eq!(with(1, 0.4).0, Verdict::Invalid);
+        assert_eq!(with(100, 1.0).0, Verdict::Valid, "all were busy with answers");
+        assert_eq!(with(20, 0.4).0, Verdict::Suspect, "20 connections more aren't enough");
+        let (verdict, says) = with(40, 0.4);
+        assert_eq!(verdict, Verdict::NotChecked, "40 may have been busy with errors");
+        assert!(says.contains("40 of 100 connections busy with answers"), "{says}");
+    }
+
+    #[test]
+    fn with_few_answers_a_connection_littles_law_is_not_checked() {
+        let (verdict, says) = with(|load| load.connections_established = 20_001);
+        assert_eq!(verdict, Verdict::NotChecked);
+        assert!(says.contains("Little's law couldn't be asked"), "{says}");
+        let (verdict, _) = with(|load| load.connections_established = 0);
+        assert_eq!(verdict, Verdict::NotChecked);
+    }
+
+    #[test]
     fn littles_law_is_not_asked_of_an_open_loop_whose_connections_may_be_idle() {
         let (slot, evidence) = at_half_of_its_maximum();
         let word = word_on(&ARITHMETIC, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Valid);
         assert_eq!(word.value, "consistent");
+        assert!(word.says.contains("Little's law isn't asked"), "{}", word.says);
     }
 
     #[test]

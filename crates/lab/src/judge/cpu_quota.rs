@@ -28,8 +28,15 @@ fn look(seen: &Seen) -> Word {
     if periods == 0 {
         return Word::valid(quota, "No quota kept anybody from running.");
     }
-    let share = limits.throttled_s.unwrap_or(0.0) / load.seconds;
-    let value = format!("{quota}, used up {periods} times for {} of the window", percent(share));
+    let used_up = format!("{quota}, used up {periods} times");
+    let Some(held_back_s) = limits.throttled_s else {
+        return Word::suspect(
+            format!("{used_up}, for how long is unknown"),
+            "A CPU quota kept contender or client from running, and may have been the limit.",
+        );
+    };
+    let share = held_back_s / load.seconds;
+    let value = format!("{used_up} for {} of the window", percent(share));
     match share >= HELD_BACK_INVALID {
         true => Word::invalid(value, "A CPU quota was the limit."),
         false => Word::suspect(value, "A CPU quota kept contender or client from running."),
@@ -59,6 +66,18 @@ mod tests {
             with(9, 0.2).value,
             "quota of 1.5 cores, used up 9 times for 5.0 % of the window"
         );
+    }
+
+    #[test]
+    fn an_unknown_time_is_told_as_unknown_and_not_as_none() {
+        let word = word_after(&CPU_QUOTA, |evidence| {
+            evidence.limits.cpu_quota_cores = Some(1.5);
+            evidence.limits.throttled_periods = Some(9);
+            evidence.limits.throttled_s = None;
+        });
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert_eq!(word.value, "quota of 1.5 cores, used up 9 times, for how long is unknown");
+        assert!(word.says.ends_with("may have been the limit."), "{}", word.says);
     }
 
     #[test]

@@ -15,29 +15,66 @@ pub(super) const DISK_WRITES: Check = Check {
     scope: Scope::Row(look),
 };
 
-fn look(compared: &Compared) -> Word {
-    let written = |name: &str| {
-        let each = compared.of(name).filter_map(|trial| {
-            let evidence = &trial.evidence;
-            let load = evidence.load.as_ref()?;
-            let to_disks = evidence.server_disk_write_bytes? as f64 / load.answers.max(1) as f64;
-            let to_output = evidence.server_output_bytes? as f64 / evidence.load_s?;
-            Some(to_disks + to_output / load.rate.max(1.0))
-        });
-        median(&each.collect::<Vec<_>>())
-    };
-    let Some(own) = written(&compared.contender.name) else {
-        return Word::not_checked("What the contender wrote couldn't be counted.");
-    };
-    let value = format!("{own:.1} bytes an answer");
-    if own < WRITES {
-        return Word::valid(value, "It wrote next to nothing.");
+/// What a contender wrote, as far as it was counted.
+struct Written {
+    /// Bytes an answer: all, or the least that it can have been.
+    bytes: f64,
+    /// Whether it is all.
+    is_whole: bool,
+}
+
+impl Written {
+    /// `None` where nothing was counted.
+    fn by(compared: &Compared, name: &str) -> Option<Written> {
+        let mut is_whole = true;
+        let each: Vec<f64> = compared
+            .of(name)
+            .filter_map(|trial| {
+                let evidence = &trial.evidence;
+                let load = evidence.load.as_ref()?;
+                let to_disks = evidence.server_disk_write_bytes;
+                let to_disks = to_disks.map(|bytes| bytes as f64 / load.answers.max(1) as f64);
+                let to_output = evidence.server_output_bytes.zip(evidence.load_s);
+                let to_output =
+                    to_output.map(|(bytes, load_s)| bytes as f64 / load_s / load.rate.max(1.0));
+                is_whole &= to_disks.is_some() && to_output.is_some();
+                (to_disks.is_some() || to_output.is_some())
+                    .then(|| to_disks.unwrap_or(0.0) + to_output.unwrap_or(0.0))
+            })
+            .collect();
+        median(&each).map(|bytes| Written { bytes, is_whole })
     }
-    let others: Vec<f64> = compared.others().filter_map(|it| written(&it.name)).collect();
-    match others.iter().all(|&bytes| bytes >= WRITES) {
-        true if others.is_empty() => Word::suspect(value, "It writes with each answer."),
-        true => Word::valid(value, "All contenders write."),
-        false => Word::suspect(value, "It writes with each answer what others don't."),
+
+    /// Whether it writes with each answer, if that is known.
+    fn with_each(&self) -> Option<bool> {
+        let does = self.bytes >= WRITES;
+        (does || self.is_whole).then_some(does)
+    }
+}
+
+fn look(compared: &Compared) -> Word {
+    let unknown = || Word::not_checked("What the contender wrote couldn't be counted.");
+    let Some(own) = Written::by(compared, &compared.contender.name) else { return unknown() };
+    let value = format!("{:.1} bytes an answer", own.bytes);
+    match own.with_each() {
+        Some(true) => {}
+        Some(false) => return Word::valid(value, "It wrote next to nothing."),
+        None => return unknown(),
+    }
+    let measured = |name: &str| compared.of(name).any(|trial| trial.evidence.load.is_some());
+    let others: Vec<Option<bool>> = compared
+        .others()
+        .filter(|other| measured(&other.name))
+        .map(|other| Written::by(compared, &other.name)?.with_each())
+        .collect();
+    if others.contains(&Some(false)) {
+        Word::suspect(value, "It writes with each answer what others don't.")
+    } else if others.is_empty() {
+        Word::suspect(value, "It writes with each answer.")
+    } else if others.contains(&None) {
+        Word::suspect(value, "It writes with each answer; whether all others do is not known.")
+    } else {
+        Word::valid(value, "All contenders write.")
     }
 }
 
@@ -94,5 +131,33 @@ mod tests {
         let mut field = field();
         field.each("a", |evidence| evidence.server_disk_write_bytes = None);
         assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn what_was_counted_of_the_writes_is_enough_to_doubt() {
+        let mut field = field();
+        field.each("a", |evidence| {
+            evidence.server_disk_write_bytes = Some(90 * evidence.load.as_ref().unwrap().answers);
+            evidence.server_output_bytes = None;
+        });
+        assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Suspect);
+    }
+
+    #[test]
+    fn others_whose_writes_are_unknown_are_not_taken_for_writers() {
+        let mut field = field();
+        for name in ["a", "b"] {
+            field.each(name, |evidence| {
+                let answers = evidence.load.as_ref().unwrap().answers;
+                evidence.server_disk_write_bytes = Some(90 * answers);
+            });
+        }
+        field.each("c", |evidence| evidence.server_disk_write_bytes = None);
+        let word = field.word(&DISK_WRITES, "a");
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert!(word.says.ends_with("is not known."), "{}", word.says);
+        // Who was never under load compares nothing.
+        field.each("c", |evidence| evidence.load = None);
+        assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Valid);
     }
 }

@@ -44,7 +44,8 @@ fn look(seen: &Seen) -> Word {
     let lost = syn.max(overflows.unwrap_or(0));
     if lost > 0 {
         let made = load.reconnects + u64::from(asked);
-        let value = format!("{syn} SYN sent again, {} listen overflows", overflows.unwrap_or(0));
+        let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
+        let value = format!("{syn} SYN sent again{overflows}");
         let says = "Connections were lost while they were made, and made again seconds later.";
         return match lost as f64 >= LOST_INVALID * made as f64 {
             true => Word::invalid(value, says),
@@ -167,6 +168,20 @@ mod tests {
         assert_eq!(with(10_000, 100), Verdict::Invalid, "the 99th percentile is a lost SYN's");
         let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_drops = Some(3));
         assert_eq!(word.verdict, Verdict::Invalid, "3 of 100 connections");
+    }
+
+    #[test]
+    fn overflows_that_nobody_counted_are_not_told_as_none() {
+        let with = |drops| {
+            let word = word_after(&LOAD_ARRIVED, |evidence| {
+                evidence.load.as_mut().unwrap().syn_retransmits = 2;
+                evidence.listen_drops = drops;
+            });
+            (word.verdict, word.value)
+        };
+        let (verdict, value) = with(None);
+        assert_eq!((verdict, &*value), (Verdict::Invalid, "2 SYN sent again"));
+        assert_eq!(with(Some(0)).1, "2 SYN sent again, 0 listen overflows");
     }
 
     #[test]

@@ -24,17 +24,26 @@ fn look(seen: &Seen) -> Word {
     if seen.load().is_none() {
         return Word::no_load();
     }
-    let (Some(others), Some(steal)) = (seen.evidence.others_cores(), seen.evidence.steal_share)
-    else {
-        return Word::not_checked("What others used of the machine is not known.");
-    };
-    let value = format!("others {others:.2} cores, steal {}", percent(steal));
-    if is_disturbed(others, steal) {
+    let (others, steal) = (seen.evidence.others_cores(), seen.evidence.steal_share);
+    let unknown = || "unknown".to_string();
+    let value = format!(
+        "others {}, steal {}",
+        others.map_or_else(unknown, |cores| format!("{cores:.2} cores")),
+        steal.map_or_else(unknown, percent)
+    );
+    // Where one isn't known, the other may speak by itself.
+    let (known_others, known_steal) = (others.unwrap_or(0.0), steal.unwrap_or(0.0));
+    if is_disturbed(known_others, known_steal) {
         Word::invalid(value, "Others used so much of the machine that it shows in the figures.")
-    } else if others >= OTHERS_SUSPECT || steal >= STEAL_SUSPECT {
+    } else if known_others >= OTHERS_SUSPECT || known_steal >= STEAL_SUSPECT {
         Word::suspect(value, "Others used a part of the machine.")
     } else {
-        Word::valid(value, "The machine was there for this alone.")
+        match (others, steal) {
+            (Some(_), Some(_)) => Word::valid(value, "The machine was there for this alone."),
+            (Some(_), None) => Word::not_checked("What the host took is not known."),
+            (None, Some(_)) => Word::not_checked("What other processes used is not known."),
+            (None, None) => Word::not_checked("What others used of the machine is not known."),
+        }
     }
 }
 
@@ -75,5 +84,24 @@ mod tests {
     fn a_missing_sensor_is_not_checked() {
         let word = word_after(&QUIET_MACHINE, |evidence| evidence.steal_share = None);
         assert_eq!(word.verdict, Verdict::NotChecked);
+        let word = word_after(&QUIET_MACHINE, |evidence| evidence.others_cpu_s = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn where_one_sensor_is_missing_the_other_speaks_by_itself() {
+        let with = |others_cpu_s, steal| {
+            let word = word_after(&QUIET_MACHINE, |evidence| {
+                evidence.others_cpu_s = others_cpu_s;
+                evidence.steal_share = steal;
+            });
+            (word.verdict, word.value)
+        };
+        let (verdict, value) = with(Some(4.0), None);
+        assert_eq!((verdict, &*value), (Verdict::Invalid, "others 1.00 cores, steal unknown"));
+        assert_eq!(with(Some(0.2), None).0, Verdict::Suspect);
+        let (verdict, value) = with(None, Some(0.05));
+        assert_eq!((verdict, &*value), (Verdict::Invalid, "others unknown, steal 5.0 %"));
+        assert_eq!(with(None, Some(0.01)).0, Verdict::Suspect);
     }
 }

@@ -46,6 +46,10 @@ fn look(seen: &Seen) -> Word {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
     } else if share < USED_SUSPECT {
         Word::suspect(value, format!("{who} left a part of the cores idle."))
+    } else if place.shared() {
+        let says = "Server and client together used the cores given; whether the server left some \
+                    to the client, that doesn't tell.";
+        Word::valid(value, says)
     } else {
         Word::valid(value, format!("{who} used the cores given."))
     }
@@ -101,6 +105,7 @@ mod tests {
             evidence.server_cpu_s = Some(5.0);
         });
         assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "1.85 of 2 cores"));
+        assert!(word.says.contains("that doesn't tell"), "{}", word.says);
     }
 
     #[test]
