@@ -149,7 +149,8 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
     }
 }
 
-/// What a program says when it is asked for its version: its first line.
+/// What a program says when it is asked for its version: its first line. What one
+/// says that fails is a complaint, and no version.
 fn ask(command: &[String]) -> String {
     let unknown = |why: &str| format!("unknown: {why}");
     let program = match Kept::start(&order(command.to_vec(), None)) {
@@ -159,10 +160,15 @@ fn ask(command: &[String]) -> String {
     let asked = Instant::now();
     let exit = program.wait(VERSION_WITHIN);
     match (program.stop(usize::MAX), exit) {
-        (Ok(it), Some(_)) if !it.last_lines.is_empty() => it.last_lines[0].clone(),
-        (Ok(_), Some(_)) => unknown("it said nothing"),
-        (Ok(_), None) => unknown(&format!("no word for {} s", asked.elapsed().as_secs())),
         (Err(why), _) => unknown(&why),
+        (Ok(_), None) => unknown(&format!("no word for {} s", asked.elapsed().as_secs())),
+        (Ok(_), Some(exit)) if exit.code != Some(0) => {
+            unknown(&format!("it ended with {}", exit.how))
+        }
+        (Ok(it), Some(_)) => match it.last_lines.into_iter().next() {
+            Some(line) => line,
+            None => unknown("it said nothing"),
+        },
     }
 }
 
