@@ -195,6 +195,16 @@ fn programs_are_found_where_only_root_looks() {
 }
 
 #[test]
+fn what_a_program_says_that_fails_is_not_its_version() {
+    let lab = Lab::new();
+    let command = r#"["sh", "-c", "echo unknown option --version; exit 3"]"#;
+    lab.server("good", "good", &format!("versions = {{ perl = {command} }}"));
+    let said = lab.bakeoff(&["check", "s/good"]);
+    assert_eq!(said.code, Some(0), "it is still to be had: {said:?}");
+    assert!(said.stdout.contains("  perl: unknown: it ended with exit code 3\n"), "{said:?}");
+}
+
+#[test]
 fn a_contender_whose_library_is_missing_is_absent_with_what_gives_it() {
     let lab = Lab::with_good();
     let needs = r#"needs = { "/no/such/zig.h" = "libzig-dev", "/etc/passwd" = "base-passwd" }"#;
@@ -374,6 +384,31 @@ fn a_server_that_says_503_while_it_starts_is_given_the_time_that_it_asks_for() {
     lab.server("slow", "unavailable 4", "ready_within_s = 60");
     let said = lab.bakeoff(&["check", "s/slow"]);
     assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+/// More connections than files may be open, where the limit can't be raised.
+#[test]
+fn too_few_open_files_are_told_before_anything_is_measured() {
+    let lab = Lab::with_good();
+    let bakeoff = env!("CARGO_BIN_EXE_bakeoff");
+    let limited = format!("ulimit -n 1000 && exec {bakeoff} run s --connections 2000");
+    let mut command = Command::new("sh");
+    if rustix::process::geteuid().is_root() {
+        // Root raises what limits there are, unless that right is taken from it.
+        command = Command::new("setpriv");
+        command.args(["--bounding-set", "-sys_resource", "sh"]);
+    }
+    let said = match command.args(["-c", &limited]).current_dir(lab.dir.path()).output() {
+        Ok(output) => said(output),
+        Err(why) => return skipped("skipped", &format!("setpriv can't be started: {why}")),
+    };
+    if said.stderr.starts_with("setpriv: ") {
+        return skipped("skipped", said.stderr.trim());
+    }
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["2000 connections need 2064 open files", "run `ulimit -n 2064` first"]);
+    assert!(!lab.path("runs").exists(), "nothing was begun");
+    assert!(lab.servers().is_empty(), "nothing was measured");
 }
 
 /// 5,000 connections, each a file descriptor at both ends.

@@ -6,8 +6,8 @@ mod fixture;
 use std::collections::BTreeSet;
 
 use fixture::{Lab, keys, said, skipped};
-use result::State;
 use result::plan::{Arrivals, Cores, Load};
+use result::{Run, State};
 use rustix::process::{Pid, Signal, kill_process};
 
 fn send(child: &std::process::Child, signal: Signal) {
@@ -449,6 +449,38 @@ fn a_run_of_other_servers_is_not_resumed() {
     lab.server("good", "good", "");
     lab.write("studies/s/good/module.pl", "1;");
     refused();
+}
+
+/// Else blocks of two contracts, two loads or two ways to measure would be compared.
+#[test]
+fn a_run_of_another_study_or_another_bakeoff_is_not_resumed() {
+    let lab = Lab::with_good();
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let refused = |why: &str| {
+        let resumed = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+        assert_eq!(resumed.code, Some(2), "{resumed:?}");
+        resumed.assert_complains(&["can't be resumed: ", why]);
+        assert_eq!(lab.run(), run, "it is left as it was");
+    };
+    for (from, to) in [("measure_s = 0.3", "measure_s = 0.4"), ("body = \"{", "body = \"hello {")] {
+        lab.change_study(from, to);
+        refused("its study.toml is not what it was; start a new run");
+        lab.change_study(to, from);
+    }
+
+    let with = |change: fn(&mut Run)| {
+        let mut changed = run.clone();
+        change(&mut changed);
+        lab.write("runs/latest/run.json", &serde_json::to_string(&changed).unwrap());
+        let resumed = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+        assert_eq!(resumed.code, Some(2), "{resumed:?}");
+        resumed
+    };
+    let resumed = with(|run| run.bakeoff = "0.0.1".into());
+    resumed.assert_complains(&["can't be resumed: it began with bakeoff 0.0.1, and this is "]);
+    let resumed = with(|run| run.study.file_sha256 = None);
+    resumed.assert_complains(&["an older bakeoff didn't keep which study.toml it began with"]);
 }
 
 /// In an older bakeoff the client was threads of its own.

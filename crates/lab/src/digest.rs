@@ -1,4 +1,4 @@
-//! A digest over a contender's folder: whether it is what it was.
+//! A digest over a contender's folder or a study's file: whether it is what it was.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -36,7 +36,19 @@ pub fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
             part(&fs::read(&path)?);
         }
     }
-    Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(in_hex(digest))
+}
+
+/// SHA-256 over a file, in hex.
+///
+/// # Errors
+/// The system's, if it can't be read.
+pub fn of_file(file: &Path) -> io::Result<String> {
+    Ok(in_hex(Sha256::new_with_prefix(fs::read(file)?)))
+}
+
+fn in_hex(digest: Sha256) -> String {
+    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Files below a folder by their name from `root`, links as themselves.
@@ -66,6 +78,16 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    /// The example of FIPS 180-2, as `sha256sum` gives it as well.
+    #[test]
+    fn a_files_digest_is_what_other_tools_call_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("study.toml");
+        fs::write(&path, "abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of_file(&path).unwrap(), expected);
+    }
 
     #[test]
     fn whatever_changes_in_the_source_changes_the_digest_and_a_build_does_not() {

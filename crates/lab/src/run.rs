@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use load::Stop;
-use result::plan::{Cores, Load, Slot};
+use result::plan::{Cores, Load, Plan, Slot};
 use result::{LeftOut, Run, SCHEMA, Spent, State, Trial};
 
 use self::under_way::UnderWay;
@@ -223,6 +223,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     if plan.slots.is_empty() {
         return Err(Error::NoLoad);
     }
+    allow_connections(&plan)?;
 
     let now = SystemTime::now();
     let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "");
@@ -285,9 +286,10 @@ pub fn resume(
     let study = Study::read(studies, &run.study.name)?.only(&planned)?;
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
-    if let Some(why) = changed(&run, &contenders) {
+    if let Some(why) = changed(&run, &study, &contenders) {
         return Err(Error::Changed { folder: folder.path().into(), why });
     }
+    allow_connections(&run.plan)?;
     // Trials that were appended come into one file with the others.
     folder.write(&run)?;
     Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
@@ -321,13 +323,31 @@ fn prepare_all(
     Ok(records)
 }
 
+/// Sees to it that the client may open the connections of every load. Else the first
+/// trial that needs too many would end the run, however late it comes.
+fn allow_connections(plan: &Plan) -> Result<(), load::Error> {
+    let most = plan.slots.iter().map(|slot| slot.load.connections).max();
+    load::allow_connections(most.unwrap_or_default())
+}
+
 /// What is not as it was when the run began.
-fn changed(run: &Run, contenders: &[result::plan::Contender]) -> Option<String> {
+fn changed(run: &Run, study: &Study, contenders: &[result::plan::Contender]) -> Option<String> {
     let machine = machine::describe();
     if (&machine.cpu, &machine.cpus, &machine.kernel)
         != (&run.machine.cpu, &run.machine.cpus, &run.machine.kernel)
     {
         return Some("it began on another machine or kernel".into());
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    if run.bakeoff != version {
+        return Some(format!("it began with bakeoff {}, and this is {version}", run.bakeoff));
+    }
+    let before = &run.study.file_sha256;
+    if before.is_none() {
+        return Some("an older bakeoff didn't keep which study.toml it began with".into());
+    }
+    if *before != study.file.sha256 {
+        return Some("its study.toml is not what it was".into());
     }
     let of_threads = |it: &Trial| it.evidence.load.is_some() && it.evidence.client.is_none();
     if run.trials.iter().any(of_threads) {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::contender::Contender;
-use crate::{limits, toml_file};
+use crate::{digest, limits, toml_file};
 
 /// A study with its contenders, as its folder has them.
 #[derive(Debug)]
@@ -43,6 +43,9 @@ pub struct StudyFile {
     /// Figures that somebody published for the same question.
     #[serde(default)]
     pub published: Vec<PublishedRow>,
+    /// SHA-256 of the file, which has no such key; `None` if it couldn't be read again.
+    #[serde(skip)]
+    pub sha256: Option<String>,
 }
 
 /// What a contender must do.
@@ -341,7 +344,8 @@ impl StudyFile {
                 },
             });
         }
-        Ok(toml_file::read(&path, "docs/study-toml.md")?)
+        let file: StudyFile = toml_file::read(&path, "docs/study-toml.md")?;
+        Ok(StudyFile { sha256: digest::of_file(&path).ok(), ..file })
     }
 
     /// Reads one of the study's contenders, and refuses it if it names a contract
@@ -478,6 +482,7 @@ impl Study {
                 })
                 .collect(),
             published: self.file.published.iter().map(|it| it.row.clone()).collect(),
+            file_sha256: self.file.sha256.clone(),
         }
     }
 }

@@ -52,7 +52,7 @@ mod turns;
 mod worker;
 
 pub use clock::Moment;
-pub use limits::allowed_cpus;
+pub use limits::{allow_connections, allowed_cpus};
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use protocol::http1::splits;

@@ -9,11 +9,12 @@ use crate::Error;
 /// Descriptors beside the connections: rings, output, libraries.
 const OTHERS: u64 = 64;
 
-/// Raises the limit of open files to what so many connections need.
+/// Raises the limit of open files to what so many connections need, for this process
+/// and those that it starts.
 ///
 /// # Errors
 /// [`Error::Plan`] with the number needed and the command that gives it.
-pub(crate) fn allow_connections(connections: u32) -> Result<(), Error> {
+pub fn allow_connections(connections: u32) -> Result<(), Error> {
     let needed = u64::from(connections) + OTHERS;
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {

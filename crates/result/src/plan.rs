@@ -19,6 +19,10 @@ pub struct Study {
     pub lighter: Vec<LighterContract>,
     /// Figures that somebody published for the same question.
     pub published: Vec<Published>,
+    /// SHA-256 of its `study.toml`, in hex, so that no run is gone on with under
+    /// another contract; `None` in runs made before this was kept.
+    #[serde(default)]
+    pub file_sha256: Option<String>,
 }
 
 /// A contract that asks for less than the study's own.

@@ -123,6 +123,7 @@ pub(crate) mod tests {
                 contract: String::new(),
                 lighter: Vec::new(),
                 published: Vec::new(),
+                file_sha256: None,
             },
             contenders: contenders.to_vec(),
             plan: Plan {
