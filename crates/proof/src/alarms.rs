@@ -6,13 +6,13 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use report::load_names;
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load};
-use result::{Run, Trial};
+use result::{Run, State, Trial};
 
 use crate::speed::markdown;
 
@@ -26,17 +26,30 @@ pub struct Arguments {
 
 /// Prints a table that docs/false-alarms.md can take.
 pub fn run(arguments: &Arguments) -> Result<(), String> {
-    let mut runs = Vec::new();
-    for folder in &arguments.runs {
-        let run = lab::folder::read(&folder.join("run.json")).map_err(|why| why.to_string())?;
-        runs.push(run);
-    }
+    let runs = arguments.runs.iter().map(|folder| read(folder));
+    let runs = runs.collect::<Result<Vec<Run>, String>>()?;
     let trials: usize = runs.iter().map(|run| run.trials.len()).sum();
     let disturbed: usize = runs.iter().map(|run| run.disturbed.len()).sum();
     println!("{trials} trials; {disturbed} more were made again for the machine's sake.");
     println!("{}\n", neighbours(runs.iter().flat_map(|run| &run.trials)));
     println!("{}", tally(&runs.iter().map(figures).collect::<Vec<_>>()));
     Ok(())
+}
+
+/// Reads a run, and refuses one that was stopped: what it didn't measure would count
+/// as figures of which nothing was said.
+fn read(folder: &Path) -> Result<Run, String> {
+    let run = lab::folder::read(&folder.join("run.json")).map_err(|why| why.to_string())?;
+    match run.state {
+        State::Complete => Ok(run),
+        State::Unfinished => {
+            let folder = folder.display();
+            Err(format!(
+                "{folder} isn't complete; go on with it (bakeoff run --resume {folder}), or leave \
+                 it out"
+            ))
+        }
+    }
 }
 
 /// What the machine's other users did to the trials, as far as a fixed piece of work
@@ -149,6 +162,31 @@ mod tests {
             says: String::new(),
             fix: String::new(),
         }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_is_not_tallied() {
+        let of = |state: &str| {
+            let folder = tempfile::tempdir().unwrap();
+            let run = serde_json::json!({
+                "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": state,
+                "command": "", "machine": result::plan::Machine::default(),
+                "study": {
+                    "name": "", "title": "", "question": "", "contract": "", "published": [],
+                },
+                "contenders": [],
+                "plan": {
+                    "profile": "quick", "seed": 1, "blocks": 6, "measure_s": 2.0,
+                    "warmup_s": 0.5, "slots": [],
+                },
+                "trials": [], "outcomes": [],
+            });
+            std::fs::write(folder.path().join("run.json"), run.to_string()).unwrap();
+            super::run(&Arguments { runs: vec![folder.path().into()] })
+        };
+        assert_eq!(of("complete"), Ok(()));
+        let refused = of("unfinished").unwrap_err();
+        assert!(refused.contains(" isn't complete; go on with it "), "{refused}");
     }
 
     #[test]
