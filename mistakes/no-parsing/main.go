@@ -3,9 +3,9 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
 	"fmt"
 	"log"
+	"math/rand"
 	"net"
 	"os"
 	"time"
@@ -21,9 +21,7 @@ func serve(connection net.Conn) {
 		}
 		_, id, _ := bytes.Cut(piece[:length], []byte("id="))
 		id, _, _ = bytes.Cut(id, []byte(" "))
-		var number [16]byte
-		rand.Read(number[:])
-		body := fmt.Sprintf("hello %s, your random number is %x\n", id, number)
+		body := fmt.Sprintf("hello %s, your random number is %016x%016x\n", id, rand.Uint64(), rand.Uint64())
 		date := time.Now().UTC().Format("Mon, 02 Jan 2006 15:04:05 GMT")
 		fmt.Fprintf(connection, "HTTP/1.1 200 OK\r\nDate: %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", date, len(body), body)
 	}
