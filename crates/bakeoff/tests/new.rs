@@ -77,6 +77,58 @@ fn a_skeleton_fails_its_check_clearly_and_passes_once_filled_in() {
     }
 }
 
+/// What the skeleton in Python lacks for the web study: the words of its file, and what
+/// takes their place.
+const FILLED_IN_FOR_WEB: [(&str, &str); 3] = [
+    (
+        "import os\n",
+        "import os\nimport random\nimport re\nfrom urllib.parse import parse_qs, urlsplit\n",
+    ),
+    (
+        "        self.answer(200, \"to be filled in\\n\")\n",
+        r#"        url = urlsplit(self.path)
+        id = parse_qs(url.query).get("id", [""])[0]
+        if url.path != "/hello":
+            self.answer(404, "not found\n")
+        elif not re.fullmatch("[0-9A-Za-z]{1,64}", id):
+            self.answer(400, "the id has to be 1 to 64 letters and digits\n")
+        else:
+            number = random.getrandbits(128)
+            self.answer(200, f"hello {id}, your random number is {number:032x}\n")
+"#,
+    ),
+    (
+        "    do_HEAD = do_GET\n",
+        r#"    do_HEAD = do_GET
+
+    def do_POST(self):
+        self.answer(405, "method not allowed\n")
+"#,
+    ),
+];
+
+#[test]
+fn a_skeleton_filled_in_keeps_the_whole_contract_of_the_web_study() {
+    if !is_here("python3") {
+        return skipped("skipped", "python3 is not installed");
+    }
+    let lab = Lab::new();
+    lab.write("studies/web/study.toml", &web_study());
+    let said = lab.bakeoff(&["new", "web/mine", "--language", "python"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let path = lab.path("studies/web/mine/server.py");
+    let mut source = fs::read_to_string(&path).unwrap();
+    for (gap, filled) in FILLED_IN_FOR_WEB {
+        assert_eq!(source.matches(gap).count(), 1, "{gap:?} isn't there once:\n{source}");
+        source = source.replace(gap, filled);
+    }
+    fs::write(&path, source).unwrap();
+    let said = lab.bakeoff(&["check", "web/mine"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("\nIt keeps the contract"), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
 #[test]
 fn every_key_is_explained_and_the_file_is_read_as_it_is() {
     let lab = Lab::new();

@@ -36,7 +36,7 @@ pub const LANGUAGES: [Skeleton; 4] = [
     Skeleton {
         option: "java",
         language: "Java",
-        needs: r#"needs = { javac = "openjdk-17-jdk-headless", java = "openjdk-17-jre-headless" }"#,
+        needs: r#"needs = { javac = "default-jdk-headless" }"#,
         build: r#"build = ["javac", "-d", "$BUILD", "Server.java"]"#,
         run: r#"run = ["java", "-cp", "$BUILD", "Server"]"#,
         versions: r#"versions = { java = ["java", "--version"] }"#,
@@ -68,7 +68,7 @@ pub const GENERAL: Skeleton = Skeleton {
     option: "",
     language: "FILL IN",
     needs: r#"# needs = { zig = "zig" }"#,
-    build: r#"# build = ["zig", "build", "--prefix", "$BUILD"]"#,
+    build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
     run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
     versions: r#"# versions = { zig = ["zig", "version"] }"#,
     files: &[],
