@@ -496,3 +496,20 @@ fn a_run_with_another_kind_of_client_is_reported_and_not_resumed() {
     resumed.assert_complains(&["can't be resumed: its load came from threads of an older bakeoff"]);
     assert_eq!(lab.bakeoff(&["report", "runs/latest"]).code, Some(0));
 }
+
+#[test]
+fn a_run_that_another_build_went_on_with_is_of_neither() {
+    let lab = Lab::with_good();
+    lab.bakeoff(&["run", "s"]);
+    let own = lab.run().bakeoff_sha256;
+    assert!(own.as_ref().is_some_and(|digest| digest.len() == 64), "{own:?}");
+    for (begun_by, ended_by) in [(own.clone(), own), (Some("another".into()), None)] {
+        let mut run = lab.run();
+        run.trials.pop();
+        (run.state, run.bakeoff_sha256) = (State::Unfinished, begun_by);
+        lab.write("runs/latest/run.json", &serde_json::to_string(&run).unwrap());
+        lab.bakeoff(&["run", "--resume", "runs/latest"]);
+        let run = lab.run();
+        assert_eq!((run.state, run.bakeoff_sha256), (State::Complete, ended_by));
+    }
+}

@@ -1,9 +1,9 @@
-//! A digest over a contender's folder or a study's file: whether it is what it was.
+//! Digests over a contender's folder, and of a file: whether it is what it was.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -36,18 +36,26 @@ pub fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
             part(&fs::read(&path)?);
         }
     }
-    Ok(in_hex(digest))
+    Ok(hex(digest))
 }
 
-/// SHA-256 over a file, in hex.
+/// SHA-256 of a file, in hex. It may be larger than what memory is for.
 ///
 /// # Errors
 /// The system's, if it can't be read.
-pub fn of_file(file: &Path) -> io::Result<String> {
-    Ok(in_hex(Sha256::new_with_prefix(fs::read(file)?)))
+pub fn of_file(path: &Path) -> io::Result<String> {
+    let mut file = fs::File::open(path)?;
+    let mut digest = Sha256::new();
+    let mut piece = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hex(digest)),
+            read => digest.update(&piece[..read]),
+        }
+    }
 }
 
-fn in_hex(digest: Sha256) -> String {
+fn hex(digest: Sha256) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -79,14 +87,19 @@ mod tests {
 
     use super::*;
 
-    /// The example of FIPS 180-2, as `sha256sum` gives it as well.
     #[test]
-    fn a_files_digest_is_what_other_tools_call_it() {
+    fn a_files_digest_is_the_standards() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("study.toml");
-        fs::write(&path, "abc").unwrap();
-        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(of_file(&path).unwrap(), expected);
+        let file = folder.path().join("file");
+        fs::write(&file, "abc").unwrap();
+        // FIPS 180-2, appendix B.1.
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of_file(&file).unwrap(), known);
+        // More than one piece.
+        fs::write(&file, vec![b'a'; 1_000_000]).unwrap();
+        let known = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+        assert_eq!(of_file(&file).unwrap(), known);
+        assert!(of_file(&folder.path().join("none")).is_err());
     }
 
     #[test]

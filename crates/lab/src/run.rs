@@ -13,6 +13,7 @@ use result::plan::{Cores, Load, Plan, Slot};
 use result::{LeftOut, Run, SCHEMA, Spent, State, Trial};
 
 use self::under_way::UnderWay;
+use crate::digest;
 use crate::folder::{self, Folder};
 use crate::machine;
 use crate::plan::{Choice, Order, plan};
@@ -231,6 +232,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     let run = Run {
         schema: SCHEMA,
         bakeoff: env!("CARGO_PKG_VERSION").into(),
+        bakeoff_sha256: own_digest(),
         id: folder.name(),
         started: humantime::format_rfc3339_seconds(now).to_string(),
         state: State::Unfinished,
@@ -250,6 +252,11 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     folder.write(&run)?;
     folder.is_latest();
     Ok(UnderWay::new(study, folder, run, stop).go_on(tell, builds_failed))
+}
+
+/// The digest of the program that runs, also where another has taken its file's place.
+fn own_digest() -> Option<String> {
+    digest::of_file(Path::new("/proc/self/exe")).ok()
 }
 
 fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
@@ -276,7 +283,7 @@ pub fn resume(
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, Error> {
-    let (folder, run) = Folder::open(folder)?;
+    let (folder, mut run) = Folder::open(folder)?;
     let planned: Vec<String> = run
         .contenders
         .iter()
@@ -290,6 +297,9 @@ pub fn resume(
         return Err(Error::Changed { folder: folder.path().into(), why });
     }
     allow_connections(&run.plan)?;
+    if run.state == State::Unfinished && run.bakeoff_sha256 != own_digest() {
+        run.bakeoff_sha256 = None;
+    }
     // Trials that were appended come into one file with the others.
     folder.write(&run)?;
     Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))

@@ -40,6 +40,11 @@ pub struct Run {
     pub schema: u32,
     /// The version of bakeoff that wrote the file.
     pub bakeoff: String,
+    /// SHA-256 of the program itself, in hex, which tells builds of one version apart.
+    /// `None` if it couldn't be read, where trials were made by more than one, and in
+    /// older runs.
+    #[serde(default)]
+    pub bakeoff_sha256: Option<String>,
     /// The name of the run, which is also the name of its folder.
     pub id: String,
     /// When the run began, RFC 3339, UTC.

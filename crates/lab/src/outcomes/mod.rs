@@ -111,6 +111,7 @@ pub(crate) mod tests {
         Run {
             schema: SCHEMA,
             bakeoff: String::new(),
+            bakeoff_sha256: None,
             id: String::new(),
             started: String::new(),
             state: State::Complete,
