@@ -93,6 +93,11 @@ fn a_run_that_is_not_there_is_named() {
 
 #[test]
 fn hostile_names_do_not_reach_the_terminal_as_they_are() {
+    const HIDDEN: [char; 4] = ['\u{1b}', '\u{7}', '\u{202e}', '\u{9b}'];
     let (_, text) = compare(&fixture::hostile(), &fixture::hostile(), &[]);
-    assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text}");
+    assert!(!text.contains(HIDDEN), "{text}");
+    let (_, json) = compare(&fixture::hostile(), &fixture::hostile(), &["--json"]);
+    assert!(!json.contains(HIDDEN), "{json}");
+    let read: result::comparison::Comparison = serde_json::from_str(&json).unwrap();
+    assert_eq!(read.a.id, fixture::hostile().id, "a script reads it as it is");
 }

@@ -38,6 +38,23 @@ fn visible_to(text: &str, chars_max: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// JSON with everything that can't be seen written out as `\u…`, which a parser reads
+/// as the same. By itself JSON escapes nothing above U+001F, though U+009B alone begins
+/// a sequence that steers a terminal.
+pub fn visible_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for char in json.chars() {
+        // A line break stands between values: in a text it is escaped already.
+        if char == '\n' || !is_hidden(char) {
+            out.push(char);
+        } else {
+            let units = char.encode_utf16(&mut [0; 2]).to_vec();
+            out.extend(units.into_iter().map(|unit| format!("\\u{unit:04x}")));
+        }
+    }
+    out
+}
+
 fn is_hidden(char: char) -> bool {
     char.is_control()
         || matches!(char,
@@ -70,6 +87,15 @@ mod tests {
     #[test]
     fn plain_text_of_any_language_stays_as_it_is() {
         assert!(matches!(visible("Zürich 東京 ≥ µs"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn json_stays_the_same_document_and_has_nothing_hidden() {
+        let text = "\u{1b}[2J\u{7f}\u{9b}31m\u{202e}\u{e0041}Zürich\n";
+        let json = serde_json::to_string_pretty(&[text]).unwrap();
+        let shown = visible_json(&json);
+        assert_eq!(shown, "[\n  \"\\u001b[2J\\u007f\\u009b31m\\u202e\\udb40\\udc41Zürich\\n\"\n]");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&shown).unwrap(), [text]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use report::text::visible_json;
 use result::comparison::{Comparison, Word};
 
 use super::exit_codes::{BAD_INPUT, SYSTEM};
@@ -40,7 +41,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let comparison = lab::compare::compare(&a, &b);
     let printed = match arguments.json {
         true => match serde_json::to_string_pretty(&comparison) {
-            Ok(json) => print_text(|_| json + "\n"),
+            Ok(json) => print_text(|_| visible_json(&json) + "\n"),
             Err(error) => Err(format!("couldn't make JSON of it: {error}")),
         },
         false => print_text(|terminal| report::comparison(&comparison, terminal)),
