@@ -10,6 +10,7 @@ use std::fs;
 use assert_cmd::Command;
 use keys::keys;
 use result::Run;
+use result::finding::Verdict;
 use tempfile::TempDir;
 
 /// The two runs compared: exit code, and what was printed.
@@ -66,7 +67,42 @@ fn runs_of_different_machines_are_not_compared_and_the_reason_is_said() {
 fn scripts_get_the_same_as_json() {
     let (code, json) = compare(&fixture::web(), &slower_go(), &["--json"]);
     let read: result::comparison::Comparison = serde_json::from_str(&json).unwrap();
-    assert_eq!((code, read.schema, read.figures.len()), (1, 1, 12));
+    assert_eq!((code, read.schema, read.figures.len()), (1, 2, 12));
+}
+
+#[test]
+fn what_cores_of_another_speed_may_have_made_is_not_called_and_no_success() {
+    let mut later = slower_go();
+    for speed in later.trials.iter_mut().flat_map(|trial| &mut trial.evidence.core_speeds) {
+        for whole in [&mut speed.whole_before, &mut speed.whole_after] {
+            *whole = whole.map(|steps| steps * 0.8);
+        }
+    }
+    let (code, text) = compare(&fixture::web(), &later, &[]);
+    assert_eq!(code, 3, "a script takes it for a no");
+    let says = "10 of 10 figures can't be told apart from the machine";
+    assert!(text.starts_with(says), "{text}");
+    let of_cores = "the contenders' cores were 0.80 times (0.80–0.80) as fast in B as in A";
+    assert!(text.contains(of_cores) && text.contains("not told apart"), "{text}");
+    let (_, json) = compare(&fixture::web(), &later, &["--json"]);
+    assert!(json.contains("\"not_told_apart\""), "{json}");
+}
+
+#[test]
+fn a_suspect_figure_is_marked_with_its_check() {
+    let mut suspect = slower_go();
+    let row = fixture::row_of(&mut suspect, 0, "go");
+    row.verdict = Verdict::Suspect;
+    row.findings[0].verdict = Verdict::Suspect;
+    row.findings[0].check = "steady".into();
+    let (code, text) = compare(&fixture::web(), &suspect, &[]);
+    assert_eq!(code, 1);
+    assert!(
+        text.starts_with("3 of 10 figures changed beyond noise (1 of them suspect)."),
+        "{text}"
+    );
+    assert!(text.contains("○ ?  changed"), "{text}");
+    assert!(text.contains("one core): suspect in the second run (steady)"), "{text}");
 }
 
 #[test]

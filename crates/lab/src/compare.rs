@@ -1,30 +1,38 @@
 //! What changed between two runs, beyond chance and noise.
 //!
 //! Two runs were made at different times, so nothing pairs their blocks: a figure
-//! has changed if the blocks of one run lie apart from those of the other by an
-//! exact test, with all figures of the comparison taken into account, and if its
-//! medians differ by more than identical entries did within either run.
+//! has changed if the blocks of one run lie apart from those of the other by more than
+//! chance alone parts any of the figures that are compared, and by more than identical
+//! entries differed within either run.
 //!
-//! What the machine went through between the two is in neither noise floor, so a
-//! change tells that something is different, not what.
+//! What the machine went through between the two is in neither noise floor. As far as
+//! it shows in the speed of the contenders' cores, it is taken into account: what may
+//! be the cores' alone is not called. Of all else a change tells that something is
+//! different, not what.
 
 use std::collections::BTreeMap;
 
 use result::Run;
-use result::comparison::{Comparison, Figure, Of, Ratio, RunName, SCHEMA, Word};
+use result::comparison::{Comparison, CoreSpeeds, Figure, Of, Ratio, RunName, SCHEMA, Word};
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
 use result::plan::{Contender, Load};
 
-use crate::statistics::{BLOCKS_MIN, difference_interval, discoveries, median, rank_sum_test};
+use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
 
 /// The largest difference between the offered rates of two runs, as a share, at
 /// which the CPU time of an answer is still that of the same load.
 const OFFERED_RATES_APART: f64 = 0.02;
 
+/// How much more a server feels of what happens to its core than the yardstick's work,
+/// by logarithms: it took 1.6 times the CPU time an answer where that work was slower by
+/// a fourth, so took 1.33 times as long (`yardstick.rs`).
+const SERVERS_FEEL: f64 = 1.63;
+
 /// Compares the second run with the first.
 pub fn compare(a: &Run, b: &Run) -> Comparison {
     let obstacles = obstacles(a, b);
+    let core_speeds = core_speeds(a, b);
     let (entries_a, entries_b) = (entries(a), entries(b));
     let mut figures: Vec<Figure> = Vec::new();
     let mut only_in_one: Vec<String> = Vec::new();
@@ -38,8 +46,10 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     only_in_one.extend(only_b.map(|key| only(b, key.0)));
     only_in_one.sort();
     only_in_one.dedup();
-    call(&mut figures);
-    Comparison { schema: SCHEMA, a: name(a), b: name(b), obstacles, figures, only_in_one }
+    call(&mut figures, core_speeds.as_ref());
+    let differences = other_builds(a, b).into_iter().collect();
+    let (a, b) = (name(a), name(b));
+    Comparison { schema: SCHEMA, a, b, obstacles, differences, core_speeds, figures, only_in_one }
 }
 
 fn name(run: &Run) -> RunName {
@@ -72,6 +82,37 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     .collect()
 }
 
+/// Whether one build of bakeoff made the load of both. Most changes to it change no
+/// load, so another one is no obstacle.
+fn other_builds(a: &Run, b: &Run) -> Option<String> {
+    match (&a.bakeoff_sha256, &b.bakeoff_sha256) {
+        (Some(then), Some(now)) => (then != now)
+            .then(|| "bakeoff, which makes the load, was built anew, maybe of other source".into()),
+        _ => Some("whether one build of bakeoff made the load of both isn't known".into()),
+    }
+}
+
+/// How fast the cores of contenders were in both runs.
+fn core_speeds(a: &Run, b: &Run) -> Option<CoreSpeeds> {
+    let (a, b) = (speeds(a), speeds(b));
+    let Difference { median: apart, interval: (low, high) } = difference(&logs(&a), &logs(&b))?;
+    let (ratio, interval) = (apart.exp(), (low.exp(), high.exp()));
+    Some(CoreSpeeds { a: median(&a)?, b: median(&b)?, ratio, interval })
+}
+
+/// Block by block the speed of the cores that contenders ran on; blocks in which it
+/// wasn't measured are left out. A processor that wakes may be slow at first, so the
+/// speeds before the load and after it count alike.
+fn speeds(run: &Run) -> Vec<f64> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for trial in &run.trials {
+        let speeds = trial.evidence.core_speeds.iter();
+        let whole = speeds.flat_map(|it| [it.whole_before, it.whole_after]).flatten();
+        blocks.entry(trial.slot.block).or_default().extend(whole);
+    }
+    blocks.into_values().filter_map(|block| median(&block)).collect()
+}
+
 /// A figure that a run has.
 struct Entry<'a> {
     estimate: &'a Estimate,
@@ -79,6 +120,14 @@ struct Entry<'a> {
     verdict: Verdict,
     findings: &'a [Finding],
     offered_rate: Option<f64>,
+}
+
+impl Entry<'_> {
+    /// The checks that gave it this verdict.
+    fn checks(&self, verdict: Verdict) -> String {
+        let of = self.findings.iter().filter(|finding| finding.verdict == verdict);
+        of.map(|finding| &*finding.check).collect::<Vec<_>>().join(", ")
+    }
 }
 
 /// By contender, load, and whether it is a rate: what makes figures the same.
@@ -122,7 +171,9 @@ fn figure(
 ) -> Figure {
     let of = |run: &Run| run.contenders.iter().find(|it| it.name == *contender).cloned();
     let (then, now) = (of(run_a), of(run_b));
+    let both = then.as_ref().zip(now.as_ref());
     let mut reasons = obstacles.to_vec();
+    reasons.extend(both.and_then(|(then, now)| other_contract((run_a, then), (run_b, now))));
     reasons.extend(against(a, "first"));
     reasons.extend(against(b, "second"));
     if let (Some(then), Some(now)) = (a.offered_rate, b.offered_rate)
@@ -130,8 +181,7 @@ fn figure(
     {
         reasons.push(format!("offered {then:.0} requests a second, then {now:.0}"));
     }
-    let seed = run_a.plan.seed ^ run_b.plan.seed;
-    let word = match ratio(a.estimate, b.estimate, seed) {
+    let word = match ratio(a.estimate, b.estimate) {
         Some(ratio) if reasons.is_empty() => Word::Unchanged(ratio),
         Some(_) => Word::NotComparable(reasons),
         None => {
@@ -146,9 +196,34 @@ fn figure(
         of: if *is_rate { Of::Rate } else { Of::ServerCpuUs },
         a: a.estimate.clone(),
         b: b.estimate.clone(),
+        verdicts: (a.verdict, b.verdict),
+        doubts: doubt(a, "first").into_iter().chain(doubt(b, "second")).collect(),
         noise_floors: (a.noise_floor, b.noise_floor),
-        differences: then.zip(now).map(|(then, now)| differences(&then, &now)).unwrap_or_default(),
+        differences: both.map(|(then, now)| differences(then, now)).unwrap_or_default(),
         word,
+    }
+}
+
+/// That a contender has to do something else than before.
+fn other_contract(
+    (run_a, a): (&Run, &Contender),
+    (run_b, b): (&Run, &Contender),
+) -> Option<String> {
+    let name = |it: &Contender| match &it.lighter_contract {
+        None => "the full one".to_string(),
+        Some(name) => format!("`{name}`"),
+    };
+    let says = |run: &Run, it: &Contender| {
+        let keeps = it.lighter_contract.as_deref()?;
+        run.study.lighter.iter().find(|lighter| lighter.name == keeps).map(|it| it.says.clone())
+    };
+    let (then, now) = (name(a), name(b));
+    if then != now {
+        Some(format!("its contract: {then} in the first run, {now} in the second"))
+    } else if says(run_a, a) != says(run_b, b) {
+        Some(format!("its contract, {then}, says something else in the second run"))
+    } else {
+        None
     }
 }
 
@@ -156,9 +231,7 @@ fn figure(
 fn against(entry: &Entry, run: &str) -> Vec<String> {
     let mut reasons = Vec::new();
     if entry.verdict == Verdict::Invalid {
-        let of = entry.findings.iter().filter(|finding| finding.verdict == Verdict::Invalid);
-        let checks: Vec<&str> = of.map(|finding| &*finding.check).collect();
-        reasons.push(format!("invalid in the {run} run ({})", checks.join(", ")));
+        reasons.push(format!("invalid in the {run} run ({})", entry.checks(Verdict::Invalid)));
     }
     if entry.estimate.at_least {
         reasons.push(format!("the client was the limit in the {run} run"));
@@ -169,55 +242,117 @@ fn against(entry: &Entry, run: &str) -> Vec<String> {
     reasons
 }
 
-/// What is different about a contender itself: often what the comparison is about.
-fn differences(a: &Contender, b: &Contender) -> Vec<String> {
-    let versions = a.versions.iter().filter_map(|then| {
-        let now = b.versions.iter().find(|now| now.of == then.of)?;
-        (now.says != then.says).then(|| format!("{}: {}, then {}", then.of, then.says, now.says))
-    });
-    let command =
-        (a.run != b.run).then(|| format!("command: {}, then {}", a.run.join(" "), b.run.join(" ")));
-    let environment = (a.environment != b.environment).then(|| "another environment".into());
-    let contract = (a.lighter_contract != b.lighter_contract).then(|| "another contract".into());
-    versions.chain(command).chain(environment).chain(contract).collect()
+/// What casts doubt on a run's figure.
+fn doubt(entry: &Entry, run: &str) -> Option<String> {
+    (entry.verdict == Verdict::Suspect)
+        .then(|| format!("suspect in the {run} run ({})", entry.checks(Verdict::Suspect)))
 }
 
-/// The ratio of medians; `None` with too few blocks, or where one has no figure.
-fn ratio(a: &Estimate, b: &Estimate, seed: u64) -> Option<Ratio> {
-    let logs = |estimate: &Estimate| -> Option<Vec<f64>> {
-        estimate.blocks.iter().map(|block| (*block > 0.0).then(|| block.ln())).collect()
+/// What is different about a contender itself: often what the comparison is about.
+fn differences(a: &Contender, b: &Contender) -> Vec<String> {
+    let told = |what: &str, then: &str, now: &str| {
+        let or_nothing = |it: &str| if it.is_empty() { "nothing".into() } else { it.to_string() };
+        (then != now).then(|| format!("{what}: {}, then {}", or_nothing(then), or_nothing(now)))
     };
-    let (a, b) = (logs(a)?, logs(b)?);
-    let (low, high) = difference_interval(&a, &b, seed)?;
-    let median = (median(&b)? - median(&a)?).exp();
-    Some(Ratio { median, interval: (low.exp(), high.exp()), p: rank_sum_test(&a, &b) })
+    let says = |of: &Contender, program: &str| {
+        let version = of.versions.iter().find(|it| it.of == program);
+        version.map_or(String::new(), |it| it.says.clone())
+    };
+    let mut programs: Vec<&str> = a.versions.iter().chain(&b.versions).map(|it| &*it.of).collect();
+    programs.sort_unstable();
+    programs.dedup();
+    let versions =
+        programs.iter().map(|program| told(program, &says(a, program), &says(b, program)));
+    let files = match (&a.source_sha256, &b.source_sha256) {
+        (Some(then), Some(now)) => (then != now).then(|| "other files in its folder".into()),
+        _ => Some("whether its files are the same isn't known".into()),
+    };
+    // Runs that don't have the build don't have the files' digest either.
+    let builds = a.build.as_ref().zip(b.build.as_ref());
+    let others = [
+        files,
+        builds.and_then(|(then, now)| told("build", &then.join(" "), &now.join(" "))),
+        told("command", &a.run.join(" "), &b.run.join(" ")),
+        (a.environment != b.environment).then(|| "another environment".into()),
+        told("tier", a.tier.word(), b.tier.word()),
+        told("its own seconds of warm-up", &a.warmup_s.to_string(), &b.warmup_s.to_string()),
+    ];
+    versions.chain(others).flatten().collect()
+}
+
+/// How the second run's figure stands to the first one's; `None` with too few blocks, or
+/// where one has no figure.
+fn ratio(a: &Estimate, b: &Estimate) -> Option<Ratio> {
+    let has_all = |it: &Estimate| {
+        it.blocks.len() >= BLOCKS_MIN && it.blocks.iter().all(|figure| *figure > 0.0)
+    };
+    if !has_all(a) || !has_all(b) {
+        return None;
+    }
+    let Difference { median, interval: (low, high) } =
+        difference(&logs(&a.blocks), &logs(&b.blocks))?;
+    // What chance can do is known once all figures are.
+    Some(Ratio { median: median.exp(), interval: (low.exp(), high.exp()), p: 1.0 })
+}
+
+fn logs(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| value.ln()).collect()
 }
 
 /// Calls what has changed, among all that can be compared.
-fn call(figures: &mut [Figure]) {
-    let mut compared: Vec<(&mut Word, Ratio, f64)> = figures
+fn call(figures: &mut [Figure], core_speeds: Option<&CoreSpeeds>) {
+    let mut compared: Vec<(&mut Figure, Ratio)> = figures
         .iter_mut()
         .filter_map(|figure| {
             let Word::Unchanged(ratio) = figure.word else { return None };
-            let (a, b) = figure.noise_floors;
-            Some((&mut figure.word, ratio, a?.max(b?)))
+            Some((figure, ratio))
         })
         .collect();
-    let p_values: Vec<f64> = compared.iter().map(|(_, ratio, _)| ratio.p).collect();
-    for ((word, ratio, floor), is_discovery) in compared.iter_mut().zip(discoveries(&p_values)) {
-        if is_discovery && ratio.median.ln().abs().exp() > *floor {
-            **word = Word::Changed(*ratio);
-        }
+    let blocks: Vec<(Vec<f64>, Vec<f64>)> =
+        compared.iter().map(|(it, _)| (logs(&it.a.blocks), logs(&it.b.blocks))).collect();
+    let of_cores = core_speeds.filter(|it| it.are_apart());
+    let of_cores = of_cores.map_or(0.0, |it| SERVERS_FEEL * it.ratio.ln());
+    for ((figure, ratio), p) in compared.iter_mut().zip(chances_of_any(&blocks)) {
+        let (Some(a), Some(b)) = figure.noise_floors else { continue };
+        // Faster cores give more answers, and each takes less of their time.
+        let of_cores = match figure.of {
+            Of::Rate => of_cores,
+            Of::ServerCpuUs => -of_cores,
+        };
+        figure.word = word(Ratio { p, ..*ratio }, a.max(b), of_cores);
+    }
+}
+
+/// What can be said of a figure, where faster or slower cores make up to `of_cores` of
+/// its ratio's logarithm.
+///
+/// Its own change lies anywhere between what was seen and that without all of the
+/// cores' part: none of it is called a change, nor none, but what holds for both ends.
+fn word(ratio: Ratio, noise_floor: f64, of_cores: f64) -> Word {
+    let is_beyond_noise = |change: f64| change.abs() > noise_floor.ln();
+    let seen = ratio.median.ln();
+    let without_cores = seen - of_cores;
+    let (low, high) = ratio.interval;
+    let is_apart = ratio.p <= SIGNIFICANCE && (low > 1.0 || high < 1.0) && is_beyond_noise(seen);
+    let is_its_own = is_beyond_noise(without_cores) && without_cores * seen > 0.0;
+    let may_be_hidden = is_beyond_noise(of_cores) && is_beyond_noise(without_cores);
+    match (is_apart, is_its_own, may_be_hidden) {
+        (true, true, _) => Word::Changed(ratio),
+        (true, false, _) | (false, _, true) => Word::NotToldApart(ratio),
+        (false, _, false) => Word::Unchanged(ratio),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use result::plan::{Cores, Version};
+    use result::evidence::CoreSpeed;
+    use result::outcome::{EqualRate, EqualRateRow};
+    use result::plan::{Arrivals, Cores, LighterContract, Tier, Version};
 
     use super::*;
     use crate::outcomes::conclude;
-    use crate::outcomes::tests::{contender, invalid, run_of, trial};
+    use crate::outcomes::tests::{contender, invalid, run_of, suspect, trial};
+    use crate::statistics::noise_floor;
 
     const STEADY: [f64; 6] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
 
@@ -236,8 +371,47 @@ mod tests {
             twin.evidence.load.as_mut().unwrap().rate *= wobble;
         }
         let trials = of("a", a).chain(of("b", b)).chain(twins).collect();
-        let mut run = run_of(&["a", "b"].map(contender), trials);
+        let mut contenders = ["a", "b"].map(contender);
+        contenders.iter_mut().for_each(|it| it.source_sha256 = Some("4f0c".into()));
+        let mut run = run_of(&contenders, trials);
         conclude(&mut run);
+        run
+    }
+
+    /// The same with these speeds of cores, block by block.
+    fn on_cores(mut run: Run, speeds: [f64; 6]) -> Run {
+        for trial in &mut run.trials {
+            let whole = Some(speeds[trial.slot.block as usize]);
+            let speed =
+                CoreSpeed { whole_before: whole, whole_after: whole, ..CoreSpeed::default() };
+            trial.evidence.core_speeds = vec![speed];
+        }
+        run
+    }
+
+    /// What an answer costs `a` at one rate for all.
+    fn with_cost(mut run: Run, cpu_us: [f64; 6]) -> Run {
+        let rate = run.outcomes[0].rows[0].rate.clone();
+        let row = EqualRateRow {
+            contender: "a".into(),
+            rank: None,
+            unranked: None,
+            server_cpu_us: Some(Estimate { blocks: cpu_us.into(), ..rate.clone() }),
+            cpu_ratio: None,
+            rate,
+            p50_us: None,
+            p99_us: None,
+            verdict: Verdict::Valid,
+            findings: Vec::new(),
+        };
+        run.equal_rates = vec![EqualRate {
+            load: load().with(Arrivals::Equal { percent: 50 }),
+            offered_rate: 50.0,
+            rule: String::new(),
+            noise_floor: Some(1.01),
+            rows: vec![row],
+            sentence: String::new(),
+        }];
         run
     }
 
@@ -334,6 +508,207 @@ mod tests {
         assert!(matches!(word_of(&comparison, "a"), Word::Unchanged(_)));
         let figure = comparison.figures.iter().find(|it| it.contender == "a").unwrap();
         assert_eq!(figure.differences, ["go: go1.22, then go1.23"]);
+    }
+
+    #[test]
+    fn all_that_differs_about_a_contender_is_said() {
+        let mut before = run(STEADY, STEADY);
+        before.contenders[0].build = Some(Vec::new());
+        let mut after = before.clone();
+        let edited = &mut after.contenders[0];
+        edited.source_sha256 = Some("9d2e".into());
+        edited.build = Some(vec!["make".into(), "fast".into()]);
+        edited.run = vec!["./server".into(), "-O".into()];
+        edited.environment = vec![("GOGC".into(), "off".into())];
+        edited.tier = Tier::Tuned;
+        edited.warmup_s = 10.0;
+        edited.versions = vec![Version { of: "go".into(), says: "go1.23".into() }];
+        let differences = |a: &Run, b: &Run| compare(a, b).figures[0].differences.clone();
+        assert_eq!(
+            differences(&before, &after),
+            [
+                "go: nothing, then go1.23",
+                "other files in its folder",
+                "build: nothing, then make fast",
+                "command: nothing, then ./server -O",
+                "another environment",
+                "tier: idiomatic, then tuned",
+                "its own seconds of warm-up: 0, then 10",
+            ]
+        );
+        assert!(differences(&before, &before).is_empty());
+        assert!(matches!(word_of(&compare(&before, &after), "a"), Word::Unchanged(_)));
+        before.contenders[0].source_sha256 = None;
+        let unknown = differences(&before, &before);
+        assert_eq!(unknown, ["whether its files are the same isn't known"]);
+    }
+
+    #[test]
+    fn another_contract_is_not_comparable() {
+        let lighter = |says: &str| {
+            let mut run = run(STEADY, STEADY);
+            run.contenders[0].lighter_contract = Some("static".into());
+            let says = says.into();
+            run.study.lighter = vec![LighterContract { name: "static".into(), says }];
+            run
+        };
+        let full = run(STEADY, STEADY);
+        assert_eq!(
+            reasons(&compare(&full, &lighter("a file")), "a"),
+            "its contract: the full one in the first run, `static` in the second"
+        );
+        assert_eq!(
+            reasons(&compare(&lighter("a file"), &lighter("anything")), "a"),
+            "its contract, `static`, says something else in the second run"
+        );
+        let same = compare(&lighter("a file"), &lighter("a file"));
+        assert!(matches!(word_of(&same, "a"), Word::Unchanged(_)));
+        assert!(matches!(word_of(&compare(&full, &lighter("")), "b"), Word::Unchanged(_)));
+    }
+
+    #[test]
+    fn another_build_of_bakeoff_is_said_and_no_obstacle() {
+        let built = |digest: Option<&str>| {
+            let mut run = run(STEADY, STEADY);
+            run.bakeoff_sha256 = digest.map(String::from);
+            run
+        };
+        let says = |a, b| {
+            let comparison = compare(&built(a), &built(b));
+            assert!(matches!(word_of(&comparison, "a"), Word::Unchanged(_)));
+            comparison.differences.join("; ")
+        };
+        assert_eq!(says(Some("1"), Some("1")), "");
+        assert!(says(Some("1"), Some("2")).contains("built anew"));
+        assert!(says(None, Some("1")).contains("isn't known"));
+        assert!(says(None, None).contains("isn't known"));
+    }
+
+    #[test]
+    fn a_suspect_figure_is_compared_and_marked() {
+        let before = run(STEADY, STEADY);
+        let mut after = run(STEADY.map(|rate| rate * 1.2), STEADY);
+        let rows = &mut after.outcomes[0].rows;
+        let row = rows.iter_mut().find(|row| row.contender == "a").unwrap();
+        row.verdict = Verdict::Suspect;
+        row.findings.insert(0, suspect("steady"));
+        let comparison = compare(&before, &after);
+        let figure = comparison.figures.iter().find(|it| it.contender == "a").unwrap();
+        assert!(matches!(figure.word, Word::Changed(_)), "{:?}", figure.word);
+        assert_eq!(figure.verdicts.1, Verdict::Suspect);
+        assert_eq!(figure.doubts, ["suspect in the second run (steady)"]);
+    }
+
+    /// 200 rates of six blocks with this noise, as a share.
+    fn of_200_figures(rng: &mut fastrand::Rng, noise: f64) -> Run {
+        let mut run = run(STEADY, STEADY);
+        let outcome = run.outcomes[0].clone();
+        let under = |connections: u32| {
+            let mut outcome = outcome.clone();
+            outcome.load = Load::closed(connections, Cores::One, true);
+            for rate in outcome.rows.iter_mut().flat_map(|row| &mut row.rate.blocks) {
+                *rate = 100.0 * (1.0 + noise * (2.0 * rng.f64() - 1.0));
+            }
+            outcome
+        };
+        run.outcomes = (1..=100).map(under).collect();
+        run
+    }
+
+    /// What docs/compare.md says of chance, by simulation.
+    #[test]
+    fn one_figure_that_changed_among_200_is_called_and_another_in_5_of_100_cases_at_most() {
+        const CASES: u64 = 200;
+        let mut with_another = 0;
+        for seed in 0..CASES {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let before = of_200_figures(&mut rng, 0.02);
+            let mut after = of_200_figures(&mut rng, 0.02);
+            let slower = &mut after.outcomes[99].rows[1];
+            slower.rate.blocks.iter_mut().for_each(|rate| *rate /= 10.0);
+            let slower = slower.contender.clone();
+            let comparison = compare(&before, &after);
+            assert_eq!(comparison.figures.len(), 200);
+            let is_changed = |it: &&Figure| matches!(it.word, Word::Changed(_));
+            let called: Vec<_> = comparison.figures.iter().filter(is_changed).collect();
+            let is_it = |it: &&Figure| it.contender == slower && it.load.connections == 100;
+            assert!(called.iter().any(is_it), "seed {seed}");
+            with_another += u64::from(called.len() > 1);
+        }
+        // Three standard deviations of a share of 5 % in so many cases.
+        let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
+        assert!((with_another as f64) < most, "another in {with_another} of {CASES}");
+    }
+
+    /// By chance alone their blocks lie apart more often than the test says, which holds for
+    /// equal runs. The noise floors of the noisier one keep that out.
+    #[test]
+    fn runs_of_unequal_noise_call_anything_in_5_of_100_cases_at_most() {
+        const CASES: u64 = 100;
+        let run_of_noise = |rng: &mut fastrand::Rng, noise: f64| {
+            let mut run = of_200_figures(rng, noise);
+            for outcome in &mut run.outcomes {
+                let mut rate = || (1.0 + noise * (2.0 * rng.f64() - 1.0)).ln();
+                let twins: Vec<f64> = (0..6).map(|_| rate() - rate()).collect();
+                outcome.noise_floor = noise_floor(&twins);
+            }
+            run
+        };
+        let calls_any = |seed: &u64| {
+            let mut rng = fastrand::Rng::with_seed(*seed);
+            let (before, after) = (run_of_noise(&mut rng, 0.01), run_of_noise(&mut rng, 0.03));
+            let comparison = compare(&before, &after);
+            comparison.figures.iter().any(|it| matches!(it.word, Word::Changed(_)))
+        };
+        let called = (0..CASES).filter(calls_any).count();
+        // Three standard deviations of a share of 5 % in so many cases.
+        let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
+        assert!((called as f64) < most, "{called} of {CASES}");
+    }
+
+    #[test]
+    fn what_other_cores_may_have_made_is_not_told_apart_from_it() {
+        const SLOW: [f64; 6] = [800.0, 810.0, 790.0, 805.0, 795.0, 802.0];
+        // Faster by a fourth, of which a server may make 1.44 times.
+        let fast = SLOW.map(|speed| speed * 1.25);
+        let before = || on_cores(with_cost(run(STEADY, STEADY), STEADY), SLOW);
+        let after = |factor: f64| {
+            let changed = STEADY.map(|figure| figure * factor);
+            with_cost(run(changed, STEADY), changed)
+        };
+        let on_fast = |factor| compare(&before(), &on_cores(after(factor), fast));
+        let said = |comparison: &Comparison, of: Of| {
+            let is_it = |it: &&Figure| it.contender == "a" && it.of == of;
+            match comparison.figures.iter().find(is_it).unwrap().word {
+                Word::Changed(_) => "changed",
+                Word::Unchanged(_) => "unchanged",
+                Word::NotToldApart(_) => "not told apart",
+                Word::NotComparable(_) => "not comparable",
+            }
+        };
+        assert!(on_fast(1.0).core_speeds.unwrap().are_apart());
+        let rates = [0.9, 1.0, 1.2, 1.43, 1.5].map(|factor| said(&on_fast(factor), Of::Rate));
+        let (changed, untold) = ("changed", "not told apart");
+        assert_eq!(rates, [changed, untold, untold, untold, changed], "faster by more than that");
+        let costs = [0.66, 0.7, 1.0, 1.1].map(|factor| said(&on_fast(factor), Of::ServerCpuUs));
+        assert_eq!(costs, [changed, untold, untold, changed], "or slower at all");
+
+        let on_alike = compare(&before(), &on_cores(after(1.2), SLOW.map(|speed| speed + 2.0)));
+        assert!(!on_alike.core_speeds.unwrap().are_apart());
+        assert_eq!(said(&on_alike, Of::Rate), changed);
+        let unknown = compare(&before(), &after(1.2));
+        assert_eq!((unknown.core_speeds, said(&unknown, Of::Rate)), (None, changed));
+    }
+
+    #[test]
+    fn cores_that_differ_by_less_than_identical_entries_hide_nothing() {
+        let ratio = |median: f64| Ratio { median, interval: (median, median), p: 0.01 };
+        let of = |median: f64, of_cores: f64| word(ratio(median), 1.05, of_cores);
+        assert!(matches!(of(0.97, 0.04), Word::Unchanged(_)));
+        assert!(matches!(of(0.97, 0.06), Word::NotToldApart(_)));
+        assert!(matches!(of(1.06, 0.04), Word::NotToldApart(_)));
+        assert!(matches!(of(1.06, -0.04), Word::Changed(_)));
+        assert!(matches!(of(1.06, 0.0), Word::Changed(_)));
     }
 
     #[test]

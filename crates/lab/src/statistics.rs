@@ -5,6 +5,8 @@
 //! logarithm of their ratio: so that twice as fast and half as fast are the same
 //! distance from equal.
 
+use std::collections::BTreeSet;
+
 /// The fewest blocks that an interval, a test or a rank is made of. With fewer,
 /// no result of a sign-flip test could fall below 5 %.
 pub const BLOCKS_MIN: usize = 6;
@@ -13,10 +15,13 @@ pub const BLOCKS_MAX: usize = 20;
 /// The level of intervals and tests.
 pub const SIGNIFICANCE: f64 = 0.05;
 
-/// Resamples of a bootstrap.
-const RESAMPLES: usize = 10_000;
 /// Orders that a permutation test takes.
 const ORDERS: usize = 10_000;
+/// The blocks of two runs, if they are no more than these, are dealt in all ways that
+/// there are: in 12,870 at most.
+const DEALT_IN_ALL_WAYS_MAX: usize = 16;
+/// Sums of values that are equal but for rounding are no farther apart, as a share.
+const ROUNDING: f64 = 1e-9;
 
 /// The median; `None` of nothing.
 pub fn median(values: &[f64]) -> Option<f64> {
@@ -141,75 +146,125 @@ pub fn noise_floor(log_ratios: &[f64]) -> Option<f64> {
     Some(low.abs().max(high.abs()).exp())
 }
 
-/// The 95 % interval of the difference of two medians, `b` less `a`, by a
-/// percentile bootstrap; `None` with fewer than [`BLOCKS_MIN`] values in either.
-///
-/// Each side is drawn by itself, because nothing pairs the blocks of two runs:
-/// they were made at different times. With so few values a bootstrap is somewhat
-/// too narrow; what has changed rests on [`rank_sum_test`].
-pub fn difference_interval(a: &[f64], b: &[f64], seed: u64) -> Option<(f64, f64)> {
-    if a.len().min(b.len()) < BLOCKS_MIN {
-        return None;
-    }
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let mut drawn_median = |values: &[f64]| {
-        let mut drawn: Vec<f64> =
-            values.iter().map(|_| values[rng.usize(..values.len())]).collect();
-        drawn.sort_by(f64::total_cmp);
-        median_of_sorted(&drawn)
-    };
-    let mut differences: Vec<f64> =
-        (0..RESAMPLES).filter_map(|_| Some(-drawn_median(a)? + drawn_median(b)?)).collect();
-    differences.sort_by(f64::total_cmp);
-    let tail = (RESAMPLES as f64 * SIGNIFICANCE / 2.0) as usize;
-    Some((differences[tail], differences[RESAMPLES - 1 - tail]))
+/// How far the values of one run lie from those of another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// The difference.
+    pub median: f64,
+    /// Its interval, of 95 % at least.
+    pub interval: (f64, f64),
 }
 
-/// The exact two-sided rank-sum test (Wilcoxon, Mann and Whitney) of values that
-/// nothing pairs: the share of all ways to divide them into two groups of these
-/// sizes whose ranks lie at least as far apart. Equal values share their ranks.
-pub fn rank_sum_test(a: &[f64], b: &[f64]) -> f64 {
-    let mut all: Vec<(f64, bool)> =
-        a.iter().map(|&value| (value, true)).chain(b.iter().map(|&value| (value, false))).collect();
-    all.sort_by(|one, other| one.0.total_cmp(&other.0));
-    // Doubled, the shared ranks are whole numbers.
-    let ranks: Vec<usize> = all
-        .iter()
-        .map(|(value, _)| {
-            let below = all.partition_point(|(other, _)| other < value);
-            let not_above = all.partition_point(|(other, _)| other <= value);
-            below + 1 + not_above
-        })
-        .collect();
-    let seen: usize = ranks.iter().zip(&all).filter(|(_, one)| one.1).map(|(rank, _)| rank).sum();
+/// How far the values `b` lie from the values `a`, as Hodges and Lehmann have it
+/// ("Estimates of location based on rank tests", 1963): the median of the differences
+/// of each of `b` to each of `a`. `None` with too few values for an interval.
+///
+/// Nothing pairs the blocks of two runs, because they were made at different times.
+/// The interval goes from one of these differences, in their order, to the one as far
+/// from the other end. How far that has to be follows from the rank-sum test (Wilcoxon,
+/// Mann and Whitney), exactly and whatever the values are: the five smallest and the
+/// five largest of 36 lie beyond 95.9 %.
+pub fn difference(a: &[f64], b: &[f64]) -> Option<Difference> {
+    let beyond = beyond_interval(a.len(), b.len())?;
+    let mut differences: Vec<f64> =
+        b.iter().flat_map(|to| a.iter().map(move |from| to - from)).collect();
+    differences.sort_by(f64::total_cmp);
+    let interval = (differences[beyond], differences[differences.len() - 1 - beyond]);
+    Some(Difference { median: median_of_sorted(&differences)?, interval })
+}
 
-    // How many ways choose `taken` values with ranks of this sum.
-    let sums = ranks.iter().sum::<usize>() + 1;
-    let mut ways = vec![vec![0.0_f64; sums]; a.len() + 1];
-    ways[0][0] = 1.0;
-    for &rank in &ranks {
-        for taken in (1..=a.len()).rev() {
-            for sum in (rank..sums).rev() {
-                ways[taken][sum] += ways[taken - 1][sum - rank];
-            }
+/// How many of the differences between so many values and so many others lie beyond
+/// their 95 % interval, at each end; `None` where all of them are too few for one.
+fn beyond_interval(count: usize, others: usize) -> Option<usize> {
+    // In how many ways so many of the differences are negative, if all values are of
+    // one kind: the coefficients of a Gaussian binomial, made factor by factor.
+    let differences = count * others;
+    let mut ways = vec![0.0; differences + 1];
+    ways[0] = 1.0;
+    for factor in 1..=count {
+        for sum in (others + factor..=differences).rev() {
+            ways[sum] -= ways[sum - others - factor];
+        }
+        for sum in factor..=differences {
+            ways[sum] += ways[sum - factor];
         }
     }
-    let expected = (a.len() * (all.len() + 1)) as f64;
-    let distance = |sum: usize| (sum as f64 - expected).abs();
-    let as_far =
-        ways[a.len()].iter().enumerate().filter(|(sum, _)| distance(*sum) >= distance(seen));
-    as_far.map(|(_, ways)| ways).sum::<f64>() / ways[a.len()].iter().sum::<f64>()
+    let all: f64 = ways.iter().sum();
+    let mut so_few = 0.0;
+    let beyond = ways.iter().take_while(|ways| {
+        so_few += **ways;
+        so_few <= SIGNIFICANCE / 2.0 * all
+    });
+    beyond.count().checked_sub(1)
 }
 
-/// Which of many p-values are discoveries (Benjamini and Hochberg, 1995): of those
-/// called, at most 5 % are expected to be chance. If nothing differs at all, chance
-/// alone calls anything in at most 5 % of cases, however many are looked at.
-pub fn discoveries(p_values: &[f64]) -> Vec<bool> {
-    let mut sorted = p_values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let limit = |at: usize| SIGNIFICANCE * (at + 1) as f64 / sorted.len() as f64;
-    let largest = (0..sorted.len()).rev().find(|&at| sorted[at] <= limit(at)).map(|at| sorted[at]);
-    p_values.iter().map(|p| largest.is_some_and(|largest| *p <= largest)).collect()
+/// Of each of many figures that two runs have, block by block: how often chance alone
+/// would part any of them as far as this one is (the single step of Westfall and Young,
+/// "Resampling-Based Multiple Testing", 1993).
+///
+/// The blocks of both runs are dealt anew into two runs, in all ways or in a sample of
+/// them, and the figure that is farthest apart then is held against each as it was.
+/// Blocks are dealt as a whole, so that figures that move together do so here. If nothing
+/// differs, anything falls to 5 % or less in at most 5 % of cases, however many are
+/// looked at; and one that differs by far does so by itself, because hardly a deal
+/// parts the blocks as they were. A test that looks at one figure only can't do both:
+/// with six blocks its least p is 2/924, and of 24 figures none could be called alone.
+///
+/// Figures with other numbers of blocks are dealt apart, and share the 5 %.
+pub fn chances_of_any(figures: &[(Vec<f64>, Vec<f64>)]) -> Vec<f64> {
+    let sizes = |(a, b): &(Vec<f64>, Vec<f64>)| (a.len(), b.len());
+    let groups: BTreeSet<(usize, usize)> = figures.iter().map(sizes).collect();
+    let mut chances = vec![1.0; figures.len()];
+    for &(of_a, of_b) in &groups {
+        let group: Vec<usize> =
+            (0..figures.len()).filter(|&at| sizes(&figures[at]) == (of_a, of_b)).collect();
+        let scaled: Vec<Vec<f64>> = group.iter().map(|&at| to_one_scale(&figures[at])).collect();
+        // The sum of all is 0: the more one run has of it, the farther are both apart.
+        let apart = |values: &[f64], a: &[usize]| a.iter().map(|&at| values[at]).sum::<f64>().abs();
+        let farthest_of =
+            |a: &Vec<usize>| scaled.iter().map(|values| apart(values, a)).fold(0.0, f64::max);
+        let mut farthest: Vec<f64> = deals(of_a, of_a + of_b).iter().map(farthest_of).collect();
+        farthest.sort_by(f64::total_cmp);
+        let as_it_was: Vec<usize> = (0..of_a).collect();
+        for (&at, values) in group.iter().zip(&scaled) {
+            let seen = apart(values, &as_it_was) - ROUNDING;
+            let nearer = farthest.partition_point(|apart| *apart < seen);
+            let share = (farthest.len() - nearer) as f64 / farthest.len() as f64;
+            chances[at] = (share * groups.len() as f64).min(1.0);
+        }
+    }
+    chances
+}
+
+/// The values of both runs by their distance from the mean of all, so scaled that their
+/// squares are one in sum; 0 where all are equal.
+fn to_one_scale((a, b): &(Vec<f64>, Vec<f64>)) -> Vec<f64> {
+    let all = || a.iter().chain(b);
+    let mean = all().sum::<f64>() / (a.len() + b.len()) as f64;
+    let scatter = all().map(|value| (value - mean).powi(2)).sum::<f64>().sqrt();
+    let largest = all().map(|value| value.abs()).fold(0.0, f64::max);
+    if scatter <= ROUNDING * largest {
+        return vec![0.0; a.len() + b.len()];
+    }
+    all().map(|value| (value - mean) / scatter).collect()
+}
+
+/// Ways to take `taken` of so many places: all that there are, or the first places and a
+/// sample, always the same.
+fn deals(taken: usize, of: usize) -> Vec<Vec<usize>> {
+    if of <= DEALT_IN_ALL_WAYS_MAX {
+        let places = |way: u32| (0..of).filter(|at| way >> at & 1 == 1).collect();
+        let ways = (0..1_u32 << of).filter(|way| way.count_ones() as usize == taken);
+        return ways.map(places).collect();
+    }
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut order: Vec<usize> = (0..of).collect();
+    let first = order[..taken].to_vec();
+    let shuffled = (0..ORDERS).map(|_| {
+        rng.shuffle(&mut order);
+        order[..taken].to_vec()
+    });
+    std::iter::once(first).chain(shuffled).collect()
 }
 
 #[cfg(test)]
@@ -264,21 +319,23 @@ mod tests {
         (-2.0 * (1.0 - rng.f64()).ln()).sqrt() * (std::f64::consts::TAU * rng.f64()).cos()
     }
 
+    type Noise = fn(&mut fastrand::Rng) -> f64;
+
+    /// Noise that is even, that has a long tail to one side, and that has outliers to
+    /// both. All have the median 0.
+    const NOISES: [(&str, Noise); 3] = [
+        ("normal", normal),
+        ("log-normal", |rng| normal(rng).exp() - 1.0),
+        ("with outliers", |rng| normal(rng) * if rng.f64() < 0.1 { 10.0 } else { 1.0 }),
+    ];
+
     /// With so many samples, chance moves a share by less than 1 %.
     const SAMPLES: usize = 4_000;
 
     #[test]
     fn the_interval_covers_the_true_median_93_to_97_times_of_100() {
         let mut rng = fastrand::Rng::with_seed(7);
-        // Noise that is even, that has a long tail to one side, and that has
-        // outliers to both.
-        type Noise = fn(&mut fastrand::Rng) -> f64;
-        let noises: [(&str, Noise); 3] = [
-            ("normal", normal),
-            ("log-normal", |rng| normal(rng).exp() - 1.0),
-            ("with outliers", |rng| normal(rng) * if rng.f64() < 0.1 { 10.0 } else { 1.0 }),
-        ];
-        for (name, noise) in noises {
+        for (name, noise) in NOISES {
             for blocks in BLOCKS_MIN..=BLOCKS_MAX {
                 let covers = (0..SAMPLES).filter(|_| {
                     let values: Vec<f64> = (0..blocks).map(|_| noise(&mut rng)).collect();
@@ -328,79 +385,144 @@ mod tests {
         assert_eq!(noise_floor(&[0.02; BLOCKS_MIN - 1]), None, "too few to tell the noise");
     }
 
+    /// By hand: of the 924 ways to choose 6 of 12, 1, 1, 2, 3, 5 and 7 have none, one, up to
+    /// five of the 36 differences negative, in sum 19, and 11 have six. 19/924 is less than
+    /// 2.5 %, 30/924 is not.
     #[test]
-    fn the_rank_sum_test_gives_the_known_answers() {
-        let ten_times = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0];
-        // All of one below all of the other: two ways of the 924 to choose 6 of 12.
-        assert_eq!(rank_sum_test(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], &ten_times), 2.0 / 924.0);
-        // Ranks 1 and 3 of 4: sums of 2 of 4 are 3, 4, 5, 5, 6, 7; all but the two 5 are as far.
-        assert_eq!(rank_sum_test(&[1.0, 3.0], &[2.0, 4.0]), 4.0 / 6.0);
-        assert_eq!(rank_sum_test(&[7.0; 6], &[7.0; 6]), 1.0, "equal values aren't apart");
+    fn the_interval_of_a_difference_is_the_rank_sum_tests() {
+        let beyond = |a: usize, b: usize| beyond_interval(a, b);
+        assert_eq!(beyond(6, 6), Some(5));
+        // From tables of the test's critical values at 5 %, two-sided.
+        assert_eq!([beyond(4, 4), beyond(5, 8), beyond(10, 10)], [Some(0), Some(6), Some(23)]);
+        assert_eq!([beyond(7, 12), beyond(12, 7), beyond(20, 20)], [Some(18), Some(18), Some(127)]);
+        // 1 of 35 ways is more than 2.5 %.
+        assert_eq!([beyond(3, 4), beyond(1, 20), beyond(0, 6)], [None; 3]);
     }
 
     #[test]
-    fn the_interval_of_a_difference_holds_it_and_has_its_sign() {
+    fn a_difference_lies_in_its_interval_and_turns_with_its_sides() {
         let a = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95];
         let b = a.map(|value| value + 0.5);
-        let (low, high) = difference_interval(&a, &b, 1).unwrap();
-        assert!((0.3..=0.5).contains(&low) && (0.5..0.7).contains(&high), "{low} to {high}");
-        assert_eq!(difference_interval(&a[..5], &b, 1), None, "five blocks are too few");
+        let there = difference(&a, &b).unwrap();
+        assert!((there.median - 0.5).abs() < 1e-9);
+        let (low, high) = there.interval;
+        assert!((0.3..0.5).contains(&low) && (0.5..0.7).contains(&high), "{low} to {high}");
+        let back = difference(&b, &a).unwrap();
+        assert!((back.interval.0 + high).abs() < 1e-9 && (back.interval.1 + low).abs() < 1e-9);
+        assert_eq!(difference(&a[..3], &b[..4]), None, "too few for 95 %");
     }
 
-    /// It is somewhat too narrow, as its description says, and what has changed
-    /// doesn't rest on it.
     #[test]
-    fn the_interval_of_a_difference_covers_the_true_one_90_to_98_times_of_100() {
-        const CASES: u64 = 250;
+    fn the_interval_of_a_difference_covers_the_true_one_94_to_97_times_of_100() {
         let mut rng = fastrand::Rng::with_seed(10);
-        let covers = (0..CASES).filter(|case| {
-            let mut run = || [0.0; BLOCKS_MIN].map(|_: f64| normal(&mut rng));
-            let (a, b) = (run(), run().map(|value| value + 0.5));
-            let (low, high) = difference_interval(&a, &b, *case).unwrap();
-            low <= 0.5 && 0.5 <= high
-        });
-        let share = covers.count() as f64 / CASES as f64;
-        assert!((0.90..=0.98).contains(&share), "{share}");
-    }
-
-    #[test]
-    fn many_looks_need_more_than_one_chance() {
-        assert_eq!(discoveries(&[0.04]), [true]);
-        assert_eq!(discoveries(&[0.04, 0.5, 0.6, 0.7]), [false; 4]);
-        assert_eq!(discoveries(&[0.04, 0.03, 0.02, 0.05]), [true; 4], "all of them differ");
-        assert_eq!(discoveries(&[0.9, 0.001, 0.02, 0.9]), [false, true, true, false]);
-        assert!(discoveries(&[]).is_empty());
-    }
-
-    /// By simulation: two equal runs of 24 figures and six blocks each.
-    #[test]
-    fn equal_runs_call_any_change_in_at_most_5_percent_of_cases() {
-        const CASES: usize = 500;
-        let mut rng = fastrand::Rng::with_seed(2009);
-        let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
-        let mut called = 0;
-        for _ in 0..CASES {
-            let p_values: Vec<f64> = (0..24)
-                .map(|_| {
-                    let mut run = || [0.0; 6].map(|_: f64| 0.02 * normal());
-                    rank_sum_test(&run(), &run())
-                })
-                .collect();
-            called += usize::from(discoveries(&p_values).contains(&true));
+        for (name, noise) in NOISES {
+            for (blocks_a, blocks_b) in [(6, 6), (6, 9), (7, 7), (8, 20), (12, 12), (20, 20)] {
+                let covers = (0..SAMPLES).filter(|_| {
+                    let a: Vec<f64> = (0..blocks_a).map(|_| noise(&mut rng)).collect();
+                    let b: Vec<f64> = (0..blocks_b).map(|_| noise(&mut rng) + 0.5).collect();
+                    let (low, high) = difference(&a, &b).unwrap().interval;
+                    low <= 0.5 && 0.5 <= high
+                });
+                let share = covers.count() as f64 / SAMPLES as f64;
+                let blocks = format!("{blocks_a} and {blocks_b} blocks");
+                assert!((0.94..=0.97).contains(&share), "{name}, {blocks}: {share}");
+            }
         }
-        // Three standard deviations of a share of 5 % in so many cases.
-        let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
-        assert!((called as f64) < most, "a change was called in {called} of {CASES} equal runs");
+    }
+
+    /// Figures of two equal runs, six blocks each. All figures of a block have `together`
+    /// in common, times one noise.
+    fn equal_runs(
+        count: usize,
+        together: f64,
+        noise: Noise,
+        rng: &mut fastrand::Rng,
+    ) -> Vec<(Vec<f64>, Vec<f64>)> {
+        let blocks: Vec<f64> = (0..12).map(|_| together * noise(rng)).collect();
+        let mut run = |of: &[f64]| of.iter().map(|block| block + noise(rng)).collect();
+        (0..count).map(|_| (run(&blocks[..6]), run(&blocks[6..]))).collect()
+    }
+
+    /// What `bakeoff compare` says of itself (docs/compare.md).
+    #[test]
+    fn equal_runs_part_anything_in_at_most_5_of_100_cases_however_many_figures_they_have() {
+        const CASES: usize = 300;
+        let mut rng = fastrand::Rng::with_seed(2009);
+        for (name, noise) in NOISES {
+            for (count, together) in [(1, 0.0), (24, 0.0), (200, 0.0), (24, 2.0)] {
+                let called = (0..CASES).filter(|_| {
+                    let chances = chances_of_any(&equal_runs(count, together, noise, &mut rng));
+                    chances.iter().any(|chance| *chance <= SIGNIFICANCE)
+                });
+                let called = called.count();
+                // Three standard deviations of a share of 5 % in so many cases.
+                let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
+                let of = format!("{count} figures, {together} in common");
+                assert!((called as f64) < most, "{name}, {of}: {called} of {CASES}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_that_differs_by_far_among_200_is_parted_from_them() {
+        let mut rng = fastrand::Rng::with_seed(11);
+        for (name, noise) in NOISES {
+            for case in 0..20 {
+                let mut figures = equal_runs(200, 1.0, noise, &mut rng);
+                // Ten times as much, of a noise of 2 %.
+                figures[70].1.iter_mut().for_each(|value| *value += 10_f64.ln() / 0.02);
+                let chances = chances_of_any(&figures);
+                assert_eq!(chances[70], 2.0 / 924.0, "{name}, case {case}");
+            }
+        }
+    }
+
+    #[test]
+    fn chances_are_exact_where_all_ways_are_gone_through() {
+        let chances = |figures: &[(&[f64], &[f64])]| {
+            let figures: Vec<_> = figures.iter().map(|(a, b)| (a.to_vec(), b.to_vec())).collect();
+            chances_of_any(&figures)
+        };
+        // By hand: 1 and 2 lie apart from 4 and 8 as far as it goes, which 2 of 6 ways do.
+        let apart: (&[f64], &[f64]) = (&[1.0, 2.0], &[4.0, 8.0]);
+        assert_eq!(chances(&[apart]), [2.0 / 6.0]);
+        // 1 and 4 lie 2.5 below twice the mean, 1 and 2 farther, 1 and 8 nearer.
+        let among: (&[f64], &[f64]) = (&[1.0, 4.0], &[2.0, 8.0]);
+        assert_eq!(chances(&[among]), [4.0 / 6.0]);
+        // Values that are all equal are apart in no way, and in nobody's way.
+        let equal: (&[f64], &[f64]) = (&[0.1; 2], &[0.1; 2]);
+        assert_eq!(chances(&[apart, equal]), [2.0 / 6.0, 1.0]);
+        // Another number of blocks: both have half of the share.
+        let of_four: (&[f64], &[f64]) = (&[1.0; 4], &[2.0; 4]);
+        assert_eq!(chances(&[apart, of_four]), [4.0 / 6.0, 4.0 / 70.0]);
+        assert!(chances(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_more_ways_a_sample_is_taken_in_which_the_runs_as_they_were_are() {
+        let count = |taken, of| deals(taken, of).len();
+        assert_eq!([count(6, 12), count(8, 16), count(20, 40)], [924, 12_870, ORDERS + 1]);
+        let apart = (vec![0.0; 20], vec![1.0; 20]);
+        let chance = chances_of_any(&[apart])[0];
+        assert!(chance > 0.0 && chance < 0.001, "{chance}");
     }
 
     proptest! {
         #[test]
-        fn which_run_is_named_first_doesnt_change_the_rank_sum_test(
-            a in prop::collection::vec(-9.0..9.0_f64, 1..9),
-            b in prop::collection::vec(-9.0..9.0_f64, 1..9),
+        fn which_run_is_named_first_and_the_unit_dont_change_chances(
+            figures in prop::collection::vec(
+                (prop::collection::vec(-9.0..9.0_f64, 4), prop::collection::vec(-9.0..9.0_f64, 5)),
+                1..5,
+            ),
         ) {
-            let (one, other) = (rank_sum_test(&a, &b), rank_sum_test(&b, &a));
-            prop_assert!((one - other).abs() < 1e-9 && 0.0 < one && one <= 1.0, "{one} {other}");
+            let chances = chances_of_any(&figures);
+            // Of logarithms, a unit is what is added.
+            let in_other_unit = |values: &[f64]| values.iter().map(|it| it + 3.0).collect();
+            let turned: Vec<(Vec<f64>, Vec<f64>)> =
+                figures.iter().map(|(a, b)| (in_other_unit(b), in_other_unit(a))).collect();
+            for (one, other) in chances.iter().zip(chances_of_any(&turned)) {
+                prop_assert!((one - other).abs() < 1e-9 && 0.0 < other && other <= 1.0);
+            }
         }
 
         #[test]

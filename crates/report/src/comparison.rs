@@ -2,27 +2,41 @@
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 use result::comparison::{Comparison, Figure, Of, Word};
+use result::finding::Verdict;
 
 use crate::Terminal;
-use crate::summary::load_names;
+use crate::summary::{load_names, sign};
 use crate::text::{visible, visible_name};
 use crate::units;
 
 /// What changed, in one sentence.
 fn finding(comparison: &Comparison) -> String {
-    let count = |is: fn(&Word) -> bool| {
-        comparison.figures.iter().filter(|figure| is(&figure.word)).count() as u64
+    const UNTOLD: &str = "can't be told apart from the machine";
+    let count = |is: fn(&Figure) -> bool| {
+        comparison.figures.iter().filter(|figure| is(figure)).count() as u64
     };
-    let changed = count(|word| matches!(word, Word::Changed(_)));
-    let unchanged = count(|word| matches!(word, Word::Unchanged(_)));
-    match (changed, changed + unchanged) {
-        (_, 0) if comparison.figures.is_empty() => "The runs have no figure in common.".into(),
-        (_, 0) => "Nothing in these runs can be compared.".into(),
-        (0, compared) => format!("No change beyond noise in {}.", units::of(compared, "figure")),
-        (changed, compared) => {
-            format!("{} of {} changed beyond noise.", changed, units::of(compared, "figure"))
-        }
+    let changed = count(|it| matches!(it.word, Word::Changed(_)));
+    let doubtful = count(|it| matches!(it.word, Word::Changed(_)) && !it.doubts.is_empty());
+    let untold = count(|it| matches!(it.word, Word::NotToldApart(_)));
+    let compared = count(is_compared);
+    let of_all = units::of(compared, "figure");
+    let doubtful = match doubtful {
+        0 => String::new(),
+        doubtful => format!(" ({doubtful} of them suspect)"),
+    };
+    match (changed, untold) {
+        _ if comparison.figures.is_empty() => "The runs have no figure in common.".into(),
+        _ if compared == 0 => "Nothing in these runs can be compared.".into(),
+        (0, 0) => format!("No change beyond noise in {of_all}."),
+        (_, 0) => format!("{changed} of {of_all} changed beyond noise{doubtful}."),
+        (0, _) if untold == compared => format!("{untold} of {of_all} {UNTOLD}."),
+        (0, _) => format!("{untold} of {of_all} {UNTOLD}; no change beyond noise in the others."),
+        _ => format!("{changed} of {of_all} changed beyond noise{doubtful}; {untold} {UNTOLD}."),
     }
+}
+
+fn is_compared(figure: &Figure) -> bool {
+    !matches!(figure.word, Word::NotComparable(_))
 }
 
 /// The whole comparison as text, ending in a line break.
@@ -35,7 +49,13 @@ pub fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
         lines.extend([String::new(), "Not comparable, because these differ:".into()]);
         lines.extend(comparison.obstacles.iter().map(|it| format!("  - {}", visible(it))));
     }
+    let of_runs = of_runs(comparison);
+    if !of_runs.is_empty() {
+        lines.extend([String::new(), "To know of both runs:".into()]);
+        lines.extend(of_runs);
+    }
     lines.extend(figures(comparison, terminal));
+    lines.extend(legend(comparison));
     let reasons = reasons(comparison);
     if !reasons.is_empty() {
         lines.extend([String::new(), "To know of single figures:".into()]);
@@ -43,6 +63,31 @@ pub fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
     }
     let width = textwrap::Options::new(terminal.columns.into()).subsequent_indent("    ");
     lines.iter().map(|line| textwrap::fill(line, &width).trim_end().to_string() + "\n").collect()
+}
+
+/// What differs between the runs as a whole, where figures of them are compared.
+fn of_runs(comparison: &Comparison) -> Vec<String> {
+    if !comparison.figures.iter().any(is_compared) {
+        return Vec::new();
+    }
+    let cores = match &comparison.core_speeds {
+        None => Some(
+            "how fast the contenders' cores were isn't known of both: a change may be the cores'"
+                .to_string(),
+        ),
+        Some(speeds) if speeds.are_apart() => {
+            let (low, high) = speeds.interval;
+            Some(format!(
+                "the contenders' cores were {:.2} times ({low:.2}–{high:.2}) as fast in B as in \
+                 A, by a fixed piece of work ({:.0} and {:.0} steps a µs): what a server may make \
+                 of that isn't called a change",
+                speeds.ratio, speeds.b, speeds.a
+            ))
+        }
+        Some(_) => None,
+    };
+    let differences = comparison.differences.iter().map(|it| visible(it).into_owned());
+    differences.chain(cores).map(|it| format!("  - {it}")).collect()
 }
 
 /// One table, so that its columns stand below each other, broken up by the loads.
@@ -58,7 +103,7 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> Vec<String> {
     table
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["", "A", "B", "B/A", "95 % interval", ""]);
+        .set_header(["", "A", "B", "B/A", "95 % interval", "", ""]);
     if terminal.colour {
         table.enforce_styling();
     } else {
@@ -107,7 +152,7 @@ fn cells(figure: &Figure, colour: bool) -> Vec<Cell> {
         Of::ServerCpuUs => units::plain,
     };
     let (ratio, interval) = match &figure.word {
-        Word::Changed(it) | Word::Unchanged(it) => {
+        Word::Changed(it) | Word::Unchanged(it) | Word::NotToldApart(it) => {
             (format!("{:.3}", it.median), format!("({:.3}–{:.3})", it.interval.0, it.interval.1))
         }
         Word::NotComparable(_) => (units::NOTHING.into(), String::new()),
@@ -115,32 +160,58 @@ fn cells(figure: &Figure, colour: bool) -> Vec<Cell> {
     let word = Cell::new(match &figure.word {
         Word::Changed(_) => "changed",
         Word::Unchanged(_) => "no change beyond noise",
+        Word::NotToldApart(_) => "not told apart",
         Word::NotComparable(_) => "not comparable",
     });
     let is_changed = matches!(figure.word, Word::Changed(_));
     let word = if is_changed && colour { word.add_attribute(Attribute::Bold) } else { word };
-    let figures = [number(figure.a.median), number(figure.b.median), ratio, interval];
+    let verdicts = format!("{} {}", sign(figure.verdicts.0), sign(figure.verdicts.1));
+    let figures = [number(figure.a.median), number(figure.b.median), ratio, interval, verdicts];
     let who = Cell::new(format!("  {}", visible_name(&figure.contender)));
     [who].into_iter().chain(figures.map(Cell::new)).chain([word]).collect()
 }
 
-/// What differs about a contender, why a figure can't be compared beside what holds
-/// for all, and what only one run has.
+/// Explains the signs of verdicts, those only that were used.
+fn legend(comparison: &Comparison) -> Vec<String> {
+    let is_used = |verdict: Verdict| {
+        let mut all = comparison.figures.iter().flat_map(|it| [it.verdicts.0, it.verdicts.1]);
+        all.any(|it| it == verdict)
+    };
+    let signs: Vec<String> = [
+        (Verdict::Valid, "valid"),
+        (Verdict::NotChecked, "not checked in full"),
+        (Verdict::Suspect, "suspect"),
+        (Verdict::Invalid, "invalid"),
+    ]
+    .into_iter()
+    .filter(|(verdict, _)| is_used(*verdict))
+    .map(|(verdict, says)| format!("{} {says}", sign(verdict)))
+    .collect();
+    match signs.is_empty() {
+        true => Vec::new(),
+        false => vec![String::new(), format!("In A and in B: {}", signs.join(" · "))],
+    }
+}
+
+/// What differs about a contender, why a figure is doubtful or can't be compared beside
+/// what holds for all, and what only one run has.
 fn reasons(comparison: &Comparison) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for figure in &comparison.figures {
         let who = visible_name(&figure.contender);
         lines.extend(figure.differences.iter().map(|it| format!("  - {who}: {}", visible(it))));
-        if let Word::NotComparable(reasons) = &figure.word {
-            let own: Vec<&str> = reasons
-                .iter()
-                .filter(|reason| !comparison.obstacles.contains(reason))
-                .map(String::as_str)
-                .collect();
-            if !own.is_empty() {
-                let load = load_names(&[&figure.load]);
-                lines.push(format!("  - {who} ({load}): {}", visible(&own.join("; "))));
-            }
+        let of_figure = match &figure.word {
+            Word::NotComparable(reasons) => reasons,
+            _ => &figure.doubts,
+        };
+        let own: Vec<&str> = of_figure
+            .iter()
+            .filter(|reason| !comparison.obstacles.contains(reason))
+            .map(String::as_str)
+            .collect();
+        if !own.is_empty() {
+            let load = load_names(&[&figure.load]);
+            lines.push(format!("  - {who} ({load}): {}", visible(&own.join("; "))));
         }
     }
     lines.extend(comparison.only_in_one.iter().map(|it| format!("  - {}", visible(it))));

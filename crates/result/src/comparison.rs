@@ -2,12 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::finding::Verdict;
 use crate::outcome::Estimate;
 use crate::plan::Load;
 
 /// The version of a comparison's JSON. It grows by one when a reader of the older
 /// form would misread the newer one.
-pub const SCHEMA: u32 = 1;
+///
+/// 2: a figure's word may be that it can't be told apart from the machine, and `p` is
+/// taken over all figures. Who reads by 1 knows no such word, and would take `p` for
+/// one that still has to be adjusted.
+pub const SCHEMA: u32 = 2;
 
 /// Two runs beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +25,12 @@ pub struct Comparison {
     pub b: RunName,
     /// Why nothing in them can be compared, a sentence each; empty if it can.
     pub obstacles: Vec<String>,
+    /// What else differs between them as a whole, or isn't known of both, a sentence
+    /// each: it hinders no comparison.
+    pub differences: Vec<String>,
+    /// How fast the contenders' cores were; `None` where either run has it of too few
+    /// blocks.
+    pub core_speeds: Option<CoreSpeeds>,
     /// Figures that both runs have: contender by contender within a load.
     pub figures: Vec<Figure>,
     /// What only one of them has, a sentence each.
@@ -37,6 +48,28 @@ pub struct RunName {
     pub command: String,
 }
 
+/// How fast the cores that contenders ran on did work that keeps a core busy, in steps
+/// a µs, over the blocks of two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CoreSpeeds {
+    /// The median of the first run.
+    pub a: f64,
+    /// The median of the second run.
+    pub b: f64,
+    /// The second run's by the first one's.
+    pub ratio: f64,
+    /// Its 95 % interval.
+    pub interval: (f64, f64),
+}
+
+impl CoreSpeeds {
+    /// Whether they differ beyond chance.
+    pub fn are_apart(&self) -> bool {
+        let (low, high) = self.interval;
+        low > 1.0 || high < 1.0
+    }
+}
+
 /// One figure in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -52,6 +85,10 @@ pub struct Figure {
     pub a: Estimate,
     /// In the second run.
     pub b: Estimate,
+    /// The verdicts that it carries in both.
+    pub verdicts: (Verdict, Verdict),
+    /// Of a suspect figure: in which run, and by which checks, a sentence each.
+    pub doubts: Vec<String>,
     /// The ratios, above 1, that two identical entries differed by within each run.
     pub noise_floors: (Option<f64>, Option<f64>),
     /// What is different about the contender itself, such as its version.
@@ -78,17 +115,20 @@ pub enum Word {
     Changed(Ratio),
     /// It may differ, but by no more than chance or identical entries do.
     Unchanged(Ratio),
+    /// Whether it changed can't be told apart from what other cores made of it.
+    NotToldApart(Ratio),
     /// It can't be compared, for these reasons.
     NotComparable(Vec<String>),
 }
 
-/// The second run's median by the first one's.
+/// The second run by the first one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
-    /// The ratio.
+    /// The median ratio of a block of the second run to one of the first.
     pub median: f64,
     /// Its 95 % interval.
     pub interval: (f64, f64),
-    /// How often chance alone would part equal runs as far.
+    /// How often chance alone would part any of the figures that are compared as far
+    /// as this one is, if nothing differed.
     pub p: f64,
 }
