@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<(), String> {
 fn read(folder: &Path) -> Result<Run, String> {
     let run = lab::folder::read(&folder.join("run.json")).map_err(|why| why.to_string())?;
     match run.state {
-        State::Complete => Ok(run),
+        State::Complete => Ok(judged_again(run)),
         State::Unfinished => {
             let folder = folder.display();
             Err(format!(
@@ -50,6 +50,16 @@ fn read(folder: &Path) -> Result<Run, String> {
             ))
         }
     }
+}
+
+/// What was seen then, judged by the checks of now: whether these speak for nothing is
+/// what is asked, and a run takes five minutes.
+fn judged_again(mut run: Run) -> Run {
+    for trial in run.trials.iter_mut().chain(&mut run.disturbed) {
+        trial.findings = lab::judge::judge(&trial.slot, &trial.evidence);
+    }
+    lab::outcomes::conclude(&mut run);
+    run
 }
 
 /// What the machine's other users did to the trials, as far as a fixed piece of work
