@@ -19,6 +19,7 @@ use result::outcome::Estimate;
 use result::plan::{Contender, Load};
 
 use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
+use crate::yardstick;
 
 /// The largest difference between the offered rates of two runs, as a share, at
 /// which the CPU time of an answer is still that of the same load.
@@ -94,23 +95,10 @@ fn other_builds(a: &Run, b: &Run) -> Option<String> {
 
 /// How fast the cores of contenders were in both runs.
 fn core_speeds(a: &Run, b: &Run) -> Option<CoreSpeeds> {
-    let (a, b) = (speeds(a), speeds(b));
+    let (a, b) = (yardstick::by_block(a.trials.iter()), yardstick::by_block(b.trials.iter()));
     let Difference { median: apart, interval: (low, high) } = difference(&logs(&a), &logs(&b))?;
     let (ratio, interval) = (apart.exp(), (low.exp(), high.exp()));
     Some(CoreSpeeds { a: median(&a)?, b: median(&b)?, ratio, interval })
-}
-
-/// Block by block the speed of the cores that contenders ran on; blocks in which it
-/// wasn't measured are left out. A processor that wakes may be slow at first, so the
-/// speeds before the load and after it count alike.
-fn speeds(run: &Run) -> Vec<f64> {
-    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for trial in &run.trials {
-        let speeds = trial.evidence.core_speeds.iter();
-        let whole = speeds.flat_map(|it| [it.whole_before, it.whole_after]).flatten();
-        blocks.entry(trial.slot.block).or_default().extend(whole);
-    }
-    blocks.into_values().filter_map(|block| median(&block)).collect()
 }
 
 /// A figure that a run has.

@@ -5,9 +5,11 @@
 //! that waits for itself step by step; but a server took 1.6 times the CPU time an
 //! answer while work that keeps a core's units busy was slower by a fourth.
 
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Duration;
 
+use result::Trial;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::keeper;
@@ -55,6 +57,19 @@ pub fn speeds(cpus: &[usize]) -> Vec<Option<Speed>> {
         };
         cpus.iter().map(measure).collect()
     })
+}
+
+/// Block by block the speed of the cores that contenders ran on, as far as nobody else
+/// had them; blocks in which it wasn't measured are left out. A processor that wakes may
+/// be slow at first, so the speeds before a load and after it count alike.
+pub fn by_block<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<f64> {
+    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for trial in trials {
+        let speeds = trial.evidence.core_speeds.iter();
+        let whole = speeds.flat_map(|it| [it.whole_before, it.whole_after]).flatten();
+        blocks.entry(trial.slot.block).or_default().extend(whole);
+    }
+    blocks.into_values().filter_map(|block| median(&block)).collect()
 }
 
 /// This thread's.

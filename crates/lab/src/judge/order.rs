@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Check, Compared, Scope, Word};
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, median, sign_flip_test, slope, trend_test};
+use crate::yardstick;
 
 /// From first to last, as a ratio: what is allowed within a window as well.
 const EFFECT_MAX: f64 = 1.1;
@@ -35,7 +36,8 @@ fn look(compared: &Compared) -> Word {
     if is_far(within_by) && sign_flip_test(&within) <= SIGNIFICANCE {
         Word::suspect(value, "Rates depend on the place within a block.")
     } else if is_far(over_run_by) && trend_test(&levels) <= SIGNIFICANCE {
-        let speeds: Vec<f64> = speeds(compared).iter().map(|it| it.ln()).collect();
+        let speeds = yardstick::by_block(compared.trials.iter().copied());
+        let speeds: Vec<f64> = speeds.iter().map(|it| it.ln()).collect();
         let own =
             first_to_last(&speeds).map(|it| format!(", its cores' own speed {}", change(it.exp())));
         let says = "The machine grew faster or slower during the run.";
@@ -43,18 +45,6 @@ fn look(compared: &Compared) -> Word {
     } else {
         Word::valid(value, "It doesn't matter when a trial was made.")
     }
-}
-
-/// Block by block the speed of the cores that contenders ran on, as far as nobody
-/// else had them; blocks in which it wasn't measured are left out.
-fn speeds(compared: &Compared) -> Vec<f64> {
-    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-    for trial in compared.trials {
-        let speeds = trial.evidence.core_speeds.iter();
-        let whole = speeds.flat_map(|it| [it.whole_before, it.whole_after]).flatten();
-        blocks.entry(trial.slot.block).or_default().extend(whole);
-    }
-    blocks.into_values().filter_map(|block| median(&block)).collect()
 }
 
 /// Block by block the logarithms of rates by their contender's median, in the
