@@ -359,12 +359,6 @@ fn changed(run: &Run, study: &Study, contenders: &[result::plan::Contender]) -> 
     if *before != study.file.sha256 {
         return Some("its study.toml is not what it was".into());
     }
-    let of_threads = |it: &Trial| it.evidence.load.is_some() && it.evidence.client.is_none();
-    if run.trials.iter().any(of_threads) {
-        return Some(
-            "its load came from threads of an older bakeoff, and now comes from a process".into(),
-        );
-    }
     if run.plan.slots.iter().any(|slot| contenders.iter().all(|it| it.name != slot.contender)) {
         return Some("its plan names a contender that it doesn't describe".into());
     }
