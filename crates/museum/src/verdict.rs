@@ -106,13 +106,23 @@ fn by_check(run: &Run, id: &str) -> Result<String, String> {
 /// All are ranked, and none before another.
 fn by_tie(run: &Run) -> Result<String, String> {
     let rows: Vec<&Row> = run.outcomes.iter().flat_map(|outcome| &outcome.rows).collect();
-    match rows.iter().all(|row| row.rank == Some(1)) && rows.len() > 1 {
-        true => Ok("no rank before another".into()),
-        false => Err(match rows.iter().find_map(|row| row.unranked.as_ref()) {
-            Some(why) => format!("nobody was ranked: {why}"),
-            None => "equal entries were ranked one before the other".into(),
-        }),
+    if rows.len() < 2 {
+        return Err("fewer than two entries were measured".into());
     }
+    if rows.iter().any(|row| row.rank > Some(1)) {
+        return Err("equal entries were ranked one before the other".into());
+    }
+    let unranked: Vec<&Row> = rows.iter().copied().filter(|row| row.rank.is_none()).collect();
+    let Some(first) = unranked.first() else { return Ok("no rank before another".into()) };
+    let reason = |row: &Row| row.unranked.clone().unwrap_or_else(|| "for no known reason".into());
+    let is_one_reason = unranked.iter().all(|row| row.unranked == first.unranked);
+    Err(match unranked.len() == rows.len() && is_one_reason {
+        true => format!("nobody was ranked: {}", reason(first)),
+        false => {
+            let each = |row: &&Row| format!("{} wasn't ranked: {}", row.contender, reason(row));
+            unranked.iter().map(each).collect::<Vec<_>>().join("; ")
+        }
+    })
 }
 
 /// The figure has no 99th percentile.
@@ -359,6 +369,29 @@ mod tests {
         assert!(ranked([Some(1), Some(1)]));
         assert!(!ranked([Some(1), Some(2)]), "a winner among equals");
         assert!(!ranked([None, None]), "who isn't ranked doesn't tie");
+    }
+
+    #[test]
+    fn who_wasnt_ranked_is_told_and_nobody_else() {
+        let why = |standings: &[(Option<u32>, Option<&str>)]| {
+            let rows = ["a", "b"].iter().zip(standings).map(|(name, &(rank, unranked))| Row {
+                rank,
+                unranked: unranked.map(str::to_string),
+                ..row_of(name, &[])
+            });
+            by_tie(&run(rows.collect())).unwrap_err()
+        };
+        let (noise, invalid) = (Some("no noise floor"), Some("the figures are invalid"));
+        assert_eq!(why(&[(None, noise), (None, noise)]), "nobody was ranked: no noise floor");
+        assert_eq!(
+            why(&[(Some(1), None), (None, invalid)]),
+            "b wasn't ranked: the figures are invalid"
+        );
+        assert_eq!(
+            why(&[(None, noise), (None, invalid)]),
+            "a wasn't ranked: no noise floor; b wasn't ranked: the figures are invalid"
+        );
+        assert_eq!(why(&[(Some(1), None)]), "fewer than two entries were measured");
     }
 
     #[test]
