@@ -6,6 +6,7 @@ mod fixture;
 use std::collections::BTreeSet;
 
 use fixture::{Lab, keys, said, skipped};
+use result::finding::Verdict;
 use result::plan::{Arrivals, Cores, Load};
 use result::{Run, State};
 use rustix::process::{Pid, Signal, kill_process};
@@ -164,6 +165,38 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
     assert_eq!(run.equal_rates[0].rows[0].rate.blocks.len(), 2);
     let line = &run.curves[0].lines[0];
     assert_eq!(line.points.iter().map(|point| point.percent).collect::<Vec<_>>(), [20, 110]);
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn where_the_pair_is_invalid_another_contender_is_measured_twice_too() {
+    let lab = Lab::with_good();
+    lab.server("other", "good", "");
+    lab.bakeoff(&["run", "s"]);
+    // Of six blocks, this run has made all that was planned of the first, and the
+    // pair's second trial alone is invalid.
+    let mut run = lab.run();
+    run.plan.blocks = 6;
+    run.disturbed.clear();
+    run.state = State::Unfinished;
+    for trial in &mut run.trials {
+        trial.findings.retain(|it| trial.slot.twin && it.check == "client-limit");
+        trial.findings.iter_mut().for_each(|it| it.verdict = Verdict::Invalid);
+    }
+    let folder = format!("runs/{}", run.id);
+    lab.write(&format!("{folder}/run.json"), &serde_json::to_string(&run).unwrap());
+    let said = lab.bakeoff(&["run", "--resume", &folder]);
+    said.assert_complains(&[" is measured twice too, because the A/A pair can't be used\n"]);
+    let completed = lab.run();
+    let [planned @ .., added] = &completed.plan.slots[..] else { panic!("{completed:?}") };
+    assert_eq!(planned, run.plan.slots);
+    assert_eq!((added.number, added.block, added.twin), (3, 0, true));
+    let pair = planned.iter().find(|slot| slot.twin).unwrap();
+    assert_ne!(added.contender, pair.contender);
+    assert_eq!((completed.state, completed.trials.len()), (State::Complete, 4));
+
+    lab.bakeoff(&["run", "--resume", &folder]);
+    assert_eq!(lab.run().plan, completed.plan, "a block gets one other pair");
     lab.assert_nothing_is_left();
 }
 

@@ -21,6 +21,7 @@ mod measure;
 mod older;
 pub mod outcomes;
 pub mod output_tail;
+mod pair;
 mod perf_data;
 pub mod place;
 pub mod plan;

@@ -8,7 +8,8 @@
 //! contenders are ranked, one is measured twice in each block of a load: the
 //! difference between the two is what equal things differ by, and the noise floor
 //! of the comparison. Under each load it's another one, as far as they go: one that
-//! fails, or that only measures the client, then costs one load its ranks, not all.
+//! fails, or that only measures the client, is the pair of one load, not of all. There
+//! another takes its place while the run goes on (`pair`).
 
 use result::plan::{Arrivals, Cores, Load, Plan, Slot};
 

@@ -112,6 +112,20 @@ mod tests {
     }
 
     #[test]
+    fn a_comparison_that_got_another_pair_is_made_again_with_both() {
+        let mut run = run(&[5]);
+        for (number, name) in [(16, "a"), (17, "b")] {
+            let of_block = run.plan.slots[4].clone();
+            let slot = Slot { number, contender: name.into(), twin: true, ..of_block };
+            run.trials.push(trial(&slot, false));
+            run.plan.slots.push(slot);
+        }
+        assert_eq!(made_again(&mut run, false), [4, 5, 16, 17]);
+        assert_eq!((run.trials.len(), run.disturbed.len()), (18, 4));
+        assert_eq!(made_again(&mut run, false), [] as [u32; 0]);
+    }
+
+    #[test]
     fn a_phase_has_its_own_repeats() {
         let mut run = run(&[5]);
         assert_eq!(take_back_disturbed(&mut run, Phase::Curve), []);

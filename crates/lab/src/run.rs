@@ -84,6 +84,9 @@ pub enum Event<'a> {
         /// The load.
         load: &'a Load,
     },
+    /// A contender is measured twice in this block as well, because its A/A pair
+    /// doesn't stand: a trial of it is invalid, or saw no load.
+    AnotherPair(&'a Slot),
     /// Trials of a contender under a load are left out, because there is no rate
     /// to offer.
     NoRate(&'a LeftOut),

@@ -172,7 +172,8 @@ pub struct Plan {
     pub measure_s: f64,
     /// Seconds of load before measuring.
     pub warmup_s: f64,
-    /// All trials, in order.
+    /// All trials, in order; then those that were added for another A/A pair, each of
+    /// which is made at the end of its block.
     pub slots: Vec<Slot>,
 }
 
@@ -187,7 +188,8 @@ impl Plan {
 /// One planned trial.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Slot {
-    /// Its number in the order of measuring, from 0.
+    /// Its number in the order of measuring, from 0; of one that was added, the next
+    /// that was free.
     pub number: u32,
     /// Its block, from 0.
     pub block: u32,

@@ -45,7 +45,7 @@ use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 pub use client_limit::{CLIENT_LIMIT, asks_for_second_client};
 pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
-pub(crate) use replication::twin_ratios;
+pub(crate) use replication::{stands, twin_ratios};
 pub(crate) use server_cores::SERVER_CORES;
 
 /// All checks, in the order of what can go wrong: first whether the contender

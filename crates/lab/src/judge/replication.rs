@@ -46,9 +46,15 @@ fn look(compared: &Compared) -> Word {
     }
 }
 
+/// Whether a trial of the A/A pair tells something of the noise: it saw load, and no
+/// check calls it invalid.
+pub(crate) fn stands(trial: &Trial) -> bool {
+    trial.evidence.load.is_some() && worst(&trial.findings) != Verdict::Invalid
+}
+
 /// What the two identical entries under one load differ by in a figure, as the
-/// logarithm of their ratio in each block in which neither trial is invalid; or why
-/// these are too few to tell the noise.
+/// logarithm of their ratio in each block in which both trials stand; or why these
+/// are too few to tell the noise. Each block may have another contender's pair.
 pub(crate) fn twin_ratios(
     trials: &[&Trial],
     figure: impl Fn(&Trial) -> Option<f64>,
@@ -57,7 +63,7 @@ pub(crate) fn twin_ratios(
     if twins.is_empty() {
         return Err("no A/A pair was measured");
     }
-    let pairs: Vec<(&Trial, &Trial)> = twins
+    let mut pairs: Vec<(&Trial, &Trial)> = twins
         .into_iter()
         .filter_map(|twin| {
             let other = trials.iter().find(|other| {
@@ -68,14 +74,22 @@ pub(crate) fn twin_ratios(
             Some((twin, *other))
         })
         .collect();
-    let figures = |(twin, other): &(&Trial, &Trial)| figure(twin).zip(figure(other));
-    let stands = |trial: &Trial| worst(&trial.findings) != Verdict::Invalid;
-    let sound = pairs.iter().filter(|(twin, other)| stands(twin) && stands(other));
-    let ratios = log_ratios(&sound.filter_map(figures).collect::<Vec<_>>());
+    // A block that was made again after it had got another pair may have two that
+    // stand. The first of them counts, or five blocks would do for six.
+    pairs.sort_by_key(|(twin, _)| (twin.slot.block, twin.slot.number));
+    let by_block = |pairs: &mut dyn Iterator<Item = &(&Trial, &Trial)>| -> Vec<(f64, f64)> {
+        let figures = pairs
+            .filter_map(|(twin, other)| Some((twin.slot.block, figure(twin).zip(figure(other))?)));
+        let mut figures: Vec<(u32, (f64, f64))> = figures.collect();
+        figures.dedup_by_key(|(block, _)| *block);
+        figures.into_iter().map(|(_, figures)| figures).collect()
+    };
+    let mut sound = pairs.iter().filter(|(twin, other)| stands(twin) && stands(other));
+    let ratios = log_ratios(&by_block(&mut sound));
     if ratios.len() >= BLOCKS_MIN {
         return Ok(ratios);
     }
-    match pairs.iter().filter_map(figures).count() >= BLOCKS_MIN {
+    match by_block(&mut pairs.iter()).len() >= BLOCKS_MIN {
         true => Err("the A/A pair's figures are invalid"),
         false => Err("the A/A pair has figures in too few blocks"),
     }
@@ -83,7 +97,7 @@ pub(crate) fn twin_ratios(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::field;
+    use super::super::tests::{Field, field};
     use super::*;
 
     fn with(factor: f64) -> Verdict {
@@ -131,6 +145,35 @@ mod tests {
         let mut field = field();
         let mut twins = field.trials.iter_mut().filter(|trial| trial.slot.twin);
         twins.next().unwrap().evidence.load = None;
+        let word = field.word(&REPLICATION, "a");
+        assert_eq!(word.says, "The noise isn't known: the A/A pair has figures in too few blocks.");
+    }
+
+    /// Gives `c` a twin in this block.
+    fn pair_another(field: &mut Field, block: u32) {
+        let is_it = |it: &&Trial| it.slot.contender == "c" && it.slot.block == block;
+        let mut twin = field.trials.iter().find(is_it).unwrap().clone();
+        (twin.slot.number, twin.slot.twin) = (field.trials.len() as u32, true);
+        field.trials.push(twin);
+    }
+
+    #[test]
+    fn pairs_of_several_contenders_tell_the_noise_together() {
+        let mut field = field();
+        let twin = field.trials.iter_mut().find(|trial| trial.slot.twin).unwrap();
+        twin.findings[0].verdict = Verdict::Invalid;
+        let block = twin.slot.block;
+        pair_another(&mut field, block);
+        let word = field.word(&REPLICATION, "a");
+        assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "6 blocks, twins 0.0 % apart"));
+    }
+
+    #[test]
+    fn two_pairs_of_one_block_dont_stand_for_another() {
+        let mut field = field();
+        pair_another(&mut field, 0);
+        assert_eq!(field.word(&REPLICATION, "a").verdict, Verdict::Valid);
+        field.trials.retain(|trial| !(trial.slot.twin && trial.slot.block == 3));
         let word = field.word(&REPLICATION, "a");
         assert_eq!(word.says, "The noise isn't known: the A/A pair has figures in too few blocks.");
     }

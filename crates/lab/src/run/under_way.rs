@@ -1,7 +1,7 @@
 //! A run under way: phase by phase the trials that are missing, each kept as
 //! soon as it is over, then what follows from them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime};
 
 use load::Stop;
@@ -11,6 +11,7 @@ use result::{LeftOut, Run, State, Trial};
 
 use super::{Early, Ended, Error, Event, spent, time_left};
 use crate::folder::{self, Folder};
+use crate::pair;
 use crate::place::ThisMachine;
 use crate::plan::Phase;
 use crate::repeat::take_back_disturbed;
@@ -82,22 +83,51 @@ impl<'a> UnderWay<'a> {
 
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
         for phase in Phase::ALL {
-            let of_phase = |slot: &&Slot| Phase::of(&slot.load) == phase;
-            let mut slots: Vec<Slot> = self.missing().filter(of_phase).cloned().collect();
-            loop {
-                let due = self.due(slots, tell);
-                if !self.trials(&due, tell)? {
+            let slots = self.run.plan.slots.iter();
+            let of_phase = slots.filter(|slot| Phase::of(&slot.load) == phase);
+            let blocks: BTreeSet<u32> = of_phase.map(|slot| slot.block).collect();
+            for block in blocks {
+                if !self.block(phase, block, tell)? {
                     return Ok(Some(Early::Interrupted));
                 }
-                slots = take_back_disturbed(&mut self.run, phase);
+            }
+            loop {
+                let slots = take_back_disturbed(&mut self.run, phase);
                 let Some(slot) = slots.first() else { break };
                 tell(Event::Disturbed { block: slot.block, load: &slot.load });
                 self.keep(Folder::write)?;
+                if !self.block(phase, slot.block, tell)? {
+                    return Ok(Some(Early::Interrupted));
+                }
             }
         }
         let given_up: Vec<String> =
             self.failures.keys().filter(|it| self.is_given_up(it)).cloned().collect();
         Ok((!given_up.is_empty()).then_some(Early::GivenUp(given_up)))
+    }
+
+    /// Makes the trials of a block that are missing, and what its A/A pairs need
+    /// besides; `false` if that was interrupted.
+    fn block(
+        &mut self,
+        phase: Phase,
+        block: u32,
+        tell: &mut dyn FnMut(Event),
+    ) -> Result<bool, Error> {
+        loop {
+            let of_block = |slot: &&Slot| slot.block == block && Phase::of(&slot.load) == phase;
+            let slots: Vec<Slot> = self.missing().filter(of_block).cloned().collect();
+            let due = self.due(slots, tell);
+            if !self.trials(&due, tell)? {
+                return Ok(false);
+            }
+            let added = pair::complete(&mut self.run, phase, block);
+            if added.is_empty() {
+                return Ok(true);
+            }
+            added.iter().for_each(|slot| tell(Event::AnotherPair(slot)));
+            self.keep(Folder::write)?;
+        }
     }
 
     /// The trials that can be made, with their rates. Those without are left out,

@@ -52,7 +52,7 @@ fn row(run: &Run, aside: &Trial) -> Markup {
         tr {
             th scope="row" {
                 (summary::who(run, &aside.slot.contender))
-                @if aside.slot.twin { " " span.quiet { "the second of the A/A pair" } }
+                @if aside.slot.twin { " " span.quiet { "the second of an A/A pair" } }
             }
             td.number { s { (rate(aside)) } }
             td.number { (others) }

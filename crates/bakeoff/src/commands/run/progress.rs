@@ -65,6 +65,12 @@ impl Progress {
                 block + 1,
                 load_names(&[*load])
             )),
+            Event::AnotherPair(slot) => self.say(&format!(
+                "block {}, {}: {} is measured twice too, because the A/A pair can't be used",
+                slot.block + 1,
+                load_names(&[&slot.load]),
+                slot.contender
+            )),
             Event::NoRate(left_out) => self.say(&format!(
                 "Left out: {} with {}: {}",
                 left_out.contender,
