@@ -9,6 +9,7 @@ use load::outcome::{Account, Latency, Outcome};
 use load::plan::{Arrivals, BackendChoice, Plan, Until};
 use load::reading::{Reading, Statistic, read};
 use load::search::Edge;
+use report::text::visible_json;
 use serde::Serialize;
 
 use super::arguments::ArrivalsChoice;
@@ -20,13 +21,14 @@ use super::summary::SHOWN;
 /// may come at any time.
 const VERSION: u32 = 1;
 
-/// Writes a document, for people to look at as well.
+/// Writes a document, for people to look at as well: on a terminal what a server says
+/// must not steer it.
 ///
 /// # Errors
 /// Those of `into`.
 pub fn write(document: &impl Serialize, into: &mut dyn io::Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *into, document)?;
-    writeln!(into)
+    let json = serde_json::to_string_pretty(document)?;
+    writeln!(into, "{}", visible_json(&json))
 }
 
 /// What is written of a run.
@@ -551,6 +553,20 @@ mod tests {
         let count = |name: &str| document["requests"][name].as_u64().unwrap();
         assert_eq!(count("scheduled"), count("sent") + count("shed"));
         assert_eq!(count("sent"), count("good") + count("errors") + count("in_flight"));
+    }
+
+    #[test]
+    fn what_a_server_says_steers_no_terminal_and_parses_to_the_same() {
+        let says = "\u{1b}[2J \u{9b}31m \u{202e}gnp.exe \u{200b}\u{e0041} Zürich\n";
+        let mut run_ = bad();
+        run_.outcome.account.errors[0].example = says.into();
+        let mut bytes = Vec::new();
+        write(&run(&run_), &mut bytes).unwrap();
+        let text = String::from_utf8(bytes).unwrap();
+        let hidden = ['\u{1b}', '\u{9b}', '\u{202e}', '\u{200b}', '\u{e0041}'];
+        assert!(!text.contains(hidden), "what can't be seen is written as it is: {text}");
+        let document: Value = serde_json::from_str(&text).expect("it is JSON still");
+        assert_eq!(document["errors"][0]["example"], says);
     }
 
     #[test]
