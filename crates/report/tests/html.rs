@@ -55,6 +55,16 @@ fn the_disclosure_has_all_that_repeats_the_run() {
     assert!(text(&page, "main > pre").contains("bakeoff run web --full --seed 7"));
 }
 
+/// Two runs of one version may differ in it.
+#[test]
+fn a_build_that_is_not_known_is_told() {
+    let mut run = fixture::web();
+    run.bakeoff_sha256 = None;
+    let facts = text(&page(&run), "main > pre + dl");
+    let says = "0.1.0, run web-2026-11-21T08-30-00Z\nwhich build of it isn't known\n";
+    assert!(facts.contains(says), "{facts}");
+}
+
 #[test]
 fn a_lighter_contract_is_named_wherever_its_contender_is() {
     let page = page(&fixture::lighter());

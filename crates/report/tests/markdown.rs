@@ -10,6 +10,14 @@ fn a_run_reads_well_as_text_too() {
 }
 
 #[test]
+fn a_build_that_is_not_known_is_told() {
+    let mut run = fixture::web();
+    run.bakeoff_sha256 = None;
+    let text = markdown(&run);
+    assert!(text.contains("; bakeoff 0.1.0 (which build isn't known), 2026"), "{text}");
+}
+
+#[test]
 fn an_invalid_figure_is_struck_out_with_its_reason() {
     let text = markdown(&fixture::web());
     let row = text.lines().find(|line| line.contains("~~")).expect("nothing is struck out");

@@ -54,7 +54,18 @@ fn plan(run: &Run) -> Markup {
         .collect();
     let backends: Vec<_> = backends.into_iter().map(visible).collect();
     let mut list = vec![
-        ("bakeoff", html! { (visible(&run.bakeoff)) ", run " (visible(&run.id)) }),
+        (
+            "bakeoff",
+            html! {
+                (visible(&run.bakeoff)) ", run " (visible(&run.id))
+                div {
+                    @match &run.bakeoff_sha256 {
+                        Some(digest) => { "SHA-256 of the program " code { (visible(digest)) } }
+                        None => "which build of it isn't known",
+                    }
+                }
+            },
+        ),
         ("profile", html! { (visible(&plan.profile)) ", seed " (plan.seed) }),
         (
             "trials",

@@ -26,6 +26,9 @@ const MARKS: &str = "(a–b) is the 95 % interval, \\[a–b\\] the lowest and hi
 /// What GitHub takes in an issue or a comment is 65,536 characters.
 const CHARS_MAX: usize = 65_000;
 
+/// What is shown of a digest: enough to tell builds apart.
+const DIGEST_CHARS: usize = 12;
+
 /// Lines that one finding may take to say of whom it speaks.
 const CASES_MAX: usize = 6;
 
@@ -254,13 +257,25 @@ fn machine(run: &Run) -> String {
         _ => "",
     };
     format!(
-        "{}, {} used{}{kind}; {}; {}; bakeoff {}, {}. To repeat it:",
+        "{}, {} used{}{kind}; {}; {}; bakeoff {} ({}), {}. To repeat it:",
         plain(&machine.cpu),
         units::of(machine.cpus.len() as u64, "CPU"),
         memory.unwrap_or_default(),
         plain(&machine.kernel),
         plain(&machine.distribution),
         plain(&run.bakeoff),
+        build(run),
         plain(&run.started),
     )
+}
+
+/// Which build of bakeoff it was, as far as a line has room: the page has it whole.
+fn build(run: &Run) -> String {
+    match &run.bakeoff_sha256 {
+        Some(digest) => {
+            let short: String = digest.chars().take(DIGEST_CHARS).collect();
+            format!("SHA-256 {}…", plain(&short))
+        }
+        None => "which build isn't known".into(),
+    }
 }
