@@ -294,10 +294,15 @@ pub fn resume(
         .map(|contender| contender.name.clone())
         .collect();
     let study = Study::read(studies, &run.study.name)?.only(&planned)?;
+    let refused = |why| Err(Error::Changed { folder: folder.path().into(), why });
+    // Builds may take minutes, for which nobody should wait in vain.
+    if let Some(why) = changed(&run, &study) {
+        return refused(why);
+    }
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
-    if let Some(why) = changed(&run, &study, &contenders) {
-        return Err(Error::Changed { folder: folder.path().into(), why });
+    if let Some(why) = contenders.iter().find_map(|now| differs(as_begun(&run, &now.name)?, now)) {
+        return refused(why);
     }
     allow_connections(&run.plan)?;
     if run.state == State::Unfinished && run.bakeoff_sha256 != own_digest() {
@@ -343,8 +348,8 @@ fn allow_connections(plan: &Plan) -> Result<(), load::Error> {
     load::allow_connections(most.unwrap_or_default())
 }
 
-/// What is not as it was when the run began.
-fn changed(run: &Run, study: &Study, contenders: &[result::plan::Contender]) -> Option<String> {
+/// What is not as it was when the run began, as far as that is known before builds.
+fn changed(run: &Run, study: &Study) -> Option<String> {
     let machine = machine::describe();
     if (&machine.cpu, &machine.cpus, &machine.kernel)
         != (&run.machine.cpu, &run.machine.cpus, &run.machine.kernel)
@@ -362,19 +367,32 @@ fn changed(run: &Run, study: &Study, contenders: &[result::plan::Contender]) -> 
     if *before != study.file.sha256 {
         return Some("its study.toml is not what it was".into());
     }
-    if run.plan.slots.iter().any(|slot| contenders.iter().all(|it| it.name != slot.contender)) {
+    let is_described = |slot: &Slot| study.contenders.iter().any(|it| it.name == slot.contender);
+    if !run.plan.slots.iter().all(is_described) {
         return Some("its plan names a contender that it doesn't describe".into());
     }
-    contenders.iter().find_map(|now| {
-        let before = run.contenders.iter().find(|before| before.name == now.name)?;
-        match &now.absent {
-            Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
-            None if before.source_sha256 != now.source_sha256 => {
-                Some(format!("the files of {} are not what they were", now.name))
-            }
-            None => (before != now).then(|| format!("{} is not what it was", now.name)),
-        }
+    study.contenders.iter().find_map(|contender| {
+        let before = as_begun(run, &contender.name)?;
+        // Versions are asked for after a build.
+        let versions = before.versions.clone();
+        differs(before, &result::plan::Contender { versions, ..record(contender) })
     })
+}
+
+/// A contender as it was when the run began.
+fn as_begun<'a>(run: &'a Run, name: &str) -> Option<&'a result::plan::Contender> {
+    run.contenders.iter().find(|contender| contender.name == name)
+}
+
+/// What is not as it was with a contender.
+fn differs(before: &result::plan::Contender, now: &result::plan::Contender) -> Option<String> {
+    match &now.absent {
+        Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
+        None if before.source_sha256 != now.source_sha256 => {
+            Some(format!("the files of {} are not what they were", now.name))
+        }
+        None => (before != now).then(|| format!("{} is not what it was", now.name)),
+    }
 }
 
 /// The command that repeats a run, as a shell reads it.
@@ -408,4 +426,131 @@ fn command(options: &Options, seed: u64) -> String {
     }
     option("--seed", seed.to_string());
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::outcomes::tests::run_of;
+
+    const STUDY: &str = r#"
+title = "A study"
+question = "Does it work?"
+
+[contract]
+says = "GET / answers with the ID."
+path = "/?id={nonce}"
+status = 200
+body = "{nonce}"
+fresh = false
+
+[profile.quick]
+blocks = 1
+measure_s = 1
+warmup_s = 1
+loads = [{ cores = "one", connections = [4] }]
+"#;
+
+    /// Its need is nowhere, so that no test builds or starts it.
+    const CONTENDER: &str = r#"
+title = "A server"
+language = "C"
+tier = "idiomatic"
+needs = { "/nowhere/cc" = "gcc" }
+build = ["/nowhere/cc", "server.c"]
+run = ["$BUILD/server"]
+"#;
+
+    /// Folders with a study, a contender and a run of both that was interrupted.
+    struct Begun {
+        root: TempDir,
+        folder: Folder,
+        run: Run,
+    }
+
+    impl Begun {
+        fn new() -> Begun {
+            let root = tempfile::tempdir().unwrap();
+            let studies = root.path().join("studies");
+            fs::create_dir_all(studies.join("s/server")).unwrap();
+            fs::write(studies.join("s/study.toml"), STUDY).unwrap();
+            fs::write(studies.join("s/server/contender.toml"), CONTENDER).unwrap();
+            let study = Study::read(&studies, "s").unwrap();
+            let run = Run {
+                bakeoff: env!("CARGO_PKG_VERSION").into(),
+                state: State::Unfinished,
+                machine: machine::describe(),
+                study: study.record(),
+                contenders: study.contenders.iter().map(record).collect(),
+                ..run_of(&[], Vec::new())
+            };
+            let folder = Folder::create(&root.path().join("runs"), "s-1").unwrap();
+            Begun { root, folder, run }
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::write(self.root.path().join("studies/s").join(name), text).unwrap();
+        }
+
+        /// Why it isn't resumed, and for whom a build would have begun before that was
+        /// said.
+        fn refused(&self, run: &Run) -> (String, Vec<String>) {
+            self.folder.write(run).unwrap();
+            let mut prepared = Vec::new();
+            let studies = self.root.path().join("studies");
+            let ended = resume(&studies, self.folder.path(), &Stop::default(), &mut |event| {
+                if let Event::Preparing(contender) = event {
+                    prepared.push(contender.to_string());
+                }
+            });
+            match ended {
+                Err(Error::Changed { why, .. }) => (why, prepared),
+                other => panic!("it was resumed, or failed otherwise: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_before_builds_is_refused_before_them() {
+        let begun = Begun::new();
+        let (why, prepared) = begun.refused(&begun.run);
+        assert!(why.starts_with("server can't be had any more: "), "{why}");
+        assert_eq!(prepared, ["server"], "nothing else was changed");
+
+        let at_once = |run: &Run, expected: &str| {
+            let (why, prepared) = begun.refused(run);
+            assert!(why.contains(expected), "{why}");
+            assert!(prepared.is_empty(), "{prepared:?} was built before this was said: {why}");
+        };
+        let with = |change: fn(&mut Run)| {
+            let mut run = begun.run.clone();
+            change(&mut run);
+            run
+        };
+        at_once(&with(|run| run.machine.kernel = "other".into()), "another machine or kernel");
+        at_once(&with(|run| run.bakeoff = "0.0.1".into()), "it began with bakeoff 0.0.1");
+        at_once(&with(|run| run.study.file_sha256 = None), "an older bakeoff didn't keep");
+        at_once(&with(|run| run.contenders[0].warmup_s = 9.0), "server is not what it was");
+        begun.write("server/server.c", "int main() {}");
+        at_once(&begun.run, "the files of server are not what they were");
+        begun.write("study.toml", &STUDY.replace("blocks = 1", "blocks = 2"));
+        at_once(&begun.run, "its study.toml is not what it was");
+    }
+
+    #[test]
+    fn what_only_a_build_tells_is_refused_after_it() {
+        let begun = Begun::new();
+        let now = &begun.run.contenders[0];
+        let version = result::plan::Version { of: "C".into(), says: "C 1".into() };
+        let before = result::plan::Contender { versions: vec![version], ..now.clone() };
+        assert_eq!(differs(&before, now).unwrap(), "server is not what it was");
+        assert_eq!(differs(&before, &before), None);
+        let run = Run { contenders: vec![before], ..begun.run.clone() };
+        let (_, prepared) = begun.refused(&run);
+        assert_eq!(prepared, ["server"], "versions aren't known before a build");
+    }
 }
