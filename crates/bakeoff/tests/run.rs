@@ -347,6 +347,36 @@ fn a_keeper_that_is_asked_to_end_ends_its_contender_and_not_the_run() {
     lab.assert_nothing_is_left();
 }
 
+/// The client's control group is bakeoff's then, and nobody else knows of it.
+#[test]
+fn a_keeper_that_was_asked_to_end_cleans_up_after_a_bakeoff_that_is_killed() {
+    let lab = Lab::with_good();
+    lab.change_study("measure_s = 0.3", "measure_s = 600");
+    let mut child = lab.start(&["run", "s"]);
+    lab.wait_until("there is load", || lab.living_clients().len() == 1);
+    let groups = lab.control_groups().len();
+    let keeper = parent(lab.living_servers()[0]);
+    // Stopped, it can't see to the client itself.
+    send(&child, Signal::STOP);
+    kill_process(Pid::from_raw(keeper).unwrap(), Signal::TERM).unwrap();
+    lab.wait_until("the server has ended", || lab.living_servers().is_empty());
+    match groups {
+        0 => skipped("skipped in part", "no control group can be made here"),
+        _ => lab.wait_until("its group is gone", || lab.control_groups().len() < groups),
+    }
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    let has_ended = || {
+        let stat = std::fs::read_to_string(format!("/proc/{keeper}/stat"));
+        stat.map_or(true, |stat| stat.contains(") Z "))
+    };
+    lab.wait_until("the keeper has ended", has_ended);
+    // At once: another run, as that of a test beside this one, would remove them as well.
+    let left = lab.control_groups();
+    assert!(left.is_empty(), "the keeper left {left:?}");
+    lab.assert_nothing_is_left();
+}
+
 #[test]
 fn a_clients_control_group_tells_what_its_threads_used() {
     let lab = Lab::with_good().measuring_a_second();

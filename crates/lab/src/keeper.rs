@@ -9,7 +9,9 @@
 //! SIGKILL, until no child is left. A pipe closes whatever becomes of its holder,
 //! so the same happens when bakeoff is done with the contender, when it crashes,
 //! and when it is killed with SIGKILL. A byte written before says that there is
-//! no time for SIGTERM.
+//! no time for SIGTERM. A keeper that a signal asks to end stops everything as
+//! well, and then waits for that end: should bakeoff be killed before it has
+//! ended its client, nobody else would remove the client's control group.
 //!
 //! Should the keeper itself be killed, the contender gets SIGKILL from the
 //! kernel, and bakeoff, a subreaper as well, kills the rest. Should both be
@@ -119,7 +121,8 @@ pub fn main() -> ExitCode {
         .map_err(|error| format!("couldn't watch for signals: {error}"))
         .and_then(|signals| keep(&order, &signals));
     let mut groups = vec![&order.cgroup];
-    if bakeoff_is_done() {
+    let is_done = bakeoff_is_done();
+    if is_done {
         groups.push(&order.client_cgroup);
     }
     let result =
@@ -132,6 +135,11 @@ pub fn main() -> ExitCode {
     match result {
         Ok(killed) => {
             tell(&Event::Stopped { killed });
+            if !is_done && !order.client_cgroup.is_nowhere() {
+                wait_for_bakeoff();
+                let _ = order.client_cgroup.kill();
+                order.client_cgroup.remove();
+            }
             ExitCode::SUCCESS
         }
         Err(why) => {
@@ -229,6 +237,14 @@ fn bakeoff_is_done() -> bool {
     let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
     let polled = rustix::event::poll(&mut fds, Some(&Timespec::default()));
     polled.is_ok() && fds[0].revents().contains(PollFlags::HUP)
+}
+
+/// Sleeps until bakeoff is done with the contender, or dead.
+fn wait_for_bakeoff() {
+    let stdin = io::stdin();
+    // The end of a pipe is told whatever is asked for; a byte that nobody will read is not.
+    let mut fds = [PollFd::new(&stdin, PollFlags::empty())];
+    while rustix::event::poll(&mut fds, None) == Err(Errno::INTR) {}
 }
 
 fn make(scratch: &Scratch) -> io::Result<()> {
