@@ -138,15 +138,16 @@ fn latencies(run: &Run) -> Option<String> {
         good: histogram.clone(),
         censored: hdrhistogram::Histogram::new_from(histogram),
     };
-    let mut rows = match run.plan.arrivals {
+    let is_closed_loop = run.plan.arrivals == Arrivals::Closed;
+    let mut rows = if is_closed_loop && run.plan.keep_alive {
         // One and the same: a request is due when it is sent.
-        Arrivals::Closed => vec![("response = service", outcome.service.clone())],
-        Arrivals::Constant(_) | Arrivals::Poisson(_) => vec![
-            ("response", outcome.response.clone()),
-            ("service", outcome.service.clone()),
-            ("lateness", exact(&outcome.lateness)),
-        ],
+        vec![("response = service", outcome.service.clone())]
+    } else {
+        vec![("response", outcome.response.clone()), ("service", outcome.service.clone())]
     };
+    if !is_closed_loop {
+        rows.push(("lateness", exact(&outcome.lateness)));
+    }
     if !outcome.connection_wait.is_empty() {
         rows.push(("for a connection", exact(&outcome.connection_wait)));
     }
@@ -356,6 +357,23 @@ mod tests {
             histogram.clear();
         }
         insta::assert_snapshot!(text(&run));
+    }
+
+    #[test]
+    fn the_handshake_of_a_connection_a_request_shows_in_its_response_time() {
+        let mut run = good();
+        run.plan.keep_alive = false;
+        // A SYN that was lost, and sent again after a second, before one of a hundred.
+        for _ in 0..4_000 {
+            run.outcome.response.good.record(1_000_085_000).unwrap();
+        }
+        let text = text(&run);
+        let p99_of = |name: &str| {
+            let row = text.lines().find(|line| line.trim_start().starts_with(name));
+            row.unwrap_or_else(|| panic!("{name} isn't shown:\n{text}")).to_string()
+        };
+        assert!(p99_of("response").contains("1.00 s"), "seconds of waiting are hidden:\n{text}");
+        assert!(!p99_of("service").contains("1.00 s"), "{text}");
     }
 
     #[test]
