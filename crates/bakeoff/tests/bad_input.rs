@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use fixture::{Lab, said, skipped};
-use result::State;
 use result::finding::Verdict;
+use result::{Run, State};
 
 /// Asserts that the arguments or files are refused, with all of these words.
 fn refused(lab: &Lab, arguments: &[&str], complaints: &[&str]) {
@@ -313,6 +313,36 @@ fn a_server_that_never_answers_is_given_up() {
     let lab = Lab::with_good();
     lab.contender("bad", "[\"sleep\", \"1000\"]", "ready_within_s = 0.3");
     failing(&lab, &["it gave no right answer within 0.3 s", "no connection"]);
+}
+
+/// Else nothing would be left to do but measure the others again, too.
+#[test]
+fn a_server_that_was_given_up_is_measured_once_it_is_mended() {
+    let lab = Lab::with_good().in_two_blocks();
+    lab.server("bad", "good", "ready_within_s = 5");
+    let mend = lab.path("studies/s/bad");
+    let mended = lab.path("mended");
+    std::fs::rename(&mend, &mended).unwrap();
+    lab.contender("bad", "[\"sh\", \"-c\", \"echo no licence found; exit 3\"]", "");
+    let said = lab.bakeoff(&["run", "s", "--full"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    said.assert_complains(&["Given up after repeated failures: bad. Mend what failed, then: "]);
+    let run = lab.run();
+    let failures = |run: &Run| {
+        let trials = run.trials.iter().chain(&run.failed);
+        trials.filter(|trial| trial.evidence.process.failure.is_some()).count()
+    };
+    assert_eq!((run.state, failures(&run)), (State::Unfinished, 2));
+    std::fs::remove_dir_all(&mend).unwrap();
+    std::fs::rename(&mended, &mend).unwrap();
+    lab.assert_resume_completes(&run);
+    let run = lab.run();
+    assert_eq!((run.failed.len(), failures(&run)), (2, 2), "what failed isn't hidden");
+    // It is measured now, and so must stay what it is.
+    lab.server("bad", "good twice", "ready_within_s = 5");
+    let refused = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    refused.assert_complains(&["the files of bad are not what they were"]);
 }
 
 #[test]

@@ -174,7 +174,8 @@ pub fn read(path: &Path) -> Result<Run, Error> {
     for line in appended.split_inclusive(|&byte| byte == b'\n').filter(|it| it.ends_with(b"\n")) {
         let trial: Trial = serde_json::from_slice(line)
             .map_err(|source| Error::Content { path: path.clone(), source })?;
-        if !run.trials.contains(&trial) && !run.disturbed.contains(&trial) {
+        let known = [&run.trials, &run.disturbed, &run.failed];
+        if known.iter().all(|trials| !trials.contains(&trial)) {
             run.trials.push(trial);
         }
     }
@@ -359,10 +360,13 @@ mod tests {
         let appended = fs::read(folder.path().join(APPENDED)).unwrap();
         let mut run = run();
         run.trials.push(trial(0));
-        run.disturbed.push(trial(1));
-        folder.write(&run).unwrap();
-        fs::write(folder.path().join(APPENDED), appended).unwrap();
-        assert_eq!(numbers(&folder), [0]);
+        for is_disturbed in [true, false] {
+            let mut run = run.clone();
+            if is_disturbed { &mut run.disturbed } else { &mut run.failed }.push(trial(1));
+            folder.write(&run).unwrap();
+            fs::write(folder.path().join(APPENDED), &appended).unwrap();
+            assert_eq!(numbers(&folder), [0]);
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Which trials are made again: those during which others used the machine.
+//! Which trials are made again: those during which others used the machine, and, when
+//! somebody resumes the run, those that failed.
 //!
 //! For no other reason. Who repeats a trial for its result chooses the result.
 
@@ -45,6 +46,14 @@ pub(crate) fn take_back_disturbed(run: &mut Run, phase: Phase) -> Vec<Slot> {
     run.trials = kept;
     run.disturbed.extend(aside);
     slots
+}
+
+/// Sets aside what failed and has no figure, so that it is made again: whoever
+/// resumes a run may have mended what was wrong. It stays in the report.
+pub(crate) fn take_back_failed(run: &mut Run) {
+    let (kept, failed) = run.trials.drain(..).partition(|trial| trial.evidence.load.is_some());
+    run.trials = kept;
+    run.failed.extend::<Vec<Trial>>(failed);
 }
 
 /// Trials that are compared with each other have this in common.
@@ -123,6 +132,16 @@ mod tests {
         assert_eq!(made_again(&mut run, false), [4, 5, 16, 17]);
         assert_eq!((run.trials.len(), run.disturbed.len()), (18, 4));
         assert_eq!(made_again(&mut run, false), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn what_failed_is_made_again_only_when_a_run_is_resumed() {
+        let mut run = run(&[]);
+        run.trials[4].evidence.load = None;
+        assert_eq!(made_again(&mut run, false), [] as [u32; 0], "a run goes on without it");
+        take_back_failed(&mut run);
+        assert_eq!((run.trials.len(), run.failed.len()), (15, 1), "nothing is deleted");
+        assert_eq!(run.failed[0].slot.number, 4);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::folder::{self, Folder};
 use crate::machine;
 use crate::plan::{Choice, Order, plan};
 use crate::prepare::{Prepared, prepare, record};
+use crate::repeat::take_back_failed;
 use crate::study::{self, Profile, Study};
 
 /// What is asked for.
@@ -246,6 +247,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         plan,
         trials: Vec::new(),
         disturbed: Vec::new(),
+        failed: Vec::new(),
         left_out: Vec::new(),
         spent: Spent::default(),
         outcomes: Vec::new(),
@@ -287,6 +289,7 @@ pub fn resume(
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, Error> {
     let (folder, mut run) = Folder::open(folder)?;
+    take_back_failed(&mut run);
     let planned: Vec<String> = run
         .contenders
         .iter()
@@ -301,8 +304,15 @@ pub fn resume(
     }
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
-    if let Some(why) = contenders.iter().find_map(|now| differs(as_begun(&run, &now.name)?, now)) {
-        return refused(why);
+    for now in contenders {
+        let may_be_new = now.absent.is_none() && !has_figures(&run, &now.name);
+        let before = run.contenders.iter_mut().find(|before| before.name == now.name);
+        let before = before.expect("only those of the run are made ready");
+        if may_be_new {
+            *before = now;
+        } else if let Some(why) = differs(before, &now) {
+            return refused(why);
+        }
     }
     allow_connections(&run.plan)?;
     if run.state == State::Unfinished && run.bakeoff_sha256 != own_digest() {
@@ -371,17 +381,20 @@ fn changed(run: &Run, study: &Study) -> Option<String> {
     if !run.plan.slots.iter().all(is_described) {
         return Some("its plan names a contender that it doesn't describe".into());
     }
-    study.contenders.iter().find_map(|contender| {
-        let before = as_begun(run, &contender.name)?;
+    let mut with_figures = study.contenders.iter().filter(|it| has_figures(run, &it.name));
+    with_figures.find_map(|contender| {
+        let before = run.contenders.iter().find(|before| before.name == contender.name)?;
         // Versions are asked for after a build.
         let versions = before.versions.clone();
         differs(before, &result::plan::Contender { versions, ..record(contender) })
     })
 }
 
-/// A contender as it was when the run began.
-fn as_begun<'a>(run: &'a Run, name: &str) -> Option<&'a result::plan::Contender> {
-    run.contenders.iter().find(|contender| contender.name == name)
+/// Whether a contender was measured, so that it has to be what it was. One that only
+/// ever failed may have been mended.
+fn has_figures(run: &Run, name: &str) -> bool {
+    let made = || run.trials.iter().chain(&run.disturbed);
+    made().any(|trial| trial.slot.contender == name && trial.evidence.load.is_some())
 }
 
 /// What is not as it was with a contender.
@@ -435,7 +448,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::outcomes::tests::run_of;
+    use crate::outcomes::tests::{run_of, trial};
 
     const STUDY: &str = r#"
 title = "A study"
@@ -465,7 +478,8 @@ build = ["/nowhere/cc", "server.c"]
 run = ["$BUILD/server"]
 "#;
 
-    /// Folders with a study, a contender and a run of both that was interrupted.
+    /// Folders with a study, a contender that was measured once, and the run of it that
+    /// was interrupted.
     struct Begun {
         root: TempDir,
         folder: Folder,
@@ -480,13 +494,14 @@ run = ["$BUILD/server"]
             fs::write(studies.join("s/study.toml"), STUDY).unwrap();
             fs::write(studies.join("s/server/contender.toml"), CONTENDER).unwrap();
             let study = Study::read(&studies, "s").unwrap();
+            let load = Load::closed(4, Cores::One, true);
             let run = Run {
                 bakeoff: env!("CARGO_PKG_VERSION").into(),
                 state: State::Unfinished,
                 machine: machine::describe(),
                 study: study.record(),
                 contenders: study.contenders.iter().map(record).collect(),
-                ..run_of(&[], Vec::new())
+                ..run_of(&[], vec![trial("server", 0, &load, 1_000.0)])
             };
             let folder = Folder::create(&root.path().join("runs"), "s-1").unwrap();
             Begun { root, folder, run }

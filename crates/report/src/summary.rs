@@ -192,6 +192,13 @@ pub fn notes(run: &Run) -> Vec<String> {
             units::of(repeated, "comparison")
         ));
     }
+    if let failed @ 1.. = run.failed.len() as u64 {
+        let were = if failed == 1 { "was" } else { "were" };
+        notes.push(format!(
+            "{} failed, and {were} made again when the run was resumed.",
+            units::of(failed, "trial")
+        ));
+    }
     let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
     let verdicts: Vec<String> =
         [Verdict::Invalid, Verdict::Suspect, Verdict::NotChecked, Verdict::Valid]

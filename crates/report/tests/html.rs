@@ -419,6 +419,20 @@ fn a_verdict_in_a_table_of_open_loops_opens_what_is_against_the_figure() {
 }
 
 #[test]
+fn what_failed_at_first_is_shown_with_its_reason() {
+    let mut run = fixture::quick();
+    let mut trial = run.trials[0].clone();
+    trial.evidence.load = None;
+    trial.evidence.process.failure = Some("it ended with exit code 1 <b>".into());
+    run.failed.push(trial);
+    let page = page(&run);
+    insta::assert_snapshot!(text(&page, "#failed-first ~ ul"), @"Block 1, 30 connections kept alive, one core, nginx, by configuration alone: it ended with exit code 1 <b>");
+    assert!(text(&page, "header").contains("1 trial failed, and was made again when"));
+    let without = html(&fixture::quick());
+    assert!(!without.contains("Failed at first"), "nothing had failed");
+}
+
+#[test]
 fn the_raw_data_is_the_run_without_histograms() {
     let mut run = fixture::disturbed();
     let page = page(&run);

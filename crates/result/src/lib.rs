@@ -67,6 +67,10 @@ pub struct Run {
     /// No figure is made of them.
     #[serde(default)]
     pub disturbed: Vec<Trial>,
+    /// Trials that failed, so that they have no figure, and were made again when the run was
+    /// resumed.
+    #[serde(default)]
+    pub failed: Vec<Trial>,
     /// Planned trials that are not to be made, with the reason.
     #[serde(default)]
     pub left_out: Vec<LeftOut>,

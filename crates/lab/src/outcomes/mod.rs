@@ -137,6 +137,7 @@ pub(crate) mod tests {
             },
             trials,
             disturbed: Vec::new(),
+            failed: Vec::new(),
             left_out: Vec::new(),
             spent: result::Spent::default(),
             outcomes: Vec::new(),

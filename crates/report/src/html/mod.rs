@@ -143,6 +143,7 @@ fn body(run: &Run, detail: Detail) -> Markup {
             (open_loop::curves(run, detail))
             (then_and_now::then_and_now(run))
             (repeated::repeated(run))
+            (repeated::failed(run))
             (disclosure::disclosure(run))
         }
     }

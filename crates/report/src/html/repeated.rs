@@ -1,11 +1,37 @@
-//! What was set aside and made again, because others used the machine.
+//! What was set aside and made again: because others used the machine, or because it
+//! had failed when the run was resumed.
 
 use maud::{Markup, html};
 use result::{Run, Trial};
 
-use super::scrolling;
+use super::{prose, scrolling};
 use crate::summary::{self, Repeated};
 use crate::units;
+
+/// A line a trial that failed and was made again: when, and why.
+pub fn failed(run: &Run) -> Markup {
+    html! {
+        @if !run.failed.is_empty() {
+            h2 id="failed-first" { "Failed at first" }
+            p {
+                "These trials failed and have no figure. They were made again when the run was "
+                "resumed, by somebody who may have mended what was wrong."
+            }
+            ul {
+                @for Trial { slot, evidence, .. } in &run.failed {
+                    li {
+                        "Block " (slot.block + 1) ", " (summary::load_names(&[&slot.load])) ", "
+                        (summary::who(run, &slot.contender)) ": "
+                        (prose(evidence.process.failure.as_deref().unwrap_or(NO_LOAD)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Said of a contender that ran, and was given no load.
+const NO_LOAD: &str = "it didn't do its job.";
 
 /// A table a comparison: what was measured first, why it is not counted, and
 /// what is.
