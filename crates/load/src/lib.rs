@@ -46,6 +46,8 @@ mod record;
 mod run;
 mod schedule;
 pub mod search;
+#[cfg(test)]
+mod skipped;
 mod slots;
 pub mod template;
 mod turns;
