@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{After, Seen, Server, backends, bakeoff_load, load};
+use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -20,6 +20,14 @@ fn echo() -> Server {
         let length = path.len();
         write!(connection, "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{path}")?;
         Ok(After::Keep)
+    })
+}
+
+/// A server that takes 4 ms for an answer: 250 a second on a connection at most.
+fn of_4_ms() -> Server {
+    Server::start(|connection, _| {
+        std::thread::sleep(Duration::from_millis(4));
+        connection.write_all(GOOD).map(|()| After::Keep)
     })
 }
 
@@ -219,26 +227,35 @@ fn the_ceiling_is_measured_against_a_server_of_our_own() {
     assert_eq!(server.requests(), 50, "the null server's load went to the server");
 }
 
+fn search(server: &Server, condition: &str) -> Said {
+    let url = server.url("/");
+    load(&[&url, "-c", "8", "-t", "1", "-d", "500ms", "--find-rate", condition])
+}
+
 #[test]
 fn a_search_finds_a_gap_and_shows_its_steps() {
-    // Four connections of 2 ms a request: 2,000 a second at most.
-    let server = Server::start(|connection, _| {
-        std::thread::sleep(Duration::from_millis(2));
-        connection.write_all(GOOD).map(|()| After::Keep)
-    });
-    let said =
-        load(&[&server.url("/"), "-c", "4", "-t", "1", "-d", "400ms", "--find-rate", "p50 < 1s"]);
+    let server = of_4_ms();
+    // The lowest rate, with 100 requests a step, is a tenth of what the server can do:
+    // there none but a broken one has errors, and a busy machine has time for all.
+    let said = search(&server, "errors < 1");
     let found = &said.json["find_rate"];
-    if let Some(holds) = found["holds"]["rate"].as_f64() {
-        assert_eq!(said.code, 0, "{}", said.stderr);
-        assert!(holds < 2_100.0, "4 connections can't have {holds} answers a second: {found}");
-        assert!(found["fails"]["rate"].as_f64().unwrap() > holds, "{found}");
-    } else {
-        assert_eq!(said.code, 3, "{}", said.stderr);
-    }
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let holds = found["holds"]["rate"].as_f64().expect("a rate is found");
+    assert!(holds < 2_100.0, "8 connections can't have {holds} answers a second: {found}");
+    assert!(found["fails"]["rate"].as_f64().unwrap() > holds, "{found}");
     let steps = found["steps"].as_array().unwrap().len();
     assert!(steps >= 3, "{found}");
     assert_eq!(said.stderr.matches("  step ").count(), steps, "{}", said.stderr);
+}
+
+#[test]
+fn a_search_that_finds_no_rate_says_so_and_exits_with_3() {
+    let server = of_4_ms();
+    let said = search(&server, "p50 < 1us");
+    let found = &said.json["find_rate"];
+    assert_eq!(said.code, 3, "{}", said.stderr);
+    assert_eq!(found["holds"], Value::Null, "an answer takes 4 ms");
+    assert!(said.stderr.contains("holds at no rate that was tried"), "{}", said.stderr);
 }
 
 // What it exits with.
