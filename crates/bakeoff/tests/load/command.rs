@@ -1,5 +1,6 @@
 //! `bakeoff load` as a command: what it sends, says, writes and exits with.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::process::{Command, Output, Stdio};
@@ -7,6 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -200,21 +205,81 @@ fn a_terminal_sees_the_live_line() {
     assert!(shown.contains("/s · p50 ") && shown.contains("s left"), "{shown:?}");
 }
 
-#[test]
-fn the_hdr_log_has_every_sample() {
-    let server = Server::says(GOOD);
-    let log = tempfile::NamedTempFile::new().unwrap();
-    let said =
-        load(&[&server.url("/"), "-n", "100", "-c", "2", "--hdr", log.path().to_str().unwrap()]);
-    assert_eq!(said.count("good"), 100);
-    let log = std::fs::read(log.path()).unwrap();
-    let tags: Vec<String> = IntervalLogIterator::new(&log)
+/// How many samples an HdrHistogram log has of each tag.
+fn samples_by_tag(log: &[u8]) -> BTreeMap<String, u64> {
+    IntervalLogIterator::new(log)
         .filter_map(|entry| match entry.unwrap() {
-            LogEntry::Interval(interval) => Some(interval.tag().unwrap().to_string()),
+            LogEntry::Interval(interval) => {
+                let bytes = BASE64_STANDARD.decode(interval.encoded_histogram()).unwrap();
+                let histogram: Histogram<u64> =
+                    Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+                Some((interval.tag().unwrap().to_string(), histogram.len()))
+            }
             LogEntry::StartTime(_) | LogEntry::BaseTime(_) => None,
         })
-        .collect();
-    assert!(tags.contains(&"response".into()) && tags.contains(&"connect".into()), "{tags:?}");
+        .collect()
+}
+
+#[test]
+fn the_hdr_log_has_every_sample() {
+    // One request in ten has no answer.
+    let server = Server::start(|connection, seen: &Seen| {
+        if seen.path().ends_with('7') {
+            return Ok(After::Keep);
+        }
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let url = server.url("/?{counter}");
+    for load_options in [&["-n", "100"][..], &["-d", "1s", "--rate", "100"]] {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let path = log.path().to_str().unwrap();
+        let base = [&*url, "-c", "4", "--timeout", "300ms", "--hdr", path];
+        let said = load(&[&base, load_options].concat());
+        let samples = samples_by_tag(&std::fs::read(log.path()).unwrap());
+        let json = |series: &str, field: &str| said.json[series][field].as_u64().unwrap();
+        let answered = |series| json(series, "samples") - json(series, "censored");
+        let expected = [
+            ("response", answered("response_us")),
+            ("response_at_least", json("response_us", "censored")),
+            ("service", answered("service_us")),
+            ("service_at_least", json("service_us", "censored")),
+            ("lateness", json("lateness_us", "samples")),
+            ("connection_wait", json("connection_wait_us", "samples")),
+            ("connect", json("connect_us", "samples")),
+        ];
+        let expected = BTreeMap::from(expected.map(|(tag, count)| (tag.to_string(), count)));
+        assert_eq!(samples, expected, "{load_options:?}: the log and the JSON differ");
+        assert_eq!(samples["service"], said.count("good"), "{load_options:?}: an answer is lost");
+        assert!(samples["service_at_least"] > 0, "{load_options:?}: a wait is lost");
+        let is_open = load_options.contains(&"--rate");
+        assert_eq!(samples["lateness"] > 0, is_open, "{load_options:?}: {samples:?}");
+    }
+}
+
+#[test]
+fn seconds_connections_and_threads_add_up_to_the_whole() {
+    let server = of_4_ms();
+    let url = server.url("/");
+    for backend in backends() {
+        // 1,200 requests of four connections take more than a second.
+        for (threads, connections, more) in [("2", 4, &[][..]), ("1", 1_200, &["--close"])] {
+            let before = server.connections();
+            let base = [&*url, "-n", "1200", "-c", "4", "-t", threads, "--backend", backend];
+            let said = load(&[&base, more].concat());
+            let what = format!("{backend}, {threads} threads {more:?}");
+            assert_eq!(said.count("good"), 1_200, "{what}: {}", said.json["errors"]);
+            let per_second = said.json["per_second"].as_array().unwrap();
+            let good = per_second.iter().map(|second| second["good"].as_u64().unwrap());
+            assert!(per_second.len() > 1, "{what}: {} s", said.json["seconds"]);
+            assert_eq!(good.sum::<u64>(), 1_200, "{what}: {per_second:?}");
+            let made = said.json["connect_us"]["samples"].as_u64().unwrap();
+            assert_eq!(made, connections, "{what}: connections that were made");
+            let accepted = server.connections_once(before + made) - before;
+            assert_eq!(accepted, made, "{what}: the server counts other connections");
+            let of_threads = said.json["threads"].as_array().unwrap();
+            assert_eq!(of_threads.len().to_string(), threads, "{what}: {of_threads:?}");
+        }
+    }
 }
 
 #[test]
