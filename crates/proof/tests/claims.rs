@@ -23,7 +23,13 @@ fn what_it_says_is_what_the_server_recorded() {
     // Times may miss by a neighbour's doing; of several rounds the middle counts.
     for rounds in [1, 3, 5] {
         let (holds, table) = proof(&format!("truth --quick --rounds {rounds}"));
-        for experiment in ["closed loop, two-valued", "open loop, constant", "open loop, stalled"] {
+        for experiment in [
+            "closed loop, constant",
+            "closed loop, two-valued",
+            "closed loop, stalled",
+            "open loop, constant",
+            "open loop, stalled",
+        ] {
             assert!(table.contains(experiment), "{experiment} is missing:\n{table}");
         }
         assert!(table.contains(" counts are exact."), "{table}");

@@ -49,6 +49,14 @@ pub struct Record {
     pub busiest_rate: f64,
 }
 
+impl Record {
+    /// The time at one of [`QUANTILES`] in µs.
+    pub fn time_us(&self, quantile: f64) -> Option<f64> {
+        let at = QUANTILES.iter().position(|known| *known == quantile)?;
+        self.times_us.get(at).copied()
+    }
+}
+
 /// An answer.
 #[derive(Debug, Clone, Copy)]
 struct Answered {

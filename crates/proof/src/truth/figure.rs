@@ -13,8 +13,9 @@ pub struct Figure {
     pub name: String,
     /// What it should be.
     pub expected: f64,
-    /// What `bakeoff load` says.
-    pub measured: f64,
+    /// What `bakeoff load` says; `None` where it says nothing, or only that it is at
+    /// least so much. What must be there and isn't is missed.
+    pub measured: Option<f64>,
     /// How far apart they may be.
     pub allowed: Allowed,
 }
@@ -47,12 +48,24 @@ pub struct Margin {
 impl Figure {
     /// Whether it is what it should be.
     pub fn holds(&self) -> bool {
-        let apart = (self.measured - self.expected).abs();
         match self.allowed {
-            Allowed::Time(margin) => apart <= margin.share * self.expected + margin.us,
-            Allowed::Share(share) => apart <= share * self.expected,
-            Allowed::Nothing | Allowed::Yes => apart == 0.0,
-            Allowed::FarBelow => self.measured < self.expected / 10.0,
+            Allowed::FarBelow => self.used() < 1.0,
+            _ => self.used() <= 1.0,
+        }
+    }
+
+    /// How much it uses of what is allowed: 1 is the edge.
+    fn used(&self) -> f64 {
+        let Some(measured) = self.measured else { return f64::INFINITY };
+        let apart = (measured - self.expected).abs();
+        match self.allowed {
+            Allowed::Time(margin) => apart / (margin.share * self.expected + margin.us),
+            // Where nothing was asked for, nothing may be.
+            Allowed::Share(share) => apart / (share * self.expected).max(f64::MIN_POSITIVE),
+            Allowed::Nothing | Allowed::Yes if apart == 0.0 => 0.0,
+            // A time of 0 is none.
+            Allowed::FarBelow if measured > 0.0 => measured / (self.expected / 10.0),
+            Allowed::Nothing | Allowed::Yes | Allowed::FarBelow => f64::INFINITY,
         }
     }
 
@@ -80,7 +93,7 @@ impl Figure {
             self.of.clone(),
             self.name.clone(),
             number(self.expected),
-            number(self.measured),
+            self.measured.map_or_else(|| "none".into(), number),
             allowed,
             if self.holds() { "holds" } else { "MISSED" }.into(),
         ]
@@ -99,7 +112,9 @@ pub fn over_rounds(rounds: &[Vec<Figure>]) -> Vec<Figure> {
                 .flatten()
                 .filter(|other| other.of == figure.of && other.name == figure.name)
                 .collect();
-            let off = |figure: &Figure| figure.measured / figure.expected.max(1.0);
+            let off = |figure: &Figure| {
+                figure.measured.unwrap_or(f64::INFINITY) / figure.expected.max(1.0)
+            };
             same.sort_by(|a, b| off(a).total_cmp(&off(b)));
             match figure.allowed {
                 Allowed::Nothing | Allowed::Yes => {
@@ -138,7 +153,7 @@ mod tests {
     use super::*;
 
     fn figure(expected: f64, measured: f64, allowed: Allowed) -> Figure {
-        Figure { of: "x".into(), name: "y".into(), expected, measured, allowed }
+        Figure { of: "x".into(), name: "y".into(), expected, measured: Some(measured), allowed }
     }
 
     #[test]
@@ -151,6 +166,21 @@ mod tests {
         assert!(!figure(1_000.0, 1_006.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_001.0, Allowed::Nothing).holds());
         assert!(!figure(1_000.0, 100.0, Allowed::FarBelow).holds());
+        assert!(figure(1_000.0, 99.0, Allowed::FarBelow).holds());
+        assert!(!figure(1_000.0, 0.0, Allowed::FarBelow).holds(), "a time of 0 was taken for one");
+    }
+
+    #[test]
+    fn what_must_be_there_and_is_not_is_missed() {
+        let margin = Margin { share: 0.25, us: 5_000.0 };
+        for allowed in
+            [Allowed::Time(margin), Allowed::Share(0.05), Allowed::Nothing, Allowed::FarBelow]
+        {
+            let none = Figure { measured: None, ..figure(1_000.0, 0.0, allowed) };
+            assert!(!none.holds(), "{allowed:?}: nothing was taken for enough");
+            let table = table(&[none]).to_string();
+            assert!(table.contains("none") && table.contains("MISSED"), "{table}");
+        }
     }
 
     #[test]
@@ -169,8 +199,18 @@ mod tests {
     fn noise_of_one_round_is_passed_over_and_a_wrong_count_is_not() {
         let noisy = |measured| vec![figure(1_000.0, measured, Allowed::Share(0.01))];
         let middle = over_rounds(&[noisy(1_001.0), noisy(2_000.0), noisy(1_002.0)]);
-        assert_eq!(middle[0].measured, 1_002.0);
+        assert_eq!(middle[0].measured, Some(1_002.0));
         let count = |measured| vec![figure(7.0, measured, Allowed::Nothing)];
         assert!(!over_rounds(&[count(7.0), count(8.0), count(7.0)])[0].holds());
+    }
+
+    #[test]
+    fn a_round_without_a_figure_is_the_worst_and_not_left_out() {
+        let share = Allowed::Share(0.01);
+        let with = vec![figure(1_000.0, 1_000.0, share)];
+        let without = vec![Figure { measured: None, ..with[0].clone() }];
+        let over = |rounds: [&Vec<Figure>; 3]| over_rounds(&rounds.map(Clone::clone));
+        assert!(over([&with, &with, &without])[0].holds());
+        assert!(!over([&with, &without, &without])[0].holds());
     }
 }

@@ -9,6 +9,7 @@ mod stall;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
+use load::reading::Statistic;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Running;
@@ -37,12 +38,20 @@ pub struct Arguments {
 /// How much is measured, and how exact it has to be.
 #[derive(Debug, Clone, Copy)]
 struct Effort {
+    /// The constant service time, in ms.
+    constant_ms: u32,
+    /// The two-valued one.
+    two_valued: &'static str,
     /// Requests of a closed loop: 100,000 and more have a p99.9.
     requests: u32,
-    /// Seconds of an open loop.
+    /// Its connections.
+    users: u32,
+    /// Seconds of an open loop: its requests, with the rate, have a p99.
     seconds: f64,
     /// Requests a second of an open loop.
     rate: u32,
+    /// Its connections: enough for all that are under way at once.
+    connections: u32,
     /// How far times may be off.
     margin: Margin,
     /// How far a rate may be off.
@@ -50,25 +59,34 @@ struct Effort {
 }
 
 const FULL: Effort = Effort {
+    constant_ms: 5,
+    two_valued: "92%2ms,8%20ms",
     requests: 110_000,
+    users: 50,
     seconds: 12.0,
     rate: 1_000,
+    connections: 100,
     margin: Margin { share: 0.02, us: 100.0 },
     rate_margin: 0.005,
 };
 
+/// Its service times are so long that half a time, or twice it, is out of so wide a
+/// margin.
 const QUICK: Effort = Effort {
+    constant_ms: 50,
+    two_valued: "92%30ms,8%200ms",
     requests: 11_000,
-    seconds: 6.0,
-    rate: 2_000,
+    users: 300,
+    seconds: 4.5,
+    rate: 2_600,
+    connections: 300,
     margin: Margin { share: 0.25, us: 5_000.0 },
     rate_margin: 0.05,
 };
 
-/// The constant service time.
-const SERVICE: &str = "5ms";
-/// The two-valued one.
-const TWO_VALUED: &str = "92%2ms,8%20ms";
+/// The service time where a closed loop stalls: short, so that the few requests that
+/// wait for the stall's end are below 1 % of all.
+const CLOSED_STALL: &str = "5ms";
 /// Share of a run that the server is stopped for, and when it begins.
 const STALL_SHARE: f64 = 0.2;
 const STALL_BEGINS: f64 = 0.3;
@@ -105,24 +123,29 @@ impl Bench<'_> {
     fn experiments(&self) -> Result<Vec<Figure>, String> {
         let mut figures = Vec::new();
         for backend in ["io_uring", "epoll"] {
-            figures.extend(self.closed("constant 5 ms", SERVICE, backend)?);
-            figures.extend(self.closed("two-valued", TWO_VALUED, backend)?);
-            figures.extend(self.open(backend)?);
+            let constant = format!("constant {} ms", self.effort.constant_ms);
+            figures.extend(self.closed(&constant, &self.constant(), backend)?);
+            figures.extend(self.closed("two-valued", self.effort.two_valued, backend)?);
+            figures.extend(self.open(&constant, backend)?);
         }
         figures.extend(self.open_with_stall()?);
         figures.extend(self.closed_with_stall()?);
         Ok(figures)
     }
 
+    fn constant(&self) -> String {
+        format!("{}ms", self.effort.constant_ms)
+    }
+
     /// Every time that the client saw beside every time that the server took.
     fn closed(&self, what: &str, service: &str, backend: &str) -> Result<Vec<Figure>, String> {
         let of = format!("closed loop, {what}, {backend}");
         let server = self.server(service)?;
-        let requests = self.effort.requests;
-        let report =
-            self.load(&server, &format!("-c 50 -n {requests} --backend {backend}"), no_stall)?.0;
+        let Effort { requests, users, margin, .. } = self.effort;
+        let options = format!("-c {users} -n {requests} --backend {backend}");
+        let report = self.load(&server, &options, no_stall)?.0;
         let record = self.record(&server, &report)?;
-        let mut figures = self.times(&of, &report, &record);
+        let mut figures = times(&of, margin, requests.into(), &report, &record)?;
         figures.extend(counts(&of, &report, &record));
         figures.push(count(&of, "requests asked for", requests.into(), report.requests.good));
         Ok(figures)
@@ -130,17 +153,14 @@ impl Bench<'_> {
 
     /// The same at a rate, with a warm-up that has to be left out of the figures
     /// and in the counts.
-    fn open(&self, backend: &str) -> Result<Vec<Figure>, String> {
-        let of = format!("open loop, constant 5 ms, {backend}");
-        let Effort { seconds, rate, .. } = self.effort;
-        let server = self.server(SERVICE)?;
-        let options = format!(
-            "-c 100 --rate {rate} -d {}ms --warmup 500ms --backend {backend}",
-            (seconds * 1e3) as u64
-        );
+    fn open(&self, what: &str, backend: &str) -> Result<Vec<Figure>, String> {
+        let of = format!("open loop, {what}, {backend}");
+        let Effort { rate, margin, rate_margin, .. } = self.effort;
+        let server = self.server(&self.constant())?;
+        let options = format!("{} --warmup 500ms --backend {backend}", self.open_options());
         let report = self.load(&server, &options, no_stall)?.0;
         let record = self.record(&server, &report)?;
-        let mut figures = self.times(&of, &report, &record);
+        let mut figures = times(&of, margin, self.open_requests(), &report, &record)?;
         for (name, reached) in [
             ("rate offered", report.requests.scheduled as f64 / report.seconds),
             ("rate reached", report.rate),
@@ -149,21 +169,31 @@ impl Bench<'_> {
                 of: of.clone(),
                 name: name.into(),
                 expected: rate.into(),
-                measured: reached,
-                allowed: Allowed::Share(self.effort.rate_margin),
+                measured: Some(reached),
+                allowed: Allowed::Share(rate_margin),
             });
         }
         figures.extend(counts(&of, &report, &record));
         Ok(figures)
     }
 
+    fn open_options(&self) -> String {
+        let Effort { connections, rate, seconds, .. } = self.effort;
+        format!("-c {connections} --rate {rate} -d {}ms", milliseconds(seconds))
+    }
+
+    /// Requests that fall due in an open loop.
+    fn open_requests(&self) -> u64 {
+        (f64::from(self.effort.rate) * self.effort.seconds) as u64
+    }
+
     /// An open loop sees a stall as its users would.
     fn open_with_stall(&self) -> Result<Vec<Figure>, String> {
         let of = "open loop, stalled for 20 %";
-        let Effort { seconds, rate, .. } = self.effort;
-        let server = self.server(SERVICE)?;
-        let options = format!("-c 100 --rate {rate} -d {}ms", (seconds * 1e3) as u64);
-        let (report, stalled) = self.load(&server, &options, |load| self.stall(&server, load))?;
+        let Effort { rate, margin, .. } = self.effort;
+        let server = self.server(&self.constant())?;
+        let stall = |load: &Running| self.stall(&server, load);
+        let (report, stalled) = self.load(&server, &self.open_options(), stall)?;
         let record = self.record(&server, &report)?;
         let service = usual_s(&record)?;
         let stall = Stall {
@@ -174,18 +204,7 @@ impl Bench<'_> {
             capacity: record.busiest_rate,
             service,
         };
-        let mut figures: Vec<Figure> = [0.5, 0.9, 0.99]
-            .into_iter()
-            .filter_map(|quantile| {
-                Some(Figure {
-                    of: of.into(),
-                    name: format!("response time, {}, by arithmetic", percentile(quantile)),
-                    expected: stall.response(quantile) * 1e6,
-                    measured: report.response_us.at(quantile)?,
-                    allowed: Allowed::Time(self.effort.margin),
-                })
-            })
-            .collect();
+        let mut figures = times_with_stall(of, margin, &stall, &report);
         figures.extend(counts(of, &report, &record));
         Ok(figures)
     }
@@ -193,10 +212,10 @@ impl Bench<'_> {
     /// A closed loop can't: while it waits, it asks nothing. It has to say so.
     fn closed_with_stall(&self) -> Result<Vec<Figure>, String> {
         let of = "closed loop, stalled for 20 %";
-        let seconds = self.effort.seconds;
-        let server = self.server(SERVICE)?;
-        let options = format!("-c 20 -d {}ms", (seconds * 1e3) as u64);
-        let (report, stalled) = self.load(&server, &options, |load| self.stall(&server, load))?;
+        let server = self.server(CLOSED_STALL)?;
+        let options = format!("-c 40 -d {}ms", milliseconds(self.effort.seconds));
+        let stall = |load: &Running| self.stall(&server, load);
+        let (report, stalled) = self.load(&server, &options, stall)?;
         let record = self.record(&server, &report)?;
         // Users don't wait for each other, nor does a queue of them take long.
         let users = Stall {
@@ -206,23 +225,22 @@ impl Bench<'_> {
             capacity: 1.0,
             service: usual_s(&record)?,
         };
-        let mut figures = Vec::new();
-        if let Some(measured) = report.response_us.at(0.99) {
-            figures.push(Figure {
+        let mut figures = vec![
+            Figure {
                 of: of.into(),
                 name: "p99, beside that of users".into(),
                 expected: users.response(0.99) * 1e6,
-                measured,
+                measured: report.response_us.at(0.99),
                 allowed: Allowed::FarBelow,
-            });
-        }
-        figures.push(Figure {
-            of: of.into(),
-            name: "it says that it can't be trusted".into(),
-            expected: 1.0,
-            measured: u8::from(report.warns_of("closed_loop_stalled")).into(),
-            allowed: Allowed::Yes,
-        });
+            },
+            Figure {
+                of: of.into(),
+                name: "it says that it can't be trusted".into(),
+                expected: 1.0,
+                measured: Some(u8::from(report.warns_of("closed_loop_stalled")).into()),
+                allowed: Allowed::Yes,
+            },
+        ];
         figures.extend(counts(of, &report, &record));
         Ok(figures)
     }
@@ -274,8 +292,9 @@ impl Bench<'_> {
     ) -> Result<(Report, T), String> {
         let mut command = vec![Tool::Bakeoff.program()?.display().to_string(), "load".into()];
         command.extend(options.split_ascii_whitespace().map(String::from));
-        command.extend(["-t", "1", "--cpus"].map(String::from));
-        command.extend([self.place.client.to_string(), "--json".into(), "-".into()]);
+        command.extend(["-t", "1"].map(String::from));
+        command.extend(["--cpus".into(), self.place.client.to_string()]);
+        command.extend(["--json", "-"].map(String::from));
         command.push(server.url("/"));
         let running = Running::start(&command, self.place.client, Duration::from_secs(120))?;
         let beside = meanwhile(&running)?;
@@ -297,25 +316,55 @@ impl Bench<'_> {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
-
-    /// Times beside those that the server took. Those of the few requests that
-    /// only one of both has, at a warm-up or at the end, don't move a percentile.
-    fn times(&self, of: &str, report: &Report, record: &Record) -> Vec<Figure> {
-        QUANTILES
-            .into_iter()
-            .zip(&record.times_us)
-            .filter_map(|(quantile, &expected)| {
-                Some(Figure {
-                    of: of.into(),
-                    name: format!("service time, {}", percentile(quantile)),
-                    expected,
-                    measured: report.service_us.at(quantile)?,
-                    allowed: Allowed::Time(self.effort.margin),
-                })
-            })
-            .collect()
-    }
 }
+
+/// The quantiles that so many requests have: of fewer the value is withheld.
+fn quantiles(requests: u64) -> impl Iterator<Item = f64> {
+    let has =
+        move |quantile: &f64| Statistic::Percentile(quantile * 100.0).samples_needed() <= requests;
+    QUANTILES.into_iter().filter(has)
+}
+
+/// Times of so many requests beside those that the server took. Those of the few
+/// that only one of both has, at a warm-up or at the end, don't move a percentile.
+fn times(
+    of: &str,
+    margin: Margin,
+    requests: u64,
+    report: &Report,
+    record: &Record,
+) -> Result<Vec<Figure>, String> {
+    quantiles(requests)
+        .map(|quantile| {
+            Ok(Figure {
+                of: of.into(),
+                name: format!("service time, {}", percentile(quantile)),
+                expected: record.time_us(quantile).ok_or(NO_ANSWER)?,
+                measured: report.service_us.at(quantile),
+                allowed: Allowed::Time(margin),
+            })
+        })
+        .collect()
+}
+
+/// Times beside those that a stall makes.
+fn times_with_stall(of: &str, margin: Margin, stall: &Stall, report: &Report) -> Vec<Figure> {
+    let figure = |quantile| Figure {
+        of: of.into(),
+        name: format!("response time, {}, by arithmetic", percentile(quantile)),
+        expected: stall.response(quantile) * 1e6,
+        measured: report.response_us.at(quantile),
+        allowed: Allowed::Time(margin),
+    };
+    [0.5, 0.9, 0.99].map(figure).into()
+}
+
+fn milliseconds(seconds: f64) -> u64 {
+    (seconds * 1e3) as u64
+}
+
+/// What is wrong with a server without times.
+const NO_ANSWER: &str = "the calibration server answered nothing";
 
 fn no_stall(_: &Running) -> Result<(), String> {
     Ok(())
@@ -323,8 +372,7 @@ fn no_stall(_: &Running) -> Result<(), String> {
 
 /// The service time that the server usually had, in seconds.
 fn usual_s(record: &Record) -> Result<f64, String> {
-    let median_us = record.times_us.first().ok_or("the calibration server answered nothing")?;
-    Ok(median_us / 1e6)
+    Ok(record.time_us(0.5).ok_or(NO_ANSWER)? / 1e6)
 }
 
 /// What has to be equal whatever the machine does.
@@ -349,11 +397,102 @@ fn count(of: &str, name: &str, expected: u64, measured: u64) -> Figure {
         of: of.into(),
         name: name.into(),
         expected: expected as f64,
-        measured: measured as f64,
+        measured: Some(measured as f64),
         allowed: Allowed::Nothing,
     }
 }
 
 fn percentile(quantile: f64) -> String {
     format!("p{}", (quantile * 1e5).round() / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report with these quantiles: each with its value in µs, unless it is
+    /// withheld, and whether that is only a lower bound.
+    fn report(times: &[(f64, Option<f64>, bool)]) -> Report {
+        let percentiles: Vec<serde_json::Value> = times
+            .iter()
+            .map(|(quantile, value, at_least)| {
+                serde_json::json!({
+                    "percentile": quantile * 100.0, "value": value, "at_least": at_least,
+                })
+            })
+            .collect();
+        let account = serde_json::json!({
+            "scheduled": 20_000, "shed": 0, "sent": 20_000, "good": 20_000, "errors": 0,
+            "in_flight": 0,
+        });
+        let report = serde_json::json!({
+            "seconds": 10.0, "rate": 2_000.0, "requests": account, "warmup_requests": account,
+            "response_us": { "percentiles": percentiles },
+            "service_us": { "percentiles": percentiles },
+            "errors": [], "connections": { "established": 1 }, "threads": [{}], "warnings": [],
+        });
+        Report::read(&report.to_string()).unwrap()
+    }
+
+    const RECORD: Record =
+        Record { received: 20_000, answered: 20_000, times_us: Vec::new(), busiest_rate: 9_000.0 };
+
+    #[test]
+    fn half_a_time_and_twice_it_are_out_of_every_margin() {
+        for effort in [FULL, QUICK] {
+            let two_valued = effort.two_valued.split(',').map(|share| {
+                let (_, time) = share.split_once('%').unwrap();
+                humantime::parse_duration(time).unwrap().as_secs_f64() * 1e6
+            });
+            for time in two_valued.chain([f64::from(effort.constant_ms) * 1e3]) {
+                for wrong in [0.0, 0.5, 2.0] {
+                    let figure = Figure {
+                        of: String::new(),
+                        name: String::new(),
+                        expected: time,
+                        measured: Some(wrong * time),
+                        allowed: Allowed::Time(effort.margin),
+                    };
+                    assert!(!figure.holds(), "{wrong} × {time} µs passes");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_effort_has_the_requests_that_its_percentiles_take() {
+        let highest = |requests| quantiles(requests).last();
+        assert_eq!(highest(FULL.requests.into()), Some(0.999));
+        assert_eq!(highest(QUICK.requests.into()), Some(0.99));
+        for Effort { rate, seconds, .. } in [FULL, QUICK] {
+            assert_eq!(highest((f64::from(rate) * seconds) as u64), Some(0.99));
+        }
+    }
+
+    #[test]
+    fn a_percentile_that_a_report_lacks_is_missed() {
+        let record = Record { times_us: vec![5e3; 4], ..RECORD };
+        let margin = FULL.margin;
+        let stall = Stall { length: 1e-9, window: 10.0, rate: 1e3, capacity: 9e3, service: 5e-3 };
+        let missed = |p99: &[(f64, Option<f64>, bool)]| {
+            let lower = [(0.5, Some(5e3), false), (0.9, Some(5e3), false)];
+            let report = report(&[&lower[..], p99].concat());
+            let with_stall = times_with_stall("open loop", margin, &stall, &report);
+            [times("closed loop", margin, 20_000, &report, &record).unwrap(), with_stall].map(
+                |figures| {
+                    let missed = figures.iter().filter(|figure| !figure.holds());
+                    (figures.len(), missed.count())
+                },
+            )
+        };
+        assert_eq!(missed(&[(0.99, Some(5e3), false)]), [(3, 0); 2]);
+        assert_eq!(missed(&[(0.99, None, false)]), [(3, 1); 2], "withheld");
+        assert_eq!(missed(&[(0.99, Some(5e3), true)]), [(3, 1); 2], "only a lower bound");
+        assert_eq!(missed(&[]), [(3, 1); 2], "not there at all");
+    }
+
+    #[test]
+    fn a_server_that_recorded_nothing_is_no_proof_of_anything() {
+        assert!(times("x", FULL.margin, 20_000, &report(&[]), &RECORD).is_err());
+    }
 }
