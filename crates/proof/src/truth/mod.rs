@@ -26,7 +26,8 @@ use crate::truth::stall::Stall;
 /// recorded itself.
 #[derive(Debug, Parser)]
 pub struct Arguments {
-    /// Rounds: of each time, the one in the middle counts; of each count, the worst.
+    /// Rounds: of each experiment, the one in the middle counts; of each count, the
+    /// worst.
     #[arg(long, default_value_t = 3)]
     rounds: u32,
     /// Short rounds with wide margins, for a machine that does other things as
