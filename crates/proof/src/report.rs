@@ -2,6 +2,7 @@
 //! docs/load-json.md has them.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 /// A report.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -22,6 +23,8 @@ pub struct Report {
     pub errors: Vec<ErrorKind>,
     /// How the connections fared.
     pub connections: Connections,
+    /// The client's threads.
+    pub threads: Vec<IgnoredAny>,
     /// What to know before using the figures.
     pub warnings: Vec<Warning>,
 }

@@ -29,6 +29,10 @@ fn what_it_says_is_what_the_server_recorded() {
             "closed loop, stalled",
             "open loop, constant",
             "open loop, stalled",
+            "constant arrivals, one thread",
+            "poisson arrivals, one thread",
+            "constant arrivals, two threads",
+            "poisson arrivals, two threads",
         ] {
             assert!(table.contains(experiment), "{experiment} is missing:\n{table}");
         }

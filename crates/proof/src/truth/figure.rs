@@ -149,8 +149,8 @@ pub fn table(figures: &[Figure]) -> Table {
     table
 }
 
-/// The counts in one sentence: those at the server beside the client's, and the
-/// sums of the client's account.
+/// The counts in one sentence: those at the server beside the client's, the sums of
+/// the client's account, and its threads.
 pub fn counts(figures: &[Figure]) -> String {
     let (right, wrong): (Vec<&Figure>, Vec<&Figure>) =
         figures.iter().filter(|figure| figure.is_count()).partition(|figure| figure.holds());

@@ -53,6 +53,10 @@ struct Effort {
     rate: u32,
     /// Its connections: enough for all that are under way at once.
     connections: u32,
+    /// Requests a second where rates alone are looked at, in thousands, and for how
+    /// many seconds.
+    fast_rate_k: u32,
+    fast_seconds: f64,
     /// How far times may be off.
     margin: Margin,
     /// How far a rate may be off.
@@ -62,11 +66,13 @@ struct Effort {
 const FULL: Effort = Effort {
     constant_ms: 5,
     two_valued: "92%2ms,8%20ms",
-    requests: 110_000,
+    requests: 102_000,
     users: 50,
-    seconds: 12.0,
-    rate: 1_000,
+    seconds: 10.0,
+    rate: 1_200,
     connections: 100,
+    fast_rate_k: 20,
+    fast_seconds: 3.0,
     margin: Margin { share: 0.02, us: 100.0 },
     rate_margin: 0.005,
 };
@@ -81,13 +87,20 @@ const QUICK: Effort = Effort {
     seconds: 4.5,
     rate: 2_600,
     connections: 300,
+    fast_rate_k: 5,
+    fast_seconds: 1.0,
     margin: Margin { share: 0.25, us: 5_000.0 },
     rate_margin: 0.05,
 };
 
+/// The server is as fast as it can be.
+const AT_ONCE: &str = "0ms";
 /// The service time where a closed loop stalls: short, so that the few requests that
 /// wait for the stall's end are below 1 % of all.
 const CLOSED_STALL: &str = "5ms";
+/// How many standard deviations random arrivals may be off their mean: chance alone
+/// is, once in 16,000 schedules.
+const DEVIATIONS: f64 = 4.0;
 /// Share of a run that the server is stopped for, and when it begins.
 const STALL_SHARE: f64 = 0.2;
 const STALL_BEGINS: f64 = 0.3;
@@ -129,6 +142,11 @@ impl Bench<'_> {
             figures.extend(self.closed("two-valued", self.effort.two_valued, backend)?);
             figures.extend(self.open(&constant, backend)?);
         }
+        for threads in [1, 2] {
+            for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+                figures.extend(self.fast(arrivals, threads)?);
+            }
+        }
         figures.extend(self.open_with_stall()?);
         figures.extend(self.closed_with_stall()?);
         Ok(figures)
@@ -144,7 +162,7 @@ impl Bench<'_> {
         let server = self.server(service)?;
         let Effort { requests, users, margin, .. } = self.effort;
         let options = format!("-c {users} -n {requests} --backend {backend}");
-        let report = self.load(&server, &options, no_stall)?.0;
+        let report = self.load(&server, &options, 1, no_stall)?.0;
         let record = self.record(&server, &report)?;
         let mut figures = times(&of, margin, requests.into(), &report, &record)?;
         figures.extend(counts(&of, &report, &record));
@@ -159,21 +177,10 @@ impl Bench<'_> {
         let Effort { rate, margin, rate_margin, .. } = self.effort;
         let server = self.server(&self.constant())?;
         let options = format!("{} --warmup 500ms --backend {backend}", self.open_options());
-        let report = self.load(&server, &options, no_stall)?.0;
+        let report = self.load(&server, &options, 1, no_stall)?.0;
         let record = self.record(&server, &report)?;
         let mut figures = times(&of, margin, self.open_requests(), &report, &record)?;
-        for (name, reached) in [
-            ("rate offered", report.requests.scheduled as f64 / report.seconds),
-            ("rate reached", report.rate),
-        ] {
-            figures.push(Figure {
-                of: of.clone(),
-                name: name.into(),
-                expected: rate.into(),
-                measured: Some(reached),
-                allowed: Allowed::Share(rate_margin),
-            });
-        }
+        figures.extend(rates(&of, rate.into(), Arrivals::Constant, rate_margin, &report));
         figures.extend(counts(&of, &report, &record));
         Ok(figures)
     }
@@ -188,13 +195,38 @@ impl Bench<'_> {
         (f64::from(self.effort.rate) * self.effort.seconds) as u64
     }
 
+    /// A high rate where the server answers at once: however requests arrive, and
+    /// where each thread has a part of them.
+    fn fast(&self, arrivals: Arrivals, threads: u32) -> Result<Vec<Figure>, String> {
+        let Effort { connections, fast_rate_k: rate_k, fast_seconds, rate_margin, .. } =
+            self.effort;
+        let of = format!(
+            "open loop, {rate_k}k/s, {} arrivals, {}",
+            arrivals.name(),
+            if threads == 1 { "one thread" } else { "two threads" }
+        );
+        let server = self.server(AT_ONCE)?;
+        let options = format!(
+            "-c {connections} --rate {rate_k}k --arrivals {} -d {}ms",
+            arrivals.name(),
+            milliseconds(fast_seconds)
+        );
+        let report = self.load(&server, &options, threads, no_stall)?.0;
+        let record = self.record(&server, &report)?;
+        let asked = f64::from(rate_k) * 1e3;
+        let mut figures = rates(&of, asked, arrivals, rate_margin, &report);
+        figures.extend(counts(&of, &report, &record));
+        figures.push(count(&of, "threads", threads.into(), report.threads.len() as u64));
+        Ok(figures)
+    }
+
     /// An open loop sees a stall as its users would.
     fn open_with_stall(&self) -> Result<Vec<Figure>, String> {
         let of = "open loop, stalled for 20 %";
         let Effort { rate, margin, .. } = self.effort;
         let server = self.server(&self.constant())?;
         let stall = |load: &Running| self.stall(&server, load);
-        let (report, stalled) = self.load(&server, &self.open_options(), stall)?;
+        let (report, stalled) = self.load(&server, &self.open_options(), 1, stall)?;
         let record = self.record(&server, &report)?;
         let service = usual_s(&record)?;
         let stall = Stall {
@@ -216,7 +248,7 @@ impl Bench<'_> {
         let server = self.server(CLOSED_STALL)?;
         let options = format!("-c 40 -d {}ms", milliseconds(self.effort.seconds));
         let stall = |load: &Running| self.stall(&server, load);
-        let (report, stalled) = self.load(&server, &options, stall)?;
+        let (report, stalled) = self.load(&server, &options, 1, stall)?;
         let record = self.record(&server, &report)?;
         // Users don't wait for each other, nor does a queue of them take long.
         let users = Stall {
@@ -284,16 +316,18 @@ impl Bench<'_> {
         Server::start(recipe, &self.place, self.interrupt)
     }
 
-    /// Runs `bakeoff load`, and something beside it.
+    /// Runs `bakeoff load` with so many threads on its processor, and something
+    /// beside it.
     fn load<T>(
         &self,
         server: &Server,
         options: &str,
+        threads: u32,
         meanwhile: impl FnOnce(&Running) -> Result<T, String>,
     ) -> Result<(Report, T), String> {
         let mut command = vec![Tool::Bakeoff.program()?.display().to_string(), "load".into()];
         command.extend(options.split_ascii_whitespace().map(String::from));
-        command.extend(["-t", "1"].map(String::from));
+        command.extend(["-t".into(), threads.to_string()]);
         command.extend(["--cpus".into(), self.place.client.to_string()]);
         command.extend(["--json", "-"].map(String::from));
         command.push(server.url("/"));
@@ -315,6 +349,22 @@ impl Bench<'_> {
             }
             self.interrupt.check()?;
             std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+/// When the requests of an open loop are due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Arrivals {
+    Constant,
+    Poisson,
+}
+
+impl Arrivals {
+    fn name(self) -> &'static str {
+        match self {
+            Arrivals::Constant => "constant",
+            Arrivals::Poisson => "poisson",
         }
     }
 }
@@ -358,6 +408,34 @@ fn times_with_stall(of: &str, margin: Margin, stall: &Stall, report: &Report) ->
         allowed: Allowed::Time(margin),
     };
     [0.5, 0.9, 0.99].map(figure).into()
+}
+
+/// The rate that was offered beside the one that was asked for, and the rate of the
+/// answers beside that which was offered: what was sent lies between those two.
+fn rates(of: &str, asked: f64, arrivals: Arrivals, margin: f64, report: &Report) -> Vec<Figure> {
+    let offered = report.requests.scheduled as f64 / report.seconds;
+    let figure = |name: &str, expected, measured, share| Figure {
+        of: of.into(),
+        name: name.into(),
+        expected,
+        measured: Some(measured),
+        allowed: Allowed::Share(share),
+    };
+    match arrivals {
+        Arrivals::Constant => vec![
+            figure("rate offered", asked, offered, margin),
+            figure("rate reached", asked, report.rate, margin),
+        ],
+        // How many fall due within the window is a matter of chance, with the square
+        // root of the mean as deviation. What is due is to be sent all the same.
+        Arrivals::Poisson => {
+            let mean = asked * report.seconds;
+            vec![
+                figure("rate offered", asked, offered, DEVIATIONS / mean.sqrt()),
+                figure("rate reached, of that", offered, report.rate, margin),
+            ]
+        }
+    }
 }
 
 fn milliseconds(seconds: f64) -> u64 {
@@ -495,5 +573,22 @@ mod tests {
     #[test]
     fn a_server_that_recorded_nothing_is_no_proof_of_anything() {
         assert!(times("x", FULL.margin, 20_000, &report(&[]), &RECORD).is_err());
+    }
+
+    #[test]
+    fn random_arrivals_may_scatter_and_must_all_be_answered() {
+        // 2,000 a second were offered and answered.
+        let holds = |asked, arrivals, rate| {
+            let report = Report { rate, ..report(&[]) };
+            rates("x", asked, arrivals, 0.005, &report).iter().all(Figure::holds)
+        };
+        assert!(holds(2_000.0, Arrivals::Constant, 2_000.0));
+        assert!(!holds(2_020.0, Arrivals::Constant, 2_000.0));
+        // The deviation of 20,000 is 141, or 0.7 %.
+        assert!(holds(2_020.0, Arrivals::Poisson, 2_000.0));
+        assert!(!holds(2_100.0, Arrivals::Poisson, 2_000.0), "5 % fewer is no chance");
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            assert!(!holds(2_000.0, arrivals, 1_980.0), "1 % of {arrivals:?} went unanswered");
+        }
     }
 }
