@@ -113,8 +113,10 @@ impl Edge {
 }
 
 impl Search {
-    /// A search from `start` on, within `lowest` and `highest`, all a second.
+    /// A search from `start` on, within `lowest` and `highest`, all a second. It goes no
+    /// higher than `highest`, whatever the others are.
     pub fn new(start: f64, lowest: f64, highest: f64) -> Search {
+        let lowest = lowest.min(highest);
         Search { start: start.clamp(lowest, highest), lowest, highest, steps: Vec::new() }
     }
 
@@ -305,6 +307,12 @@ mod tests {
     fn a_condition_that_always_holds_is_reported_at_the_highest_rate() {
         let (found, _) = search(|_, _| Step::Holds);
         assert_eq!((found.holds.unwrap().rate, found.fails), (HIGHEST, None));
+    }
+
+    #[test]
+    fn where_the_lowest_rate_lies_above_the_highest_only_that_is_tried() {
+        let search = Search::new(1_000.0, 2.0 * HIGHEST, HIGHEST);
+        assert_eq!(search.next(), Next::Try(HIGHEST));
     }
 
     #[test]

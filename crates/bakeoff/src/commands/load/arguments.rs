@@ -11,7 +11,7 @@ use load::plan::{Arrivals, BackendChoice, Expect, Until};
 use load::template::Request;
 
 use super::quantity::{self, Cpus};
-use super::target;
+use super::{find_rate, target};
 
 /// Puts load on one HTTP server and tells what it saw.
 ///
@@ -215,6 +215,7 @@ impl Arguments {
     /// # Errors
     /// What is wrong with them, as a sentence.
     pub fn plan(&self) -> Result<Plan, String> {
+        self.check_conditions()?;
         let target = target::target(&self.url)?;
         let body = match &self.body_file {
             Some(file) => std::fs::read(file).map_err(|error| {
@@ -244,7 +245,6 @@ impl Arguments {
             Some(requests) => Until::Requests(requests),
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
         };
-        self.check_conditions()?;
         Ok(Plan {
             expect: Expect { body: self.expect_body.clone() },
             arrivals: self.rate.map_or(Arrivals::Closed, |rate| self.arrivals.at(rate)),
@@ -282,6 +282,9 @@ impl Arguments {
 
     /// Refuses conditions that can never be decided.
     fn check_conditions(&self) -> Result<(), String> {
+        if let Some(condition) = &self.find_rate {
+            find_rate::check(condition, self.duration.unwrap_or(DURATION))?;
+        }
         let closed = self.rate.is_none() && self.find_rate.is_none();
         let late = |condition: &&Condition| {
             matches!(condition.metric(), Metric::Time(Series::Lateness, _))

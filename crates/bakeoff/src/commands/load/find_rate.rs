@@ -13,7 +13,7 @@ use super::exit::{Exit, Failure};
 use super::live::Live;
 use super::output::Output;
 use super::run::{measured, rate};
-use super::summary;
+use super::{quantity, summary};
 
 /// Where the search begins, unless so low a rate has too few samples a step.
 const START: f64 = 1_000.0;
@@ -162,13 +162,38 @@ pub fn run(
     Ok(searched)
 }
 
+/// Refuses steps in which no rate brings the samples that the condition takes.
+///
+/// # Errors
+/// One sentence with the length that does.
+pub fn check(condition: &Condition, step_length: Duration) -> Result<(), String> {
+    let shortest = Duration::from_micros((requests(condition) / HIGHEST * 1e6).round() as u64);
+    if step_length >= shortest {
+        return Ok(());
+    }
+    let advice = match shortest > quantity::A_DAY {
+        true => "no step is long enough; take a lower percentile".to_string(),
+        false => format!("make it at least {} long (-d)", humantime::format_duration(shortest)),
+    };
+    Err(format!(
+        "--find-rate '{condition}': even at {} a step of {} has too few samples; {advice}",
+        rate(HIGHEST),
+        humantime::format_duration(step_length),
+    ))
+}
+
 /// The lowest rate at which a step has the samples that the condition takes.
 fn lowest_rate(condition: &Condition, step_length: Duration) -> f64 {
-    let requests = match condition.metric() {
+    requests(condition) / step_length.as_secs_f64()
+}
+
+/// Requests of a step that has the samples that the condition takes.
+fn requests(condition: &Condition) -> f64 {
+    let samples = match condition.metric() {
         Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN,
         Metric::Rate | Metric::Errors | Metric::ErrorShare => 0.0,
     };
-    requests.max(REQUESTS_MIN) / step_length.as_secs_f64()
+    samples.max(REQUESTS_MIN)
 }
 
 /// What was found and how sure it is.
@@ -307,5 +332,25 @@ pub mod tests {
         assert_eq!(lowest("p99 < 1ms"), 1_200.0);
         assert_eq!(lowest("max < 1ms"), 10.0);
         assert_eq!(lowest("errors < 1"), 10.0);
+    }
+
+    #[test]
+    fn steps_that_are_too_short_for_their_samples_are_refused_with_a_length_that_is_not() {
+        let check = |text: &str, step| check(&text.parse().unwrap(), step);
+        let (second, ms) = (Duration::from_secs, Duration::from_millis);
+        for (condition, too_short, enough) in [
+            ("p99.9999 < 10ms", second(10), second(12)),
+            ("p99.999 < 1s", second(1), ms(1_200)),
+            ("p99 < 10ms", ms(1), Duration::from_micros(1_200)),
+            ("errors < 1", Duration::from_micros(9), Duration::from_micros(10)),
+        ] {
+            let complaint = check(condition, too_short).unwrap_err();
+            let length = humantime::format_duration(enough);
+            let advice = format!("make it at least {length} long (-d)");
+            assert!(complaint.contains(&advice), "{complaint}");
+            assert_eq!(check(condition, enough), Ok(()), "the advice doesn't help");
+        }
+        let complaint = check("p99.9999999999 < 1s", second(86_400)).unwrap_err();
+        assert!(complaint.contains("no step is long enough"), "{complaint}");
     }
 }

@@ -23,6 +23,9 @@ pub fn count(text: &str) -> Result<u64, String> {
     if number.fract() != 0.0 { Err(wrong()) } else { Ok(number as u64) }
 }
 
+/// The longest duration.
+pub const A_DAY: Duration = Duration::from_secs(86_400);
+
 /// A duration above 0: `10s`, `500ms`, `1m 30s`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     match duration_or_none(text)? {
@@ -33,7 +36,6 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 
 /// A duration, which may be 0.
 pub fn duration_or_none(text: &str) -> Result<Duration, String> {
-    const A_DAY: Duration = Duration::from_secs(86_400);
     match humantime::parse_duration(text) {
         Ok(duration) if duration > A_DAY => Err("a duration here is at most a day".into()),
         Ok(duration) => Ok(duration),
