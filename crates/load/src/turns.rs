@@ -67,7 +67,7 @@ impl Turns {
     pub(crate) fn take(&mut self, now: u64) -> Option<Turn> {
         let intended = match &self.schedule {
             None => now,
-            Some(schedule) => self.window.start + schedule.due(),
+            Some(schedule) => self.due_on(schedule),
         };
         if intended > now || !self.goes_on(intended) {
             return None;
@@ -91,8 +91,14 @@ impl Turns {
 
     /// When the next turn comes; `None` if it is there at any time, or never comes.
     pub(crate) fn due(&self) -> Option<u64> {
-        let due = self.window.start + self.schedule.as_ref()?.due();
+        let due = self.due_on(self.schedule.as_ref()?);
         self.goes_on(due).then_some(due)
+    }
+
+    /// When the next turn of this schedule comes. At the end of all time it stays: beyond
+    /// that it would come at once.
+    fn due_on(&self, schedule: &Schedule) -> u64 {
+        self.window.start.saturating_add(schedule.due())
     }
 
     /// Whether turns still come at this time.
@@ -171,6 +177,15 @@ mod tests {
         assert_eq!(taken[9].phase, Phase::Warmup);
         assert_eq!(taken[10].phase, Phase::Window);
         assert_eq!(turns.due(), None);
+    }
+
+    #[test]
+    fn what_is_due_after_the_end_of_all_time_is_not_due_at_once() {
+        for until in [Until::Elapsed(Duration::from_secs(1)), Until::Requests(5)] {
+            let mut turns = turns(Arrivals::Constant(1e-11), until, 0);
+            assert_eq!(all(&mut turns, 1_000_000).len(), 1, "the first is due at the start");
+            assert_eq!(turns.due(), None);
+        }
     }
 
     #[test]

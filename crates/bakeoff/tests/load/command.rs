@@ -335,6 +335,7 @@ fn bad_input_is_one_sentence_and_code_2() {
         (&["http://127.0.0.1/", "--json", "/no/such/folder/x"], "/no/such/folder/x"),
         (&["http://127.0.0.1/", "--fail-if", "p99 > ten"], "there is no number"),
         (&["http://127.0.0.1/", "-c", "100", "--cpus", "65000"], "65000"),
+        (&["http://127.0.0.1/", "--rate", "1e-11"], "at least one request a day"),
         (&["http://127.0.0.1/", "--find-rate", "p99.9999 < 10ms"], "at least 12s"),
         (&["http://127.0.0.1/", "--find-rate", "p99.999 < 1s", "-d", "1s"], "at least 1s 200ms"),
         (&["http://127.0.0.1/", "--find-rate", "p99 < 10ms", "-d", "1ms"], "at least 1ms 200us"),

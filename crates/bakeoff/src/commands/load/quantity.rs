@@ -2,8 +2,25 @@
 
 use std::time::Duration;
 
+/// The lowest rate a second: one request in the longest duration.
+const RATE_MIN: f64 = 1.0 / A_DAY.as_secs() as f64;
+/// The highest: times are in nanoseconds, so that more can't be told apart.
+const RATE_MAX: f64 = 1e9;
+
 /// A rate a second: `500`, `20k`, `1.5M`.
 pub fn rate(text: &str) -> Result<f64, String> {
+    let rate = number(text)?;
+    if rate < RATE_MIN {
+        return Err("a rate is at least one request a day, 0.0000116".into());
+    }
+    if rate > RATE_MAX {
+        return Err("a rate is at most one request a nanosecond, 1000M".into());
+    }
+    Ok(rate)
+}
+
+/// A number above 0, which may have a unit.
+fn number(text: &str) -> Result<f64, String> {
     let (digits, scale) = match text.strip_suffix(['k', 'M']) {
         Some(digits) if text.ends_with('k') => (digits, 1e3),
         Some(digits) => (digits, 1e6),
@@ -19,7 +36,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 /// A number of requests: `500`, `20k`, `1M`.
 pub fn count(text: &str) -> Result<u64, String> {
     let wrong = || "a number of requests is whole and above 0, as 500, 20k or 1M".to_string();
-    let number = rate(text).map_err(|_| wrong())?;
+    let number = number(text).map_err(|_| wrong())?;
     if number.fract() != 0.0 { Err(wrong()) } else { Ok(number as u64) }
 }
 
@@ -81,9 +98,17 @@ mod tests {
         assert_eq!(rate("20k"), Ok(20_000.0));
         assert_eq!(rate("1.5M"), Ok(1_500_000.0));
         assert_eq!(rate("0.5"), Ok(0.5));
+        assert_eq!(rate("1000M"), Ok(1e9));
+        assert_eq!(rate("0.0000116"), Ok(0.0000116), "a complaint advises it");
         assert_eq!(count("2.5k"), Ok(2_500));
+        assert_eq!(count("2000M"), Ok(2_000_000_000));
         for wrong in ["", "k", "-1", "0", "inf", "nan", "1e400", "20kk", "20 k", "1G"] {
             assert!(rate(wrong).is_err(), "{wrong:?} was taken for a rate");
+        }
+        for (wrong, why) in [("1e-11", "one request a day"), ("1e300M", "one request a nanosecond")]
+        {
+            let complaint = rate(wrong).unwrap_err();
+            assert!(complaint.contains(why), "{wrong}: {complaint}");
         }
         for wrong in ["0", "0.5", "1.0001k", ""] {
             assert!(count(wrong).is_err(), "{wrong:?} was taken for a number of requests");
