@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use crate::backend::Slot;
 
-/// Handshakes under way at once for connections that are kept: a quarter of the
-/// listen queue that servers commonly have (nginx: 511), since several threads
-/// may connect. Where a connection serves one request, as many are under way as
-/// were asked for: that is the load.
+/// Handshakes under way at once, by all threads together, for connections that are
+/// kept: a quarter of the listen queue that servers commonly have (nginx: 511).
+/// Where a connection serves one request, as many are under way as were asked for:
+/// that is the load.
 const AT_ONCE: u32 = 128;
-/// First connections that are opened together, and how many nanoseconds apart:
-/// 10 a millisecond. A handshake on loopback is over before anybody has accepted
-/// it, so that it alone slows nothing down; any listen queue takes so few.
-const FIRST_TOGETHER: u64 = 32;
+/// First connections that all threads open together, and how many nanoseconds
+/// apart: 10 a millisecond. A handshake on loopback is over before anybody has
+/// accepted it, so that it alone slows nothing down; any listen queue takes so few.
+const FIRST_TOGETHER: u32 = 32;
 const FIRST_APART_NS: u64 = 3_200_000;
 /// The shortest and the longest pause after a failure, in nanoseconds.
 const PAUSE_NS: (u64, u64) = (10_000_000, 1_000_000_000);
@@ -35,24 +35,32 @@ pub(crate) struct Connects {
     /// First connections of slots that are still to be begun.
     first: u64,
     first_begun: u64,
+    first_together: u64,
     began: u64,
     pause: u64,
     paused_until: u64,
 }
 
 impl Connects {
-    /// All slots wait for their first connection, which is kept or not.
-    pub(crate) fn new(slots: u32, kept: bool, now: u64) -> Connects {
+    /// All slots of one of so many threads wait for their first connection, which is
+    /// kept or not.
+    pub(crate) fn new(slots: u32, threads: u32, kept: bool, now: u64) -> Connects {
         Connects {
             waiting: (0..slots).collect(),
             under_way: 0,
-            under_way_max: if kept { AT_ONCE } else { slots },
+            under_way_max: if kept { AT_ONCE.div_ceil(threads) } else { slots },
             first: u64::from(slots),
             first_begun: 0,
+            first_together: FIRST_TOGETHER.div_ceil(threads).into(),
             began: now,
             pause: 0,
             paused_until: 0,
         }
+    }
+
+    /// The pace begins now. To be called before any connection was begun.
+    pub(crate) fn begin_at(&mut self, now: u64) {
+        self.began = now;
     }
 
     /// A slot wants a connection.
@@ -76,7 +84,7 @@ impl Connects {
             return None;
         }
         let first_at = if self.first_begun < self.first {
-            self.began + self.first_begun / FIRST_TOGETHER * FIRST_APART_NS
+            self.began + self.first_begun / self.first_together * FIRST_APART_NS
         } else {
             now
         };
@@ -129,7 +137,7 @@ mod tests {
 
     #[test]
     fn first_connections_come_a_few_at_a_time() {
-        let mut connects = Connects::new(1000, true, 0);
+        let mut connects = Connects::new(1000, 1, true, 0);
         assert_eq!(begun(&mut connects, 0), 32, "more at once overflow a short listen queue");
         for _ in 0..32 {
             connects.succeeded();
@@ -139,8 +147,25 @@ mod tests {
     }
 
     #[test]
+    fn threads_together_overflow_no_queue_that_one_would_not() {
+        for threads in [2, 3, 16, 32] {
+            let mut all: Vec<Connects> =
+                (0..threads).map(|_| Connects::new(1000, threads, true, 0)).collect();
+            let mut begun = |now| all.iter_mut().map(|it| begun(it, now)).sum::<usize>();
+            let (first, in_all) = (begun(0), begun(1000 * MS));
+            // What doesn't come out even is rounded up.
+            let most = threads as usize;
+            assert!((32..32 + most).contains(&first), "{first} SYNs at once by {threads} threads");
+            let under_way = first + in_all;
+            assert!((128..128 + most).contains(&under_way), "{under_way} by {threads} threads");
+        }
+        let mut last = Connects::new(1000, 1024, true, 0);
+        assert_eq!(begun(&mut last, 1000 * MS), 1, "a thread of many makes no connection");
+    }
+
+    #[test]
     fn handshakes_under_way_are_bounded() {
-        let mut connects = Connects::new(1000, true, 0);
+        let mut connects = Connects::new(1000, 1, true, 0);
         assert_eq!(begun(&mut connects, 1000 * MS), AT_ONCE as usize);
         assert_eq!(connects.may_at(1000 * MS), None, "only an event lets the next begin");
         connects.succeeded();
@@ -149,7 +174,7 @@ mod tests {
 
     #[test]
     fn failures_of_connections_begun_together_are_one_failure() {
-        let mut connects = Connects::new(20, true, 0);
+        let mut connects = Connects::new(20, 1, true, 0);
         begun(&mut connects, 0);
         for _ in 0..20 {
             connects.failed(MS);
@@ -160,7 +185,7 @@ mod tests {
 
     #[test]
     fn failures_pause_ever_longer_and_a_success_ends_that() {
-        let mut connects = Connects::new(10, true, 0);
+        let mut connects = Connects::new(10, 1, true, 0);
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..9 {

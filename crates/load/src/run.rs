@@ -220,11 +220,11 @@ impl Share<'_> {
     ) -> Result<Report, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
         let (plan, clock) = (self.plan, self.clock);
-        let slots = self.slots();
+        let shares = (self.slots(), self.crew.threads as u32);
         let sources =
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
         let parts = (backend, Http1::new(plan), record);
-        let mut worker = Worker::new(plan, self.stop, clock, slots, sources, parts);
+        let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         worker.connect_ahead().map_err(lost)?;
         let _ = ready.send(());
         drop(ready);

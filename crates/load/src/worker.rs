@@ -61,12 +61,12 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
 }
 
 impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
-    /// A worker for so many connections, none of them begun.
+    /// A worker for so many connections, none of them begun, as one of so many threads.
     pub(crate) fn new(
         plan: &'a Plan,
         stop: &'a Stop,
         clock: Clock,
-        slots: u32,
+        (slots, threads): (u32, u32),
         sources: Sources,
         (backend, protocol, record): (B, P, Record),
     ) -> Self {
@@ -81,7 +81,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             protocol,
             record,
             slots: Slots::new(slots, plan.pipeline),
-            connects: Connects::new(slots, plan.keep_alive, now),
+            connects: Connects::new(slots, threads, plan.keep_alive, now),
             sources,
             turns: Turns::none(),
             line: VecDeque::new(),
@@ -178,7 +178,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.turns = turns;
         if !self.plan.keep_alive {
             // Paced from now on.
-            self.connects = Connects::new(self.slots.count(), false, self.now);
+            self.connects.begin_at(self.now);
             return;
         }
         for slot in 0..self.slots.count() {
