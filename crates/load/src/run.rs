@@ -65,10 +65,12 @@ pub fn run(
         }
         drop(starts);
         let collected = Collected::collect(&seconds, crew.threads, window, clock, progress);
-        let mut reports = Vec::new();
-        for thread in threads {
-            reports.push(thread?.join().expect("a thread of load does not panic")?);
-        }
+        let told = threads.into_iter().map(|thread| {
+            thread.and_then(|it| it.join().expect("a thread of load does not panic"))
+        });
+        // Those that ran nothing tell nothing: the error is that of the one that failed.
+        let reports: Vec<Option<Report>> = told.collect::<Result<_, Error>>()?;
+        let reports = reports.into_iter().flatten().collect();
         Ok(put_together(plan, stop, clock, window, reports, collected))
     })
 }
@@ -165,13 +167,13 @@ impl Share<'_> {
         self.plan.connections / threads + u32::from(thread < self.plan.connections % threads)
     }
 
-    /// A thread's whole life.
+    /// A thread's whole life; `None` if another thread failed, so that nothing was run.
     fn work(
         &self,
         ready: Sender<()>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
-    ) -> Result<Report, Error> {
+    ) -> Result<Option<Report>, Error> {
         let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
         limits::bind(cpu)?;
         limits::wake_on_time();
@@ -217,7 +219,7 @@ impl Share<'_> {
         record: Record,
         ready: Sender<()>,
         start: &Receiver<Window>,
-    ) -> Result<Report, Error> {
+    ) -> Result<Option<Report>, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
         let (plan, clock) = (self.plan, self.clock);
         let shares = (self.slots(), self.crew.threads as u32);
@@ -228,13 +230,11 @@ impl Share<'_> {
         worker.connect_ahead().map_err(lost)?;
         let _ = ready.send(());
         drop(ready);
-        // No word comes if another thread failed: then nothing is run.
-        let Ok(window) = start.recv() else {
-            return Err(Error::Plan("another thread of this run failed".into()));
-        };
+        // No word comes if another thread failed.
+        let Ok(window) = start.recv() else { return Ok(None) };
         let turns = Turns::new(plan, window, self.thread, self.crew.threads);
         let (record, window_end) = worker.run(turns).map_err(lost)?;
-        Ok(Report { record, window_end, backend: name })
+        Ok(Some(Report { record, window_end, backend: name }))
     }
 }
 
@@ -441,6 +441,21 @@ mod tests {
         let window = Window { start: 0, begin: 0, end: u64::MAX };
         let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
         assert_eq!(all.open_max(), 700);
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_thread_that_failed_and_not_of_those_before_it() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let target = Target { address, authority: "x".into(), path: "/".into() };
+        // No machine that tests run on has the last one.
+        let last = rustix::thread::CpuSet::MAX_CPU - 1;
+        let cpus = vec![limits::allowed_cpus().unwrap()[0], last];
+        let plan = Plan { connections: 2, cpus, ..Plan::new(target, vec![Request::get("/")]) };
+        let error = run(&plan, &Stop::default(), &mut |_| {}).unwrap_err();
+        let is_systems = matches!(error, Error::System { .. });
+        assert!(is_systems, "the machine's refusal was taken for a wrong plan: {error}");
+        assert!(error.to_string().contains(&format!("processor {last}")), "{error}");
     }
 
     #[test]
