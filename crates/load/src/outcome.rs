@@ -50,7 +50,8 @@ pub struct Outcome {
     pub seconds: Vec<Second>,
     /// What the client's threads spent.
     pub threads: Vec<ThreadUse>,
-    /// The backend that carried the load, and why not the other, if asked.
+    /// The backend that carried the load, and why not the other, if asked; where it
+    /// differs, with the number of threads that had it.
     pub backend: String,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,

@@ -351,7 +351,7 @@ fn put_together(
         connections: Connections { answers_min: u64::MAX, ..Connections::default() },
         seconds,
         threads: Vec::new(),
-        backend: reports.first().map(|report| report.backend.clone()).unwrap_or_default(),
+        backend: backends(reports.iter().map(|report| &*report.backend)),
         interrupted: stop.asked(),
     };
     outcome.connections.asked = plan.connections;
@@ -385,6 +385,26 @@ fn put_together(
         outcome.response = outcome.service.clone();
     }
     outcome
+}
+
+/// The backend of all threads; where they differ, how many had which: each falls back
+/// by itself.
+fn backends<'a>(of_threads: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: Vec<(&str, u32)> = Vec::new();
+    for backend in of_threads {
+        match counts.iter_mut().find(|(known, _)| *known == backend) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((backend, 1)),
+        }
+    }
+    match counts[..] {
+        [(all, _)] => all.into(),
+        _ => {
+            let each: Vec<_> =
+                counts.iter().map(|(backend, count)| format!("{count} × {backend}")).collect();
+            each.join(", ")
+        }
+    }
 }
 
 /// A thread's account, its errors' times counted from the phase's begin.
@@ -441,6 +461,18 @@ mod tests {
         let window = Window { start: 0, begin: 0, end: u64::MAX };
         let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
         assert_eq!(all.open_max(), 700);
+    }
+
+    #[test]
+    fn a_thread_that_fell_back_is_not_hidden_behind_the_first() {
+        let of = |threads: &[&str]| backends(threads.iter().copied());
+        assert_eq!(of(&["io_uring", "io_uring"]), "io_uring");
+        let fell_back = "epoll (io_uring: Cannot allocate memory)";
+        assert_eq!(of(&[fell_back]), fell_back);
+        assert_eq!(
+            of(&["io_uring", fell_back, "io_uring"]),
+            "2 × io_uring, 1 × epoll (io_uring: Cannot allocate memory)"
+        );
     }
 
     #[test]
