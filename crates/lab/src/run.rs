@@ -355,7 +355,9 @@ fn prepare_all(
 /// trial that needs too many would end the run, however late it comes.
 fn allow_connections(plan: &Plan) -> Result<(), load::Error> {
     let most = plan.slots.iter().map(|slot| slot.load.connections).max();
-    load::allow_connections(most.unwrap_or_default())
+    // A client has a thread on each of its processors, which are all at most.
+    let threads = load::allowed_cpus().map_or(1, |cpus| cpus.len());
+    load::allow_connections(most.unwrap_or_default(), threads)
 }
 
 /// What is not as it was when the run began, as far as that is known before builds.

@@ -144,7 +144,7 @@ mod tests {
         }
         let slots = 4 * PACE;
         // Both ends are ours.
-        limits::allow_connections(2 * slots).unwrap();
+        limits::allow_connections(2 * slots, 1).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         // Nobody accepts until the first request is there.
         rustix::net::listen(&listener, slots as i32).unwrap();

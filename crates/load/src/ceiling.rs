@@ -88,7 +88,8 @@ pub fn measure(plan: &Plan, stop: &Stop) -> Result<Ceiling, Error> {
     let shared = spare.is_empty();
     let server_cpus = if shared { client_cpus } else { spare };
     // Both ends of each connection are in this process.
-    limits::allow_connections(plan.connections.saturating_mul(2))?;
+    let threads = plan.threads_of(&allowed) + server_cpus.len();
+    limits::allow_connections(plan.connections.saturating_mul(2), threads)?;
     let server = NullServer::start(&server_cpus, plan)?;
     let mut plan = plan.clone();
     plan.target.address = server.address;

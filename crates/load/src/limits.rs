@@ -6,16 +6,24 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::Error;
 
-/// Descriptors beside the connections: rings, output, libraries.
+/// Descriptors beside the connections and the threads: output, libraries.
 const OTHERS: u64 = 64;
+/// Descriptors of a thread: its ring or epoll instance, and a file in which the kernel
+/// counts its time, or a listener.
+const PER_THREAD: u64 = 2;
 
-/// Raises the limit of open files to what so many connections need, for this process
-/// and those that it starts.
+/// Open files that so many connections take, spread over so many threads.
+fn needed(connections: u32, threads: usize) -> u64 {
+    u64::from(connections) + PER_THREAD * threads as u64 + OTHERS
+}
+
+/// Raises the limit of open files to what so many connections of so many threads need,
+/// for this process and those that it starts.
 ///
 /// # Errors
 /// [`Error::Plan`] with the number needed and the command that gives it.
-pub fn allow_connections(connections: u32) -> Result<(), Error> {
-    let needed = u64::from(connections) + OTHERS;
+pub fn allow_connections(connections: u32, threads: usize) -> Result<(), Error> {
+    let needed = needed(connections, threads);
     let limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
         return Ok(());
@@ -62,4 +70,17 @@ pub(crate) fn wake_on_time() {
     // SAFETY: this option takes a number, and changes this thread only. It
     // can't fail for a number above 0.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_takes_files_of_its_own() {
+        let (few, many) = (needed(900, 1), needed(900, 128));
+        assert!(few <= 1_024, "{few}: 900 connections fit into the usual limit");
+        assert!(many >= 900 + 2 * 128, "{many}: no room for the rings of 128 threads");
+        assert!(many - few >= 2 * 127, "{few} and {many}");
+    }
 }

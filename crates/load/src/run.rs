@@ -34,8 +34,8 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome, Error> {
     plan.check()?;
-    limits::allow_connections(plan.connections)?;
     let crew = Crew::of(plan)?;
+    limits::allow_connections(plan.connections, crew.threads)?;
     let clock = Clock::start();
     std::thread::scope(|scope| {
         let (seconds_to, seconds) = mpsc::channel();
@@ -117,6 +117,14 @@ impl Plan {
         Some(parts.into_iter().fold(Duration::ZERO, Duration::saturating_add))
     }
 
+    /// How many threads carry it out where these processors are allowed.
+    pub(crate) fn threads_of(&self, allowed: &[usize]) -> usize {
+        let cpus = if self.cpus.is_empty() { allowed.len() } else { self.cpus.len() };
+        let threads = if self.threads == 0 { cpus } else { self.threads };
+        // A thread without a connection has nothing to do.
+        threads.min(self.connections as usize).max(1)
+    }
+
     /// The borders of a run that starts at this time.
     fn window(&self, start: u64) -> Window {
         let begin = start + self.warmup.as_nanos() as u64;
@@ -138,10 +146,9 @@ impl Crew {
     fn of(plan: &Plan) -> Result<Crew, Error> {
         let allowed = limits::allowed_cpus()
             .map_err(|source| Error::System { what: "asking for the processors".into(), source })?;
+        let threads = plan.threads_of(&allowed);
         let cpus = if plan.cpus.is_empty() { allowed } else { plan.cpus.clone() };
-        let threads = if plan.threads == 0 { cpus.len() } else { plan.threads };
-        // A thread without a connection has nothing to do.
-        Ok(Crew { threads: threads.clamp(1, plan.connections as usize), cpus })
+        Ok(Crew { threads, cpus })
     }
 }
 

@@ -365,7 +365,7 @@ fn with_open_files(now: u32, at_most: u32, arguments: &[&str]) -> Output {
 fn open_files_are_allowed_as_far_as_may_be_and_beyond_that_the_command_is_told() {
     let server = Server::says(GOOD);
     let url = server.url("/");
-    let arguments = [&*url, "-c", "150", "-d", "500ms", "--json", "-"];
+    let arguments = [&*url, "-c", "150", "-t", "1", "-d", "500ms", "--json", "-"];
     let output = with_open_files(100, 1_000, &arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
@@ -375,7 +375,7 @@ fn open_files_are_allowed_as_far_as_may_be_and_beyond_that_the_command_is_told()
     let output = with_open_files(100, 200, &arguments);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    for part in ["150 connections need 214 open files", "may have 200", "`ulimit -n 214`"] {
+    for part in ["150 connections need 216 open files", "may have 200", "`ulimit -n 216`"] {
         assert!(stderr.contains(part), "{part}: {stderr}");
     }
 }
