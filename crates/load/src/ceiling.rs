@@ -74,22 +74,30 @@ impl Ceiling {
 /// When the null server's CPU time was read, and what it was, thread by thread.
 type Reading = (Instant, Vec<Duration>);
 
+/// Allows this process the open files that [`measure`] takes: more than the run of the
+/// same plan, after which it were too late to find that there are too few.
+///
+/// # Errors
+/// As [`crate::allow_connections`].
+pub fn allow(plan: &Plan) -> Result<(), Error> {
+    let allowed = allowed_cpus()?;
+    let (server_cpus, _) = server_cpus(plan, &allowed);
+    let threads = plan.threads_of(&allowed) + server_cpus.len();
+    limits::allow_connections(plan.connections.saturating_mul(2), threads).map_err(|error| {
+        Error::Plan(format!(
+            "--ceiling has both ends of each connection in this process: {error}; or leave it out"
+        ))
+    })
+}
+
 /// Measures the ceiling of a plan: its requests, connections, threads,
 /// processors and backend, in a closed loop.
 ///
 /// # Errors
-/// As [`crate::run`]; also if the null server can't be started.
+/// As [`crate::run`] and [`allow`]; also if the null server can't be started.
 pub fn measure(plan: &Plan, stop: &Stop) -> Result<Ceiling, Error> {
-    let allowed = limits::allowed_cpus()
-        .map_err(|source| Error::System { what: "asking for the processors".into(), source })?;
-    let client_cpus = client_cpus(plan, &allowed);
-    let spare: Vec<usize> =
-        allowed.iter().copied().filter(|cpu| !client_cpus.contains(cpu)).collect();
-    let shared = spare.is_empty();
-    let server_cpus = if shared { client_cpus } else { spare };
-    // Both ends of each connection are in this process.
-    let threads = plan.threads_of(&allowed) + server_cpus.len();
-    limits::allow_connections(plan.connections.saturating_mul(2), threads)?;
+    allow(plan)?;
+    let (server_cpus, shared) = server_cpus(plan, &allowed_cpus()?);
     let server = NullServer::start(&server_cpus, plan)?;
     let mut plan = plan.clone();
     plan.target.address = server.address;
@@ -124,6 +132,20 @@ fn busy_shares((from, to): (&Reading, &Reading)) -> Option<Vec<f64>> {
     let seconds = (to.0 - from.0).as_secs_f64();
     let shares = from.1.iter().zip(&to.1).map(|(from, to)| (*to - *from).as_secs_f64() / seconds);
     (seconds > 0.0).then(|| shares.collect())
+}
+
+/// The null server's processors: those that the client leaves free. If there are none,
+/// it shares the client's.
+fn server_cpus(plan: &Plan, allowed: &[usize]) -> (Vec<usize>, bool) {
+    let client_cpus = client_cpus(plan, allowed);
+    let spare: Vec<usize> =
+        allowed.iter().copied().filter(|cpu| !client_cpus.contains(cpu)).collect();
+    if spare.is_empty() { (client_cpus, true) } else { (spare, false) }
+}
+
+fn allowed_cpus() -> Result<Vec<usize>, Error> {
+    limits::allowed_cpus()
+        .map_err(|source| Error::System { what: "asking for the processors".into(), source })
 }
 
 /// The processors that the plan's threads run on.

@@ -381,6 +381,19 @@ fn open_files_are_allowed_as_far_as_may_be_and_beyond_that_the_command_is_told()
 }
 
 #[test]
+fn too_few_open_files_for_the_ceiling_are_told_before_the_run() {
+    let server = Server::says(GOOD);
+    let url = server.url("/");
+    // Enough for the run.
+    let arguments = [&*url, "-c", "150", "-t", "1", "-d", "500ms", "--ceiling"];
+    let output = with_open_files(100, 300, &arguments);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("--ceiling") && stderr.contains("300 connections"), "{stderr}");
+    assert_eq!(server.connections(), 0, "a run was made and thrown away");
+}
+
+#[test]
 fn a_condition_that_holds_or_is_unknown_is_code_3() {
     let server = Server::says(GOOD);
     let url = server.url("/");

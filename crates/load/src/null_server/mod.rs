@@ -63,12 +63,9 @@ impl NullServer {
     /// Starts a thread on each of these processors, for the load of a plan.
     ///
     /// # Errors
-    /// [`Error::System`] where the kernel gives no socket.
+    /// [`Error::System`] where the kernel gives no socket or thread.
     pub(crate) fn start(cpus: &[usize], plan: &Plan) -> Result<NullServer, Error> {
-        let fail = |source: Errno| Error::System {
-            what: "starting the null server".into(),
-            source: source.into(),
-        };
+        let fail = |source| Error::System { what: "starting the null server".into(), source };
         let load = Load {
             connections: plan.connections,
             keep_alive: plan.keep_alive,
@@ -81,11 +78,11 @@ impl NullServer {
             threads: Vec::new(),
         };
         for &cpu in cpus {
-            let listener = listener(&mut server.address).map_err(fail)?;
+            let listener = listener(&mut server.address).map_err(|errno| fail(errno.into()))?;
             let (end, load) = (server.end.clone(), load.clone());
             let id = Arc::<AtomicI32>::default();
             let own = id.clone();
-            let handle = std::thread::spawn(move || {
+            let serve = move || {
                 own.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
                 // A thread on another processor serves as well.
                 let _ = limits::bind(cpu);
@@ -94,7 +91,8 @@ impl NullServer {
                     Ok(ring) => uring::serve(ring, &listener, &load, &end),
                     Err(_) => epoll::serve(listener, &load, &end),
                 }
-            });
+            };
+            let handle = std::thread::Builder::new().spawn(serve).map_err(fail)?;
             server.threads.push(Thread { handle, id });
         }
         Ok(server)

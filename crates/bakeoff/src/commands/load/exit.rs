@@ -28,7 +28,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why there is no result at all.
+/// Why there is no result at all, or not all of it.
 #[derive(Debug)]
 pub struct Failure {
     /// What the exit code says of it.
@@ -41,6 +41,13 @@ impl Failure {
     /// The arguments are at fault.
     pub fn bad_input(sentence: String) -> Failure {
         Failure { exit: Exit::BadInput, sentence }
+    }
+
+    /// The ceiling can't be measured, after the run of the same plan: so the plan isn't
+    /// at fault.
+    pub fn of_the_ceiling(error: &load::Error) -> Failure {
+        let sentence = format!("the run is over, but its ceiling can't be measured: {error}");
+        Failure { exit: Exit::System, sentence }
     }
 
     /// The machine is.

@@ -59,7 +59,7 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
         }
         return Ok(found.exit());
     }
-    let run = measure(arguments, plan, &stop)?;
+    let (run, no_ceiling) = measure(arguments, plan, &stop)?;
     output.print(&summary::text(&run))?;
     if let Some(json) = json {
         json.write(|into| json::write(&json::run(&run), into))?;
@@ -68,28 +68,38 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
         hdr.write(|into| hdr::write(&run.outcome, into))?;
     }
     run.complain();
-    Ok(run.exit())
+    no_ceiling.map_or(Ok(run.exit()), Err)
 }
 
-/// Runs the plan, and the ceiling where it is asked for.
-fn measure(arguments: &Arguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
+/// Runs the plan, and the ceiling where it is asked for. If that fails, the run is told
+/// all the same, with the failure beside it.
+fn measure(
+    arguments: &Arguments,
+    plan: Plan,
+    stop: &Stop,
+) -> Result<(Run, Option<Failure>), Failure> {
+    if arguments.ceiling {
+        ceiling::allow(&plan)?;
+    }
     let outcome = {
         let live = Live::new(&plan, arguments.quiet);
         load::run(&plan, stop, &mut |progress| live.show(progress))?
     };
-    let ceiling = if arguments.ceiling && !stop.asked() {
-        let measured = ceiling::measure(&plan, stop)?;
-        (!stop.asked()).then_some(measured)
-    } else {
-        None
-    };
+    let (mut ceiling, mut no_ceiling) = (None, None);
+    if arguments.ceiling && !stop.asked() {
+        match ceiling::measure(&plan, stop) {
+            Ok(measured) => ceiling = (!stop.asked()).then_some(measured),
+            Err(error) => no_ceiling = Some(Failure::of_the_ceiling(&error)),
+        }
+    }
     let judge = |condition: &Condition| (condition.clone(), condition.judge(&outcome));
-    Ok(Run {
+    let run = Run {
         url: arguments.url.clone(),
         warnings: limit::warnings(&plan, &outcome),
         conditions: arguments.fail_if.iter().map(judge).collect(),
         plan,
         outcome,
         ceiling,
-    })
+    };
+    Ok((run, no_ceiling))
 }
