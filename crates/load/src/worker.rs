@@ -204,6 +204,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// never sent.
     fn close_books(&mut self, window_end: u64) {
         for slot in 0..self.slots.count() {
+            self.ask_for_lost_syns(slot, self.now);
             while let Some(flight) = self.slots.pop(slot) {
                 let phase = self.turns.phase(flight.times.intended);
                 self.record.censored(phase, flight.times, self.now);
@@ -305,14 +306,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     fn connected(&mut self, slot: Slot) {
         let State::Connecting(since) = *self.slots.state(slot) else { return };
+        self.ask_for_lost_syns(slot, self.arrived);
         *self.slots.state(slot) = State::Open;
         let took = self.arrived - since;
         let connection = self.slots.connection(slot);
         self.record.connections.reconnects += u64::from(connection.had_one);
         connection.had_one = true;
-        if took >= SYN_LOST_NS {
-            self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
-        }
         self.record.connect.saturating_record(took);
         self.connects.succeeded();
         self.open += 1;
@@ -322,6 +321,16 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.take_requests(slot);
         } else {
             self.send(slot, self.slots.place(slot, 0));
+        }
+    }
+
+    /// Counts the SYNs of a connection under way that were sent again, if by this time it
+    /// may have lost one.
+    fn ask_for_lost_syns(&mut self, slot: Slot, by: u64) {
+        if let State::Connecting(since) = *self.slots.state(slot)
+            && by.saturating_sub(since) >= SYN_LOST_NS
+        {
+            self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
         }
     }
 
@@ -336,11 +345,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// A connection came to nothing: so does the request that is its own, or
     /// else the one whose turn it is.
     fn connect_failed(&mut self, slot: Slot, fault: Fault) {
-        if matches!(*self.slots.state(slot), State::Connecting(since)
-            if self.now - since >= SYN_LOST_NS)
-        {
-            self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
-        }
+        self.ask_for_lost_syns(slot, self.now);
         self.record.connections.failed += 1;
         let failure = &mut self.record.connections.first_failure;
         failure.get_or_insert_with(|| (fault.kind, fault.example.clone()));
