@@ -94,8 +94,10 @@ const RATE_SHORTFALL_MAX: f64 = 0.01;
 /// A stall of this share of the window would be seen in the 99th percentile of
 /// requests that come at their own times.
 const STALL_SHARE: f64 = 0.01;
+const SECOND: Duration = Duration::from_secs(1);
 /// A wait this many times the 99th percentile (or the median, where there is
-/// none) is a stall, and not the slow end of an even service.
+/// none) is a stall, and not the slow end of an even service. So is a silence in which
+/// so many answers would have come.
 const STALL_RATIO: f64 = 10.0;
 
 impl Warning {
@@ -334,22 +336,34 @@ fn rate_not_reached(offered: f64, outcome: &Outcome) -> Option<Warning> {
 /// Whether the server was silent for long, by the longest wait of a request and
 /// by seconds without an answer.
 fn stalled(outcome: &Outcome) -> Option<Warning> {
-    let longest_wait = value(read(&outcome.service, Statistic::Max))?;
-    let usual = [99.0, 50.0]
-        .into_iter()
-        .find_map(|percentile| value(read(&outcome.service, Statistic::Percentile(percentile))))?;
+    // With its connection, where a request has its own: a server that stalls accepts none.
+    let waits = &outcome.response;
+    if waits.good.is_empty() {
+        // The errors say it better.
+        return None;
+    }
+    let longest_wait = value(read(waits, Statistic::Max))?;
+    // Too few answers for a percentile to be shown still have one in the middle.
+    let median = Duration::from_nanos(waits.good.value_at_quantile(0.5));
+    let usual = value(read(waits, Statistic::Percentile(99.0))).unwrap_or(median);
     let long = longest_wait.as_secs_f64() >= STALL_SHARE * outcome.window.as_secs_f64()
         && longest_wait.as_secs_f64() >= STALL_RATIO * usual.as_secs_f64();
-    let silent_seconds = outcome
-        .seconds
-        .split(|second| second.good > 0)
-        .map(<[_]>::len)
-        .max()
-        .filter(|_| usual < Duration::from_secs(1))
-        .unwrap_or(0);
-    let longest = longest_wait.max(Duration::from_secs(silent_seconds as u64));
-    (long || silent_seconds > 0)
+    let silence = if median < SECOND { silence(outcome) } else { Duration::ZERO };
+    let longest = longest_wait.max(silence);
+    (long || !silence.is_zero())
         .then_some(Warning::ClosedLoopStalled { longest, window: outcome.window })
+}
+
+/// The most seconds in a row without an answer, if that can't be chance.
+fn silence(outcome: &Outcome) -> Duration {
+    // The last second may be short.
+    let whole = outcome.seconds.len().min(outcome.window.as_secs() as usize);
+    let seconds = &outcome.seconds[..whole];
+    let answers: u64 = seconds.iter().map(|second| second.good).sum();
+    let with_any = seconds.iter().filter(|second| second.good > 0).count().max(1);
+    let silent = seconds.split(|second| second.good > 0).map(<[_]>::len).max().unwrap_or(0);
+    let missing = silent as f64 * answers as f64 / with_any as f64;
+    if missing >= STALL_RATIO { SECOND * silent as u32 } else { Duration::ZERO }
 }
 
 fn value(reading: Reading) -> Option<Duration> {
@@ -507,7 +521,7 @@ mod tests {
     #[test]
     fn a_stall_makes_a_closed_loop_untrustworthy_and_an_open_loop_not() {
         let mut outcome = quiet();
-        outcome.service.good.record(2_000_000_000).unwrap();
+        outcome.response.good.record(2_000_000_000).unwrap();
         assert_eq!(ids(Arrivals::Closed, &outcome), ["closed_loop_stalled"]);
         assert_eq!(ids(OPEN, &outcome), [""; 0]);
     }
@@ -525,8 +539,63 @@ mod tests {
     #[test]
     fn slow_answers_alone_are_no_stall() {
         let mut outcome = quiet();
-        (0..500).for_each(|_| outcome.service.good.record(300_000_000).unwrap());
+        (0..500).for_each(|_| outcome.response.good.record(300_000_000).unwrap());
         assert_eq!(ids(Arrivals::Closed, &outcome), [""; 0], "p99 tells of these itself");
+    }
+
+    /// Ten seconds with so many answers each, which took so many ms.
+    fn answers(a_second: [u64; 10], each_ms: u64) -> Outcome {
+        let all: u64 = a_second.iter().sum();
+        let mut outcome = outcome(&vec![each_ms * 1_000; all as usize], &[]);
+        outcome.seconds = a_second.map(|good| Second { good, ..Second::default() }).to_vec();
+        outcome.connections.answers_min = 1;
+        outcome
+    }
+
+    #[test]
+    fn too_few_answers_for_a_percentile_show_a_stall_all_the_same() {
+        let mut outcome = answers([75, 75, 0, 0, 0, 0, 0, 0, 0, 0], 13);
+        let silent = ids(Arrivals::Closed, &outcome);
+        assert_eq!(silent, ["closed_loop_stalled"], "8 s without an answer went unnoticed");
+        // One request was under way all the time.
+        outcome.response.censored.record(8_000_000_000).unwrap();
+        outcome.seconds.clear();
+        let waited = ids(Arrivals::Closed, &outcome);
+        assert_eq!(waited, ["closed_loop_stalled"], "a wait of 8 s went unnoticed");
+    }
+
+    #[test]
+    fn a_stall_that_most_connections_wait_through_is_none_of_their_usual_time() {
+        let mut outcome = answers([5_000, 5_000, 0, 0, 0, 0, 0, 0, 0, 0], 10);
+        (0..5_000).for_each(|_| outcome.response.censored.record(8_000_000_000).unwrap());
+        assert_eq!(ids(Arrivals::Closed, &outcome), ["closed_loop_stalled"]);
+    }
+
+    #[test]
+    fn where_each_answer_takes_long_a_second_without_one_is_no_stall() {
+        let one_by_one = answers([0, 0, 1, 0, 0, 1, 0, 0, 1, 0], 3_000);
+        assert_eq!(ids(Arrivals::Closed, &one_by_one), [""; 0]);
+        let all_together = answers([0, 0, 100, 0, 0, 100, 0, 0, 100, 0], 3_000);
+        assert_eq!(ids(Arrivals::Closed, &all_together), [""; 0]);
+        let by_chance = answers([3, 2, 1, 2, 0, 3, 1, 2, 2, 1], 600);
+        assert_eq!(ids(Arrivals::Closed, &by_chance), [""; 0], "two answers are easily late");
+    }
+
+    #[test]
+    fn a_short_last_second_is_no_silence() {
+        let mut outcome = quiet();
+        outcome.window += Duration::from_millis(1);
+        outcome.seconds.push(Second::default());
+        assert_eq!(ids(Arrivals::Closed, &outcome), [""; 0]);
+    }
+
+    #[test]
+    fn a_stall_while_connecting_counts_where_each_request_has_its_connection() {
+        let mut outcome = quiet();
+        // The answers themselves were quick.
+        outcome.response.censored.record(2_000_000_000).unwrap();
+        assert_eq!(outcome.service.good.max() / 1_000_000, 0);
+        assert_eq!(ids(Arrivals::Closed, &outcome), ["closed_loop_stalled"]);
     }
 
     #[test]

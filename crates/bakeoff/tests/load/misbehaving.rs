@@ -222,8 +222,8 @@ fn answers_more_than_it_was_asked() {
 
 #[test]
 fn stalls() {
-    // One answer takes a third of the run. A slow machine gets there, and has time
-    // left for the 200 answers that a usual time takes.
+    // One answer takes a third of the run. A slow machine gets there, and has time left
+    // for answers that show what a usual time is.
     let server = Server::start(|connection, seen: &Seen| {
         if seen.path() == "/?20" {
             std::thread::sleep(Duration::from_millis(1500));
@@ -238,6 +238,26 @@ fn stalls() {
     };
     assert!(warned(&[]), "a closed loop that stalled was trusted");
     assert!(!warned(&["--rate", "500"]), "an open loop has no such weakness");
+}
+
+#[test]
+fn falls_silent_after_a_few_answers() {
+    let server = Server::start(|connection, seen: &Seen| {
+        let number: u64 = seen.path().trim_start_matches("/?").parse().unwrap();
+        if number < 50 {
+            connection.write_all(GOOD)?;
+        }
+        Ok(After::Keep)
+    });
+    let url = server.url("/?{counter}");
+    for more in [&[][..], &["--close"]] {
+        let base = [&url, "-d", "3s", "-c", "1", "-t", "1", "--timeout", "10s"];
+        let said = load(&[&base, more].concat());
+        assert_eq!(said.count("good"), 50, "{}", said.json["requests"]);
+        let warnings = said.json["warnings"].as_array().unwrap();
+        let warned = warnings.iter().any(|warning| warning["id"] == "closed_loop_stalled");
+        assert!(warned, "{more:?}: a server that fell silent was trusted: {warnings:?}");
+    }
 }
 
 #[test]
