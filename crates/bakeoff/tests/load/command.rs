@@ -105,6 +105,18 @@ fn an_answer_with_the_requests_own_nonce_is_good() {
 }
 
 #[test]
+fn localhost_is_the_address_where_somebody_listens() {
+    let server = Server::says(GOOD);
+    // Its first address is ::1 on most machines.
+    let url = format!("http://localhost:{}/", server.address.port());
+    let said = load(&[&url, "-n", "10", "-c", "2"]);
+    assert_eq!(said.count("good"), 10, "{}", said.json["errors"]);
+    assert_eq!(said.json["plan"]["address"], server.address.to_string());
+    let shown = format!("{url} ({}) · ", server.address);
+    assert!(said.stderr.starts_with(&shown), "{}", said.stderr);
+}
+
+#[test]
 fn close_uses_a_connection_a_request() {
     let server = Server::says(GOOD);
     let said = load(&[&server.url("/"), "-n", "60", "-c", "5", "--close"]);

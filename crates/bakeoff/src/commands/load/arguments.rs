@@ -216,7 +216,7 @@ impl Arguments {
     /// What is wrong with them, as a sentence.
     pub fn plan(&self) -> Result<Plan, String> {
         self.check_conditions()?;
-        let target = target::target(&self.url)?;
+        let target = target::target(&self.url, self.timeout)?;
         let body = match &self.body_file {
             Some(file) => std::fs::read(file).map_err(|error| {
                 format!("--body-file {} can't be read: {error}", file.display())

@@ -1,13 +1,14 @@
 //! A run as people read it.
 
 use std::fmt::Write;
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use load::ceiling::Maximum;
 use load::outcome::{Account, Latency, Outcome};
-use load::plan::{Arrivals, Plan, Until};
+use load::plan::{Arrivals, Plan, Target, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use report::{text, units};
 
@@ -44,7 +45,16 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
         1 => String::new(),
         paths => format!(", {paths} paths in turn"),
     };
-    format!("{} · {pace} · {connections}{kept}{paths}", text::visible(url))
+    let address = resolved(plan).map_or_else(String::new, |address| format!(" ({address})"));
+    format!("{}{address} · {pace} · {connections}{kept}{paths}", text::visible(url))
+}
+
+/// The address that the URL's name stands for; `None` where the URL has it itself.
+fn resolved(plan: &Plan) -> Option<SocketAddr> {
+    let Target { address, authority, .. } = &plan.target;
+    let ip = address.ip();
+    let written = [address.to_string(), ip.to_string(), format!("[{ip}]")];
+    (!written.contains(authority)).then_some(*address)
 }
 
 fn heading(run: &Run) -> Option<String> {
@@ -374,6 +384,24 @@ mod tests {
         };
         assert!(p99_of("response").contains("1.00 s"), "seconds of waiting are hidden:\n{text}");
         assert!(!p99_of("service").contains("1.00 s"), "{text}");
+    }
+
+    #[test]
+    fn a_name_is_shown_with_its_address_and_an_address_once() {
+        let line = |authority: &str, address: &str| {
+            let mut plan = good().plan;
+            plan.target.authority = authority.into();
+            plan.target.address = address.parse().unwrap();
+            super::plan("http://URL/", "closed loop", &plan)
+        };
+        let named = line("localhost:8080", "[::1]:8080");
+        assert!(named.starts_with("http://URL/ ([::1]:8080) · closed loop"), "{named}");
+        for (authority, address) in
+            [("127.0.0.1:81", "127.0.0.1:81"), ("127.0.0.1", "127.0.0.1:80"), ("[::1]", "[::1]:80")]
+        {
+            let line = line(authority, address);
+            assert!(line.starts_with("http://URL/ · closed loop"), "{line}");
+        }
     }
 
     #[test]

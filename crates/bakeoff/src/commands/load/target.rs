@@ -4,7 +4,8 @@
 //! browsers do, and would turn `{nonce}` into `%7Bnonce%7D`. A load generator
 //! sends what was written.
 
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
 
 use http::Uri;
 use load::plan::Target;
@@ -12,15 +13,33 @@ use load::plan::Target;
 /// Why there is nothing to connect to, as a sentence.
 type Complaint = String;
 
-/// Finds the target of a URL. A name is resolved to its first address.
-pub fn target(url: &str) -> Result<Target, Complaint> {
+/// The longest that one of several addresses is waited for: that of a machine which is
+/// off gives no answer at all.
+const PATIENCE_MAX: Duration = Duration::from_secs(2);
+
+/// Finds the target of a URL. Where a name has several addresses, it is the first that
+/// accepts a connection within the timeout.
+pub fn target(url: &str, timeout: Duration) -> Result<Target, Complaint> {
     let parts = Parts::of(url)?;
-    let address = (parts.host.as_str(), parts.port)
+    let addresses: Vec<SocketAddr> = (parts.host.as_str(), parts.port)
         .to_socket_addrs()
         .map_err(|error| format!("the name {:?} can't be resolved: {error}", parts.host))?
-        .next()
+        .collect();
+    let address = one_of(&addresses, timeout.min(PATIENCE_MAX))
         .ok_or_else(|| format!("the name {:?} has no address", parts.host))?;
     Ok(Target { address, authority: parts.authority, path: parts.path })
+}
+
+/// The first of these addresses at which somebody listens, or else the first. Of
+/// `localhost` that is often ::1, where many servers don't listen. A single address is
+/// not connected to before the run.
+fn one_of(addresses: &[SocketAddr], patience: Duration) -> Option<SocketAddr> {
+    let (&first, others) = addresses.split_first()?;
+    if others.is_empty() {
+        return Some(first);
+    }
+    let accepts = |address: &&SocketAddr| TcpStream::connect_timeout(address, patience).is_ok();
+    Some(addresses.iter().find(accepts).copied().unwrap_or(first))
 }
 
 #[derive(Debug, PartialEq)]
@@ -85,6 +104,8 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     fn parts(url: &str) -> (String, u16, String, String) {
@@ -142,6 +163,7 @@ mod tests {
 
     #[test]
     fn addresses_and_names_are_resolved() {
+        let target = |url| target(url, Duration::from_secs(1));
         assert_eq!(target("http://127.0.0.2:81").unwrap().address, "127.0.0.2:81".parse().unwrap());
         assert_eq!(target("http://[::1]").unwrap().address, "[::1]:80".parse().unwrap());
         let complaint = target("http://does-not-exist.invalid/").unwrap_err();
@@ -149,5 +171,20 @@ mod tests {
             complaint.starts_with("the name \"does-not-exist.invalid\" can't be resolved: "),
             "{complaint}"
         );
+    }
+    #[test]
+    fn of_several_addresses_the_first_is_taken_where_somebody_listens() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let listens = listener.local_addr().unwrap();
+        let nobody = |last| SocketAddr::from(([127, 0, 0, last], listens.port()));
+        let patience = Duration::from_secs(5);
+        assert_eq!(one_of(&[nobody(2), nobody(3), listens], patience), Some(listens));
+        assert_eq!(one_of(&[nobody(2), nobody(3)], patience), Some(nobody(2)));
+        assert_eq!(one_of(&[], patience), None);
+
+        drop(listener.accept().unwrap());
+        listener.set_nonblocking(true).unwrap();
+        assert_eq!(one_of(&[listens], patience), Some(listens));
+        assert!(listener.accept().is_err(), "a server saw a connection that it needn't have");
     }
 }
