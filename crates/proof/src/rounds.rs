@@ -108,6 +108,11 @@ impl Measured {
         )
     }
 
+    /// Adds a client's next round under a load: what came of it, if anything did.
+    pub fn add(&mut self, cell: &Cell, tool: Tool, sample: Option<Sample>) {
+        self.samples.entry((cell.clone(), tool)).or_default().push(sample);
+    }
+
     fn series(&self, cell: &Cell, tool: Tool) -> &[Option<Sample>] {
         self.samples.get(&(cell.clone(), tool)).map_or(&[], Vec::as_slice)
     }
@@ -175,7 +180,7 @@ pub fn measure(
                         None
                     }
                 };
-                measured.samples.entry((cell.clone(), tool)).or_default().push(sample);
+                measured.add(&cell, tool, sample);
             }
         }
         if bar.is_hidden() {
@@ -263,10 +268,12 @@ mod tests {
         let cell = Cell { close: false, connections: 30, path: "/".into() };
         let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0 });
         let mut measured = Measured::default();
-        measured
-            .samples
-            .insert((cell.clone(), Tool::Bakeoff), vec![sample(1.0), sample(9.0), sample(2.0)]);
-        measured.samples.insert((cell.clone(), Tool::Wrk), vec![sample(2.0), None, sample(4.0)]);
+        for (ours, wrks) in
+            [(sample(1.0), sample(2.0)), (sample(9.0), None), (sample(2.0), sample(4.0))]
+        {
+            measured.add(&cell, Tool::Bakeoff, ours);
+            measured.add(&cell, Tool::Wrk, wrks);
+        }
         assert_eq!(measured.cpu_us(&cell, Tool::Bakeoff).unwrap().median, 2.0);
         let ratio = measured.ratio(&cell, Tool::Bakeoff, Tool::Wrk, |sample| sample.cpu_us);
         assert_eq!(ratio, Some(Spread { median: 0.5, min: 0.5, max: 0.5 }));

@@ -7,7 +7,7 @@ use report::units::whole;
 use crate::interrupt::Interrupt;
 use crate::nginx::Nginx;
 use crate::place::Place;
-use crate::rounds::{self, Cell, Effort, Measured};
+use crate::rounds::{self, Cell, Effort, Measured, Sample};
 use crate::statistics::Spread;
 use crate::tool::Tool;
 
@@ -71,7 +71,10 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
             "\n{mode}: CPU µs a request (of wrk's)\n\n{}",
             cpu_table(&measured, &cells, &tools)
         );
-        println!("\n{mode}: requests a second\n\n{}", rate_table(&measured, &cells, &tools));
+        println!(
+            "\n{mode}: requests a second (of wrk's)\n\n{}",
+            rate_table(&measured, &cells, &tools)
+        );
     }
     println!("\nWhat is asked of it: medians of paired ratios (smallest to largest)\n");
     println!("{}", claims_table(&measured, &cells));
@@ -88,18 +91,30 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
 fn cpu_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
     by_connections(cells, tools, |cell, tool| {
         let cpu_us = measured.cpu_us(cell, tool)?.median;
-        let of_wrk = measured.ratio(cell, tool, Tool::Wrk, |sample| sample.cpu_us);
-        Some(match of_wrk {
-            Some(ratio) if tool != Tool::Wrk => format!("{cpu_us:.2} ({:.2})", ratio.median),
-            _ => format!("{cpu_us:.2}"),
-        })
+        Some(format!("{cpu_us:.2}{}", of_wrks(measured, cell, tool, |sample| sample.cpu_us)))
     })
 }
 
+/// The same of answers a second.
 fn rate_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
     by_connections(cells, tools, |cell, tool| {
-        Some(whole(measured.rate(cell, tool)?.median.round() as u64))
+        let rate = whole(measured.rate(cell, tool)?.median.round() as u64);
+        Some(format!("{rate}{}", of_wrks(measured, cell, tool, |sample| sample.rate)))
     })
+}
+
+/// A client's figure as a share of wrk's, in brackets: the median of ratios within a
+/// round. Nothing where wrk has none, and beside wrk itself.
+fn of_wrks(
+    measured: &Measured,
+    cell: &Cell,
+    tool: Tool,
+    figure: impl Fn(&Sample) -> f64,
+) -> String {
+    match measured.ratio(cell, tool, Tool::Wrk, figure) {
+        Some(ratio) if tool != Tool::Wrk => format!(" ({:.2})", ratio.median),
+        _ => String::new(),
+    }
 }
 
 fn by_connections(
@@ -170,4 +185,52 @@ pub fn markdown() -> Table {
 /// A ratio with its spread.
 pub fn spread(ratio: Spread) -> String {
     format!("{:.2} ({:.2} to {:.2})", ratio.median, ratio.min, ratio.max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The cells of a table, row by row.
+    fn rows(table: &Table) -> Vec<Vec<String>> {
+        let text = table.to_string();
+        // Below the header is a line of dashes.
+        let lines = text.lines().filter(|line| !line.contains("--"));
+        let cells = lines.map(|line| line.trim_matches('|').split('|'));
+        cells.map(|cells| cells.map(|cell| cell.trim().to_string()).collect()).collect()
+    }
+
+    #[test]
+    fn both_tables_have_each_client_beside_wrk_by_the_rounds_that_both_were_in() {
+        let cell = Cell { close: false, connections: 1000, path: "/".into() };
+        let mut measured = Measured::default();
+        let sample = |cpu_us, rate| Some(Sample { cpu_us, rate });
+        // The machine was slow in the second round, which hits both alike. The median of
+        // the first client is from there, and that of their ratios isn't.
+        let bakeoff = [sample(4.0, 2200.0), sample(9.0, 1000.0), sample(10.0, 900.0)];
+        let wrk = [sample(8.0, 1000.0), sample(18.0, 500.0), None];
+        for (bakeoff, wrk) in bakeoff.into_iter().zip(wrk) {
+            measured.add(&cell, Tool::Bakeoff, bakeoff);
+            measured.add(&cell, Tool::Wrk, wrk);
+        }
+        let tools = [Tool::Bakeoff, Tool::Wrk, Tool::Hey];
+        let header = ["connections", "1,000"];
+        assert_eq!(
+            rows(&cpu_table(&measured, &[&cell], &tools)),
+            [header, ["bakeoff", "9.00 (0.50)"], ["wrk", "13.00"], ["hey", "–"]]
+        );
+        assert_eq!(
+            rows(&rate_table(&measured, &[&cell], &tools)),
+            [header, ["bakeoff", "1,000 (2.10)"], ["wrk", "750"], ["hey", "–"]]
+        );
+    }
+
+    #[test]
+    fn without_wrk_there_is_nothing_to_stand_beside() {
+        let cell = Cell { close: true, connections: 30, path: "/".into() };
+        let mut measured = Measured::default();
+        measured.add(&cell, Tool::Ab, Some(Sample { cpu_us: 1.25, rate: 10.4 }));
+        let table = rate_table(&measured, &[&cell], &[Tool::Ab]);
+        assert_eq!(rows(&table), [["connections", "30"], ["ab", "10"]]);
+    }
 }
