@@ -9,6 +9,34 @@ use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Target};
 use crate::template::{Request, Template, mix};
 
+/// Reads one input of the fuzz target whole and in several splits, which must all come
+/// to the same; gives what came of it, or `None` where the input is too short to be one.
+///
+/// The first byte says what was asked: bits 0 to 3, whether each of four requests is a
+/// HEAD; bit 4, whether a text is expected. (`@` is four GETs without a text, `P` with
+/// one.) The second byte decides the splits. The rest is the stream.
+///
+/// # Panics
+/// Where a split leads to something else, or the decoder goes beyond a bound.
+pub fn in_any_split(input: &[u8]) -> Option<Vec<Step>> {
+    let [asked, seed, stream @ ..] = input else { return None };
+    let asked = Asked {
+        head: (0..4).map(|bit| asked >> bit & 1 == 1).collect(),
+        expected: (asked >> 4 & 1 == 1).then(|| "id={counter}.".into()),
+    };
+    let whole = asked.reader().read(stream, []);
+    let mut reader = asked.reader();
+    let cut = usize::from(*seed) * stream.len() / 256;
+    assert_eq!(reader.read(stream, [cut]), whole, "cut at {cut}");
+    assert_eq!(reader.read(stream, 0..stream.len()), whole, "byte by byte");
+    for longest in [2, 7, 40] {
+        let cuts = random_cuts(stream.len(), longest, u64::from(*seed));
+        assert_eq!(reader.read(stream, cuts.iter().copied()), whole, "cuts {cuts:?}");
+    }
+    assert_eq!(reader.read(stream, []), whole, "whole again, with its heads remembered");
+    Some(whole)
+}
+
 /// What was asked on a connection.
 #[derive(Debug, Clone)]
 pub struct Asked {
@@ -151,5 +179,35 @@ pub fn random_cuts(length: usize, longest: usize, seed: u64) -> Vec<usize> {
             return cuts;
         }
         cuts.push(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Else a change that breaks the decoder on them, or alters what it makes of them,
+    /// would show only where somebody fuzzes.
+    #[test]
+    fn every_seed_of_the_fuzz_target_comes_to_what_it_did_before_in_any_split() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/http1_answer");
+        let mut seeds: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                let name = entry.file_name().into_string().unwrap();
+                (name, std::fs::read(entry.path()).unwrap())
+            })
+            .collect();
+        seeds.sort();
+        let came: Vec<String> = seeds
+            .iter()
+            .map(|(name, input)| {
+                let steps = in_any_split(input).expect("a seed is a whole input");
+                let steps: Vec<_> = steps.iter().map(|step| format!("\n    {step:?}")).collect();
+                format!("{name}{}", steps.concat())
+            })
+            .collect();
+        insta::assert_snapshot!(came.join("\n"));
     }
 }
