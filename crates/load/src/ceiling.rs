@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::null_server::NullServer;
 use crate::plan::{Arrivals, Expect, Plan, Until};
-use crate::{Error, Stop, limits};
+use crate::{Error, News, Stop, limits};
 
 /// How long it is measured.
 const WINDOW: Duration = Duration::from_secs(3);
@@ -107,8 +107,8 @@ pub fn measure(plan: &Plan, stop: &Stop) -> Result<Ceiling, Error> {
     plan.warmup = WARMUP;
     // Read at whole seconds of the window, so that neither warm-up nor end count.
     let mut readings: Vec<Reading> = Vec::new();
-    let outcome = crate::run(&plan, stop, &mut |progress| {
-        if !progress.warming_up {
+    let outcome = crate::run(&plan, stop, &mut |news| {
+        if matches!(news, News::Second(progress) if !progress.warming_up) {
             readings.extend(server.cpu().map(|cpu| (Instant::now(), cpu)));
         }
     })?;

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Outcome, Plan, Progress, Stop, run};
+use crate::{Error, News, Outcome, Plan, Progress, Stop, run};
 
 /// The hidden subcommand of bakeoff that is the client.
 pub const SUBCOMMAND: &str = "client";
@@ -51,7 +51,11 @@ pub fn main() -> ExitCode {
         }
     };
     let listener = std::thread::spawn(await_end);
-    let told = run(&plan, &Stop::default(), &mut |second| tell(&Told::Second(*second)));
+    let told = run(&plan, &Stop::default(), &mut |news| match news {
+        News::Second(second) => tell(&Told::Second(*second)),
+        // Nobody looks on.
+        News::Connecting(_) => {}
+    });
     tell(&match told {
         Ok(outcome) => Told::Ended(Box::new(outcome)),
         Err(error) => Told::Failed(error),

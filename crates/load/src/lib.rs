@@ -104,6 +104,16 @@ impl Stop {
     }
 }
 
+/// What a run tells of itself while it goes on.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum News {
+    /// Kept connections are made ahead: so many are open by now. It is told now and then,
+    /// and not at all where that takes no time.
+    Connecting(u32),
+    /// A second has ended.
+    Second(Progress),
+}
+
 /// What a run shows of itself once a second.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Progress {

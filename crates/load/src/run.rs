@@ -19,20 +19,16 @@ use crate::protocol::http1::Http1;
 use crate::record::{Record, SecondOfThread, Tally, histogram, merge};
 use crate::turns::{Turns, Window};
 use crate::worker::Worker;
-use crate::{Error, Outcome, Progress, Stop, connects, limits};
+use crate::{Error, News, Outcome, Progress, Stop, connects, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
 const START_AHEAD_NS: u64 = 2_000_000;
 
-/// Runs a plan to its end or until stopped, and tells of each second.
+/// Runs a plan to its end or until stopped, and tells how it goes on.
 ///
 /// # Errors
 /// [`Error`] if no load could be offered at all.
-pub fn run(
-    plan: &Plan,
-    stop: &Stop,
-    progress: &mut dyn FnMut(&Progress),
-) -> Result<Outcome, Error> {
+pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outcome, Error> {
     plan.check()?;
     let crew = Crew::of(plan)?;
     limits::allow_connections(plan.connections, crew.threads)?;
@@ -54,8 +50,7 @@ pub fn run(
             })
             .unzip();
         drop((ready_to, seconds_to));
-        // A thread is heard once and lets go; one that fails lets go without a word.
-        let all_ready = ready.iter().count() == crew.threads;
+        let all_ready = all_ready(&ready, crew.threads, tell);
         let start = clock.now() + START_AHEAD_NS;
         let window = plan.window(start);
         if all_ready {
@@ -64,7 +59,7 @@ pub fn run(
             }
         }
         drop(starts);
-        let collected = Collected::collect(&seconds, crew.threads, window, clock, progress);
+        let collected = Collected::collect(&seconds, crew.threads, window, clock, tell);
         let told = threads.into_iter().map(|thread| {
             thread.and_then(|it| it.join().expect("a thread of load does not panic"))
         });
@@ -152,6 +147,31 @@ impl Crew {
     }
 }
 
+/// What a thread tells before the common start.
+struct Ahead {
+    thread: usize,
+    /// Its connections that are open.
+    open: u32,
+    /// Whether it has made all that it can.
+    is_ready: bool,
+}
+
+/// Hears the threads until each is ready, and tells of their connections meanwhile;
+/// whether all are. A thread that is ready lets go; one that fails lets go without that.
+fn all_ready(from: &Receiver<Ahead>, threads: usize, tell: &mut dyn FnMut(&News)) -> bool {
+    let mut open = vec![0; threads];
+    let mut ready = 0;
+    for ahead in from {
+        open[ahead.thread] = ahead.open;
+        if ahead.is_ready {
+            ready += 1;
+        } else {
+            tell(&News::Connecting(open.iter().sum()));
+        }
+    }
+    ready == threads
+}
+
 /// What a thread has to do with.
 struct Share<'a> {
     plan: &'a Plan,
@@ -177,7 +197,7 @@ impl Share<'_> {
     /// A thread's whole life; `None` if another thread failed, so that nothing was run.
     fn work(
         &self,
-        ready: Sender<()>,
+        ready: Sender<Ahead>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
     ) -> Result<Option<Report>, Error> {
@@ -224,7 +244,7 @@ impl Share<'_> {
         backend: B,
         name: String,
         record: Record,
-        ready: Sender<()>,
+        ready: Sender<Ahead>,
         start: &Receiver<Window>,
     ) -> Result<Option<Report>, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
@@ -234,8 +254,11 @@ impl Share<'_> {
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
         let parts = (backend, Http1::new(plan), record);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
-        worker.connect_ahead().map_err(lost)?;
-        let _ = ready.send(());
+        let tell = |open, is_ready| {
+            let _ = ready.send(Ahead { thread: self.thread, open, is_ready });
+        };
+        let open = worker.connect_ahead(|open| tell(open, false)).map_err(lost)?;
+        tell(open, true);
         drop(ready);
         // No word comes if another thread failed.
         let Ok(window) = start.recv() else { return Ok(None) };
@@ -266,7 +289,7 @@ impl Collected {
         threads: usize,
         window: Window,
         clock: Clock,
-        progress: &mut dyn FnMut(&Progress),
+        tell: &mut dyn FnMut(&News),
     ) -> Collected {
         let mut all = Collected { seconds: BTreeMap::new(), service: histogram() };
         let mut past = vec![i64::MIN; threads];
@@ -285,12 +308,12 @@ impl Collected {
                 let second = all.seconds[&number].second;
                 errors += second.errors;
                 told = number;
-                progress(&Progress {
+                tell(&News::Second(Progress {
                     elapsed_s: clock.now().saturating_sub(window.start) as f64 / 1e9,
                     warming_up: number < 0,
                     second,
                     errors,
-                });
+                }));
             }
         }
         all
@@ -495,6 +518,21 @@ mod tests {
         let is_systems = matches!(error, Error::System { .. });
         assert!(is_systems, "the machine's refusal was taken for a wrong plan: {error}");
         assert!(error.to_string().contains(&format!("processor {last}")), "{error}");
+    }
+
+    #[test]
+    fn connections_made_ahead_are_told_of_all_threads_together() {
+        let (to, from) = mpsc::channel();
+        for (thread, open, is_ready) in
+            [(0, 30, false), (1, 5, true), (0, 60, false), (2, 7, false), (0, 90, true)]
+        {
+            to.send(Ahead { thread, open, is_ready }).unwrap();
+        }
+        // The third fails.
+        drop(to);
+        let mut told = Vec::new();
+        assert!(!all_ready(&from, 3, &mut |news| told.push(*news)));
+        assert_eq!(told, [30, 65, 72].map(News::Connecting));
     }
 
     #[test]

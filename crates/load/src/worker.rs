@@ -28,6 +28,8 @@ const DRAIN_NS_MAX: u64 = 2_000_000_000;
 /// A handshake that took so long may have lost a SYN: the kernel sends it again
 /// after a second (RFC 6298).
 const SYN_LOST_NS: u64 = 900_000_000;
+/// How often is told how many connections were made ahead.
+const TOLD_EVERY_NS: u64 = 100_000_000;
 /// Failures in a row after which no more connections are made ahead.
 const FAILURES_MAX: u64 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -95,15 +97,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// Opens the connections that are kept, until each has had its outcome or
-    /// nothing moves any more.
+    /// nothing moves any more. Tells now and then how many are open, and gives it at
+    /// the end.
     ///
     /// # Errors
     /// The kernel's, if it can't wait for events.
-    pub(crate) fn connect_ahead(&mut self) -> io::Result<()> {
+    pub(crate) fn connect_ahead(&mut self, tell: impl Fn(u32)) -> io::Result<u32> {
         if !self.plan.keep_alive {
-            return Ok(());
+            return Ok(0);
         }
         let (mut most, mut since, mut failed) = (0, self.now, 0);
+        let mut next_told = self.now + TOLD_EVERY_NS;
         while !self.connects.are_settled() && !self.stop.asked() {
             self.open_connections();
             self.turn_over(self.connects.may_at(self.now).unwrap_or(u64::MAX))?;
@@ -115,9 +119,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             if failures - failed >= FAILURES_MAX || patience_over {
                 break;
             }
+            if self.now >= next_told {
+                tell(self.open);
+                next_told = self.now + TOLD_EVERY_NS;
+            }
         }
         self.connects.forget_waiting_unless(|_| false);
-        Ok(())
+        Ok(self.open)
     }
 
     /// Offers the load, awaits the answers, and gives what was written down and

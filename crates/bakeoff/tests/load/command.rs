@@ -191,10 +191,9 @@ fn the_summary_goes_to_stdout_and_nothing_else_where_no_terminal_is() {
     assert_eq!((quiet.stdout.len(), quiet.stderr.len()), (0, 0), "--quiet was not");
 }
 
-#[test]
-fn a_terminal_sees_the_live_line() {
+/// What `bakeoff load` shows on a terminal, and how it ends.
+fn on_a_terminal(arguments: &[&str]) -> (String, Option<i32>) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    let server = Server::says(GOOD);
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -203,7 +202,8 @@ fn a_terminal_sees_the_live_line() {
     let size = rustix::termios::Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
     rustix::termios::tcsetwinsize(&other_side, size).unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
-        .args(["load", &server.url("/"), "-d", "2500ms", "-c", "2"])
+        .arg("load")
+        .args(arguments)
         .env("TERM", "xterm")
         .stdout(Stdio::null())
         .stderr(other_side)
@@ -212,9 +212,39 @@ fn a_terminal_sees_the_live_line() {
     let mut shown = Vec::new();
     // Fails when the last end of the other side is closed: the child has ended.
     let _ = File::from(terminal).read_to_end(&mut shown);
-    assert!(child.wait().unwrap().success());
-    let shown = String::from_utf8_lossy(&shown);
+    (String::from_utf8_lossy(&shown).into_owned(), child.wait().unwrap().code())
+}
+
+#[test]
+fn a_terminal_sees_the_live_line() {
+    let server = Server::says(GOOD);
+    let (shown, code) = on_a_terminal(&[&server.url("/"), "-d", "2500ms", "-c", "2"]);
+    assert_eq!(code, Some(0), "{shown:?}");
     assert!(shown.contains("/s · p50 ") && shown.contains("s left"), "{shown:?}");
+}
+
+#[test]
+fn a_terminal_sees_how_many_of_the_requests_are_done() {
+    let server = Server::start(|connection, _| {
+        std::thread::sleep(Duration::from_millis(20));
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let (shown, code) = on_a_terminal(&[&server.url("/"), "-n", "75", "-c", "1"]);
+    assert_eq!(code, Some(0), "{shown:?}");
+    assert!(shown.contains(" of 75 requests ("), "{shown:?}");
+}
+
+/// The kernel holds a queue of one connection, and ignores the SYNs of the others.
+#[test]
+fn a_terminal_sees_how_many_connections_are_made_while_there_is_no_load_yet() {
+    for backend in backends() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let wait = ["-d", "100ms", "-c", "6", "--timeout", "500ms", "--backend", backend];
+        let (shown, _) = on_a_terminal(&[&[&*url][..], &wait].concat());
+        assert!(shown.contains("connecting, ") && shown.contains(" of 6"), "{backend}: {shown:?}");
+    }
 }
 
 /// How many samples an HdrHistogram log has of each tag.

@@ -127,8 +127,8 @@ pub fn run(
         };
         let plan = Plan { arrivals: arguments.arrivals.at(offered), ..plan.clone() };
         let outcome = {
-            let live = Live::new(&plan, arguments.quiet);
-            load::run(&plan, stop, &mut |progress| live.show(progress))?
+            let mut live = Live::new(&plan, arguments.quiet);
+            load::run(&plan, stop, &mut |news| live.show(news))?
         };
         if stop.asked() {
             break search.so_far();

@@ -82,8 +82,8 @@ fn measure(
         ceiling::allow(&plan)?;
     }
     let outcome = {
-        let live = Live::new(&plan, arguments.quiet);
-        load::run(&plan, stop, &mut |progress| live.show(progress))?
+        let mut live = Live::new(&plan, arguments.quiet);
+        load::run(&plan, stop, &mut |news| live.show(news))?
     };
     let (mut ceiling, mut no_ceiling) = (None, None);
     if arguments.ceiling && !stop.asked() {
