@@ -47,15 +47,18 @@ fn install(machine: &tempfile::TempDir, what: &str) -> Output {
 /// What the set-up says and does where `listed` is needed to run.
 fn install_with_needs(listed: &str, machine: &tempfile::TempDir) -> Output {
     let folder = tempfile::tempdir().unwrap();
+    let setup = folder.path().join("setup");
+    fs::create_dir(&setup).unwrap();
     // Links, because a program that was written a moment ago may still be open in a
     // child of another test, and then it can't be run. `needs run` is `cat run`.
-    symlink(root().join("setup/install"), folder.path().join("install")).unwrap();
-    symlink("/bin/cat", folder.path().join("needs")).unwrap();
-    fs::write(folder.path().join("run"), listed).unwrap();
-    Command::new(folder.path().join("install"))
+    symlink(root().join("setup/install"), setup.join("install")).unwrap();
+    symlink("/bin/cat", setup.join("needs")).unwrap();
+    symlink(root().join("Cargo.toml"), folder.path().join("Cargo.toml")).unwrap();
+    fs::write(setup.join("run"), listed).unwrap();
+    Command::new(setup.join("install"))
         .arg("run")
         .env("PATH", machine.path())
-        .current_dir(folder.path())
+        .current_dir(&setup)
         .output()
         .unwrap()
 }
@@ -169,4 +172,65 @@ fn without_rust_it_says_where_to_get_it() {
     let output = install(&machine, "run");
     assert!(!output.status.success());
     assert!(said(&output).contains("rust-lang.org"), "{}", said(&output));
+}
+
+/// The oldest Rust that the workspace is said to be built with.
+fn rust_needed() -> String {
+    let manifest: toml::Table =
+        fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    manifest["workspace"]["package"]["rust-version"].as_str().unwrap().to_string()
+}
+
+/// What the set-up says where `program` is of this version, and whether it goes on.
+fn install_with(program: &str, version: &str) -> (bool, String) {
+    let machine = machine_with(&["cc"]);
+    let rust = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup/rust");
+    symlink(&rust, machine.path().join(program)).unwrap();
+    if program != "cargo" {
+        symlink("/bin/true", machine.path().join("cargo")).unwrap();
+    }
+    let output = Command::new(root().join("setup/install"))
+        .arg("run")
+        .env("PATH", machine.path())
+        .env("VERSION_OF_RUST", version)
+        .output()
+        .unwrap();
+    (output.status.success(), said(&output))
+}
+
+/// Debian 12 has such a one, whose cargo would complain of the manifests.
+#[test]
+fn with_an_older_rust_one_sentence_says_what_is_needed_what_is_there_and_where_to_get_it() {
+    let needed = rust_needed();
+    for (program, version) in [("cargo", "1.65.0"), ("rustc", "1.63.0"), ("cargo", "1.9.9")] {
+        let (goes_on, said) = install_with(program, version);
+        assert!(!goes_on, "{program} {version}: {said}");
+        assert_eq!(
+            said,
+            format!(
+                "bakeoff takes Rust {needed} or newer, and {program} is {version} here: get a newer \
+                 one with rustup, from https://www.rust-lang.org/tools/install\n"
+            )
+        );
+    }
+}
+
+#[test]
+fn a_rust_that_is_new_enough_or_says_no_version_is_taken_as_it_is() {
+    let needed = rust_needed();
+    for version in [&format!("{needed}.0"), &needed, "1.1000.0", "2.0.0", "1.999.0-nightly", ""] {
+        for program in ["cargo", "rustc"] {
+            let (goes_on, said) = install_with(program, version);
+            assert!(goes_on && !said.contains("or newer"), "{program} {version}: {said}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_asks_for_the_rust_that_the_workspace_needs() {
+    let needed = format!("{} or newer", rust_needed());
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(&needed), "{page} asks for another Rust than {needed}");
+    }
 }
