@@ -1,5 +1,6 @@
 //! `bakeoff load` as its users meet it.
 //!
+//! - [`bodies`]: bodies larger than all that lies between it and the server;
 //! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`misbehaving`]: against a server that does everything wrong;
@@ -7,6 +8,7 @@
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`support`]: the server that a test commands, and the run against it.
 
+mod bodies;
 mod client;
 mod command;
 mod misbehaving;
