@@ -571,3 +571,68 @@ fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
     disk.grow("16m");
     lab.assert_resume_completes(&run);
 }
+
+/// The machine's failure and no contender's: nobody is given up, and nothing is recorded.
+fn failed_by_the_machine(lab: &Lab, said: &fixture::Said, why: &str) -> result::Run {
+    assert_eq!(said.code, Some(4), "{said:?}");
+    said.assert_complains(&[
+        "no load could be offered: starting ",
+        "couldn't make the trial's folder ",
+        ", whose place is $TMPDIR: ",
+        why,
+        "No trial was over. To go on: bakeoff run --resume",
+    ]);
+    assert!(!said.stderr.contains("iven up"), "a contender is blamed: {}", said.stderr);
+    let run = lab.run();
+    assert_eq!((run.state, run.trials.len()), (State::Unfinished, 0), "{:?}", run.trials);
+    run
+}
+
+#[test]
+fn a_full_folder_for_temporary_files_ends_the_run_and_with_more_room_it_goes_on() {
+    let lab = Lab::with_good();
+    let tmp = lab.path("tmp");
+    // No room for a folder beside the one that it is.
+    let disk = match SmallDisk::mount(&tmp, "1m,nr_inodes=1") {
+        Ok(disk) => disk,
+        Err(why) => {
+            return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
+        }
+    };
+    let run = failed_by_the_machine(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
+    lab.assert_nothing_is_left();
+    disk.grow("1m,nr_inodes=100");
+    lab.assert_resume_completes(&run);
+}
+
+/// What a contender is given to read has no room there.
+#[test]
+fn a_trials_folder_whose_files_have_no_room_is_removed_and_the_run_goes_on_with_more() {
+    let lab = Lab::new();
+    lab.server("good", "good", "files = [\"big\"]");
+    lab.write("studies/s/good/big", &"x".repeat(100 << 10));
+    let tmp = lab.path("tmp");
+    let disk = match SmallDisk::mount(&tmp, "60k") {
+        Ok(disk) => disk,
+        Err(why) => {
+            return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
+        }
+    };
+    let run = failed_by_the_machine(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
+    lab.assert_nothing_is_left();
+    disk.grow("1m");
+    lab.assert_resume_completes(&run);
+}
+
+#[test]
+fn a_folder_for_temporary_files_that_isnt_there_is_the_machines_failure() {
+    let lab = Lab::with_good();
+    let gone = lab.path("gone");
+    let bakeoff =
+        |arguments: &[&str]| said(lab.command(arguments).env("TMPDIR", &gone).output().unwrap());
+    failed_by_the_machine(&lab, &bakeoff(&["run", "s"]), "No such file or directory");
+    let checked = bakeoff(&["check", "s/good"]);
+    assert_eq!(checked.code, Some(4), "{checked:?}");
+    checked.assert_complains(&["bakeoff check: starting good: couldn't make the trial's folder "]);
+    lab.assert_nothing_is_left();
+}

@@ -82,7 +82,9 @@ pub enum Event {
         /// Its process.
         pid: i32,
     },
-    /// The program couldn't be started, and why.
+    /// The program can't be started, and why: there is none, or it is none.
+    NotStarted(String),
+    /// The keeper couldn't do its part, and why: the machine doesn't let it.
     Failed(String),
     /// The program ended by itself.
     Exited {
@@ -118,15 +120,17 @@ pub fn main() -> ExitCode {
         }
     };
     let result = Signals::watch()
-        .map_err(|error| format!("couldn't watch for signals: {error}"))
+        .map_err(|error| Event::Failed(format!("couldn't watch for signals: {error}")))
         .and_then(|signals| keep(&order, &signals));
     let mut groups = vec![&order.cgroup];
     let is_done = bakeoff_is_done();
     if is_done {
         groups.push(&order.client_cgroup);
     }
-    let result =
-        result.and_then(|killed| groups.iter().try_for_each(|group| group.kill()).map(|()| killed));
+    let result = result.and_then(|killed| {
+        groups.iter().try_for_each(|group| group.kill()).map_err(Event::Failed)?;
+        Ok(killed)
+    });
     groups.iter().for_each(|group| group.remove());
     // Whatever the program made of it, the folder is the keeper's.
     if let Some(scratch) = &order.scratch {
@@ -143,31 +147,29 @@ pub fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(why) => {
-            tell(&Event::Failed(why));
+            tell(&why);
             ExitCode::FAILURE
         }
     }
 }
 
 /// Starts the program, waits for the end of bakeoff's interest, and stops all.
-/// Tells whether SIGKILL was needed.
-fn keep(order: &Order, signals: &Signals) -> Result<bool, String> {
+/// Tells whether SIGKILL was needed, or the event that kept it from all that.
+fn keep(order: &Order, signals: &Signals) -> Result<bool, Event> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| {
-        format!("couldn't become the reaper of the program's children: {error}")
+        Event::Failed(format!("couldn't become the reaper of the program's children: {error}"))
     })?;
     raise_open_files();
     if let Some(scratch) = &order.scratch {
-        make(scratch).map_err(|error| {
-            format!("couldn't make the trial's folder {}: {error}", scratch.path.display())
-        })?;
+        make(scratch).map_err(Event::Failed)?;
     }
     if !order.cpus.is_empty() {
         // The children inherit it; the keeper itself does next to nothing.
         pin(&order.cpus).map_err(|error| {
-            format!("couldn't bind to the processors {:?}: {error}", order.cpus)
+            Event::Failed(format!("couldn't bind to the processors {:?}: {error}", order.cpus))
         })?;
     }
-    let mut main = Some(start(order, order.cgroup.make())?);
+    let mut main = Some(start(order, order.cgroup.make()).map_err(Event::NotStarted)?);
     if let Some(pid) = main {
         tell(&Event::Started { pid: pid.as_raw_nonzero().get() });
     }
@@ -182,7 +184,7 @@ fn keep(order: &Order, signals: &Signals) -> Result<bool, String> {
         Ending::AtOnce => Duration::ZERO,
         Ending::WithGrace => order.grace,
     };
-    stop_all(&mut main, &order.cgroup, grace)
+    stop_all(&mut main, &order.cgroup, grace).map_err(Event::Failed)
 }
 
 /// How everything is to end.
@@ -247,12 +249,16 @@ fn wait_for_bakeoff() {
     while rustix::event::poll(&mut fds, None) == Err(Errno::INTR) {}
 }
 
-fn make(scratch: &Scratch) -> io::Result<()> {
-    DirBuilder::new().mode(0o700).create(&scratch.path)?;
-    for (name, content) in &scratch.files {
-        fs::write(scratch.path.join(name), content)?;
-    }
-    Ok(())
+fn make(scratch: &Scratch) -> Result<(), String> {
+    let written = || {
+        DirBuilder::new().mode(0o700).create(&scratch.path)?;
+        let mut files = scratch.files.iter();
+        files.try_for_each(|(name, content)| fs::write(scratch.path.join(name), content))
+    };
+    written().map_err(|error: io::Error| {
+        let path = scratch.path.display();
+        format!("couldn't make the trial's folder {path}, whose place is $TMPDIR: {error}")
+    })
 }
 
 /// Starts the program. `doors` lead into its control group, before it can fork.

@@ -37,11 +37,31 @@ struct Told {
 #[derive(Debug, Default, Clone)]
 struct Events {
     started: bool,
+    not_started: Option<String>,
     failed: Option<String>,
     exited: Option<Exit>,
     stopped: Option<bool>,
     /// The keeper is gone, whether or not it said so.
     silent: bool,
+}
+
+/// Why a program doesn't run.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum NotStarted {
+    /// It can't be started: there is none of that name, or it is no program.
+    #[error("{0}")]
+    Program(String),
+    /// The machine doesn't give what it takes, whatever the program is.
+    #[error("{0}")]
+    Machine(String),
+}
+
+impl From<NotStarted> for String {
+    fn from(why: NotStarted) -> String {
+        match why {
+            NotStarted::Program(why) | NotStarted::Machine(why) => why,
+        }
+    }
 }
 
 /// What is left of a program that was stopped.
@@ -68,11 +88,11 @@ impl Kept {
     /// Starts a program under a new keeper.
     ///
     /// # Errors
-    /// One sentence, if it doesn't run.
-    pub fn start(order: &Order) -> Result<Kept, String> {
+    /// [`NotStarted`], if it doesn't run.
+    pub fn start(order: &Order) -> Result<Kept, NotStarted> {
         // Should the keeper be killed, its children become this process's.
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-        let pipe = |error| format!("couldn't make a pipe: {error}");
+        let pipe = |error| NotStarted::Machine(format!("couldn't make a pipe: {error}"));
         let (output_from, output_to) = std::io::pipe().map_err(pipe)?;
         let (output, reader) = Output::followed(output_from).map_err(pipe)?;
         let mut readers = vec![reader];
@@ -83,8 +103,9 @@ impl Kept {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(output_to);
-        let mut keeper =
-            command.spawn().map_err(|error| format!("couldn't start the keeper: {error}"))?;
+        let mut keeper = command
+            .spawn()
+            .map_err(|error| NotStarted::Machine(format!("couldn't start the keeper: {error}")))?;
         // It holds this side's copy of the output's writing end.
         drop(command);
         let mut hold = keeper.stdin.take();
@@ -92,7 +113,8 @@ impl Kept {
         if let Some(events) = keeper.stdout.take() {
             readers.push(read_events(events, told.clone()));
         }
-        let mut line = serde_json::to_vec(order).map_err(|error| error.to_string())?;
+        let mut line = serde_json::to_vec(order)
+            .map_err(|error| NotStarted::Program(format!("it can't be told: {error}")))?;
         line.push(b'\n');
         // If the keeper is gone already, the events say so.
         let _ = hold.as_mut().map(|hold| hold.write_all(&line));
@@ -108,12 +130,13 @@ impl Kept {
             readers,
         };
         let events = kept.wait_until(Duration::from_secs(10), |events| {
-            events.started || events.failed.is_some()
+            events.started || events.not_started.is_some() || events.failed.is_some()
         });
         match events {
-            Events { failed: Some(why), .. } => Err(why),
+            Events { not_started: Some(why), .. } => Err(NotStarted::Program(why)),
+            Events { failed: Some(why), .. } => Err(NotStarted::Machine(why)),
             Events { started: true, .. } => Ok(kept),
-            _ => Err("the keeper of the program didn't start it".into()),
+            _ => Err(NotStarted::Machine("the keeper of the program didn't start it".into())),
         }
     }
 
@@ -234,6 +257,7 @@ fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> Jo
             let mut events = lock(&told.events);
             match event {
                 Event::Started { .. } => events.started = true,
+                Event::NotStarted(why) => events.not_started = Some(why),
                 Event::Failed(why) => events.failed = Some(why),
                 Event::Exited { code, how } => events.exited = Some(Exit { code, how }),
                 Event::Stopped { killed } => events.stopped = Some(killed),

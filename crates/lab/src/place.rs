@@ -13,7 +13,7 @@ use result::plan::{Cores, Machine};
 
 use crate::cgroup::{Group, Trees};
 use crate::keeper::Order;
-use crate::kept::Kept;
+use crate::kept::{Kept, NotStarted};
 use crate::leftovers;
 use crate::process_tree;
 
@@ -114,7 +114,10 @@ impl ThisMachine {
     }
 
     /// Starts a program.
-    pub fn start(&self, order: &Order) -> Result<Kept, String> {
+    ///
+    /// # Errors
+    /// [`NotStarted`], if it doesn't run.
+    pub fn start(&self, order: &Order) -> Result<Kept, NotStarted> {
         Kept::start(order)
     }
 

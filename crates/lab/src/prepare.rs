@@ -121,7 +121,7 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
     })?;
     let command = placeholders.fill_all(&contender.file.build);
     let order = order(command, Some(contender.source.clone()));
-    let build = Kept::start(&order).map_err(Prepared::Failed)?;
+    let build = Kept::start(&order).map_err(|why| Prepared::Failed(why.into()))?;
     let exit = loop {
         let ended = build.wait(LOOK_EVERY);
         // First, since what interrupts bakeoff may end the build as well, which then
@@ -155,7 +155,7 @@ fn ask(command: &[String]) -> String {
     let unknown = |why: &str| format!("unknown: {why}");
     let program = match Kept::start(&order(command.to_vec(), None)) {
         Ok(program) => program,
-        Err(why) => return unknown(&why),
+        Err(why) => return unknown(&why.to_string()),
     };
     let asked = Instant::now();
     let exit = program.wait(VERSION_WITHIN);

@@ -3,6 +3,7 @@
 //! start pinned → ready → contract → warm up → measure → stop. Whatever happens
 //! on the way is evidence: a contender that fails is a result, not an error.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ use crate::contender::{Contender, Placeholders};
 use crate::contract::{self, Depth};
 use crate::http::Wrong;
 use crate::keeper::{Order, Scratch};
-use crate::kept::{Exit, Kept, Stopped};
+use crate::kept::{Exit, Kept, NotStarted, Stopped};
 use crate::measure;
 use crate::place::ThisMachine;
 use crate::prepare::build_folder;
@@ -55,6 +56,14 @@ struct Running {
     address: SocketAddr,
 }
 
+/// Why there is no contender that answers.
+enum Fails {
+    /// It failed, and so fared its process: that is evidence.
+    Contender(Process),
+    /// The machine doesn't let any contender start, and why: that tells nothing of this one.
+    Machine(String),
+}
+
 /// How a contender fared that never ran.
 fn never_ran(why: String) -> Process {
     Process { failure: Some(why), ..Process::default() }
@@ -65,7 +74,8 @@ impl Bench<'_> {
     /// `None` if it was stopped on the way, so that it tells nothing.
     ///
     /// # Errors
-    /// Where no load could be offered, which is not the contender's fault.
+    /// Where the machine let no contender start or no load be offered, which is not the
+    /// contender's fault.
     pub fn trial(
         &self,
         plan: &Plan,
@@ -104,37 +114,51 @@ impl Bench<'_> {
         if self.stop.asked() {
             return Ok(None);
         }
-        measured.transpose()?;
+        measured?.transpose()?;
         let seconds = evidence.load.as_ref().map_or(0.0, |load| load.seconds);
         evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
         Ok(Some(evidence))
     }
 
     /// Starts a contender, goes through its contract thoroughly, and stops it.
-    pub fn check(&self, contender: &Contender, mut tell: impl FnMut(&ContractStep)) -> Evidence {
+    ///
+    /// # Errors
+    /// Where the machine let no contender start.
+    pub fn check(
+        &self,
+        contender: &Contender,
+        mut tell: impl FnMut(&ContractStep),
+    ) -> Result<Evidence, load::Error> {
         let place = self.machine.split(Cores::All);
         let mut evidence = Evidence { place, ..Evidence::default() };
         self.with_running(contender, &mut evidence, |running, evidence| {
             evidence.contract =
                 contract::check(running.address, self.contract, Depth::Thorough, &mut tell);
-        });
-        evidence
+        })?;
+        Ok(evidence)
     }
 
     /// Starts a contender, does something with it, stops it, and writes down how
     /// its process fared. `None` if it couldn't be started.
+    ///
+    /// # Errors
+    /// Where the machine let no contender start.
     fn with_running<T>(
         &self,
         contender: &Contender,
         evidence: &mut Evidence,
         act: impl FnOnce(&Running, &mut Evidence) -> T,
-    ) -> Option<T> {
+    ) -> Result<Option<T>, load::Error> {
         let began = Instant::now();
         let mut running = match self.start(contender, &evidence.place) {
             Ok(running) => running,
-            Err(process) => {
+            Err(Fails::Contender(process)) => {
                 evidence.process = process;
-                return None;
+                return Ok(None);
+            }
+            Err(Fails::Machine(why)) => {
+                let what = format!("starting {}", contender.name);
+                return Err(load::Error::System { what, source: io::Error::other(why) });
             }
         };
         evidence.ready_s = Some(began.elapsed().as_secs_f64());
@@ -160,14 +184,18 @@ impl Bench<'_> {
             Err(why) => process.failure = Some(why),
         }
         evidence.stop_s = Some(began.elapsed().as_secs_f64());
-        Some(result)
+        Ok(Some(result))
     }
 
     /// Starts a contender and waits until it gives a right answer.
-    fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Process> {
-        let address = self.machine.free_address().map_err(never_ran)?;
-        let order = self.order(contender, place, address).map_err(never_ran)?;
-        let mut kept = self.machine.start(&order).map_err(never_ran)?;
+    fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Fails> {
+        let failed = |why| Fails::Contender(never_ran(why));
+        let address = self.machine.free_address().map_err(Fails::Machine)?;
+        let order = self.order(contender, place, address).map_err(failed)?;
+        let mut kept = self.machine.start(&order).map_err(|why| match why {
+            NotStarted::Program(why) => failed(why),
+            NotStarted::Machine(why) => Fails::Machine(why),
+        })?;
         let ready = self.wait_until_ready(contender, &kept, address);
         if self.stop.asked() {
             kept.hurry();
@@ -177,7 +205,7 @@ impl Bench<'_> {
             Err(sentence) => {
                 // What it said before it was stopped, not its farewell.
                 let last_words = kept.last_lines(LINES);
-                Err(match kept.stop(0) {
+                Err(Fails::Contender(match kept.stop(0) {
                     Ok(Stopped { killed, output_bytes, .. }) => Process {
                         failure: Some(sentence),
                         last_words,
@@ -185,7 +213,7 @@ impl Bench<'_> {
                         output_bytes: Some(output_bytes),
                     },
                     Err(why) => Process { last_words, ..never_ran(why) },
-                })
+                }))
             }
         }
     }

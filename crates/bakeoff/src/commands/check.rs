@@ -64,13 +64,17 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
     let machine = ThisMachine::new(&machine::describe());
     let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
-    let evidence = bench.check(contender, |step| match &step.wrong {
+    let checked = bench.check(contender, |step| match &step.wrong {
         None => println!("  ✓ {}: {}", step.asked, visible(&step.saw)),
         Some(wrong) => println!("  ✗ {}: {}", step.asked, visible(wrong)),
     });
     if stop.asked() {
         return ExitCode::from(INTERRUPTED);
     }
+    let evidence = match checked {
+        Ok(evidence) => evidence,
+        Err(error) => return failed(SYSTEM, visible_lines(&error.to_string())),
+    };
     if let Some(failure) = &evidence.process.failure {
         let lines = &evidence.process.last_words;
         let said = match lines.is_empty() {
