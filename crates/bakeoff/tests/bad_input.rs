@@ -576,9 +576,7 @@ fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
 fn failed_by_the_machine(lab: &Lab, said: &fixture::Said, why: &str) -> result::Run {
     assert_eq!(said.code, Some(4), "{said:?}");
     said.assert_complains(&[
-        "no load could be offered: starting ",
-        "couldn't make the trial's folder ",
-        ", whose place is $TMPDIR: ",
+        "no load could be offered: starting good: ",
         why,
         "No trial was over. To go on: bakeoff run --resume",
     ]);
@@ -586,6 +584,11 @@ fn failed_by_the_machine(lab: &Lab, said: &fixture::Said, why: &str) -> result::
     let run = lab.run();
     assert_eq!((run.state, run.trials.len()), (State::Unfinished, 0), "{:?}", run.trials);
     run
+}
+
+fn no_folder(lab: &Lab, said: &fixture::Said, why: &str) -> result::Run {
+    said.assert_complains(&["couldn't make the trial's folder ", ", whose place is $TMPDIR: "]);
+    failed_by_the_machine(lab, said, why)
 }
 
 #[test]
@@ -599,7 +602,7 @@ fn a_full_folder_for_temporary_files_ends_the_run_and_with_more_room_it_goes_on(
             return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
         }
     };
-    let run = failed_by_the_machine(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
+    let run = no_folder(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
     lab.assert_nothing_is_left();
     disk.grow("1m,nr_inodes=100");
     lab.assert_resume_completes(&run);
@@ -618,7 +621,7 @@ fn a_trials_folder_whose_files_have_no_room_is_removed_and_the_run_goes_on_with_
             return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
         }
     };
-    let run = failed_by_the_machine(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
+    let run = no_folder(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
     lab.assert_nothing_is_left();
     disk.grow("1m");
     lab.assert_resume_completes(&run);
@@ -630,9 +633,35 @@ fn a_folder_for_temporary_files_that_isnt_there_is_the_machines_failure() {
     let gone = lab.path("gone");
     let bakeoff =
         |arguments: &[&str]| said(lab.command(arguments).env("TMPDIR", &gone).output().unwrap());
-    failed_by_the_machine(&lab, &bakeoff(&["run", "s"]), "No such file or directory");
+    no_folder(&lab, &bakeoff(&["run", "s"]), "No such file or directory");
     let checked = bakeoff(&["check", "s/good"]);
     assert_eq!(checked.code, Some(4), "{checked:?}");
     checked.assert_complains(&["bakeoff check: starting good: couldn't make the trial's folder "]);
     lab.assert_nothing_is_left();
+}
+
+/// In a network of its own, which gives these ports to privileged programs only.
+#[test]
+fn a_machine_without_a_free_port_fails_by_itself() {
+    let lab = Lab::with_good();
+    let bakeoff = lab.command(&["run", "s"]);
+    let script = "echo 30000 >/proc/sys/net/ipv4/ip_unprivileged_port_start || exit 99
+        exec setpriv --bounding-set=-net_bind_service \"$@\"";
+    let mut apart = Command::new("unshare");
+    apart.args(["--net", "sh", "-c", script, "sh"]);
+    apart.arg(bakeoff.get_program()).args(bakeoff.get_args());
+    let said = match apart.current_dir(lab.dir.path()).output() {
+        Ok(output) => said(output),
+        Err(why) => return skipped("skipped", &format!("unshare can't be started: {why}")),
+    };
+    if said.code == Some(99)
+        || ["unshare: ", "setpriv: "].iter().any(|it| said.stderr.starts_with(it))
+    {
+        return skipped("skipped", said.stderr.trim());
+    }
+    failed_by_the_machine(
+        &lab,
+        &said,
+        "none of 100 ports tried on 127.0.0.1 is free, at last: Permission denied",
+    );
 }

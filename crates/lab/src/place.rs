@@ -93,13 +93,15 @@ impl ThisMachine {
     /// connection of an earlier trial can hold it, and it is bound once to see
     /// that it is free.
     pub fn free_address(&self) -> Result<SocketAddr, String> {
+        let mut why = String::new();
         for _ in 0..100 {
             let address = SocketAddr::new(self.host(), fastrand::u16(10_000..30_000));
-            if TcpListener::bind(address).is_ok() {
-                return Ok(address);
+            match TcpListener::bind(address) {
+                Ok(_) => return Ok(address),
+                Err(error) => why = error.to_string(),
             }
         }
-        Err(format!("none of 100 ports tried on {} is free", self.host()))
+        Err(format!("none of 100 ports tried on {} is free, at last: {why}", self.host()))
     }
 
     /// A name for a trial's own folder; its keeper makes and removes it.

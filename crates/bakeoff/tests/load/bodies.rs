@@ -91,7 +91,7 @@ fn all_come_whole(form: Form, mib: usize) {
     for backend in backends() {
         written.store(0, Ordering::Relaxed);
         let mut client = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
-            .args(["load", &url, "-n", &count, "-c", &count, "-t", "1", "--timeout", "50s"])
+            .args(["load", &url, "-n", &count, "-c", &count, "-t", "1", "--timeout", "25s"])
             .args(["--expect-body", "the end of {nonce}", "--backend", backend, "--json", "-"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -154,7 +154,7 @@ fn bodies_that_are_sent_arrive_whole_and_in_order() {
     for backend in backends() {
         for more in [&[][..], &["--pipeline", "2"]] {
             read.store(0, Ordering::Relaxed);
-            let base = [&url, "-n", "4", "-c", "2", "-t", "1", "--timeout", "50s"];
+            let base = [&url, "-n", "4", "-c", "2", "-t", "1", "--timeout", "25s"];
             let own = ["--body-file", file, "--backend", backend];
             let said = load(&[&base[..], &own, more].concat());
             let what = format!("{backend} {more:?}");
