@@ -44,7 +44,13 @@ fn look(seen: &Seen) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("no change-point of more than 10 % and four times the scatter");
     }
-    Word::valid(value, "All parts of the window tell the same.")
+    match whole_seconds(load).len() < 2 * SIDE_MIN {
+        true => Word::valid(
+            value,
+            "Both halves tell the same; the window is too short to have a change-point.",
+        ),
+        false => Word::valid(value, "All parts of the window tell the same."),
+    }
 }
 
 /// How far the contender's cores themselves changed over the load, by the one that did
@@ -174,6 +180,15 @@ mod tests {
         assert_eq!(word.fix, "Measure for longer (`measure_s` of the profile).");
         let word = word_after_load(&STEADY, |load| load.seconds = 1.5);
         assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn what_was_not_looked_at_is_not_said_to_be_alike() {
+        for (seconds, too_short) in [(3, true), (4, false)] {
+            let word = word_after_load(&STEADY, |load| load.per_second.truncate(seconds));
+            assert_eq!(word.verdict, Verdict::Valid);
+            assert_eq!(word.says.contains("too short to have a change-point"), too_short);
+        }
     }
 
     #[test]
