@@ -7,6 +7,7 @@ use std::io::Read;
 use base64::prelude::*;
 use report::html;
 use result::Run;
+use result::finding::Verdict;
 use scraper::{ElementRef, Html, Selector};
 
 fn page(run: &Run) -> Html {
@@ -37,6 +38,31 @@ fn a_run_without_a_finding_says_why_at_once() {
 #[test]
 fn every_rate_is_in_the_first_table() {
     insta::assert_snapshot!(text(&page(&fixture::web()), "table"));
+}
+
+/// What nobody could look at must not pass for what somebody did.
+#[test]
+fn the_four_verdicts_look_different_in_the_first_table_and_are_explained() {
+    let seen = |verdict: Verdict| {
+        let mut run = fixture::web();
+        fixture::row_of(&mut run, 0, "erlang").verdict = verdict;
+        let page = page(&run);
+        let cell = all(&page, "table tr[data-contender='erlang'] td")[0];
+        let is_struck = cell.select(&Selector::parse("s").unwrap()).next().is_some();
+        (cell.text().collect::<String>(), is_struck)
+    };
+    assert_eq!(seen(Verdict::Valid), ("20.5k".to_string(), false));
+    assert_eq!(seen(Verdict::NotChecked), ("20.5k ○".to_string(), false));
+    assert_eq!(seen(Verdict::Suspect), ("20.5k ?".to_string(), false));
+    assert_eq!(seen(Verdict::Invalid), ("20.5k ✗".to_string(), true));
+
+    let mut run = fixture::web();
+    let legend = text(&page(&run), "main > p.quiet").replace('\n', " ");
+    let says = "○ not checked · ? suspect · ✗ invalid · no sign: valid. What that means";
+    assert_eq!(legend, says);
+    let rows = run.outcomes.iter_mut().flat_map(|outcome| &mut outcome.rows);
+    rows.for_each(|row| row.verdict = Verdict::Valid);
+    assert!(all(&page(&run), "main > p.quiet").is_empty(), "it explains signs that aren't there");
 }
 
 #[test]

@@ -5,16 +5,38 @@ use result::Run;
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 
+use super::checks::sign;
 use super::{figure, prose, scrolling};
 use crate::summary::{self, Section};
 use crate::text::visible_name;
 use crate::units;
+
+/// The verdicts that have a sign in these tables: a figure without one is valid.
+const SIGNED: [Verdict; 3] = [Verdict::NotChecked, Verdict::Suspect, Verdict::Invalid];
 
 /// A table a section: contenders down, connections across.
 pub fn figures(run: &Run) -> Markup {
     html! {
         @for section in summary::sections(run) {
             (scrolling(section.name, table(run, &section)))
+        }
+        (legend(run))
+    }
+}
+
+/// What the signs in the tables are, those only that are in one.
+fn legend(run: &Run) -> Markup {
+    let is_used = |verdict: &Verdict| {
+        let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+        rows.any(|row| row.verdict == *verdict)
+    };
+    let used: Vec<Verdict> = SIGNED.into_iter().filter(is_used).collect();
+    html! {
+        @if !used.is_empty() {
+            p.quiet {
+                @for verdict in used { (sign(verdict)) " " (verdict.word()) " · " }
+                "no sign: valid. " a href="#how-to-read" { "What that means" }
+            }
         }
     }
 }
@@ -77,9 +99,7 @@ fn rate(row: &Row) -> Markup {
     let rate = html! { (units::at_least(row.rate.at_least)) (units::count(row.rate.median)) };
     html! {
         @if row.rank == Some(1) { strong { (rate) } } @else { (figure(row.verdict, rate)) }
-        @if matches!(row.verdict, Verdict::Suspect | Verdict::Invalid) {
-            " " span title=(row.verdict.word()) { (summary::sign(row.verdict)) }
-        }
+        @if SIGNED.contains(&row.verdict) { " " (sign(row.verdict)) }
     }
 }
 
