@@ -65,6 +65,28 @@ fn the_four_verdicts_look_different_in_the_first_table_and_are_explained() {
     assert!(all(&page(&run), "main > p.quiet").is_empty(), "it explains signs that aren't there");
 }
 
+/// Who looks at one table or chart only must not miss it.
+#[test]
+fn every_row_of_figures_says_their_verdict() {
+    let sign = Selector::parse("[title]").unwrap();
+    for (run, rows) in [(fixture::published(), 30), (fixture::overloaded(), 12)] {
+        let page = page(&run);
+        let with_figures = all(&page, "tr[data-verdicts], figure > .row[data-verdicts]");
+        let mut looked_at = 0;
+        for row in with_figures {
+            let verdict = row.attr("data-verdicts").unwrap();
+            // Nothing was measured, or each figure has its own.
+            if verdict.is_empty() || verdict.contains(',') {
+                continue;
+            }
+            let says = row.select(&sign).next().and_then(|it| it.attr("title"));
+            assert_eq!(says, Some(verdict), "{}", row.html());
+            looked_at += 1;
+        }
+        assert!(looked_at >= rows, "only {looked_at} rows have figures of one verdict");
+    }
+}
+
 #[test]
 fn a_load_shows_its_figures_with_their_verdicts() {
     insta::assert_snapshot!(text(&page(&fixture::web()), "#one-kept-alive-5000"));
@@ -192,11 +214,13 @@ fn what_was_made_again_is_shown_and_not_counted() {
     0.02
     0.1 %
     54.9k
+    ○
     Go net/http
     24.4k
     0.60
     0.1 %
     34.9k
+    ○
     ");
     assert!(text(&page, "header").contains("1 comparison was made again"));
     let without = html(&fixture::quick());

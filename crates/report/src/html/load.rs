@@ -6,7 +6,7 @@ use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 
 use super::bars::{Axis, Fill};
-use super::checks::{self, badge};
+use super::checks::{self, badge, sign};
 use super::{Detail, figure, overview, percentiles, prose, seconds, times};
 use crate::summary::{self, Range};
 use crate::text::visible_name;
@@ -143,7 +143,8 @@ fn cpu(run: &Run, outcome: &Outcome) -> Markup {
                 @for (row, estimate) in known() {
                     @let cpu = Figure { verdict: row.verdict, estimate, at_least: false, scale: CPU };
                     div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-                        span.who { (summary::who(run, &row.contender)) } (cpu.bar(&axis)) (cpu.value())
+                        span.who { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
+                        (cpu.bar(&axis)) (cpu.value())
                     }
                 }
                 div.row { (axis.scale(CPU.unit)) }

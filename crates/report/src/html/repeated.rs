@@ -2,9 +2,11 @@
 //! had failed when the run was resumed.
 
 use maud::{Markup, html};
+use result::finding::worst;
 use result::{Run, Trial};
 
-use super::{prose, scrolling};
+use super::checks::sign;
+use super::{figure, prose, scrolling};
 use crate::summary::{self, Repeated};
 use crate::units;
 
@@ -42,8 +44,8 @@ pub fn repeated(run: &Run) -> Markup {
             h2 id="made-again" { "Made again" }
             p {
                 "Others used so much of the machine that it would show, so each of these comparisons "
-                "was made again as a whole, whatever its figures were. Those struck out are the first "
-                "ones: nothing else on this page is made of them."
+                "was made again as a whole, whatever its figures were. The first ones are all struck "
+                "out: nothing else on this page is made of them."
             }
             @for it in &repeated { (comparison(run, it)) }
         }
@@ -83,7 +85,18 @@ fn row(run: &Run, aside: &Trial) -> Markup {
             td.number { s { (rate(aside)) } }
             td.number { (others) }
             td.number { (steal) }
-            td.number { (again.map_or(units::NOTHING.into(), rate)) }
+            td.number { (again.map_or(html! { (units::NOTHING) }, counted)) }
+        }
+    }
+}
+
+/// A rate that counts, with the word of its own trial's checks.
+fn counted(trial: &Trial) -> Markup {
+    let verdict = worst(&trial.findings);
+    html! {
+        @match &trial.evidence.load {
+            None => (units::NOTHING),
+            Some(load) => { (figure(verdict, units::count(load.rate))) " " (sign(verdict)) }
         }
     }
 }

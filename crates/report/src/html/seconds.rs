@@ -8,6 +8,7 @@ use result::Trial;
 use result::evidence::Second;
 use result::outcome::Outcome;
 
+use super::checks::sign;
 use super::figure;
 use crate::summary;
 use crate::text::visible_name;
@@ -43,7 +44,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 @let title = summary::who(run, &row.contender);
                 @let trials = trials(&row.contender);
                 div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-                    span.who { (title) }
+                    span.who { (title) " " (sign(row.verdict)) }
                     (strip(&trials, highest))
                     span.value.quiet { (figure(row.verdict, range(&trials))) }
                 }

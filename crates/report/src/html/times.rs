@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use result::Run;
 use result::outcome::{Outcome, Row};
 
+use super::checks::sign;
 use super::{figure, scrolling};
 use crate::latency;
 use crate::summary;
@@ -52,7 +53,7 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
     html! {
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-            th scope="row" { (summary::who(run, &row.contender)) }
+            th scope="row" { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
             td.number data-value=[row.rate_ratio.as_ref().map(|ratio| units::digits(ratio.median))] {
                 @match &row.rate_ratio {
                     None => (units::NOTHING),
