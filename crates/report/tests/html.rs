@@ -8,7 +8,9 @@ use base64::prelude::*;
 use report::html;
 use result::Run;
 use result::finding::Verdict;
+use result::plan::Contender;
 use scraper::{ElementRef, Html, Selector};
+use serde_json::Value;
 
 fn page(run: &Run) -> Html {
     Html::parse_document(&html(run))
@@ -92,15 +94,49 @@ fn a_load_shows_its_figures_with_their_verdicts() {
     insta::assert_snapshot!(text(&page(&fixture::web()), "#one-kept-alive-5000"));
 }
 
+/// What lists of facts say, one line a part.
+fn facts(page: &Html, selector: &str) -> Vec<String> {
+    let lists = all(page, selector).into_iter();
+    lists.map(|list| list.text().map(str::trim).collect::<Vec<_>>().join("\n")).collect()
+}
+
+/// Every text in a record, however deep.
+fn texts(record: &Value) -> Vec<&str> {
+    match record {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
 #[test]
 fn the_disclosure_has_all_that_repeats_the_run() {
-    let page = page(&fixture::web());
-    let all: Vec<String> = all(&page, "dl")
-        .iter()
-        .map(|list| list.text().map(str::trim).collect::<Vec<_>>().join("\n"))
-        .collect();
-    insta::assert_snapshot!(all.join("\n"));
+    let run = fixture::web();
+    let page = page(&run);
+    insta::assert_snapshot!(facts(&page, "dl").join("\n"));
     assert!(text(&page, "main > pre").contains("bakeoff run web --full --seed 7"));
+
+    let facts = facts(&page, "h4 + dl");
+    assert_eq!(facts.len(), run.contenders.len());
+    for (contender, facts) in run.contenders.iter().zip(facts) {
+        // Its title stands above them, and why it is absent at the head of the page.
+        let record = Contender { title: String::new(), absent: None, ..contender.clone() };
+        for text in texts(&serde_json::to_value(&record).unwrap()) {
+            assert!(facts.contains(text), "the record has {text:?}, the page hasn't: {facts}");
+        }
+    }
+}
+
+#[test]
+fn a_build_that_there_is_none_of_is_told_from_one_that_is_not_known() {
+    let mut run = fixture::web();
+    run.contenders[0].build = Some(Vec::new());
+    run.contenders[1].build = None;
+    let facts = facts(&page(&run), "h4 + dl");
+    assert!(facts[0].contains("build\nnothing to build\ncommand\n"), "{}", facts[0]);
+    assert!(facts[1].contains("build\nunknown: the run was made before"), "{}", facts[1]);
+    assert!(facts[2].contains("build\ncc -O2 "), "{}", facts[2]);
 }
 
 /// Two runs of one version may differ in it.

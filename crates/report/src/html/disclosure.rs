@@ -25,7 +25,12 @@ pub fn disclosure(run: &Run) -> Markup {
         @for lighter in &run.study.lighter {
             p { "The lighter contract " (visible_name(&lighter.name)) ": " (visible(&lighter.says)) }
         }
-        @for contender in &run.contenders { (contender_facts(contender)) }
+        p {
+            "In commands and settings, " code { "$SOURCE" } " is a contender's own folder, "
+            code { "$BUILD" } " what its build made there, " code { "$DIR" } " a trial's own folder; "
+            code { "$HOST" } ", " code { "$PORT" } " and " code { "$CORES" } " are what a trial gives it."
+        }
+        @for contender in &run.contenders { (contender_facts(run, contender)) }
         h3 { "Checks" }
         p { "Each figure was held against these; it has the worst word that one of them said." }
         (checks::all(run))
@@ -172,7 +177,8 @@ fn setting(name: &str, value: &str) -> Markup {
     html! { div { code { (visible(name)) " = " (visible(value)) } } }
 }
 
-fn contender_facts(contender: &Contender) -> Markup {
+fn contender_facts(run: &Run, contender: &Contender) -> Markup {
+    let folder = format!("studies/{}/{}", run.study.name, contender.name);
     html! {
         h4 { (visible_name(&contender.title)) }
         (facts(vec![
@@ -199,9 +205,22 @@ fn contender_facts(contender: &Contender) -> Markup {
             (
                 "source",
                 html! {
-                    @match &contender.source_sha256 {
-                        Some(digest) => { "SHA-256 of its files " code { (visible(digest)) } }
-                        None => "unknown",
+                    div { "its own files, configuration among them: " code { (visible(&folder)) } }
+                    div {
+                        @match &contender.source_sha256 {
+                            Some(digest) => { "SHA-256 of them " code { (visible(digest)) } }
+                            None => "SHA-256 of them unknown",
+                        }
+                    }
+                },
+            ),
+            (
+                "build",
+                html! {
+                    @match contender.build.as_deref() {
+                        Some([]) => "nothing to build",
+                        Some(command) => code { (visible(&command.join(" "))) },
+                        None => "unknown: the run was made before that was kept",
                     }
                 },
             ),
