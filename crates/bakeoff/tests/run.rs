@@ -46,6 +46,29 @@ fn a_run_is_planned_measured_judged_and_reported() {
 }
 
 #[test]
+fn a_run_into_a_pipe_says_what_it_will_do_before_it_builds_and_whom_it_builds() {
+    let lab = Lab::with_good();
+    lab.contender("away", "[\"true\"]", "needs = { no-such-program = \"nothing\" }");
+    let said = lab.bakeoff(&["run", "s", "--seed", "7"]);
+    let mut from = 0;
+    for next in [
+        "A study of tests: Does it work?\n",
+        "\n  contenders   away, good; one of them twice",
+        "\n  closed loop  4 connections kept alive, one core; 1 shuffled block\n",
+        " for 3 trials; builds come first, and aren't counted\n",
+        "\npreparing away\n",
+        "Left out: away: ",
+        "preparing good\n",
+        "Ready: good\n",
+        "\n  trials       2 to make, each a fresh process",
+    ] {
+        let at = said.stderr[from..].find(next);
+        from += at.unwrap_or_else(|| panic!("{next:?} isn't said, or too early: {said:?}"));
+    }
+    lab.assert_nothing_is_left();
+}
+
+#[test]
 fn a_contender_is_held_to_the_lighter_contract_that_it_names_and_labelled() {
     let lab = Lab::with_good().with_lighter_contract();
     // The same text for all, which the full contract calls a wrong body.

@@ -43,6 +43,20 @@ pub struct Options {
 /// What a run tells while it goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// What is asked for. Contenders are made ready next, which takes a time of its own:
+    /// who can be had is told by [`Event::Planned`].
+    Intends {
+        /// The question.
+        study: &'a result::plan::Study,
+        /// Who is to be measured.
+        contenders: &'a [String],
+        /// The trials of all of them.
+        plan: &'a Plan,
+        /// Trials that are still to be made.
+        trials: usize,
+        /// Seconds that they will take.
+        seconds: f64,
+    },
     /// A contender is made ready: built, asked for its version.
     Preparing(&'a str),
     /// A contender is left out, and why.
@@ -217,6 +231,22 @@ pub struct Asked<'a> {
 /// [`Error`], if not one trial could be begun.
 pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
     let (study, (name, profile)) = (asked.study, asked.profile);
+    let plan_for =
+        |names: &[String]| plan(name, profile, asked.choice, names, (asked.seed, asked.order));
+    let names: Vec<String> = study.contenders.iter().map(|it| it.name.clone()).collect();
+    let intended = plan_for(&names);
+    // Builds may take minutes, for which nobody should wait in vain.
+    if intended.slots.is_empty() {
+        return Err(Error::NoLoad);
+    }
+    allow_connections(&intended)?;
+    tell(Event::Intends {
+        study: &study.record(),
+        contenders: &names,
+        plan: &intended,
+        trials: intended.slots.len(),
+        seconds: time_left::before_builds(&intended, study),
+    });
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(study, stop, tell, &mut builds_failed)?;
     let ready: Vec<String> =
@@ -224,11 +254,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     if ready.is_empty() {
         return Err(Error::Nobody);
     }
-    let plan = plan(name, profile, asked.choice, &ready, (asked.seed, asked.order));
-    if plan.slots.is_empty() {
-        return Err(Error::NoLoad);
-    }
-    allow_connections(&plan)?;
+    let plan = plan_for(&ready);
 
     let now = SystemTime::now();
     let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "");
@@ -302,6 +328,16 @@ pub fn resume(
     if let Some(why) = changed(&run, &study) {
         return refused(why);
     }
+    allow_connections(&run.plan)?;
+    let is_made = |slot: &Slot| run.trials.iter().any(|trial| trial.slot == *slot);
+    let missing: Vec<&Slot> = run.plan.slots.iter().filter(|slot| !is_made(slot)).collect();
+    tell(Event::Intends {
+        study: &run.study,
+        contenders: &planned,
+        plan: &run.plan,
+        trials: missing.len(),
+        seconds: time_left::seconds(&run, missing),
+    });
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
     for now in contenders {
@@ -314,7 +350,6 @@ pub fn resume(
             return refused(why);
         }
     }
-    allow_connections(&run.plan)?;
     if run.state == State::Unfinished && run.bakeoff_sha256 != own_digest() {
         run.bakeoff_sha256 = None;
     }
@@ -529,6 +564,46 @@ run = ["$BUILD/server"]
                 other => panic!("it was resumed, or failed otherwise: {other:?}"),
             }
         }
+    }
+
+    #[test]
+    fn what_is_intended_is_told_before_anybody_is_made_ready() {
+        let begun = Begun::new();
+        let contender = CONTENDER.to_string() + "warmup_s = 8\n";
+        begun.write("server/contender.toml", &contender);
+        let options = |cores: Option<Vec<Cores>>| Options {
+            studies: begun.root.path().join("studies"),
+            runs: begun.root.path().join("new"),
+            study: "s".into(),
+            profile: "quick".into(),
+            only: Vec::new(),
+            choice: Choice { cores, ..Choice::default() },
+            seed: Some(1),
+        };
+        let told = |options: &Options| {
+            let mut told = Vec::new();
+            let ended = new(options, &Stop::default(), &mut |event| {
+                told.push(match event {
+                    Event::Intends { study, contenders, plan, trials, seconds } => {
+                        let (name, profile) = (&study.name, &plan.profile);
+                        format!("{name}, {profile}: {contenders:?}, {trials}, {seconds:.1} s")
+                    }
+                    Event::Preparing(contender) => format!("preparing {contender}"),
+                    Event::LeftOut { contender, .. } => format!("left out: {contender}"),
+                    other => panic!("{other:?}"),
+                });
+            });
+            (ended.unwrap_err(), told)
+        };
+        let (error, all) = told(&options(None));
+        assert!(matches!(error, Error::Nobody), "{error}");
+        // Its trial and its twin's, each of a window, a warm-up of its own and what is
+        // around them.
+        let intends = "s, quick: [\"server\"], 2, 19.6 s";
+        assert_eq!(all, [intends, "preparing server", "left out: server"]);
+        let (error, all) = told(&options(Some(vec![Cores::All])));
+        assert!(matches!(error, Error::NoLoad), "{error}");
+        assert!(all.is_empty(), "it was built before this was said: {all:?}");
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use result::Run;
-use result::plan::{Load, Slot};
+use result::plan::{Load, Plan, Slot};
+
+use crate::study::Study;
 
 /// Seconds that a trial takes beside warm-up and window, until the first trials
 /// have shown it: start, contract and stop.
@@ -16,6 +18,16 @@ pub(super) fn seconds<'a>(run: &Run, slots: impl IntoIterator<Item = &'a Slot>) 
     let seen = Seen::of(run);
     let seconds = |slot: &Slot| run.plan.measure_s + warmup_s(run, slot) + seen.overhead_s(slot);
     slots.into_iter().map(seconds).sum()
+}
+
+/// Seconds that a plan's trials will take, as far as the study's files tell, before
+/// anybody is made ready.
+pub(super) fn before_builds(plan: &Plan, study: &Study) -> f64 {
+    let warmup_s = |slot: &Slot| {
+        let contender = study.contenders.iter().find(|it| it.name == slot.contender);
+        contender.map_or(plan.warmup_s, |it| plan.warmup_s.max(it.file.warmup_s))
+    };
+    plan.slots.iter().map(|slot| plan.measure_s + warmup_s(slot) + OVERHEAD_S).sum()
 }
 
 /// Seconds of load before a trial's window.

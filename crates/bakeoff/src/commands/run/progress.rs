@@ -1,5 +1,5 @@
 //! What a run shows while it goes on, on stderr: first what it will do, then one
-//! line that is rewritten on a terminal, or one line a trial elsewhere.
+//! line that is rewritten on a terminal, or one line a build and a trial elsewhere.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use lab::run::Event;
 use report::text::visible;
 use report::{load_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Arrivals, Load, Plan};
+use result::plan::{Arrivals, Load, Plan, Study};
 use result::{Run, Trial};
 
 use super::manners;
@@ -36,13 +36,23 @@ impl Progress {
     /// Shows one event.
     pub fn tell(&self, event: &Event) {
         match event {
-            Event::Preparing(contender) => self.line.set_message(format!("preparing {contender}")),
+            Event::Intends { study, contenders, plan, trials, seconds } => {
+                self.say(&intention(study, contenders, plan, *trials, *seconds));
+            }
+            Event::Preparing(contender) => {
+                let says = format!("preparing {contender}");
+                match self.line.is_hidden() {
+                    // A build may take minutes, also where its output goes to a file.
+                    true => self.say(&says),
+                    false => self.line.set_message(says),
+                }
+            }
             Event::LeftOut { contender, why } => {
                 let why: Vec<_> = why.lines().map(visible).collect();
                 self.say(&format!("Left out: {contender}: {}", why.join("\n")));
             }
             Event::Planned { run, folder, trials, seconds } => {
-                self.say(&intention(run, folder, *trials, *seconds));
+                self.say(&ready(run, folder, *trials, *seconds));
             }
             Event::Begins { slot, trials, seconds } => {
                 self.left.set((*trials, *seconds));
@@ -140,17 +150,17 @@ fn verdict(findings: &[Finding]) -> String {
     }
 }
 
-/// What a run will do, before it does.
-fn intention(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
-    let plan = &run.plan;
-    let present: Vec<&str> = run
-        .contenders
-        .iter()
-        .filter(|contender| contender.absent.is_none())
-        .map(|contender| contender.name.as_str())
-        .collect();
-    let mut text = format!("{}: {}\n", run.study.title, run.study.question);
-    text.push_str(&format!("  contenders   {}", present.join(", ")));
+/// What a run will do, before it does and before it is known who can be had.
+fn intention(
+    study: &Study,
+    contenders: &[String],
+    plan: &Plan,
+    trials: usize,
+    seconds: f64,
+) -> String {
+    let mut text = format!("{}: {}\n", study.title, study.question);
+    text.push_str(&format!("  profile      {}\n", plan.profile));
+    text.push_str(&format!("  contenders   {}", contenders.join(", ")));
     if plan.slots.iter().any(|slot| slot.twin) {
         text.push_str("; one of them twice under each load that is ranked, for the noise floor");
     }
@@ -160,16 +170,30 @@ fn intention(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         }
     }
     text.push_str(&format!(
-        "\n  trials       {} to make, each a fresh process: {}, then {} s measured\n  \
-         time         about {}, of which {} are measured\n  kept in      {}\n",
-        trials,
-        warmup(run),
-        units::plain(plan.measure_s),
+        "\n  time         about {} for {}; builds come first, and aren't counted\n",
         time(seconds),
-        time(trials as f64 * plan.measure_s),
-        super::shown(folder).display(),
+        units::of(trials as u64, "trial"),
     ));
     text
+}
+
+/// Who could be had, and what follows for the trials.
+fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
+    let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
+    let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
+    format!(
+        "Ready: {}\n  \
+         trials       {} to make, each a fresh process: {}, then {} s measured\n  \
+         time         about {}, of which {} are measured\n  \
+         kept in      {}\n",
+        present.join(", "),
+        trials,
+        warmup(run),
+        units::plain(run.plan.measure_s),
+        time(seconds),
+        time(trials as f64 * run.plan.measure_s),
+        super::shown(folder).display(),
+    )
 }
 
 /// The load before a window, and who needs more of it.
@@ -275,13 +299,18 @@ mod tests {
             kept.with(Arrivals::Own { percent: 110 }),
             kept.with(Arrivals::Own { percent: 25 }),
         ]);
-        insta::assert_snapshot!(intention(&run, Path::new("runs/web-1"), 102, 311.0));
+        let names = ["go", "hyper", "zig"].map(String::from);
+        let says = [
+            intention(&run.study, &names, &run.plan, 153, 466.0),
+            ready(&run, Path::new("runs/web-1"), 102, 311.0),
+        ];
+        insta::assert_snapshot!(says.join("\n"));
     }
 
     #[test]
     fn a_run_of_the_closed_loop_alone_tells_of_no_other() {
         let run = planned(&[Load::closed(30, Cores::One, true)]);
-        let says = intention(&run, Path::new("runs/web-1"), 6, 20.0);
+        let says = intention(&run.study, &["go".into()], &run.plan, 6, 20.0);
         assert!(!says.contains("equal rate") && !says.contains("curve"), "{says}");
     }
 
@@ -290,7 +319,7 @@ mod tests {
         let mut run = planned(&[Load::closed(30, Cores::One, true)]);
         run.contenders[0].warmup_s = 8.0;
         run.contenders[1].warmup_s = 0.2;
-        let says = intention(&run, Path::new("runs/web-1"), 6, 20.0);
+        let says = ready(&run, Path::new("runs/web-1"), 6, 20.0);
         assert!(says.contains("0.50 s of load (go 8.00 s), then 2.00 s measured"), "{says}");
     }
 
