@@ -4,8 +4,11 @@
 mod fixture;
 
 use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
 
 use fixture::{Lab, keys, said, skipped};
+use lab::plan::{Choice, Order, plan};
+use lab::study::Study;
 use result::finding::Verdict;
 use result::plan::{Arrivals, Cores, Load};
 use result::{Run, State};
@@ -65,6 +68,30 @@ fn a_run_into_a_pipe_says_what_it_will_do_before_it_builds_and_whom_it_builds() 
         let at = said.stderr[from..].find(next);
         from += at.unwrap_or_else(|| panic!("{next:?} isn't said, or too early: {said:?}"));
     }
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn the_time_left_is_that_of_the_trials_left_however_long_others_warm_up() {
+    let lab = Lab::with_good();
+    lab.server("slow", "good", "warmup_s = 3600");
+    // A trial of `good` comes first, and its twin's is among the other two.
+    let study = Study::read(&lab.path("studies"), "s").unwrap();
+    let profile = &study.file.profile["quick"];
+    let names = ["good", "slow"].map(String::from);
+    let is_it = |seed: &u64| {
+        let order = (*seed, Order::Shuffled);
+        let slots = plan("quick", profile, &Choice::default(), &names, order).slots;
+        slots[0].contender == "good" && slots.iter().any(|it| it.twin && it.contender == "good")
+    };
+    let seed = (1..).find(is_it).unwrap().to_string();
+    let mut child = lab.start(&["run", "s", "--seed", &seed]);
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let first = lines.find(|line| line.contains("good · ")).expect("a trial of it ends first");
+    send(&child, Signal::INT);
+    let rest: Vec<String> = lines.collect();
+    assert!(first.ends_with(" · 1 h 0 min left"), "{first}");
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{rest:?}");
     lab.assert_nothing_is_left();
 }
 

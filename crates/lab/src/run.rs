@@ -90,7 +90,12 @@ pub enum Event<'a> {
     /// its limit.
     SecondClient(&'a Slot),
     /// A trial is over and kept.
-    Ended(&'a Trial),
+    Ended {
+        /// The trial.
+        trial: &'a Trial,
+        /// Seconds that those still to be made will take.
+        seconds: f64,
+    },
     /// A block's trials under one load are made again, because others used the
     /// machine meanwhile.
     Disturbed {

@@ -157,7 +157,7 @@ impl Museum<'_> {
                         None => {}
                     }
                 }
-                Event::Ended(_) => neighbours.clear(),
+                Event::Ended { .. } => neighbours.clear(),
                 _ => {}
             }
         });

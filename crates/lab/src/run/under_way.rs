@@ -81,6 +81,11 @@ impl<'a> UnderWay<'a> {
         self.run.plan.slots.iter().filter(move |slot| !made(slot) && !left_out(slot))
     }
 
+    /// Those of them that will be made, as far as is known.
+    fn left(&self) -> Vec<&Slot> {
+        self.missing().filter(|slot| !self.is_given_up(&slot.contender)).collect()
+    }
+
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
         for phase in Phase::ALL {
             let slots = self.run.plan.slots.iter();
@@ -156,8 +161,7 @@ impl<'a> UnderWay<'a> {
             if self.is_given_up(&slot.contender) {
                 continue;
             }
-            let left: Vec<&Slot> =
-                self.missing().filter(|slot| !self.is_given_up(&slot.contender)).collect();
+            let left = self.left();
             let (trials, seconds) = (left.len(), time_left::seconds(&self.run, left));
             tell(Event::Begins { slot, trials, seconds });
             let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
@@ -167,7 +171,8 @@ impl<'a> UnderWay<'a> {
             spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
             self.keep(|folder, _| folder.append(&trial))?;
             self.run.trials.push(trial.clone());
-            tell(Event::Ended(&trial));
+            let seconds = time_left::seconds(&self.run, self.left());
+            tell(Event::Ended { trial: &trial, seconds });
             if self.is_given_up(&slot.contender) {
                 tell(Event::GivenUp(&slot.contender));
             }

@@ -1,7 +1,7 @@
 //! What a run shows while it goes on, on stderr: first what it will do, then one
 //! line that is rewritten on a terminal, or one line a build and a trial elsewhere.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -19,8 +19,6 @@ use super::manners;
 /// Shows the events of a run.
 pub struct Progress {
     line: ProgressBar,
-    /// What was said to be left when the trial under way began: trials, seconds.
-    left: Cell<(usize, f64)>,
     /// Contenders whose manners were told of, so that each is told of once.
     told: RefCell<BTreeSet<String>>,
 }
@@ -30,7 +28,7 @@ impl Progress {
     pub fn new() -> Progress {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         line.set_style(ProgressStyle::with_template("{wide_msg}").expect("a constant template"));
-        Progress { line, left: Cell::default(), told: RefCell::default() }
+        Progress { line, told: RefCell::default() }
     }
 
     /// Shows one event.
@@ -55,7 +53,6 @@ impl Progress {
                 self.say(&ready(run, folder, *trials, *seconds));
             }
             Event::Begins { slot, trials, seconds } => {
-                self.left.set((*trials, *seconds));
                 self.line.set_message(format!(
                     "{} · {} · {}, {} left",
                     slot.contender,
@@ -69,7 +66,7 @@ impl Progress {
                 slot.contender,
                 load_names(&[&slot.load])
             )),
-            Event::Ended(trial) => self.ended(trial),
+            Event::Ended { trial, seconds } => self.ended(trial, *seconds),
             Event::Disturbed { block, load } => self.say(&format!(
                 "block {}, {}: made again, because others used the machine",
                 block + 1,
@@ -93,7 +90,7 @@ impl Progress {
         }
     }
 
-    fn ended(&self, trial: &Trial) {
+    fn ended(&self, trial: &Trial, seconds_left: f64) {
         let slot = &trial.slot;
         let what = format!("{} · {}", slot.contender, load_names(&[&slot.load]));
         let process = &trial.evidence.process;
@@ -115,12 +112,11 @@ impl Progress {
             && let Some(load) = &trial.evidence.load
         {
             // Elsewhere than on a terminal, these lines are the progress.
-            let (trials, seconds) = self.left.get();
             self.say(&format!(
                 "{what} · {}/s · {} · {} left",
                 units::count(load.rate),
                 verdict(&trial.findings),
-                time(seconds * (trials - 1) as f64 / trials as f64)
+                time(seconds_left)
             ));
         }
     }
@@ -237,12 +233,16 @@ fn phase_line(plan: &Plan, phase: Phase) -> Option<(&'static str, String)> {
     })
 }
 
-/// A time of seconds or minutes.
+/// A time in its two largest units: nobody counts seconds beside hours.
 pub fn time(seconds: f64) -> String {
     let seconds = seconds.round().max(0.0) as u64;
-    match (seconds / 60, seconds % 60) {
-        (0, seconds) => format!("{seconds} s"),
-        (minutes, seconds) => format!("{minutes} min {seconds} s"),
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => {
+            let minutes = (seconds + 30) / 60;
+            format!("{} h {} min", minutes / 60, minutes % 60)
+        }
     }
 }
 
@@ -324,8 +324,12 @@ mod tests {
     }
 
     #[test]
-    fn times_are_told_in_minutes_and_seconds() {
+    fn times_are_told_in_their_two_largest_units() {
         assert_eq!(time(59.4), "59 s");
+        assert_eq!(time(59.6), "1 min 0 s");
         assert_eq!(time(150.0), "2 min 30 s");
+        assert_eq!(time(3_599.4), "59 min 59 s");
+        assert_eq!(time(16_203.0), "4 h 30 min");
+        assert_eq!(time(7_185.0), "2 h 0 min");
     }
 }
