@@ -10,7 +10,7 @@
 //! be the cores' alone is not called. Of all else a change tells that something is
 //! different, not what.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use result::Run;
 use result::comparison::{Comparison, CoreSpeeds, Figure, Of, Ratio, RunName, SCHEMA, Word};
@@ -74,6 +74,7 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
         ("the kernel", on.kernel.clone(), by.kernel.clone()),
         ("the settings of the kernel", format!("{:?}", on.sysctl), format!("{:?}", by.sysctl)),
         ("the version of bakeoff, which makes the load", a.bakeoff.clone(), b.bakeoff.clone()),
+        ("the client's way to the kernel", backends(a), backends(b)),
         ("the seconds measured", a.plan.measure_s.to_string(), b.plan.measure_s.to_string()),
         ("the seconds of warm-up", a.plan.warmup_s.to_string(), b.plan.warmup_s.to_string()),
     ]
@@ -81,6 +82,20 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     .filter(|(_, a, b)| a != b)
     .map(|(what, a, b)| format!("{what}: {a} in the first run, {b} in the second"))
     .collect()
+}
+
+/// By which backends the client made a run's load. They cost it differently, and where it
+/// shares cores with the contender, what it saves is the contender's.
+fn backends(run: &Run) -> String {
+    // The word is followed by the reason, which may be another one each time.
+    const EPOLL: &str = "epoll";
+    let used = run.trials.iter().filter_map(|trial| Some(&*trial.evidence.load.as_ref()?.backend));
+    let used: BTreeSet<&str> =
+        used.map(|backend| if backend.starts_with(EPOLL) { EPOLL } else { backend }).collect();
+    match used.is_empty() {
+        true => "none".into(),
+        false => used.into_iter().collect::<Vec<_>>().join(" and "),
+    }
 }
 
 /// Whether one build of bakeoff made the load of both. Most changes to it change no
@@ -461,6 +476,32 @@ mod tests {
             let reasons = reasons(&compare(&before, &after), "a");
             assert!(reasons.contains(what), "{what}: {reasons}");
         }
+    }
+
+    #[test]
+    fn another_backend_of_the_client_is_not_comparable_whatever_kept_it_from_the_first() {
+        const NOT_ALLOWED: &str = "epoll (io_uring: Operation not permitted (os error 1))";
+        let by = |backend: &str| {
+            let mut run = run(STEADY, STEADY);
+            for trial in &mut run.trials {
+                trial.evidence.load.as_mut().unwrap().backend = backend.into();
+            }
+            run
+        };
+        let (uring, epoll) = (by("io_uring"), by("epoll"));
+        assert_eq!(
+            reasons(&compare(&uring, &epoll), "a"),
+            "the client's way to the kernel: io_uring in the first run, epoll in the second"
+        );
+        let mut both = uring.clone();
+        both.trials[0].evidence.load.as_mut().unwrap().backend = NOT_ALLOWED.into();
+        assert_eq!(
+            compare(&both, &uring).obstacles,
+            ["the client's way to the kernel: epoll and io_uring in the first run, io_uring in \
+              the second"]
+        );
+        let same = compare(&epoll, &by(NOT_ALLOWED));
+        assert!(matches!(word_of(&same, "a"), Word::Unchanged(_)));
     }
 
     #[test]
