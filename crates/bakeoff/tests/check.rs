@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use fixture::Lab;
+use fixture::{Lab, Said, skipped};
 
 #[test]
 fn every_step_is_told_with_what_was_seen() {
@@ -28,6 +28,39 @@ fn a_broken_step_is_told_with_what_is_wrong() {
     let said = lab.bakeoff(&["check", "s/good"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stdout.contains("✗ makes a part of every answer anew"), "{}", said.stdout);
-    said.assert_complains(&["good breaks the contract in 1 of 9 steps"]);
+    said.assert_complains(&["good breaks the contract in 1 of 9 steps on all cores"]);
     lab.assert_nothing_is_left();
+}
+
+/// Checks a server that does its job on two cores or more, in this mode.
+fn without_one_core(mode: &str) -> Option<Said> {
+    if load::allowed_cpus().unwrap().len() == 1 {
+        skipped("skipped", "one processor is all that there is here");
+        return None;
+    }
+    let lab = Lab::new();
+    lab.server("good", &format!("{mode} 2"), "");
+    let said = lab.bakeoff(&["check", "s/good"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stdout.contains("\non all cores:\n  ✓ "), "{}", said.stdout);
+    lab.assert_nothing_is_left();
+    Some(said)
+}
+
+#[test]
+fn who_cant_start_on_one_core_alone_fails_and_is_told_so() {
+    let Some(said) = without_one_core("takes-cores") else { return };
+    assert!(!said.stdout.contains('✗'), "{}", said.stdout);
+    said.assert_complains(&[
+        "good, on one core: it ended with exit code 7 before it gave a right answer; its last",
+        "no idea how to run on 1",
+    ]);
+}
+
+#[test]
+fn who_breaks_the_contract_on_one_core_alone_fails_and_is_told_so() {
+    let Some(said) = without_one_core("refuses-with-cores") else { return };
+    let (_, on_one) = said.stdout.split_once("\non one core:\n").expect("the second part");
+    assert!(on_one.contains("  ✗ refuses garbage with status 400, or closes: "), "{on_one}");
+    said.assert_complains(&["good breaks the contract in 1 of 8 steps on one core\n"]);
 }

@@ -64,6 +64,12 @@ impl ThisMachine {
         Ok(place)
     }
 
+    /// The ways to give cores that differ here: where there is one processor, it is all.
+    pub fn ways(&self) -> Vec<Cores> {
+        let [one, all] = [Cores::One, Cores::All].map(|cores| self.split(cores).server_cpus);
+        if one == all { vec![Cores::All] } else { vec![Cores::All, Cores::One] }
+    }
+
     /// Who has which processors, and those of the core that nobody has.
     fn share(&self, cores: Cores) -> (Place, Vec<usize>) {
         let all = self.cores.concat();
@@ -235,6 +241,15 @@ mod tests {
         let place = machine(&[&[0]]).split(Cores::One);
         assert!(place.shared());
         assert_eq!(place.client_cpus, [0]);
+    }
+
+    #[test]
+    fn one_core_and_all_are_the_same_on_a_single_processor_only() {
+        assert_eq!(machine(&[&[0]]).ways(), [Cores::All]);
+        let others: [&[&[usize]]; 3] = [&[&[0, 1]], &[&[0], &[1]], &[&[0], &[1], &[2], &[3]]];
+        for cores in others {
+            assert_eq!(machine(cores).ways(), [Cores::All, Cores::One], "{cores:?}");
+        }
     }
 
     #[test]

@@ -120,20 +120,21 @@ impl Bench<'_> {
         Ok(Some(evidence))
     }
 
-    /// Starts a contender, goes through its contract thoroughly, and stops it.
+    /// Starts a contender on such cores, goes through its contract, and stops it.
     ///
     /// # Errors
     /// Where the machine let no contender start.
     pub fn check(
         &self,
         contender: &Contender,
+        cores: Cores,
+        depth: Depth,
         mut tell: impl FnMut(&ContractStep),
     ) -> Result<Evidence, load::Error> {
-        let place = self.machine.split(Cores::All);
+        let place = self.machine.split(cores);
         let mut evidence = Evidence { place, ..Evidence::default() };
         self.with_running(contender, &mut evidence, |running, evidence| {
-            evidence.contract =
-                contract::check(running.address, self.contract, Depth::Thorough, &mut tell);
+            evidence.contract = contract::check(running.address, self.contract, depth, &mut tell);
         })?;
         Ok(evidence)
     }

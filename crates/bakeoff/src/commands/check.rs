@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use lab::contract::Depth;
 use lab::machine;
 use lab::place::ThisMachine;
 use lab::prepare::{Prepared, prepare};
@@ -10,6 +11,7 @@ use lab::study::Study;
 use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
+use result::plan::Cores;
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
@@ -17,7 +19,7 @@ use super::load::interrupt;
 /// The contender doesn't keep its contract, or can't be had.
 const FAILED: u8 = 1;
 
-/// Checks whether a contender does its job, in seconds and without load
+/// Checks whether a contender does its job, on all cores and on one, in seconds and without load
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 the contract is kept; 1 it is not, or the contender can't \
 be had; 2 wrong arguments or files; 4 the machine failed; 130 interrupted.")]
@@ -64,36 +66,45 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
     let machine = ThisMachine::new(&machine::describe());
     let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
-    let checked = bench.check(contender, |step| match &step.wrong {
-        None => println!("  ✓ {}: {}", step.asked, visible(&step.saw)),
-        Some(wrong) => println!("  ✗ {}: {}", step.asked, visible(wrong)),
-    });
-    if stop.asked() {
-        return ExitCode::from(INTERRUPTED);
-    }
-    let evidence = match checked {
-        Ok(evidence) => evidence,
-        Err(error) => return failed(SYSTEM, visible_lines(&error.to_string())),
-    };
-    if let Some(failure) = &evidence.process.failure {
-        let lines = &evidence.process.last_words;
-        let said = match lines.is_empty() {
-            true => "it wrote nothing to its output".into(),
-            false => format!("its last lines:\n    {}", lines.join("\n    ")),
+    let (mut kept, mut broken) = (Vec::new(), Vec::new());
+    for cores in machine.ways() {
+        // That the Date advances takes seconds to see, so it is waited for once.
+        let (on, depth) = match cores {
+            Cores::All => ("on all cores", Depth::Thorough),
+            Cores::One => ("on one core", Depth::Quick),
         };
-        return failed(FAILED, format!("{name}: {}; {}", visible(failure), visible_lines(&said)));
-    }
-    let wrong = evidence.contract.iter().filter(|step| step.wrong.is_some()).count();
-    match wrong {
-        0 => {
-            println!("It keeps the contract: {} of {0} steps.", evidence.contract.len());
-            ExitCode::SUCCESS
+        println!("{on}:");
+        let checked = bench.check(contender, cores, depth, |step| match &step.wrong {
+            None => println!("  ✓ {}: {}", step.asked, visible(&step.saw)),
+            Some(wrong) => println!("  ✗ {}: {}", step.asked, visible(wrong)),
+        });
+        if stop.asked() {
+            return ExitCode::from(INTERRUPTED);
         }
-        _ => failed(
-            FAILED,
-            format!("{name} breaks the contract in {wrong} of {} steps", evidence.contract.len()),
-        ),
+        let evidence = match checked {
+            Ok(evidence) => evidence,
+            Err(error) => return failed(SYSTEM, visible_lines(&error.to_string())),
+        };
+        if let Some(failure) = &evidence.process.failure {
+            let lines = &evidence.process.last_words;
+            let said = match lines.is_empty() {
+                true => "it wrote nothing to its output".into(),
+                false => format!("its last lines:\n    {}", lines.join("\n    ")),
+            };
+            let (failure, said) = (visible(failure), visible_lines(&said));
+            return failed(FAILED, format!("{name}, {on}: {failure}; {said}"));
+        }
+        let steps = evidence.contract.len();
+        match evidence.contract.iter().filter(|step| step.wrong.is_some()).count() {
+            0 => kept.push(format!("{steps} of {steps} steps {on}")),
+            wrong => broken.push(format!("{wrong} of {steps} steps {on}")),
+        }
     }
+    if broken.is_empty() {
+        println!("It keeps the contract: {}.", kept.join(", "));
+        return ExitCode::SUCCESS;
+    }
+    failed(FAILED, format!("{name} breaks the contract in {}", broken.join(", and in ")))
 }
 
 fn visible_lines(text: &str) -> String {
