@@ -32,6 +32,33 @@ fn a_broken_step_is_told_with_what_is_wrong() {
     lab.assert_nothing_is_left();
 }
 
+/// Tests leave out who is absent, so nobody else may be called so.
+#[test]
+fn who_is_absent_is_told_from_whose_build_fails() {
+    let lab = Lab::new();
+    let run = "[\"true\"]";
+    lab.contender("needy", run, "needs = { no-such-zig = \"zig-lang\" }");
+    lab.contender("picky", run, "build = [\"sh\", \"-c\", \"echo Zig 2 is too old; exit 69\"]");
+    lab.contender("silent", run, "build = [\"sh\", \"-c\", \"exit 69\"]");
+    lab.contender("broken", run, "build = [\"sh\", \"-c\", \"exit 4\"]");
+    // The right to be run is lost, as by a copy through an archive.
+    lab.write("studies/s/locked/build.sh", "#!/bin/sh\n");
+    lab.contender("locked", run, "build = [\"$SOURCE/build.sh\"]");
+    for (name, says) in [
+        ("needy", " is absent: `no-such-zig` is not installed; "),
+        ("picky", " is absent: Zig 2 is too old\n"),
+        ("silent", ": its build with `sh` failed (exit code 69); it said nothing\n"),
+        ("broken", ": its build with `sh` failed (exit code 4); "),
+        ("locked", ": couldn't start "),
+    ] {
+        let said = lab.bakeoff(&["check", &format!("s/{name}")]);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        let says = format!("bakeoff check: {name}{says}");
+        assert!(said.stderr.starts_with(&says), "not {says:?}: {said:?}");
+        assert!(said.stdout.is_empty(), "{said:?}");
+    }
+}
+
 /// Checks a server that does its job on two cores or more, in this mode.
 fn without_one_core(mode: &str) -> Option<Said> {
     if load::allowed_cpus().unwrap().len() == 1 {

@@ -55,7 +55,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let contender = &study.contenders[0];
     let record = match prepare(contender, &stop) {
         Prepared::Ready(record) => record,
-        Prepared::Absent(why) | Prepared::Failed(why) => {
+        Prepared::Absent(why) => {
+            return failed(FAILED, format!("{name} is absent: {}", visible_lines(&why)));
+        }
+        Prepared::Failed(why) => {
             return failed(FAILED, format!("{name}: {}", visible_lines(&why)));
         }
         Prepared::Interrupted => return ExitCode::from(INTERRUPTED),
