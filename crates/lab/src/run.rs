@@ -12,7 +12,7 @@ use load::Stop;
 use result::plan::{Cores, Load, Plan, Slot};
 use result::{LeftOut, Run, SCHEMA, Spent, State, Trial};
 
-use self::under_way::UnderWay;
+use self::under_way::{UnderWay, missing};
 use crate::digest;
 use crate::folder::{self, Folder};
 use crate::machine;
@@ -321,6 +321,8 @@ pub fn resume(
 ) -> Result<Ended, Error> {
     let (folder, mut run) = Folder::open(folder)?;
     take_back_failed(&mut run);
+    // An earlier part of the run may have known less.
+    run.left_out.clear();
     let planned: Vec<String> = run
         .contenders
         .iter()
@@ -334,14 +336,12 @@ pub fn resume(
         return refused(why);
     }
     allow_connections(&run.plan)?;
-    let is_made = |slot: &Slot| run.trials.iter().any(|trial| trial.slot == *slot);
-    let missing: Vec<&Slot> = run.plan.slots.iter().filter(|slot| !is_made(slot)).collect();
     tell(Event::Intends {
         study: &run.study,
         contenders: &planned,
         plan: &run.plan,
-        trials: missing.len(),
-        seconds: time_left::seconds(&run, missing),
+        trials: missing(&run).count(),
+        seconds: time_left::seconds(&run, missing(&run)),
     });
     let mut builds_failed = Vec::new();
     let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
@@ -609,6 +609,34 @@ run = ["$BUILD/server"]
         let (error, all) = told(&options(Some(vec![Cores::All])));
         assert!(matches!(error, Error::NoLoad), "{error}");
         assert!(all.is_empty(), "it was built before this was said: {all:?}");
+    }
+
+    /// Who failed may have been mended, and what had no rate to offer may have one now.
+    #[test]
+    fn what_failed_and_what_was_left_out_is_intended_again_in_a_resumed_run() {
+        let begun = Begun::new();
+        let mut run = begun.run.clone();
+        let over = run.trials[0].clone();
+        let slot = |number: u32| Slot { number, block: number, ..over.slot.clone() };
+        let load = Load { connections: 5, ..over.slot.load.clone() };
+        let left_out = Slot { load, ..slot(2) };
+        run.plan.slots = vec![slot(0), slot(1), left_out.clone(), slot(3)];
+        let mut failed = Trial { slot: slot(1), ..over };
+        failed.evidence.load = None;
+        run.trials.push(failed);
+        let Slot { contender, load, .. } = left_out;
+        run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+        begun.folder.write(&run).unwrap();
+
+        let studies = begun.root.path().join("studies");
+        let mut intended = None;
+        let ended = resume(&studies, begun.folder.path(), &Stop::default(), &mut |event| {
+            if let Event::Intends { trials, .. } = event {
+                intended = Some(trials);
+            }
+        });
+        assert!(ended.is_err(), "what its contender needs is nowhere: {ended:?}");
+        assert_eq!(intended, Some(3), "all but the trial that is over");
     }
 
     #[test]

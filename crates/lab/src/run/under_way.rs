@@ -50,18 +50,15 @@ impl<'a> UnderWay<'a> {
         tell: &mut dyn FnMut(Event),
         builds_failed: Vec<String>,
     ) -> Ended {
-        // An earlier part of the run may have known less.
-        self.run.left_out.clear();
-        let missing = self.missing().count();
         tell(Event::Planned {
             run: &self.run,
             folder: self.folder.path(),
-            trials: missing,
-            seconds: time_left::seconds(&self.run, self.missing()),
+            trials: missing(&self.run).count(),
+            seconds: time_left::seconds(&self.run, missing(&self.run)),
         });
         let mut early = self.phases(tell).unwrap_or_else(|error| Some(Early::Failed(error)));
         outcomes::conclude(&mut self.run);
-        if self.missing().next().is_none() {
+        if missing(&self.run).next().is_none() {
             self.run.state = State::Complete;
         }
         self.run.spent.whole_s += self.began.elapsed().as_secs_f64();
@@ -71,19 +68,9 @@ impl<'a> UnderWay<'a> {
         Ended { run: self.run, folder: self.folder.path().into(), early, builds_failed }
     }
 
-    /// The slots of the plan that have no trial yet, and aren't left out.
-    fn missing(&self) -> impl Iterator<Item = &Slot> {
-        let made = |slot: &Slot| self.run.trials.iter().any(|trial| trial.slot == *slot);
-        let left_out = |slot: &Slot| {
-            let is_it = |it: &LeftOut| it.contender == slot.contender && it.load == slot.load;
-            self.run.left_out.iter().any(is_it)
-        };
-        self.run.plan.slots.iter().filter(move |slot| !made(slot) && !left_out(slot))
-    }
-
-    /// Those of them that will be made, as far as is known.
+    /// Those of the missing that will be made, as far as is known.
     fn left(&self) -> Vec<&Slot> {
-        self.missing().filter(|slot| !self.is_given_up(&slot.contender)).collect()
+        missing(&self.run).filter(|slot| !self.is_given_up(&slot.contender)).collect()
     }
 
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
@@ -121,7 +108,7 @@ impl<'a> UnderWay<'a> {
     ) -> Result<bool, Error> {
         loop {
             let of_block = |slot: &&Slot| slot.block == block && Phase::of(&slot.load) == phase;
-            let slots: Vec<Slot> = self.missing().filter(of_block).cloned().collect();
+            let slots: Vec<Slot> = missing(&self.run).filter(of_block).cloned().collect();
             let due = self.due(slots, tell);
             if !self.trials(&due, tell)? {
                 return Ok(false);
@@ -231,6 +218,16 @@ impl<'a> UnderWay<'a> {
         let findings = judge::judge(slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
     }
+}
+
+/// The slots of a run's plan that have no trial yet, and aren't left out.
+pub(super) fn missing(run: &Run) -> impl Iterator<Item = &Slot> {
+    let made = |slot: &Slot| run.trials.iter().any(|trial| trial.slot == *slot);
+    let left_out = |slot: &Slot| {
+        let is_it = |it: &LeftOut| it.contender == slot.contender && it.load == slot.load;
+        run.left_out.iter().any(is_it)
+    };
+    run.plan.slots.iter().filter(move |slot| !made(slot) && !left_out(slot))
 }
 
 /// What a trial with a second client adds to the evidence of the first.
