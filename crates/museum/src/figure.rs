@@ -1,8 +1,6 @@
 //! The figure that somebody who believes what he sees would have printed, and the
 //! true one beside it.
 
-use std::collections::BTreeMap;
-
 use load::histogram;
 use result::evidence::{Load, Percentiles};
 use result::{Run, Trial};
@@ -103,15 +101,51 @@ fn winner(run: &Run, of: fn(&[f64]) -> Option<f64>) -> Figure {
     }
 }
 
-/// What the ranks say.
+/// What the ranks say: nothing where an entry has none, since it may be before those
+/// that have one.
 fn ranked(run: &Run) -> Figure {
-    let mut ranks: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
-    for row in run.outcomes.iter().flat_map(|outcome| &outcome.rows) {
-        ranks.entry(row.rank.unwrap_or(0)).or_default().push(&row.contender);
+    let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let ranks: Option<Vec<u32>> = rows.map(|row| row.rank).collect();
+    let first = ranks.map(|ranks| ranks.into_iter().filter(|&rank| rank == 1).count());
+    match first {
+        None | Some(0) => Figure::None,
+        Some(1) => winner(run, median),
+        Some(_) => Figure::Tie,
     }
-    match ranks.get(&1) {
-        Some(first) if first.len() > 1 => Figure::Tie,
-        Some(_) => winner(run, median),
-        None => Figure::None,
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::Evidence;
+    use result::outcome::Row;
+    use result::plan::{self, Cores, Slot};
+
+    use super::*;
+    use crate::verdict::tests::{row_of, run};
+
+    /// A run in which `a` answered twice as much as `b`, with these ranks.
+    fn ranked_as(ranks: [Option<u32>; 2]) -> Figure {
+        let both = ["a", "b"].into_iter().zip(ranks);
+        let mut run = run(both.map(|(name, rank)| Row { rank, ..row_of(name, &[]) }).collect());
+        for (contender, rate) in [("a", 200.0), ("b", 100.0)] {
+            let (contender, load) = (contender.into(), plan::Load::closed(1, Cores::One, true));
+            let seen = Load { rate, seconds: 1.0, ..Load::default() };
+            run.trials.push(Trial {
+                slot: Slot { number: 0, block: 0, contender, twin: false, load },
+                started: String::new(),
+                evidence: Evidence { load: Some(seen), ..Evidence::default() },
+                findings: Vec::new(),
+            });
+        }
+        ranked(&run)
+    }
+
+    #[test]
+    fn who_is_first_is_told_only_where_everybody_has_a_rank() {
+        assert_eq!(ranked_as([Some(1), Some(2)]), Figure::Winner("a".into(), 2.0));
+        assert_eq!(ranked_as([Some(1), Some(1)]), Figure::Tie);
+        for ranks in [[Some(1), None], [None, Some(1)], [None, None]] {
+            assert_eq!(ranked_as(ranks), Figure::None, "{ranks:?}: who has none may be first");
+        }
     }
 }

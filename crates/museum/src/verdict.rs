@@ -168,7 +168,7 @@ fn alarms(run: &Run) -> Vec<Alarm> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use result::evidence::{Evidence, Place};
     use result::outcome::{Estimate, Outcome};
     use result::plan::{Cores, Load, Slot};
@@ -192,7 +192,7 @@ mod tests {
         Estimate { median, interval: None, at_least: false, at_most: false, blocks: vec![median] }
     }
 
-    fn row_of(contender: &str, findings: &[(&str, Verdict)]) -> Row {
+    pub(crate) fn row_of(contender: &str, findings: &[(&str, Verdict)]) -> Row {
         let mut findings: Vec<Finding> =
             findings.iter().map(|(check, verdict)| finding(check, *verdict)).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    fn run(rows: Vec<Row>) -> Run {
+    pub(crate) fn run(rows: Vec<Row>) -> Run {
         let contender = |name: &str| {
             serde_json::json!({
                 "name": name, "title": name, "language": "", "tier": "idiomatic", "versions": [],
