@@ -505,3 +505,40 @@ fn an_interrupt_prints_what_there_is() {
         assert!(summary.contains("interrupted: 600 s were asked for"), "{summary}");
     }
 }
+
+/// Whether a process has a thread of the null server.
+fn has_null_server(process: u32) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    threads.flatten().any(|thread| {
+        let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        name.starts_with("null-")
+    })
+}
+
+/// Else a script would take it for a run that went as asked.
+#[test]
+fn an_interrupt_of_the_ceiling_is_told_by_the_exit_code_and_the_run_is_whole() {
+    let server = Server::says(GOOD);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+        .args(["load", &server.url("/"), "-n", "50", "-c", "2", "--ceiling", "--json", "-"])
+        .args(["--fail-if", "errors < 1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !has_null_server(child.id()) {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before its ceiling");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["requests"]["good"], 50, "{}", json["requests"]);
+    assert_eq!((&json["interrupted"], &json["ceiling"]), (&Value::Bool(false), &Value::Null));
+    assert!(stderr.contains("50 good"), "no summary: {stderr}");
+    for part in ["--fail-if: errors < 1 holds", "its ceiling isn't measured: interrupted"] {
+        assert!(stderr.contains(part), "{part}: {stderr}");
+    }
+}

@@ -92,7 +92,8 @@ impl NullServer {
                     Err(_) => epoll::serve(listener, &load, &end),
                 }
             };
-            let handle = std::thread::Builder::new().spawn(serve).map_err(fail)?;
+            let name = format!("null-{cpu}");
+            let handle = std::thread::Builder::new().name(name).spawn(serve).map_err(fail)?;
             server.threads.push(Thread { handle, id });
         }
         Ok(server)

@@ -71,8 +71,8 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
     no_ceiling.map_or(Ok(run.exit()), Err)
 }
 
-/// Runs the plan, and the ceiling where it is asked for. If that fails, the run is told
-/// all the same, with the failure beside it.
+/// Runs the plan, and the ceiling where it is asked for. If that fails or is interrupted,
+/// the run is told all the same, with the failure beside it.
 fn measure(
     arguments: &Arguments,
     plan: Plan,
@@ -86,10 +86,11 @@ fn measure(
         load::run(&plan, stop, &mut |news| live.show(news))?
     };
     let (mut ceiling, mut no_ceiling) = (None, None);
-    if arguments.ceiling && !stop.asked() {
+    if arguments.ceiling && !outcome.interrupted {
         match ceiling::measure(&plan, stop) {
-            Ok(measured) => ceiling = (!stop.asked()).then_some(measured),
             Err(error) => no_ceiling = Some(Failure::of_the_ceiling(&error)),
+            Ok(_) if stop.asked() => no_ceiling = Some(Failure::interrupted_ceiling()),
+            Ok(measured) => ceiling = Some(measured),
         }
     }
     let judge = |condition: &Condition| (condition.clone(), condition.judge(&outcome));
