@@ -530,11 +530,17 @@ fn no_temporary_file_outlives_a_run() {
 struct SmallDisk<'a>(&'a Path);
 
 impl<'a> SmallDisk<'a> {
-    fn mount(at: &'a Path, size: &str) -> Result<SmallDisk<'a>, String> {
+    /// Says why the test is not made, where there can be none.
+    fn mount(at: &'a Path, size: &str) -> Option<SmallDisk<'a>> {
         std::fs::create_dir_all(at).unwrap();
         let options = format!("size={size}");
-        SmallDisk::command(at, &["-t", "tmpfs", "-o", &options, "tmpfs"])?;
-        Ok(SmallDisk(at))
+        match SmallDisk::command(at, &["-t", "tmpfs", "-o", &options, "tmpfs"]) {
+            Ok(()) => Some(SmallDisk(at)),
+            Err(why) => {
+                skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
+                None
+            }
+        }
     }
 
     /// Gives it more room.
@@ -562,12 +568,7 @@ impl Drop for SmallDisk<'_> {
 fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
     let lab = Lab::with_good().in_two_blocks();
     let runs = lab.path("runs");
-    let disk = match SmallDisk::mount(&runs, "60k") {
-        Ok(disk) => disk,
-        Err(why) => {
-            return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
-        }
-    };
+    let Some(disk) = SmallDisk::mount(&runs, "60k") else { return };
     let said = lab.bakeoff(&["run", "s", "--full"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     said.assert_complains(&["trials.jsonl: No space left on device", "bakeoff run --resume"]);
@@ -598,21 +599,21 @@ fn no_folder(lab: &Lab, said: &fixture::Said, why: &str) -> result::Run {
     failed_by_the_machine(lab, said, why)
 }
 
+/// Runs a study with so little room for a trial's folder that there can be none, and
+/// goes on with that run when there is more.
+fn without_room_and_with_more(lab: &Lab, room: &str, more: &str) {
+    let tmp = lab.path("tmp");
+    let Some(disk) = SmallDisk::mount(&tmp, room) else { return };
+    let run = no_folder(lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
+    lab.assert_nothing_is_left();
+    disk.grow(more);
+    lab.assert_resume_completes(&run);
+}
+
 #[test]
 fn a_full_folder_for_temporary_files_ends_the_run_and_with_more_room_it_goes_on() {
-    let lab = Lab::with_good();
-    let tmp = lab.path("tmp");
     // No room for a folder beside the one that it is.
-    let disk = match SmallDisk::mount(&tmp, "1m,nr_inodes=1") {
-        Ok(disk) => disk,
-        Err(why) => {
-            return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
-        }
-    };
-    let run = no_folder(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
-    lab.assert_nothing_is_left();
-    disk.grow("1m,nr_inodes=100");
-    lab.assert_resume_completes(&run);
+    without_room_and_with_more(&Lab::with_good(), "1m,nr_inodes=1", "1m,nr_inodes=100");
 }
 
 /// What a contender is given to read has no room there.
@@ -621,17 +622,7 @@ fn a_trials_folder_whose_files_have_no_room_is_removed_and_the_run_goes_on_with_
     let lab = Lab::new();
     lab.server("good", "good", "files = [\"big\"]");
     lab.write("studies/s/good/big", &"x".repeat(100 << 10));
-    let tmp = lab.path("tmp");
-    let disk = match SmallDisk::mount(&tmp, "60k") {
-        Ok(disk) => disk,
-        Err(why) => {
-            return skipped("skipped", &format!("a small disk can't be mounted here: {why}"));
-        }
-    };
-    let run = no_folder(&lab, &lab.bakeoff(&["run", "s"]), "No space left on device");
-    lab.assert_nothing_is_left();
-    disk.grow("1m");
-    lab.assert_resume_completes(&run);
+    without_room_and_with_more(&lab, "60k", "1m");
 }
 
 #[test]
