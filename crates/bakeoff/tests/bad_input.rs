@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
 
-use fixture::{Lab, said, skipped};
+use fixture::{Lab, skipped};
 use result::finding::Verdict;
 use result::{Run, State};
 
@@ -188,8 +188,8 @@ fn programs_are_found_where_only_root_looks() {
     let more =
         "needs = { chroot = \"coreutils\" }\nversions = { it = [\"chroot\", \"--version\"] }";
     lab.contender("server", "[\"sh\", \"-c\", \"chroot --version\"]", more);
-    let output = lab.command(&["check", "s/server"]).env("PATH", "/usr/bin:/bin").output();
-    let said = said(output.unwrap());
+    let mut check = lab.command(&["check", "s/server"]);
+    let said = lab.output(check.env("PATH", "/usr/bin:/bin")).unwrap();
     assert!(said.stdout.contains("  it: chroot (GNU coreutils)"), "bakeoff found it: {said:?}");
     said.assert_complains(&["its last lines:", "chroot (GNU coreutils)"]);
 }
@@ -428,8 +428,8 @@ fn too_few_open_files_are_told_before_anything_is_measured() {
         command = Command::new("setpriv");
         command.args(["--bounding-set", "-sys_resource", "sh"]);
     }
-    let said = match command.args(["-c", &limited]).current_dir(lab.dir.path()).output() {
-        Ok(output) => said(output),
+    let said = match lab.output(command.args(["-c", &limited]).current_dir(lab.dir.path())) {
+        Ok(said) => said,
         Err(why) => return skipped("skipped", &format!("setpriv can't be started: {why}")),
     };
     if said.stderr.starts_with("setpriv: ") {
@@ -499,7 +499,7 @@ fn a_server_that_writes_a_gigabyte_is_told_of_and_takes_no_memory_for_it() {
     let mut limited = Command::new("prlimit");
     limited.arg("--data=536870912").arg(bakeoff.get_program()).args(bakeoff.get_args());
     limited.envs(bakeoff.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let said = said(limited.current_dir(lab.dir.path()).output().unwrap());
+    let said = lab.output(limited.current_dir(lab.dir.path())).unwrap();
     measured_and_told(&lab, &said, "odd wrote 1024 MiB to its output");
     let run = lab.run();
     let odd = run.trials.iter().find(|trial| trial.slot.contender == "odd").unwrap();
@@ -630,7 +630,7 @@ fn a_folder_for_temporary_files_that_isnt_there_is_the_machines_failure() {
     let lab = Lab::with_good();
     let gone = lab.path("gone");
     let bakeoff =
-        |arguments: &[&str]| said(lab.command(arguments).env("TMPDIR", &gone).output().unwrap());
+        |arguments: &[&str]| lab.output(lab.command(arguments).env("TMPDIR", &gone)).unwrap();
     no_folder(&lab, &bakeoff(&["run", "s"]), "No such file or directory");
     let checked = bakeoff(&["check", "s/good"]);
     assert_eq!(checked.code, Some(4), "{checked:?}");
@@ -648,8 +648,8 @@ fn a_machine_without_a_free_port_fails_by_itself() {
     let mut apart = Command::new("unshare");
     apart.args(["--net", "sh", "-c", script, "sh"]);
     apart.arg(bakeoff.get_program()).args(bakeoff.get_args());
-    let said = match apart.current_dir(lab.dir.path()).output() {
-        Ok(output) => said(output),
+    let said = match lab.output(apart.current_dir(lab.dir.path())) {
+        Ok(said) => said,
         Err(why) => return skipped("skipped", &format!("unshare can't be started: {why}")),
     };
     if said.code == Some(99)

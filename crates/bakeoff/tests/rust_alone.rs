@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use fixture::{Lab, said};
+use fixture::Lab;
 use lab::contender::Contender;
 use result::State;
 
@@ -60,7 +60,7 @@ fn with_nothing_but_rust_what_is_written_in_rust_runs_and_the_others_are_absent(
         tools.join(program).exists()
             || FOLDERS_OF_ROOT.iter().any(|folder| Path::new(folder).join(program).exists())
     };
-    let said = said(lab.command(&["run", "s", "--quick"]).env("PATH", &tools).output().unwrap());
+    let said = lab.output(lab.command(&["run", "s", "--quick"]).env("PATH", &tools)).unwrap();
     // On a busy machine no figure stands. That somebody is absent costs nothing.
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let run = lab.run();

@@ -22,7 +22,7 @@ fn bakeoff(lab: &Lab, arguments: &[&str]) {
     let mut nice = Command::new("nice");
     nice.args(["-n", "-20"]).arg(bakeoff.get_program()).args(bakeoff.get_args());
     nice.envs(bakeoff.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    nice.current_dir(lab.dir.path()).output().unwrap();
+    lab.output(nice.current_dir(lab.dir.path())).unwrap();
 }
 
 /// Makes the trials of a run, as if on a machine of these cores.

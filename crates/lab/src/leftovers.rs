@@ -18,8 +18,14 @@ const PREFIX: &str = "bakeoff";
 /// A name for something that a trial makes, of which there is only one.
 pub fn name() -> String {
     let owner = Owner::this_process().unwrap_or_default();
-    let Owner { namespace, pid, began } = owner;
-    format!("{PREFIX}-{namespace}-{pid}-{began}-{:012x}", fastrand::u64(..1 << 48))
+    format!("{}{:012x}", owner.prefix(), fastrand::u64(..1 << 48))
+}
+
+/// How the names begin that a process of this process namespace gives, and no other
+/// does; `None` if it is gone.
+pub fn prefix_of(pid: u32) -> Option<String> {
+    let process = Process::new(pid.try_into().ok()?).ok()?;
+    Some(Owner::new(&process)?.prefix())
 }
 
 /// Ends and removes what dead runs of this user left behind: processes in their
@@ -64,9 +70,20 @@ struct Owner {
 
 impl Owner {
     fn this_process() -> Option<Owner> {
-        let stat = Process::myself().ok()?.stat().ok()?;
+        Owner::new(&Process::myself().ok()?)
+    }
+
+    /// A process of this process namespace.
+    fn new(process: &Process) -> Option<Owner> {
+        let stat = process.stat().ok()?;
         let namespace = fs::metadata("/proc/self/ns/pid").ok()?.ino();
         Some(Owner { namespace, pid: stat.pid, began: stat.starttime })
+    }
+
+    /// How the names begin that it gives.
+    fn prefix(self) -> String {
+        let Owner { namespace, pid, began } = self;
+        format!("{PREFIX}-{namespace}-{pid}-{began}-")
     }
 
     fn of(name: &str) -> Option<Owner> {
@@ -129,6 +146,22 @@ mod tests {
         assert!(left(&elsewhere), "its process namespace can't be seen from here");
         assert!(!left(&reused), "another process has the number now");
         assert!(!left(&dead));
+    }
+
+    #[test]
+    fn a_name_is_told_to_be_of_its_process_and_not_of_one_that_had_its_number() {
+        let own = Owner::this_process().unwrap();
+        let earlier = Owner { began: own.began - 1, ..own };
+        // As 12 and 123 would be.
+        let shorter = Owner { began: own.began / 10, ..own };
+        let prefix = prefix_of(std::process::id()).unwrap();
+        assert!(name().starts_with(&prefix), "{prefix}");
+        for other in [earlier, shorter] {
+            assert!(!name().starts_with(&other.prefix()), "{other:?}");
+        }
+        let mut child = Command::new("true").spawn().unwrap();
+        assert!(prefix_of(child.id()).is_some_and(|it| it != prefix), "it isn't waited for yet");
+        child.wait().unwrap();
     }
 
     #[test]
