@@ -10,6 +10,7 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -44,6 +45,8 @@ namespace {
 constexpr std::size_t id_length_max = 64;
 /// The kernel cuts it to net.core.somaxconn, 4,096 on Debian 12.
 constexpr int backlog = 8192;
+/// Before another try where no connection can be accepted.
+constexpr std::chrono::milliseconds retry_after{100};
 /// The examples' limit for reading a request and writing its answer.
 ///
 /// To set it anew for each request, as they do, costs a timer for the read and one
@@ -180,6 +183,9 @@ net::awaitable<void> accept(tcp::endpoint endpoint) {
             strand, net::redirect_error(net::use_awaitable, error));
         if (error) {
             std::cerr << "couldn't accept a connection: " << error.message() << '\n';
+            // Most likely no more files may be open, which passes when a connection ends.
+            net::steady_timer timer{executor, retry_after};
+            co_await timer.async_wait(net::use_awaitable);
             continue;
         }
         net::co_spawn(strand, serve(std::move(socket)), net::detached);

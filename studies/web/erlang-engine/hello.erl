@@ -8,6 +8,8 @@
 -compile(inline).
 
 -define(ACCEPTORS, 16).
+%% Before another try where no connection can be accepted.
+-define(PAUSE_MS, 100).
 %% Messages that a socket may send before it waits to be asked again: enough that
 %% asking costs nothing, few enough that no client fills a mailbox.
 -define(READS, 100).
@@ -43,6 +45,8 @@ accept(Listener) ->
             spawn_acceptor(Listener),
             serve(Socket, <<>>, rand:mwc59_seed());
         {error, _} ->
+            %% Most likely no more files may be open, which passes when a connection ends.
+            timer:sleep(?PAUSE_MS),
             accept(Listener)
     end.
 

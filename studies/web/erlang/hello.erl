@@ -5,6 +5,8 @@
 -compile({no_auto_import, [date/0]}).
 
 -define(ACCEPTORS, 16).
+%% Before another try where no connection can be accepted.
+-define(PAUSE_MS, 100).
 -define(HEADERS_MAX, 100).
 -define(ID_LENGTH_MAX, 64).
 
@@ -33,6 +35,8 @@ accept(Listener) ->
             spawn(fun() -> accept(Listener) end),
             serve(Socket);
         {error, _} ->
+            %% Most likely no more files may be open, which passes when a connection ends.
+            timer:sleep(?PAUSE_MS),
             accept(Listener)
     end.
 

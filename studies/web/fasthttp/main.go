@@ -7,12 +7,14 @@ package main
 import (
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"log"
 	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"strconv"
+	"time"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/prefork"
@@ -20,6 +22,9 @@ import (
 )
 
 const idLengthMax = 64
+
+// retryAfter is the time before another try where no connection can be accepted.
+const retryAfter = 100 * time.Millisecond
 
 func handle(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("text/plain")
@@ -76,6 +81,8 @@ func main() {
 	})
 	server.Reuseport = true
 	server.OnMasterDeath = func() { os.Exit(1) }
+	serve := server.ServeFunc
+	server.ServeFunc = func(listener net.Listener) error { return serve(patient{listener}) }
 	if !prefork.IsChild() {
 		cores, err := coresAllowed()
 		if err != nil {
@@ -89,6 +96,22 @@ func main() {
 		}
 	}
 	log.Fatal(server.ListenAndServe(net.JoinHostPort(os.Getenv("HOST"), os.Getenv("PORT"))))
+}
+
+// patient is a listener that waits while no more files may be open, which passes
+// when a connection ends. fasthttp ends by that, as by any error but a timeout, while
+// net/http waits.
+type patient struct{ net.Listener }
+
+func (l patient) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if !errors.Is(err, unix.EMFILE) && !errors.Is(err, unix.ENFILE) {
+			return conn, err
+		}
+		log.Print("couldn't accept a connection: ", err)
+		time.Sleep(retryAfter)
+	}
 }
 
 // coresAllowed tells the cores that this process is bound to.

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::env;
 use std::error::Error;
 use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -18,6 +19,8 @@ use tokio::net::TcpSocket;
 const ID_LENGTH_MAX: usize = 64;
 /// The kernel cuts it to net.core.somaxconn, 4,096 on Debian 12.
 const BACKLOG: u32 = 8192;
+/// Before another try where no connection can be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// As many worker threads as processors: the runtime's default, which
 /// `TOKIO_WORKER_THREADS` says for the record.
@@ -35,6 +38,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
             Ok((stream, _)) => stream,
             Err(error) => {
                 eprintln!("couldn't accept a connection: {error}");
+                // Most likely no more files may be open, which passes when a connection
+                // ends.
+                tokio::time::sleep(PAUSE).await;
                 continue;
             }
         };
