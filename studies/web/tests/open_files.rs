@@ -29,8 +29,8 @@ const CONNECTIONS: u64 = 2 * FILES;
 const WITHIN: Duration = Duration::from_secs(60);
 /// So long it is watched while it can accept nothing.
 const WATCHED: Duration = Duration::from_secs(2);
-/// Of a processor. A server that tries again and again takes all of one.
-const CPU_SHARE_MAX: f64 = 0.5;
+/// Of a processor. A server that tries again and again takes all that it gets of one.
+const CPU_SHARE_MAX: f64 = 0.2;
 
 /// Has a contender built by bakeoff; whether it can be had.
 fn is_built(name: &str) -> bool {
