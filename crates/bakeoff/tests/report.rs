@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use assert_cmd::Command;
+use result::{Run, State};
 use tempfile::TempDir;
 
 fn report(run: &Path) -> Command {
@@ -49,6 +50,41 @@ fn a_folder_gets_its_page_and_the_terminal_the_tables() {
     assert_eq!(lines.lines().count(), 1 + fixture::web().trials.len());
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.contains("report.html"), "nobody is told where the page is: {says}");
+}
+
+#[test]
+fn a_run_that_was_killed_shows_what_was_measured_until_then_and_stays_as_it_is() {
+    let whole = fixture::quick();
+    let go_on_30 = whole.trials[1].clone();
+    assert_eq!((&*go_on_30.slot.contender, go_on_30.slot.load.connections), ("go", 30));
+    let rate = report::units::count(go_on_30.evidence.load.unwrap().rate);
+    // It kept no figures, or those of before it was resumed, here of other trials.
+    for outcomes in [Vec::new(), whole.outcomes.clone()] {
+        let mut killed = Run { state: State::Unfinished, outcomes, ..whole.clone() };
+        killed.trials.truncate(5);
+        let appended = killed.trials.split_off(3);
+        let folder = folder_with(&serde_json::to_string(&killed).unwrap());
+        let lines = appended.iter().map(|it| serde_json::to_string(it).unwrap() + "\n");
+        fs::write(folder.path().join("trials.jsonl"), lines.collect::<String>()).unwrap();
+        let kept = || ["run.json", "trials.jsonl"].map(|it| fs::read(folder.path().join(it)).ok());
+        let before = kept();
+
+        let output = report(folder.path()).assert().success().get_output().clone();
+        let tables = String::from_utf8(output.stdout).unwrap();
+        let finding = "So far, with 5 of 8 trials: Nobody is ranked: a rank needs 6 blocks";
+        assert!(tables.starts_with(finding), "{tables}");
+        let note = "The run is unfinished: 5 of 8 trials made. If it was stopped, `bakeoff run \
+                    --resume` with its folder";
+        assert!(tables.replace('\n', " ").contains(note), "{tables}");
+        let go = tables.lines().find(|line| line.starts_with("– Go net/http"));
+        let go = go.unwrap_or_else(|| panic!("Go has no figure: {tables}"));
+        assert!(go.contains(&format!(" {rate} ")), "not {rate}, of its one trial: {go}");
+        for file in ["report.html", "report.md"] {
+            let text = fs::read_to_string(folder.path().join(file)).unwrap();
+            assert!(text.contains(finding), "{file} doesn't say that it is of a part");
+        }
+        assert!(kept() == before, "the run was changed");
+    }
 }
 
 #[test]

@@ -292,6 +292,7 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
     let interrupted = said(child.wait_with_output().unwrap());
     assert_eq!(interrupted.code, Some(130), "{interrupted:?}");
     interrupted.assert_complains(&["Interrupted. ", "bakeoff run --resume "]);
+    assert!(interrupted.stdout.starts_with("So far, with "), "{interrupted:?}");
     lab.assert_nothing_is_left();
     let before = lab.run();
     assert_eq!(before.state, State::Unfinished);
@@ -313,6 +314,14 @@ fn a_run_that_is_killed_keeps_every_trial_that_was_over_and_resume_completes_it(
     let run = lab.run();
     assert!(kept.iter().all(|trial| run.trials.contains(trial)), "a trial was lost");
     lab.assert_nothing_is_left();
+
+    let reported = lab.bakeoff(&["report", "runs/latest"]);
+    assert_eq!(reported.code, Some(0), "{reported:?}");
+    let (made, planned) = (run.trials.len(), run.plan.slots.len());
+    let so_far = format!("So far, with {made} of {planned} trials: ");
+    assert!(reported.stdout.starts_with(&so_far), "not {so_far}: {reported:?}");
+    assert_eq!(lab.run(), run, "to show it changed it");
+
     lab.assert_resume_completes(&run);
 }
 

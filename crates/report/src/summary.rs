@@ -12,14 +12,25 @@ use result::{Run, State, Trial};
 use crate::text::visible_name;
 use crate::units;
 
-/// The finding of the whole run in one sentence.
+/// The finding of the whole run in one sentence, which says so where the run is not whole.
 pub fn headline(run: &Run) -> String {
-    match run.outcomes.as_slice() {
-        [] if run.state == State::Unfinished => "This run has no figures yet.".into(),
+    let is_unfinished = run.state == State::Unfinished;
+    let finding = match run.outcomes.as_slice() {
+        [] if is_unfinished => return "This run has no figures yet.".into(),
         [] => "This run has no figures: nobody could be measured.".into(),
         [first, ..] if one_sentence_for_all(run) => first.sentence.clone(),
         several => headline_of(run, several),
+    };
+    match is_unfinished {
+        true => format!("So far, with {}: {finding}", trials_made(run)),
+        false => finding,
     }
+}
+
+/// How many trials were made, of how many.
+fn trials_made(run: &Run) -> String {
+    let (made, planned) = (run.trials.len() as u64, run.plan.slots.len() as u64);
+    format!("{} of {}", units::whole(made), units::of(planned, "trial"))
 }
 
 /// Whether one sentence says it for every load, as where nobody may be ranked.
@@ -169,21 +180,23 @@ pub fn share_of_best(ratio: &Estimate) -> String {
 /// What to know of the run beside its finding, a sentence each.
 pub fn notes(run: &Run) -> Vec<String> {
     let plan = &run.plan;
-    let mut notes = vec![format!(
+    let mut notes = Vec::new();
+    if run.state == State::Unfinished {
+        notes.push(format!(
+            "The run is unfinished: {} made. If it was stopped, `bakeoff run --resume` with its \
+             folder, {}, goes on with it.",
+            trials_made(run),
+            visible_name(&run.id)
+        ));
+    }
+    notes.push(format!(
         "{}: {} ({}, {} s measured a trial, seed {})",
         run.study.title,
         run.study.question,
         units::of(plan.blocks.into(), "block"),
         plan.measure_s,
         plan.seed
-    )];
-    if run.state == State::Unfinished {
-        notes.push(format!(
-            "The run is unfinished: {} of {} made.",
-            units::whole(run.trials.len() as u64),
-            units::of(plan.slots.len() as u64, "trial")
-        ));
-    }
+    ));
     notes.extend(lighter_contracts(run));
     if let repeated @ 1.. = repeated(run).len() as u64 {
         let were = if repeated == 1 { "was" } else { "were" };

@@ -3,7 +3,7 @@
 mod fixture;
 
 use report::{Terminal, terminal};
-use result::Run;
+use result::{Run, State};
 
 fn headline(run: &Run) -> String {
     let wide = Terminal { columns: 1_000, colour: false };
@@ -74,6 +74,15 @@ fn a_run_of_one_load_says_what_that_load_says() {
     let mut run = fixture::web();
     run.outcomes.truncate(1);
     assert_eq!(headline(&run), run.outcomes[0].sentence);
+}
+
+/// Else who reads no further takes what a part of it shows for its finding.
+#[test]
+fn an_unfinished_run_says_so_before_its_finding() {
+    let mut run = fixture::quick();
+    run.state = State::Unfinished;
+    run.trials.truncate(5);
+    insta::assert_snapshot!(headline(&run), @"So far, with 5 of 8 trials: Nobody is ranked: a rank needs 6 blocks, and this run has fewer.");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use report::Terminal;
-use result::Run;
+use result::{Run, State};
 
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 
@@ -78,10 +78,16 @@ pub fn print_text(text: impl FnOnce(Terminal) -> String) -> Result<(), String> {
     }
 }
 
-/// Reads a run from its folder or its file.
+/// Reads a run from its folder or its file. An unfinished one has the figures of all
+/// trials that are there: one that was killed kept none, or those of before it was
+/// resumed.
 pub fn read(asked: &Path) -> Result<Run, String> {
-    lab::folder::read(&file_of(asked))
-        .map_err(|error| format!("{error}. Name a run's folder, for example runs/latest."))
+    let mut run = lab::folder::read(&file_of(asked))
+        .map_err(|error| format!("{error}. Name a run's folder, for example runs/latest."))?;
+    if run.state == State::Unfinished {
+        lab::outcomes::conclude(&mut run);
+    }
+    Ok(run)
 }
 
 fn file_of(asked: &Path) -> PathBuf {

@@ -13,7 +13,8 @@ use crate::plan::Phase;
 use crate::statistics::median;
 use crate::{judge, rates};
 
-/// One curve a closed loop that shares of its maxima were planned of.
+/// One curve a closed loop that shares of its maxima were planned of, as far as it was
+/// begun.
 pub(super) fn outcomes(run: &Run) -> Vec<Curve> {
     let mut shares: BTreeMap<Load, Vec<u32>> = BTreeMap::new();
     for slot in &run.plan.slots {
@@ -36,7 +37,13 @@ pub(super) fn outcomes(run: &Run) -> Vec<Curve> {
                 .collect();
             Curve { load, lines }
         })
+        // A run that ended in the closed loop has no curve yet.
+        .filter(|curve| curve.lines.iter().any(tells_something))
         .collect()
+}
+
+fn tells_something(line: &CurveLine) -> bool {
+    !line.points.is_empty() || line.left_out.is_some()
 }
 
 /// The contenders that a curve was planned for.
@@ -151,6 +158,14 @@ mod tests {
         assert_eq!(line.contender, "b");
         assert_eq!(line.left_out.as_deref(), Some("no maximum"));
         assert!(line.points.is_empty() && line.maximum_rate.is_none());
+    }
+
+    #[test]
+    fn a_curve_that_was_not_begun_is_none() {
+        let mut run = run();
+        run.left_out.clear();
+        run.trials.retain(|trial| trial.slot.load == base());
+        assert!(outcomes(&run).is_empty());
     }
 
     #[test]
