@@ -139,6 +139,21 @@ fn a_build_that_there_is_none_of_is_told_from_one_that_is_not_known() {
     assert!(facts[2].contains("build\ncc -O2 "), "{}", facts[2]);
 }
 
+/// Else nobody can tell one argument with a blank from two, nor paste it.
+#[test]
+fn commands_are_shown_as_a_shell_reads_them() {
+    let mut run = fixture::web();
+    let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+    run.contenders[0].build = Some(words(&["sh", "-c", "cc *.c -o \"$0\"", "$BUILD/server"]));
+    run.contenders[0].run = words(&["$BUILD/server", "-cp", "$BUILD/lib/*", "", "$HOST:$PORT"]);
+    let facts = facts(&page(&run), "h4 + dl").remove(0);
+    assert!(facts.contains("build\nsh -c 'cc *.c -o \"$0\"' $BUILD/server\n"), "{facts}");
+    assert!(
+        facts.contains("command\n$BUILD/server -cp $BUILD'/lib/*' '' $HOST:$PORT\n"),
+        "{facts}"
+    );
+}
+
 /// Two runs of one version may differ in it.
 #[test]
 fn a_build_that_is_not_known_is_told() {

@@ -8,6 +8,7 @@ use result::evidence::CpuSource;
 use result::plan::{Contender, Cores};
 
 use super::checks;
+use crate::shell;
 use crate::text::{visible, visible_name};
 use crate::units;
 
@@ -28,7 +29,8 @@ pub fn disclosure(run: &Run) -> Markup {
         p {
             "In commands and settings, " code { "$SOURCE" } " is a contender's own folder, "
             code { "$BUILD" } " what its build made there, " code { "$DIR" } " a trial's own folder; "
-            code { "$HOST" } ", " code { "$PORT" } " and " code { "$CORES" } " are what a trial gives it."
+            code { "$HOST" } ", " code { "$PORT" } " and " code { "$CORES" } " are what a trial gives it. "
+            "Commands are quoted as a POSIX shell needs it, but for these names; bakeoff starts them without a shell."
         }
         @for contender in &run.contenders { (contender_facts(run, contender)) }
         h3 { "Checks" }
@@ -219,12 +221,12 @@ fn contender_facts(run: &Run, contender: &Contender) -> Markup {
                 html! {
                     @match contender.build.as_deref() {
                         Some([]) => "nothing to build",
-                        Some(command) => code { (visible(&command.join(" "))) },
+                        Some(command) => code { (visible(&shell::command(command))) },
                         None => "unknown: the run was made before that was kept",
                     }
                 },
             ),
-            ("command", html! { code { (visible(&contender.run.join(" "))) } }),
+            ("command", html! { code { (visible(&shell::command(&contender.run))) } }),
             (
                 "environment",
                 html! {
