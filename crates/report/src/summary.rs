@@ -398,6 +398,12 @@ fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
     })
 }
 
+/// A contender's row under a load of the closed loop.
+pub fn row<'a>(run: &'a Run, load: &Load, contender: &str) -> Option<&'a Row> {
+    let outcome = run.outcomes.iter().find(|outcome| outcome.load == *load)?;
+    outcome.rows.iter().find(|row| row.contender == contender)
+}
+
 /// The trials behind a row, in block order.
 pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> {
     let mut trials: Vec<&Trial> = run

@@ -506,6 +506,23 @@ fn an_invalid_point_of_a_curve_is_drawn_and_told_so() {
     assert!(said.ends_with("at 110 %, which is invalid"), "{said}");
 }
 
+/// All shares of a curve are of that figure.
+#[test]
+fn what_100_percent_is_has_the_word_on_the_figure_that_it_is_of() {
+    let told = |run: &Run| text(&page(run), ".row:has(svg.curve) .value");
+    let mut run = fixture::open_loops();
+    assert_eq!(told(&run), "100 % is 61.2k/s\n○");
+    for (verdict, sign) in [(Verdict::Suspect, "?"), (Verdict::Invalid, "✗"), (Verdict::Valid, "✓")]
+    {
+        fixture::row_of(&mut run, 0, "nginx-return").verdict = verdict;
+        assert_eq!(told(&run), format!("100 % is 61.2k/s\n{sign}"));
+    }
+    fixture::row_of(&mut run, 0, "nginx-return").rate.at_least = true;
+    assert_eq!(told(&run), "100 % is ≥61.2k/s\n✓");
+    run.outcomes.clear();
+    assert_eq!(told(&run), "100 % is 61.2k/s", "nothing is known of that figure");
+}
+
 #[test]
 fn a_verdict_in_a_table_of_open_loops_opens_what_is_against_the_figure() {
     let opened: Vec<String> = all(&page(&fixture::overloaded()), "td details")

@@ -7,7 +7,7 @@ use result::finding::Verdict;
 use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Estimate};
 use result::plan::Arrivals;
 
-use super::checks::in_cell;
+use super::checks::{in_cell, sign};
 use super::times::PERCENTILES;
 use super::{Detail, figure, percentiles, prose, scrolling};
 use crate::latency;
@@ -123,7 +123,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
                 div.row data-contender=(visible_name(&line.contender)) data-verdicts=(verdicts(line)) {
                     span.who { (who) }
                     (axes.chart(line, &who))
-                    span.value.quiet { "100 % is " (line.maximum_rate.map_or(units::NOTHING.into(), units::count)) "/s" }
+                    span.value.quiet { (hundred_percent(run, curve, line)) }
                 }
             }
         }
@@ -133,6 +133,17 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
             }
         }
         (scrolling("Points of the curve", points(run, curve, detail)))
+    }
+}
+
+/// What 100 % is, with what stands beside the figure of the closed loop that it is of.
+fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> Markup {
+    let row = summary::row(run, &curve.load, &line.contender);
+    let bound = units::at_least(row.is_some_and(|row| row.rate.at_least));
+    let rate = line.maximum_rate.map_or(units::NOTHING.into(), units::count);
+    html! {
+        "100 % is " (bound) (rate) "/s"
+        @if let Some(row) = row { " " (sign(row.verdict)) }
     }
 }
 
