@@ -33,6 +33,9 @@ pub struct ContenderFile {
     /// The lighter contract of its study that it keeps, where it can't keep the
     /// full one.
     pub contract: Option<Spanned<String>>,
+    /// What a reader of its figures has to know of it, in one sentence.
+    #[serde(default, deserialize_with = "limits::remark")]
+    pub remark: Option<String>,
     /// The programs that it needs, by name or by path, and libraries by the path of
     /// one of their files, each with the Debian package that has it.
     #[serde(default)]

@@ -96,9 +96,20 @@ pub(crate) fn refusal<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16,
 
 /// What stands in a line of a table.
 pub(crate) fn phrase<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    checked(deserializer, "text of 1 to 100 characters in one line", |text: &String| {
-        !text.is_empty() && text.chars().count() <= 100 && !text.chars().any(char::is_control)
-    })
+    let allowed = "text of 1 to 100 characters in one line";
+    checked(deserializer, allowed, |text: &String| is_line(text, 100))
+}
+
+/// A sentence of a report.
+pub(crate) fn remark<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    let allowed = "text of 1 to 300 characters in one line";
+    checked(deserializer, allowed, |text: &String| is_line(text, 300)).map(Some)
+}
+
+fn is_line(text: &str, chars_max: usize) -> bool {
+    !text.is_empty() && text.chars().count() <= chars_max && !text.chars().any(char::is_control)
 }
 
 /// Steps of a contract. All are gone through before each trial and after it, and a server

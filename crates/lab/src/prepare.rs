@@ -71,6 +71,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         language: file.language.clone(),
         tier: file.tier,
         lighter_contract: contender.lighter_contract().map(str::to_string),
+        remark: file.remark.clone(),
         versions: Vec::new(),
         source_sha256: digest::of_folder(&contender.source, BUILD.as_ref()).ok(),
         build: Some(file.build.clone()),

@@ -139,6 +139,15 @@ fn a_build_that_there_is_none_of_is_told_from_one_that_is_not_known() {
     assert!(facts[2].contains("build\ncc -O2 "), "{}", facts[2]);
 }
 
+#[test]
+fn a_remark_stands_among_the_facts_of_its_contender_only() {
+    let mut run = fixture::web();
+    run.contenders[1].remark = Some("It keeps 16 connections, not 8.".into());
+    let facts = facts(&page(&run), "h4 + dl");
+    assert!(facts[1].ends_with("\nremark\nIt keeps 16 connections, not 8."), "{}", facts[1]);
+    assert!(!facts[0].contains("remark"), "{}", facts[0]);
+}
+
 /// Else nobody can tell one argument with a blank from two, nor paste it.
 #[test]
 fn commands_are_shown_as_a_shell_reads_them() {

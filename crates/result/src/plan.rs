@@ -103,6 +103,10 @@ pub struct Contender {
     /// The lighter contract that it keeps; `None` for the study's full one.
     #[serde(default)]
     pub lighter_contract: Option<String>,
+    /// What a reader of its figures has to know of it, in its author's words; `None`
+    /// also in runs made before there was such a remark.
+    #[serde(default)]
+    pub remark: Option<String>,
     /// Versions as the thing itself told them: what, and the first line said.
     pub versions: Vec<Version>,
     /// SHA-256 over the files of its folder, in hex, so that what was measured

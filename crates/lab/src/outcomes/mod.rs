@@ -49,6 +49,7 @@ pub(crate) mod tests {
             language: "C".into(),
             tier: Tier::Idiomatic,
             lighter_contract: None,
+            remark: None,
             versions: Vec::new(),
             source_sha256: None,
             build: Some(Vec::new()),

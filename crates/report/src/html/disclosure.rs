@@ -7,7 +7,7 @@ use result::Run;
 use result::evidence::CpuSource;
 use result::plan::{Contender, Cores};
 
-use super::checks;
+use super::{checks, prose};
 use crate::shell;
 use crate::text::{visible, visible_name};
 use crate::units;
@@ -181,6 +181,7 @@ fn setting(name: &str, value: &str) -> Markup {
 
 fn contender_facts(run: &Run, contender: &Contender) -> Markup {
     let folder = format!("studies/{}/{}", run.study.name, contender.name);
+    let remark = contender.remark.as_ref().map(|remark| ("remark", prose(remark)));
     html! {
         h4 { (visible_name(&contender.title)) }
         (facts(vec![
@@ -234,6 +235,6 @@ fn contender_facts(run: &Run, contender: &Contender) -> Markup {
                     @if contender.environment.is_empty() { "nothing set" }
                 },
             ),
-        ]))
+        ].into_iter().chain(remark).collect()))
     }
 }
