@@ -77,16 +77,126 @@ fn a_skeleton_fails_its_check_clearly_and_passes_once_filled_in() {
     }
 }
 
-/// What the skeleton in Python lacks for the web study: the words of its file, and what
-/// takes their place.
-const FILLED_IN_FOR_WEB: [(&str, &str); 3] = [
-    (
-        "import os\n",
-        "import os\nimport random\nimport re\nfrom urllib.parse import parse_qs, urlsplit\n",
-    ),
-    (
-        "        self.answer(200, \"to be filled in\\n\")\n",
-        r#"        url = urlsplit(self.path)
+/// What a skeleton lacks for the web study: the words of its source, and what takes their
+/// place.
+type Fills<'a> = &'a [(&'a str, &'a str)];
+
+/// Fills a skeleton in, and has it checked.
+fn keeps_the_web_contract(language: &str, program: &str, file: &str, fills: Fills) {
+    if !is_here(program) {
+        return skipped("skipped", &format!("{program} is not installed"));
+    }
+    let lab = Lab::new();
+    lab.write("studies/web/study.toml", &web_study());
+    let said = lab.bakeoff(&["new", "web/mine", "--language", language]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let path = lab.path(&format!("studies/web/mine/{file}"));
+    let mut source = fs::read_to_string(&path).unwrap();
+    for (gap, filled) in fills {
+        assert_eq!(source.matches(gap).count(), 1, "{gap:?} isn't there once:\n{source}");
+        source = source.replace(gap, filled);
+    }
+    fs::write(&path, source).unwrap();
+    let said = lab.bakeoff(&["check", "web/mine"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("\nIt keeps the contract"), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_skeleton_in_go_keeps_the_whole_contract_of_the_web_study_once_filled_in() {
+    let fills = [
+        ("\t\"log\"\n", "\t\"crypto/rand\"\n\t\"encoding/hex\"\n\t\"log\"\n\t\"regexp\"\n"),
+        (
+            "\tw.Write([]byte(\"to be filled in\\n\"))\n",
+            r#"	id := r.URL.Query().Get("id")
+	if r.URL.Path != "/hello" {
+		http.Error(w, "not found", http.StatusNotFound)
+	} else if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
+	} else if !regexp.MustCompile("^[0-9A-Za-z]{1,64}$").MatchString(id) {
+		http.Error(w, "the id has to be 1 to 64 letters and digits", http.StatusBadRequest)
+	} else {
+		var number [16]byte
+		rand.Read(number[:])
+		text := "hello " + id + ", your random number is " + hex.EncodeToString(number[:]) + "\n"
+		w.Write([]byte(text))
+	}
+"#,
+        ),
+    ];
+    keeps_the_web_contract("go", "go", "main.go", &fills);
+}
+
+#[test]
+fn a_skeleton_in_java_keeps_the_whole_contract_of_the_web_study_once_filled_in() {
+    let fills = [
+        (
+            "import java.util.concurrent.Executors;\n",
+            "import java.util.concurrent.Executors;\n\
+             import java.util.concurrent.ThreadLocalRandom;\n",
+        ),
+        (
+            "        send(exchange, 200, \"to be filled in\\n\");\n",
+            r#"        String query = exchange.getRequestURI().getQuery();
+        String id = query != null && query.startsWith("id=") ? query.substring(3) : "";
+        String method = exchange.getRequestMethod();
+        if (!exchange.getRequestURI().getPath().equals("/hello")) {
+            send(exchange, 404, "not found\n");
+        } else if (!method.equals("GET") && !method.equals("HEAD")) {
+            send(exchange, 405, "method not allowed\n");
+        } else if (!id.matches("[0-9A-Za-z]{1,64}")) {
+            send(exchange, 400, "the id has to be 1 to 64 letters and digits\n");
+        } else {
+            ThreadLocalRandom random = ThreadLocalRandom.current();
+            String number = String.format("%016x%016x", random.nextLong(), random.nextLong());
+            send(exchange, 200, "hello " + id + ", your random number is " + number + "\n");
+        }
+"#,
+        ),
+    ];
+    keeps_the_web_contract("java", "javac", "Server.java", &fills);
+}
+
+#[test]
+fn a_skeleton_for_node_keeps_the_whole_contract_of_the_web_study_once_filled_in() {
+    let fills = [
+        (
+            "const http = require(\"node:http\");\n",
+            "const { randomBytes } = require(\"node:crypto\");\n\
+             const http = require(\"node:http\");\n",
+        ),
+        (
+            "  const body = \"to be filled in\\n\";\n",
+            r#"  const url = new URL(`http://${HOST}${request.url}`);
+  const id = url.searchParams.get("id") ?? "";
+  const number = randomBytes(16).toString("hex");
+  let status = 200;
+  let body = `hello ${id}, your random number is ${number}\n`;
+  if (url.pathname !== "/hello") {
+    [status, body] = [404, "not found\n"];
+  } else if (request.method !== "GET" && request.method !== "HEAD") {
+    [status, body] = [405, "method not allowed\n"];
+  } else if (!/^[0-9A-Za-z]{1,64}$/.test(id)) {
+    [status, body] = [400, "the id has to be 1 to 64 letters and digits\n"];
+  }
+"#,
+        ),
+        ("response.writeHead(200, {", "response.writeHead(status, {"),
+    ];
+    keeps_the_web_contract("node", "node", "server.js", &fills);
+}
+
+#[test]
+fn a_skeleton_in_python_keeps_the_whole_contract_of_the_web_study_once_filled_in() {
+    let fills = [
+        (
+            "import os\n",
+            "import os\nimport random\nimport re\nfrom urllib.parse import parse_qs, urlsplit\n",
+        ),
+        (
+            "        self.answer(200, \"to be filled in\\n\")\n",
+            r#"        url = urlsplit(self.path)
         id = parse_qs(url.query).get("id", [""])[0]
         if url.path != "/hello":
             self.answer(404, "not found\n")
@@ -96,37 +206,17 @@ const FILLED_IN_FOR_WEB: [(&str, &str); 3] = [
             number = random.getrandbits(128)
             self.answer(200, f"hello {id}, your random number is {number:032x}\n")
 "#,
-    ),
-    (
-        "    do_HEAD = do_GET\n",
-        r#"    do_HEAD = do_GET
+        ),
+        (
+            "    do_HEAD = do_GET\n",
+            r#"    do_HEAD = do_GET
 
     def do_POST(self):
         self.answer(405, "method not allowed\n")
 "#,
-    ),
-];
-
-#[test]
-fn a_skeleton_filled_in_keeps_the_whole_contract_of_the_web_study() {
-    if !is_here("python3") {
-        return skipped("skipped", "python3 is not installed");
-    }
-    let lab = Lab::new();
-    lab.write("studies/web/study.toml", &web_study());
-    let said = lab.bakeoff(&["new", "web/mine", "--language", "python"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let path = lab.path("studies/web/mine/server.py");
-    let mut source = fs::read_to_string(&path).unwrap();
-    for (gap, filled) in FILLED_IN_FOR_WEB {
-        assert_eq!(source.matches(gap).count(), 1, "{gap:?} isn't there once:\n{source}");
-        source = source.replace(gap, filled);
-    }
-    fs::write(&path, source).unwrap();
-    let said = lab.bakeoff(&["check", "web/mine"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.stdout.contains("\nIt keeps the contract"), "{said:?}");
-    lab.assert_nothing_is_left();
+        ),
+    ];
+    keeps_the_web_contract("python", "python3", "server.py", &fills);
 }
 
 #[test]
