@@ -68,6 +68,73 @@ fn every_contender_keeps_its_contract_and_bodies_are_of_one_length() {
     assert!(longest.0 - shortest.0 <= FEW_BYTES, "{longest:?} is longer than {shortest:?}");
 }
 
+/// Else nobody would notice a change there: no run that is gone on with, and no
+/// comparison.
+#[test]
+fn every_folder_that_a_contender_is_made_from_is_among_its_sources() {
+    let mut found = 0;
+    for study in studies() {
+        for contender in &study.contenders {
+            let mut made_from = vec![contender.source.clone()];
+            made_from.extend(contender.sources().map(|(_, folder)| folder));
+            for folder in &made_from {
+                let own = folder.canonicalize().unwrap();
+                let own = format!("../{}", own.file_name().unwrap().to_string_lossy());
+                for (file, depth) in files(folder, 0) {
+                    // Such as libraries: no build looks into them for a path.
+                    let Ok(text) = fs::read_to_string(&file) else { continue };
+                    for beside in folders_beside(&text, depth) {
+                        let is_named = contender.sources().any(|(name, _)| name == beside);
+                        let why = "is not among the `sources` of its contender.toml";
+                        let file = file.display();
+                        let name = &contender.name;
+                        assert!(is_named || beside == own, "{name}: {beside} in {file} {why}");
+                        found += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(found > 0, "no script names another folder, so this looks at nothing");
+}
+
+/// The files that a contender is made from in one of its folders, each with how many
+/// folders down it lies. Its own file is held to its sources as it is read.
+fn files(folder: &Path, depth: usize) -> Vec<(PathBuf, usize)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let (path, name) = {
+            let entry = entry.unwrap();
+            (entry.path(), entry.file_name())
+        };
+        let is_made_by_a_build = depth == 0 && name == "build";
+        if path.is_dir() && !is_made_by_a_build && name != "tests" {
+            found.extend(files(&path, depth + 1));
+        } else if path.is_file() && name != "contender.toml" {
+            found.push((path, depth));
+        }
+    }
+    found
+}
+
+/// The folders that a text names by a path out of its folder, which lies so many folders
+/// down: `../NAME`, or with more `../` where that leads farther up.
+fn folders_beside(text: &str, depth: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("../") {
+        let path = &rest[at..];
+        let up = path.split('/').take_while(|part| *part == "..").count();
+        rest = &path[up * "../".len()..];
+        let is_of_a_name = |c: &char| c.is_alphanumeric() || "-_.".contains(*c);
+        let name: String = rest.chars().take_while(is_of_a_name).collect();
+        if up > depth {
+            found.push("../".repeat(up - depth) + &name);
+        }
+    }
+    found
+}
+
 #[test]
 fn who_is_tuned_has_an_idiomatic_sibling() {
     for study in studies() {

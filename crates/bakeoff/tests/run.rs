@@ -120,13 +120,17 @@ fn a_contender_is_held_to_the_lighter_contract_that_it_names_and_labelled() {
 #[test]
 fn every_key_of_run_json_is_documented() {
     let lab = Lab::with_good().with_lighter_contract();
+    lab.write("studies/s/good/build.sh", "true\n");
+    lab.server("good", "good", "build = [\"sh\", \"$SOURCE/build.sh\"]");
     // The second contender brings errors into it.
     lab.server("other", "dies 40", "");
     lab.write("studies/s/study.toml", &with_open_loops(&lab));
     lab.bakeoff(&["run", "s"]);
     let documented = include_str!("../../../docs/run-json.md");
     let all = keys(&serde_json::to_value(lab.run()).unwrap());
-    assert!(all.contains("kind") && all.contains("client_busy_share"), "{all:?}");
+    for deep in ["kind", "client_busy_share", "cut"] {
+        assert!(all.contains(deep), "it has no {deep}: {all:?}");
+    }
     for key in all {
         assert!(documented.contains(&format!("`{key}`")), "docs/run-json.md lacks `{key}`");
     }
@@ -546,7 +550,11 @@ fn a_contender_that_forks_away_is_found_and_ended() {
 
 #[test]
 fn a_run_of_other_servers_is_not_resumed() {
-    let lab = Lab::with_good();
+    let lab = Lab::new();
+    let shared = |text: &str| lab.write("studies/s/shared/module.pl", text);
+    shared("1;");
+    let sources = "sources = [\"../shared\"]";
+    lab.server("good", "good", sources);
     let child = lab.start(&["run", "s", "--full"]);
     lab.wait_until("a trial is kept", || {
         lab.path("runs/latest/run.json").is_file() && !lab.run().trials.is_empty()
@@ -558,9 +566,12 @@ fn a_run_of_other_servers_is_not_resumed() {
         assert_eq!(resumed.code, Some(2), "{resumed:?}");
         resumed.assert_complains(&["can't be resumed: the files of good are not what they were"]);
     };
-    lab.server("good", "good twice", "");
+    lab.server("good", "good twice", sources);
     refused();
-    lab.server("good", "good", "");
+    lab.server("good", "good", sources);
+    shared("2;");
+    refused();
+    shared("1;");
     lab.write("studies/s/good/module.pl", "1;");
     refused();
 }

@@ -267,7 +267,7 @@ fn differences(a: &Contender, b: &Contender) -> Vec<String> {
     let versions =
         programs.iter().map(|program| told(program, &says(a, program), &says(b, program)));
     let files = match (&a.source_sha256, &b.source_sha256) {
-        (Some(then), Some(now)) => (then != now).then(|| "other files in its folder".into()),
+        (Some(then), Some(now)) => (then != now).then(|| "other files".into()),
         _ => Some("whether its files are the same isn't known".into()),
     };
     // Runs that don't have the build don't have the files' digest either.
@@ -557,7 +557,7 @@ mod tests {
             differences(&before, &after),
             [
                 "go: nothing, then go1.23",
-                "other files in its folder",
+                "other files",
                 "build: nothing, then make fast",
                 "command: nothing, then ./server -O",
                 "another environment",

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 ///
 /// # Errors
 /// The system's, if a file can't be read.
-pub fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
+fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
     let mut files = BTreeMap::new();
     collect(folder, folder, leave_out, &mut files)?;
     let mut digest = Sha256::new();
@@ -37,6 +37,25 @@ pub fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
         }
     }
     Ok(hex(digest))
+}
+
+/// The same over a folder and others that belong to it, each with the name that it is
+/// called by. Without others it is that of the folder.
+///
+/// # Errors
+/// The system's, if a file can't be read.
+pub fn of_folders<'a>(
+    folder: &Path,
+    others: impl IntoIterator<Item = (&'a str, PathBuf)>,
+    leave_out: &OsStr,
+) -> io::Result<String> {
+    let mut whole = of_folder(folder, leave_out)?;
+    for (name, other) in others {
+        // Digests are all of one length, so that no two lists read alike.
+        let other = of_folder(&other, leave_out)?;
+        whole = hex(Sha256::new().chain_update(whole).chain_update(other).chain_update(name));
+    }
+    Ok(whole)
 }
 
 /// SHA-256 of a file, in hex. It may be larger than what memory is for.
@@ -130,5 +149,30 @@ mod tests {
         fs::create_dir(path("src/build")).unwrap();
         fs::write(path("src/build/a"), "").unwrap();
         changed("a source folder of the same name");
+    }
+
+    #[test]
+    fn a_change_in_a_shared_folder_changes_the_digest_and_a_build_there_does_not() {
+        let study = tempfile::tempdir().unwrap();
+        let path = |name: &str| study.path().join(name);
+        let digest = |shared: &[&str]| {
+            let shared = shared.iter().map(|&name| (name, path(name)));
+            of_folders(&path("own"), shared, OsStr::new("build")).unwrap()
+        };
+        for folder in ["own", "a", "b"] {
+            fs::create_dir_all(path(folder).join("build")).unwrap();
+            fs::write(path(folder).join("compile"), "cc -O2").unwrap();
+        }
+        let alone = of_folder(&path("own"), OsStr::new("build")).unwrap();
+        assert_eq!(digest(&[]), alone, "who shares nothing has the digest of its folder");
+        let with_a = digest(&["a"]);
+        let all = [alone, with_a.clone(), digest(&["b"]), digest(&["a", "b"])];
+        let different: std::collections::BTreeSet<_> = all.iter().collect();
+        assert_eq!(different.len(), all.len(), "{all:?}");
+
+        fs::write(path("a/build/made"), "x").unwrap();
+        assert_eq!(digest(&["a"]), with_a, "what a build makes is no source");
+        fs::write(path("a/compile"), "cc -O3").unwrap();
+        assert_ne!(digest(&["a"]), with_a, "another flag went unnoticed");
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use load::Stop;
 
+use crate::build_files;
 use crate::cgroup::Group;
 use crate::contender::{Contender, Placeholders};
 use crate::digest;
@@ -18,8 +19,8 @@ use crate::programs;
 /// program of a certain age, a feature of the kernel. `EX_UNAVAILABLE` of
 /// sysexits.h: "a support program or file does not exist".
 const UNAVAILABLE: i32 = 69;
-/// The folder of a contender that its build puts things into.
-const BUILD: &str = "build";
+/// The folder of a contender that its build puts things into; no source, wherever it lies.
+pub(crate) const BUILD: &str = "build";
 /// Lines of a failed build that are shown.
 const LINES: usize = 15;
 /// Time for a program to tell its version.
@@ -73,8 +74,11 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         lighter_contract: contender.lighter_contract().map(str::to_string),
         remark: file.remark.clone(),
         versions: Vec::new(),
-        source_sha256: digest::of_folder(&contender.source, BUILD.as_ref()).ok(),
+        sources: contender.sources().map(|(name, _)| name.to_string()).collect(),
+        source_sha256: digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref())
+            .ok(),
         build: Some(file.build.clone()),
+        build_files: build_files::of(contender),
         run: file.run.clone(),
         environment: file.environment.clone().into_iter().collect(),
         warmup_s: file.warmup_s,

@@ -441,6 +441,9 @@ fn has_figures(run: &Run, name: &str) -> bool {
 
 /// What is not as it was with a contender.
 fn differs(before: &result::plan::Contender, now: &result::plan::Contender) -> Option<String> {
+    // The build's are among the files, and older runs don't keep their texts.
+    let build_files = now.build_files.clone();
+    let before = &result::plan::Contender { build_files, ..before.clone() };
     match &now.absent {
         Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
         None if before.source_sha256 != now.source_sha256 => {
@@ -516,7 +519,8 @@ title = "A server"
 language = "C"
 tier = "idiomatic"
 needs = { "/nowhere/cc" = "gcc" }
-build = ["/nowhere/cc", "server.c"]
+build = ["/nowhere/cc", "server.c", "$SOURCE/../shared/flags"]
+sources = ["../shared"]
 run = ["$BUILD/server"]
 "#;
 
@@ -533,6 +537,8 @@ run = ["$BUILD/server"]
             let root = tempfile::tempdir().unwrap();
             let studies = root.path().join("studies");
             fs::create_dir_all(studies.join("s/server")).unwrap();
+            fs::create_dir_all(studies.join("s/shared")).unwrap();
+            fs::write(studies.join("s/shared/flags"), "-O2").unwrap();
             fs::write(studies.join("s/study.toml"), STUDY).unwrap();
             fs::write(studies.join("s/server/contender.toml"), CONTENDER).unwrap();
             let study = Study::read(&studies, "s").unwrap();
@@ -660,10 +666,23 @@ run = ["$BUILD/server"]
         at_once(&with(|run| run.bakeoff = "0.0.1".into()), "it began with bakeoff 0.0.1");
         at_once(&with(|run| run.study.file_sha256 = None), "an older bakeoff didn't keep");
         at_once(&with(|run| run.contenders[0].warmup_s = 9.0), "server is not what it was");
+        begun.write("shared/flags", "-O3");
+        at_once(&begun.run, "the files of server are not what they were");
+        begun.write("shared/flags", "-O2");
         begun.write("server/server.c", "int main() {}");
         at_once(&begun.run, "the files of server are not what they were");
         begun.write("study.toml", &STUDY.replace("blocks = 1", "blocks = 2"));
         at_once(&begun.run, "its study.toml is not what it was");
+    }
+
+    #[test]
+    fn a_run_that_keeps_no_texts_of_builds_is_gone_on_with() {
+        let begun = Begun::new();
+        let now = &begun.run.contenders[0];
+        let kept: Vec<_> = now.build_files.iter().map(|file| &*file.name).collect();
+        assert_eq!(kept, ["../shared/flags"]);
+        let older = result::plan::Contender { build_files: Vec::new(), ..now.clone() };
+        assert_eq!(differs(&older, now), None);
     }
 
     #[test]

@@ -38,6 +38,17 @@ fn visible_to(text: &str, chars_max: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A text of many lines with everything else that can't be seen written out as
+/// `\u{…}`: lines and tabs stay, and it isn't cut.
+pub fn visible_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        let stays = matches!(char, '\n' | '\t') || !is_hidden(char);
+        if stays { out.push(char) } else { out.extend(char.escape_default()) }
+    }
+    out
+}
+
 /// JSON with everything that can't be seen written out as `\u…`, which a parser reads
 /// as the same. By itself JSON escapes nothing above U+001F, though U+009B alone begins
 /// a sequence that steers a terminal.
@@ -87,6 +98,13 @@ mod tests {
     #[test]
     fn plain_text_of_any_language_stays_as_it_is() {
         assert!(matches!(visible("Zürich 東京 ≥ µs"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn lines_and_tabs_of_a_script_stay_and_nothing_hides_in_it() {
+        let script = "all:\n\tcc\r\n\u{202e}\u{1b}[2J\n";
+        assert_eq!(visible_lines(script), "all:\n\tcc\\r\n\\u{202e}\\u{1b}[2J\n");
+        assert_eq!(visible_lines(&"é\n".repeat(5_000)).len(), 15_000);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use base64::prelude::*;
 use report::html;
 use result::Run;
 use result::finding::Verdict;
-use result::plan::Contender;
+use result::plan::{BuildFile, Contender};
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
@@ -161,6 +161,58 @@ fn commands_are_shown_as_a_shell_reads_them() {
         facts.contains("command\n$BUILD/server -cp $BUILD'/lib/*' '' $HOST:$PORT\n"),
         "{facts}"
     );
+}
+
+#[test]
+fn a_script_of_a_build_can_be_opened_beside_its_command_and_is_shown_as_it_is() {
+    let mut run = fixture::web();
+    let script = "#!/bin/sh\n\tcc -O2 -DNAME=\"<b>&amp;\" \\\n    hello.c\n";
+    let file = &mut run.contenders[1].build_files[0];
+    file.text = script.into();
+    let shown = text_of_builds(&page(&run));
+    assert_eq!(shown, [script]);
+
+    let file = &mut run.contenders[1].build_files[0];
+    (file.text, file.cut) = ("cc -O2\n".repeat(2_000), true);
+    let page = page(&run);
+    assert_eq!(text_of_builds(&page), ["cc -O2\n".repeat(2_000)], "it is shown to its end");
+    let opened = text(&page, "dd details");
+    assert!(opened.ends_with("This is its beginning: the run keeps no more of it."), "{opened}");
+}
+
+/// Those that the page has room for, as they are shown.
+fn text_of_builds(page: &Html) -> Vec<String> {
+    all(page, "dd details > pre").iter().map(|it| it.text().collect()).collect()
+}
+
+#[test]
+fn an_older_run_that_keeps_no_texts_of_builds_is_shown_without() {
+    let mut older = serde_json::to_value(fixture::web()).unwrap();
+    for contender in older["contenders"].as_array_mut().unwrap() {
+        let contender = contender.as_object_mut().unwrap();
+        for key in ["sources", "build_files"] {
+            assert!(contender.remove(key).is_some(), "there is no {key}");
+        }
+    }
+    let page = page(&serde_json::from_value(older).unwrap());
+    assert!(all(&page, "dd details").is_empty());
+    assert!(!text(&page, "main").contains("folders beside it"));
+}
+
+#[test]
+fn texts_of_builds_that_the_page_has_no_room_for_are_said_to_be_elsewhere() {
+    let mut run = fixture::web();
+    for contender in &mut run.contenders {
+        let text = "&".repeat(10_000);
+        contender.build_files = vec![BuildFile { name: "build.sh".into(), text, cut: false }];
+    }
+    let page = page(&run);
+    // An ampersand takes five bytes in a page.
+    assert_eq!(text_of_builds(&page).len(), 1);
+    let says = "its text is in run.json beside it only";
+    let opened = all(&page, "dd details");
+    let elsewhere = opened.iter().filter(|it| it.text().any(|text| text.contains(says)));
+    assert_eq!(elsewhere.count(), 3);
 }
 
 /// Two runs of one version may differ in it.

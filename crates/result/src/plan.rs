@@ -109,14 +109,23 @@ pub struct Contender {
     pub remark: Option<String>,
     /// Versions as the thing itself told them: what, and the first line said.
     pub versions: Vec<Version>,
-    /// SHA-256 over the files of its folder, in hex, so that what was measured
-    /// can be told from what is there now; `None` if they couldn't be read.
+    /// Folders beside its own that it is made from as well, as its file names them:
+    /// `../NAME`.
+    #[serde(default)]
+    pub sources: Vec<String>,
+    /// SHA-256 over the files of its folder and of its sources, without what builds made
+    /// there, in hex, so that what was measured can be told from what is there now;
+    /// `None` if they couldn't be read.
     #[serde(default)]
     pub source_sha256: Option<String>,
     /// The command that built it, empty if there was nothing to build; `None` in
     /// records of versions that didn't keep it.
     #[serde(default)]
     pub build: Option<Vec<String>>,
+    /// The texts of its files that this command names, and of the scripts that those call:
+    /// flags may stand there. None in records of versions that didn't keep them.
+    #[serde(default)]
+    pub build_files: Vec<BuildFile>,
     /// The command that starts it. `$HOST`, `$PORT` and the like stand for what
     /// differs from trial to trial.
     pub run: Vec<String>,
@@ -128,6 +137,17 @@ pub struct Contender {
     pub warmup_s: f64,
     /// Why it is absent from the run, if it is: what is missing and what gives it.
     pub absent: Option<String>,
+}
+
+/// A text file that a build uses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BuildFile {
+    /// Its name, from the contender's folder.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+    /// Whether that is only its beginning, because it is longer.
+    pub cut: bool,
 }
 
 /// A version that a program told of itself.

@@ -5,15 +5,19 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use result::Run;
 use result::evidence::CpuSource;
-use result::plan::{Contender, Cores};
+use result::plan::{BuildFile, Contender, Cores};
 
-use super::{checks, prose};
+use super::{Detail, checks, prose};
 use crate::shell;
-use crate::text::{visible, visible_name};
+use crate::text::{visible, visible_lines, visible_name};
 use crate::units;
 
+/// Bytes of the page that the texts of builds may take: those of a study fit.
+const BUILD_FILES_BYTES: usize = 64 << 10;
+
 /// The last part of the page.
-pub fn disclosure(run: &Run) -> Markup {
+pub fn disclosure(run: &Run, detail: Detail) -> Markup {
+    let mut room = (detail > Detail::Least).then_some(BUILD_FILES_BYTES);
     html! {
         h2 { "How it was measured" }
         p { "The command that repeats it:" }
@@ -32,7 +36,7 @@ pub fn disclosure(run: &Run) -> Markup {
             code { "$HOST" } ", " code { "$PORT" } " and " code { "$CORES" } " are what a trial gives it. "
             "Commands are quoted as a POSIX shell needs it, but for these names; bakeoff starts them without a shell."
         }
-        @for contender in &run.contenders { (contender_facts(run, contender)) }
+        @for contender in &run.contenders { (contender_facts(run, contender, room.as_mut())) }
         h3 { "Checks" }
         p { "Each figure was held against these; it has the worst word that one of them said." }
         (checks::all(run))
@@ -179,7 +183,9 @@ fn setting(name: &str, value: &str) -> Markup {
     html! { div { code { (visible(name)) " = " (visible(value)) } } }
 }
 
-fn contender_facts(run: &Run, contender: &Contender) -> Markup {
+/// What a contender is. `room` is what is left for the texts of builds, where they are
+/// shown.
+fn contender_facts(run: &Run, contender: &Contender, room: Option<&mut usize>) -> Markup {
     let folder = format!("studies/{}/{}", run.study.name, contender.name);
     let remark = contender.remark.as_ref().map(|remark| ("remark", prose(remark)));
     html! {
@@ -209,10 +215,22 @@ fn contender_facts(run: &Run, contender: &Contender) -> Markup {
                 "source",
                 html! {
                     div { "its own files, configuration among them: " code { (visible(&folder)) } }
+                    @if !contender.sources.is_empty() {
+                        div {
+                            "and those of folders beside it, which it is made from as well: "
+                            @for (at, source) in contender.sources.iter().enumerate() {
+                                @if at > 0 { ", " }
+                                code { (visible(source)) }
+                            }
+                        }
+                    }
                     div {
                         @match &contender.source_sha256 {
-                            Some(digest) => { "SHA-256 of them " code { (visible(digest)) } }
-                            None => "SHA-256 of them unknown",
+                            Some(digest) => {
+                                "SHA-256 over all of them, without what builds made there "
+                                code { (visible(digest)) }
+                            }
+                            None => "SHA-256 over them unknown",
                         }
                     }
                 },
@@ -225,6 +243,9 @@ fn contender_facts(run: &Run, contender: &Contender) -> Markup {
                         Some(command) => code { (visible(&shell::command(command))) },
                         None => "unknown: the run was made before that was kept",
                     }
+                    @if let Some(room) = room {
+                        @for file in &contender.build_files { (build_file(file, room)) }
+                    }
                 },
             ),
             ("command", html! { code { (visible(&shell::command(&contender.run))) } }),
@@ -236,5 +257,26 @@ fn contender_facts(run: &Run, contender: &Contender) -> Markup {
                 },
             ),
         ].into_iter().chain(remark).collect()))
+    }
+}
+
+/// The text of a file that a build uses, to be opened where there is room for it.
+fn build_file(file: &BuildFile, room: &mut usize) -> Markup {
+    let name = visible_name(&file.name);
+    let text = html! {
+        pre.verbatim role="region" aria-label=(name) tabindex="0" { (visible_lines(&file.text)) }
+    };
+    let left = room.checked_sub(text.0.len());
+    *room = left.unwrap_or(*room);
+    html! {
+        details {
+            summary { code { (name) } }
+            @if left.is_none() {
+                p { "So that the page stays small, its text is in run.json beside it only." }
+            } @else {
+                (text)
+                @if file.cut { p { "This is its beginning: the run keeps no more of it." } }
+            }
+        }
     }
 }

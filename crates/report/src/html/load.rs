@@ -27,7 +27,7 @@ pub fn load(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
             (cpu(run, outcome))
             (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
             (times::table(run, outcome))
-            @if detail > Detail::Least { (seconds::strips(run, outcome)) }
+            @if detail > Detail::Less { (seconds::strips(run, outcome)) }
         }
     }
 }

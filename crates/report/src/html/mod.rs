@@ -60,8 +60,10 @@ enum Detail {
     /// No checks beside figures at all, nor what servers said last: what is against
     /// figures stands above all loads, and names a few of them.
     Bare,
-    /// No second by second either.
+    /// No texts of builds either.
     Least,
+    /// No second by second either.
+    Less,
     /// Of checks that found nothing, or couldn't look, only how many; what others are
     /// held against is said above all loads only.
     Brief,
@@ -75,12 +77,17 @@ impl Detail {
         match self {
             Detail::All => None,
             Detail::Brief => Some("what the checks saw that found nothing"),
-            Detail::Least => {
+            Detail::Less => {
                 Some("what checks measured that found nothing, and the strips of seconds")
             }
+            Detail::Least => Some(
+                "what checks measured that found nothing, the strips of seconds, and the scripts \
+                 that contenders are built by",
+            ),
             Detail::Bare => Some(
                 "the checks beside each figure, most of the figures that a finding is of, \
-                      what servers said last, and the strips of seconds",
+                 what servers said last, the strips of seconds, and the scripts that contenders \
+                 are built by",
             ),
         }
     }
@@ -89,7 +96,7 @@ impl Detail {
 /// The whole page.
 pub fn html(run: &Run) -> String {
     let room = BYTES_MAX - STYLE.len() - SCRIPT.len() - AROUND_BYTES;
-    let body = [Detail::All, Detail::Brief, Detail::Least]
+    let body = [Detail::All, Detail::Brief, Detail::Less, Detail::Least]
         .into_iter()
         .map(|detail| body(run, detail))
         .find(|body| body.0.len() <= room)
@@ -144,7 +151,7 @@ fn body(run: &Run, detail: Detail) -> Markup {
             (then_and_now::then_and_now(run))
             (repeated::repeated(run))
             (repeated::failed(run))
-            (disclosure::disclosure(run))
+            (disclosure::disclosure(run, detail))
         }
     }
 }
