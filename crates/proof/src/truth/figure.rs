@@ -25,6 +25,8 @@ pub struct Figure {
 pub enum Allowed {
     /// A time in µs: this share of it and so many µs.
     Time(Margin),
+    /// The same of a time that may be up to so many µs by itself.
+    TimeUpTo(f64, Margin),
     /// A rate: this share of it.
     Share(f64),
     /// A count: nothing.
@@ -58,8 +60,14 @@ impl Figure {
     fn used(&self) -> f64 {
         let Some(measured) = self.measured else { return f64::INFINITY };
         let apart = (measured - self.expected).abs();
+        let of_time = |expected: f64, margin: Margin| {
+            (measured - expected).abs() / (margin.share * expected + margin.us)
+        };
         match self.allowed {
-            Allowed::Time(margin) => apart / (margin.share * self.expected + margin.us),
+            Allowed::Time(margin) => of_time(self.expected, margin),
+            Allowed::TimeUpTo(until, margin) => {
+                of_time(measured.clamp(self.expected, until.max(self.expected)), margin)
+            }
             // Where nothing was asked for, nothing may be.
             Allowed::Share(share) => apart / (share * self.expected).max(f64::MIN_POSITIVE),
             Allowed::Nothing | Allowed::Yes if apart == 0.0 => 0.0,
@@ -80,13 +88,15 @@ impl Figure {
 
     fn cells(&self) -> [String; 6] {
         let number = |value: f64| match self.allowed {
-            Allowed::Time(_) | Allowed::FarBelow => format!("{:.3} ms", value / 1e3),
+            Allowed::Time(_) | Allowed::TimeUpTo(..) | Allowed::FarBelow => {
+                format!("{:.3} ms", value / 1e3)
+            }
             Allowed::Share(_) => format!("{value:.1} /s"),
             Allowed::Nothing => format!("{value}"),
             Allowed::Yes => if value == 1.0 { "yes" } else { "no" }.into(),
         };
         let allowed = match self.allowed {
-            Allowed::Time(Margin { share, us }) => {
+            Allowed::Time(Margin { share, us }) | Allowed::TimeUpTo(_, Margin { share, us }) => {
                 format!("± {:.3} ms", (share * self.expected + us) / 1e3)
             }
             Allowed::Share(share) => format!("± {:.1} %", share * 100.0),
@@ -97,7 +107,12 @@ impl Figure {
         [
             self.of.clone(),
             self.name.clone(),
-            number(self.expected),
+            match self.allowed {
+                Allowed::TimeUpTo(until, _) => {
+                    format!("{:.3} to {}", self.expected / 1e3, number(until))
+                }
+                _ => number(self.expected),
+            },
             self.measured.map_or_else(|| "none".into(), number),
             allowed,
             if self.holds() { "holds" } else { "MISSED" }.into(),
@@ -174,6 +189,14 @@ mod tests {
         assert!(figure(5_000.0, 5_200.0, margin).holds());
         assert!(!figure(5_000.0, 5_201.0, margin).holds());
         assert!(!figure(5_000.0, 4_799.0, margin).holds());
+        let up_to = Allowed::TimeUpTo(6_000.0, Margin { share: 0.02, us: 100.0 });
+        for (measured, holds) in
+            [(4_799.0, false), (4_800.0, true), (5_500.0, true), (6_220.0, true), (6_221.0, false)]
+        {
+            let figure = figure(5_000.0, measured, up_to);
+            assert_eq!(figure.holds(), holds, "{measured} of 5,000 to 6,000");
+            assert!(table(&[figure]).to_string().contains("5.000 to 6.000 ms"));
+        }
         assert!(figure(1_000.0, 1_005.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_006.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_001.0, Allowed::Nothing).holds());
