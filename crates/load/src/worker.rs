@@ -495,7 +495,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             };
             let fed = protocol.feed(&mut slots.connection(slot).partial, bytes, number);
             let (used, mut fault, reusable) = match fed {
-                Fed::More => return backend.receive_more(slot),
+                Fed::More { missing } => return backend.receive_more(slot, missing),
                 Fed::Answer { used, fault, reusable } => (used, fault, reusable),
                 Fed::Broken(fault) => return self.broken(slot, &fault),
             };
@@ -545,7 +545,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.replace(slot);
             }
             Fed::Broken(fault) => self.broken(slot, &fault),
-            Fed::More => unreachable!("nothing comes after the end"),
+            Fed::More { .. } => unreachable!("nothing comes after the end"),
         }
     }
 

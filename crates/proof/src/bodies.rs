@@ -1,12 +1,14 @@
 //! `proof bodies`: bytes a second of large bodies, beside wrk.
 
 use clap::Parser;
+use lab::statistics::{BLOCKS_MAX, BLOCKS_MIN, SIGNIFICANCE, log_ratios, sign_flip_test};
 
 use crate::interrupt::Interrupt;
 use crate::nginx::Nginx;
 use crate::place::Place;
 use crate::rounds::{self, Cell, Effort};
 use crate::speed::{markdown, spread};
+use crate::statistics::Spread;
 use crate::tool::Tool;
 
 /// Measures bytes a second of bodies of 4 KB, 64 KB and 1 MB, beside wrk.
@@ -20,16 +22,40 @@ pub struct Arguments {
 }
 
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
+
+/// A body: its size, and how it is sent.
+#[derive(Debug, Clone, Copy)]
+struct Body {
+    size: usize,
+    /// Whether the head is in a packet of its own, which for small bodies makes twice
+    /// as many.
+    apart: bool,
+}
+
+impl Body {
+    /// Those asked for, and the one for which it matters how the head is sent.
+    fn all() -> impl Iterator<Item = Body> {
+        let together = SIZES.map(|size| Body { size, apart: false });
+        together.into_iter().chain([Body { size: SIZES[0], apart: true }])
+    }
+
+    fn path(self) -> String {
+        format!("{}/{}", if self.apart { "/apart" } else { "" }, self.size)
+    }
+
+    fn name(self) -> String {
+        let apart = if self.apart { ", head apart (`tcp_nopush off`)" } else { "" };
+        format!("{} KiB{apart}", self.size >> 10)
+    }
+}
+
 const TOOLS: [Tool; 3] = [Tool::Bakeoff, Tool::BakeoffEpoll, Tool::Wrk];
 
 /// Measures, and prints a table that a README can take.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
-    let cell = |size: usize| Cell {
-        close: false,
-        connections: arguments.connections,
-        path: format!("/{size}"),
-    };
-    let cells = SIZES.map(cell);
+    let cell =
+        |body: Body| Cell { close: false, connections: arguments.connections, path: body.path() };
+    let cells: Vec<Cell> = Body::all().map(cell).collect();
     let place = Place::find()?;
     let (tools, absent) = rounds::present(&TOOLS);
     let nginx = Nginx::start(&place, &SIZES, interrupt)?;
@@ -40,23 +66,20 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
     println!("{}; {}.\n", arguments.effort.in_words(), place.in_words());
     let mut table = markdown();
     table.set_header(["body", "client", "MB/s", "of wrk's (smallest to largest)", ""]);
-    for size in SIZES {
-        let cell = cell(size);
+    for body in Body::all() {
+        let cell = cell(body);
         for (tool, _) in &tools {
             let Some(rate) = measured.rate(&cell, *tool) else { continue };
-            let ratio = match tool {
-                Tool::Wrk => None,
-                _ => measured.ratio(&cell, *tool, Tool::Wrk, |sample| sample.rate),
+            let pairs = match tool {
+                Tool::Wrk => Vec::new(),
+                _ => measured.pairs(&cell, *tool, Tool::Wrk, |sample| sample.rate),
             };
-            let holds = match ratio {
-                Some(ratio) if ratio.median >= 1.0 => "holds",
-                Some(_) => "MISSED: less than wrk's",
-                None => "",
-            };
+            let ratio = Spread::of_ratios(pairs.iter().copied());
+            let holds = ratio.map_or("", |ratio| word(ratio, &pairs));
             table.add_row([
-                format!("{} KiB", size >> 10),
+                body.name(),
                 tool.name().to_string(),
-                format!("{:.0}", rate.median * size as f64 / 1e6),
+                format!("{:.0}", rate.median * body.size as f64 / 1e6),
                 ratio.map(spread).unwrap_or_default(),
                 holds.to_string(),
             ]);
@@ -67,4 +90,38 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
         println!("- {note}");
     }
     Ok(())
+}
+
+/// Whether it is as much as wrk's. Where the server is the limit both are equal, and
+/// which is ahead is chance: of fewer or more rounds than the test takes that can't be said.
+fn word(ratio: Spread, pairs: &[(f64, f64)]) -> &'static str {
+    let may_be_chance = || {
+        (BLOCKS_MIN..=BLOCKS_MAX).contains(&pairs.len())
+            && sign_flip_test(&log_ratios(pairs)) >= SIGNIFICANCE
+    };
+    if ratio.median >= 1.0 {
+        "holds"
+    } else if may_be_chance() {
+        "can't be told from wrk's"
+    } else {
+        "MISSED: less than wrk's"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_less_is_said_so_unless_it_may_be_chance() {
+        let word_of = |ratios: &[f64]| {
+            let pairs: Vec<(f64, f64)> = ratios.iter().map(|ratio| (*ratio, 1.0)).collect();
+            word(Spread::of_ratios(pairs.iter().copied()).unwrap(), &pairs)
+        };
+        assert_eq!(word_of(&[0.9, 1.01, 1.1]), "holds");
+        assert_eq!(word_of(&[0.98, 1.03, 0.99, 0.97, 1.02, 0.99]), "can't be told from wrk's");
+        assert_eq!(word_of(&[0.98, 0.99, 0.97, 0.96, 0.99, 0.98]), "MISSED: less than wrk's");
+        let few = [0.98, 1.03, 0.99, 0.97, 0.99];
+        assert_eq!(word_of(&few), "MISSED: less than wrk's", "too few to tell chance by");
+    }
 }

@@ -102,10 +102,19 @@ impl Measured {
         base: Tool,
         figure: impl Fn(&Sample) -> f64,
     ) -> Option<Spread> {
+        Spread::of_ratios(self.pairs(cell, tool, base, figure))
+    }
+
+    /// A figure of a client and of another in the same round, for each round with both.
+    pub fn pairs(
+        &self,
+        cell: &Cell,
+        tool: Tool,
+        base: Tool,
+        figure: impl Fn(&Sample) -> f64,
+    ) -> Vec<(f64, f64)> {
         let pairs = self.series(cell, tool).iter().zip(self.series(cell, base));
-        Spread::of_ratios(
-            pairs.filter_map(|(of, by)| Some((figure(of.as_ref()?), figure(by.as_ref()?)))),
-        )
+        pairs.filter_map(|(of, by)| Some((figure(of.as_ref()?), figure(by.as_ref()?)))).collect()
     }
 
     /// Adds a client's next round under a load: what came of it, if anything did.

@@ -130,6 +130,32 @@ fn bodies_that_end_with_their_connection_come_whole_and_are_not_held() {
     all_come_whole(Form::UntilClose, 16);
 }
 
+/// The kernel is told not to wake the client for less than a portion of a large body. Told
+/// too much, it would wake it neither for the end nor for a small answer after it.
+#[test]
+fn the_end_of_a_large_body_and_a_small_one_behind_it_are_seen_at_once() {
+    let answers = AtomicU64::new(0);
+    let server = Server::start(move |connection, _: &Seen| {
+        if answers.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+            connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")?;
+            return Ok(After::Keep);
+        }
+        let length = PIECE + 3;
+        connection
+            .write_all(format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").as_bytes())?;
+        for part in [&vec![b'x'; PIECE][..], b"e", b"n", b"d"] {
+            connection.write_all(part)?;
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(After::Keep)
+    });
+    for backend in backends() {
+        let url = server.url("/");
+        let said = load(&[&url, "-n", "8", "-c", "1", "--timeout", "5s", "--backend", backend]);
+        assert_eq!(said.json["requests"]["good"], 8, "{backend}: {}", said.json["errors"]);
+    }
+}
+
 /// More than a socket takes at once: it is sent in parts, the next when there is room.
 #[test]
 fn bodies_that_are_sent_arrive_whole_and_in_order() {

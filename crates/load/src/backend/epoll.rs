@@ -12,13 +12,13 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 
-use super::socket::{self, Blocking};
+use super::socket::{self, Blocking, Portion};
 use super::{Backend, Event, Received, Setup, Slot};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// Bytes taken from a connection at once.
-const BUFFER: usize = 64 * 1024;
+pub(super) const BUFFER: usize = 64 * 1024;
 
 /// What is said of each connection only when it changes: to be told again of
 /// what was left unread would cost the kernel another look at every wait.
@@ -30,6 +30,7 @@ struct Connection {
     socket: Option<OwnedFd>,
     generation: u32,
     established: bool,
+    portion: Portion,
     /// What the kernel had no room for, in order.
     unsent: VecDeque<*const [u8]>,
 }
@@ -154,11 +155,17 @@ impl Backend for Epoll {
             }
         }
         connection.socket = Some(socket);
+        connection.portion = Portion::default();
         connection.established = false;
         Ok(Some(self.setup.clock.now()))
     }
 
-    fn receive_more(&mut self, _slot: Slot) {}
+    fn receive_more(&mut self, slot: Slot, missing: u64) {
+        let connection = &mut self.connections[slot as usize];
+        if let Some(socket) = &connection.socket {
+            connection.portion.suit(socket, missing);
+        }
+    }
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
         let connection = &mut self.connections[slot as usize];

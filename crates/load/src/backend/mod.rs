@@ -78,9 +78,9 @@ pub(crate) trait Backend {
     /// entered the kernel, as [`Backend::send`] does.
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>>;
 
-    /// Goes on receiving on a connection that has brought only part of an
-    /// answer: needed where a connection is used for one request only.
-    fn receive_more(&mut self, slot: Slot);
+    /// Goes on receiving on a connection that has brought only part of an answer, of
+    /// which at least so many bytes are to come.
+    fn receive_more(&mut self, slot: Slot, missing: u64);
 
     /// Sends bytes on an established connection; a failure is an event. Gives
     /// the time if it entered the kernel, so that it has passed.

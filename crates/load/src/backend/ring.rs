@@ -121,7 +121,7 @@ impl Buffers {
     /// Buffers at the start: what fits beside other things in a core's cache.
     const COUNT_AT_START: u16 = 4;
     /// Bytes of each.
-    const SIZE: usize = 64 * 1024;
+    pub(super) const SIZE: usize = 64 * 1024;
     /// The kernel fills a buffer piece by piece: `IOU_PBUF_RING_INC`.
     const INCREMENTAL: u16 = 2;
 

@@ -26,6 +26,35 @@ const INITIAL_WINDOW_BYTES: usize = 10 * 1460;
 /// maximum segment size (RFC 9293, 3.7.1).
 const SEGMENT_BYTES: usize = 536;
 
+/// Bytes of a large body that come together: the thread isn't woken for less
+/// (`SO_RCVLOWAT`). It spares two of three wake-ups, which over loopback are paid for
+/// by the server's core as well. The end of an answer is never later for it, since what
+/// is less than a portion comes as it comes; for that, no buffer may be larger.
+const PORTION: u32 = 128 << 10;
+const _: () = assert!(super::epoll::BUFFER < PORTION as usize);
+const _: () = assert!(super::ring::Buffers::SIZE < PORTION as usize);
+
+/// Whether a connection's bytes come in portions.
+#[derive(Debug, Default)]
+pub(super) struct Portion(bool);
+
+impl Portion {
+    /// Has them come in portions as long as so many are missing that the rest is no
+    /// less than one.
+    pub(super) fn suit(&mut self, socket: &impl AsFd, missing: u64) {
+        let in_portions = missing >= u64::from(PORTION);
+        if in_portions != self.0 {
+            // Where it can't be set they come as they come.
+            let _ = set_low_water(socket, if in_portions { PORTION } else { 1 });
+            self.0 = in_portions;
+        }
+    }
+}
+
+fn set_low_water(socket: &impl AsFd, bytes: u32) -> io::Result<()> {
+    set_int(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, bytes as libc::c_int)
+}
+
 /// Makes a TCP socket that sends at once, bound to a source address if one is given.
 ///
 /// The port is chosen by the kernel only when it connects
@@ -66,16 +95,19 @@ pub(super) fn open(
 }
 
 fn set_bind_address_no_port(socket: &impl AsFd) -> io::Result<()> {
+    set_int(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT, 1)
+}
+
+fn set_int(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> io::Result<()> {
     use std::os::fd::AsRawFd;
-    let on: libc::c_int = 1;
     // SAFETY: the option takes an int, which lives through the call.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
-            libc::IPPROTO_IP,
-            libc::IP_BIND_ADDRESS_NO_PORT,
-            (&raw const on).cast(),
-            size_of_val(&on) as libc::socklen_t,
+            level,
+            option,
+            (&raw const value).cast(),
+            size_of_val(&value) as libc::socklen_t,
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

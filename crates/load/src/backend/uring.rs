@@ -19,7 +19,7 @@ use io_uring::types::{CancelBuilder, Fd, Fixed};
 use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 
 use super::ring::{Buffers, GROUP, Ring, Wait};
-use super::socket::{self, Blocking};
+use super::socket::{self, Blocking, Portion};
 use super::{Backend, Event, Received, Setup, Slot};
 
 /// Work handed to the kernel together, in sends. More spares calls, but the last
@@ -54,6 +54,7 @@ struct Connection {
     connecting: bool,
     /// Whether a receive is armed, which holds the socket open.
     receiving: bool,
+    portion: Portion,
 }
 
 /// Makes an entry for a slot's socket: a registered file where connections are
@@ -278,6 +279,7 @@ impl Backend for Uring<'_> {
         }
         let connection = &mut self.connections[slot as usize];
         connection.socket = Some(socket);
+        connection.portion = Portion::default();
         connection.connecting = true;
         let generation = connection.generation;
         let (target, length) = (&raw const self.target.0, self.target.1);
@@ -288,7 +290,11 @@ impl Backend for Uring<'_> {
         Ok(self.hand_over_if_much(CONNECT_WORK))
     }
 
-    fn receive_more(&mut self, slot: Slot) {
+    fn receive_more(&mut self, slot: Slot, missing: u64) {
+        let connection = &mut self.connections[slot as usize];
+        if let Some(socket) = &connection.socket {
+            connection.portion.suit(socket, missing);
+        }
         if self.setup.one_shot {
             self.arm_receive(slot);
         }

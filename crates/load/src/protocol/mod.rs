@@ -36,7 +36,10 @@ pub(crate) trait Protocol {
 #[derive(Debug, PartialEq)]
 pub(crate) enum Fed {
     /// The answer isn't whole yet; all bytes were used.
-    More,
+    More {
+        /// So many bytes are still to come, at least.
+        missing: u64,
+    },
     /// The answer is whole.
     Answer {
         /// Bytes used; those after them belong to the next answer.

@@ -102,6 +102,14 @@ impl Body {
         }
     }
 
+    /// Bytes that are still to come of it, at least; one where that isn't known.
+    pub(crate) fn missing_bytes(&self) -> u64 {
+        match *self {
+            Body::Length(left) | Body::Chunked(Chunk::Data { left }) => left,
+            Body::UntilClose | Body::Chunked(_) => 1,
+        }
+    }
+
     /// Takes what belongs to the body: at most one piece of data.
     ///
     /// # Errors

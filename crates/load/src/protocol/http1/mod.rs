@@ -120,9 +120,9 @@ impl Http1 {
         let mut fresh = Partial::default();
         let fed = self.decode(kept.as_deref_mut().unwrap_or(&mut fresh), bytes, number);
         match fed {
-            Ok(Fed::More) => {
+            Ok(more @ Fed::More { .. }) => {
                 kept.get_or_insert_with(|| Box::new(fresh));
-                Fed::More
+                more
             }
             Ok(answer) => {
                 *kept = None;
@@ -148,7 +148,7 @@ impl Http1 {
                 let request = &mut self.requests[index];
                 let Some((head, length)) = request.heads.take(&mut partial.head, &bytes[used..])?
                 else {
-                    return Ok(Fed::More);
+                    return Ok(Fed::More { missing: 1 });
                 };
                 used += length;
                 if !head.is_interim() {
@@ -174,8 +174,9 @@ impl Http1 {
                 return Ok(self.answer(partial, head, used, head.keep_alive, number));
             }
             if used == bytes.len() {
+                let missing = body.missing_bytes();
                 partial.body = Some((head, body));
-                return Ok(Fed::More);
+                return Ok(Fed::More { missing });
             }
         }
     }
