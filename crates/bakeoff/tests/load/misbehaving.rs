@@ -1,11 +1,11 @@
 //! `bakeoff load` against a server that misbehaves: each error lands in its kind,
 //! nothing is lost, and the counts are the server's own.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::support::{After, Said, Seen, Server, backends, load};
+use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
 
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -80,6 +80,57 @@ fn nobody_listens() {
         assert_eq!(said.errors("refused"), said.count("sent"), "{}", said.json);
         assert_eq!((said.count("sent"), said.code), (9, 1), "{}", said.stderr);
     }
+}
+
+/// A few fail a second, so that a million would take days.
+#[test]
+fn nobody_listens_for_a_million_requests() {
+    for backend in backends() {
+        let bound = bound_only();
+        let url = format!("http://{}/", bound.local_addr().unwrap());
+        for more in [&[][..], &["--close"], &["--rate", "1000"]] {
+            let base = [&url, "-n", "1000000", "-c", "3", "--timeout", "300ms"];
+            let said = load(&[&base[..], more, &["--backend", backend]].concat());
+            said.assert_conserved("nobody listens");
+            assert_eq!((said.count("good"), said.code), (0, 1), "{more:?}: {}", said.stderr);
+            assert!(said.errors("refused") > 0, "{more:?}: {}", said.json["errors"]);
+        }
+    }
+    let bound = bound_only();
+    let url = format!("http://{}/", bound.local_addr().unwrap());
+    let output = bakeoff_load(&[&url, "-n", "1000000", "--timeout", "300ms"]).output().unwrap();
+    let summary = String::from_utf8(output.stdout).unwrap();
+    assert!(summary.contains("given up: 1,000,000 requests were asked for"), "{summary}");
+}
+
+/// Who is away for a shorter time is waited for, so that all requests are made.
+#[test]
+fn the_listener_is_away_for_a_while() {
+    // An address of its own, so that no other test gets the port meanwhile.
+    let listener = TcpListener::bind("127.77.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let serve = |listener: TcpListener, answers: usize| {
+        let (mut connection, _) = listener.accept().unwrap();
+        drop(listener);
+        let mut head = [0; 4096];
+        for _ in 0..answers {
+            if connection.read(&mut head).unwrap() == 0 {
+                break;
+            }
+            connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            serve(listener, 2);
+            std::thread::sleep(Duration::from_millis(300));
+            serve(TcpListener::bind(address).unwrap(), usize::MAX);
+        });
+        let said = load(&[&format!("http://{address}/"), "-n", "40", "-c", "1", "--timeout", "3s"]);
+        assert_eq!(said.count("sent"), 40, "{}", said.json["errors"]);
+        assert!(said.errors("refused") > 0, "it was never away: {}", said.json);
+        assert!(said.count("good") > 20, "{}", said.json["errors"]);
+    });
 }
 
 #[test]

@@ -69,6 +69,10 @@ fn heading(run: &Run) -> Option<String> {
         warmup => format!(" after {} of warm-up", time(warmup)),
     };
     let cut_short = match (outcome.interrupted, run.plan.until) {
+        (false, Until::Requests(asked)) if outcome.account.scheduled < asked => {
+            let asked = units::of(asked, "request");
+            format!(", given up: {asked} were asked for, and nobody could be connected to any more")
+        }
         (false, _) => String::new(),
         (true, Until::Elapsed(asked)) => format!(", interrupted: {} were asked for", time(asked)),
         (true, Until::Requests(asked)) => {
