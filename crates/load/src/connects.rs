@@ -39,6 +39,8 @@ pub(crate) struct Connects {
     began: u64,
     pause: u64,
     paused_until: u64,
+    /// The first failure since a connection was established.
+    failing_since: Option<u64>,
 }
 
 impl Connects {
@@ -55,6 +57,7 @@ impl Connects {
             began: now,
             pause: 0,
             paused_until: 0,
+            failing_since: None,
         }
     }
 
@@ -96,17 +99,24 @@ impl Connects {
         self.under_way -= 1;
         self.pause = 0;
         self.paused_until = 0;
+        self.failing_since = None;
     }
 
     /// A connection that was begun came to nothing.
     pub(crate) fn failed(&mut self, now: u64) {
         self.under_way -= 1;
+        self.failing_since.get_or_insert(now);
         if now < self.paused_until {
             // Begun together with one that failed before: one and the same failure.
             return;
         }
         self.pause = (self.pause * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
         self.paused_until = now + self.pause;
+    }
+
+    /// For how long connections have come to nothing, and not one was established.
+    pub(crate) fn failing_for(&self, now: u64) -> u64 {
+        self.failing_since.map_or(0, |since| now - since)
     }
 
     /// Whether every slot has had its turn and its outcome.

@@ -53,8 +53,6 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     rooms: Vec<Vec<u8>>,
     /// Open connections.
     open: u32,
-    /// When there was one last, or might have been.
-    last_open: u64,
     /// Requests under way.
     under_way: u64,
     /// When the event now seen to came.
@@ -91,7 +89,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             line: VecDeque::new(),
             rooms: (0..rooms).map(|_| Vec::with_capacity(room)).collect(),
             open: 0,
-            last_open: now,
             under_way: 0,
             arrived: now,
             now,
@@ -144,7 +141,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // Without a warm-up the first requests, which are sent at once, are the window's.
         let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now));
         self.begin(turns);
-        self.last_open = self.now;
         let counted = matches!(self.plan.until, Until::Requests(_));
         let mut next_second = window.start;
         loop {
@@ -157,7 +153,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 }
             }
             let stopped = self.stop.asked();
-            if stopped || counted && self.is_alone() {
+            if stopped || counted && self.is_shut_out() {
                 self.turns.end_at(self.now);
             }
             if !self.turns.goes_on(self.now) {
@@ -185,13 +181,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         Ok((self.record, window_end))
     }
 
-    /// Whether there has been no connection for longer than one may take. Requests that
-    /// are counted would go on to fail, a few a second, for hours.
-    fn is_alone(&mut self) -> bool {
-        if self.open > 0 {
-            self.last_open = self.now;
-        }
-        self.now - self.last_open > self.plan.timeout.as_nanos() as u64
+    /// Whether there is no connection, and none could be made for longer than one may
+    /// take. Requests that are counted would go on to fail, a few a second, for hours.
+    fn is_shut_out(&self) -> bool {
+        let patience = self.plan.timeout.as_nanos() as u64;
+        self.open == 0 && self.connects.failing_for(self.now) > patience
     }
 
     /// Puts every slot to work.
@@ -335,7 +329,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         connection.had_one = true;
         self.record.connect.saturating_record(took);
         self.connects.succeeded();
-        self.last_open = self.now;
         self.open += 1;
         self.record.open(self.open);
         if self.plan.keep_alive {

@@ -103,6 +103,18 @@ fn nobody_listens_for_a_million_requests() {
     assert!(summary.contains("given up: 1,000,000 requests were asked for"), "{summary}");
 }
 
+/// Between requests that have a connection each there is none, for longer than one may take.
+#[test]
+fn who_asks_seldom_is_not_shut_out() {
+    let server = writes(GOOD, After::Close);
+    for backend in backends() {
+        let base = [&server.url("/"), "-n", "4", "-c", "1", "--close", "--rate", "4"];
+        let said = load(&[&base[..], &["--timeout", "100ms", "--backend", backend]].concat());
+        assert_eq!(said.count("scheduled"), 4, "{backend}: {}", said.json);
+        assert_eq!(said.count("good"), 4, "{backend}: {}", said.json["errors"]);
+    }
+}
+
 /// Who is away for a shorter time is waited for, so that all requests are made.
 #[test]
 fn the_listener_is_away_for_a_while() {

@@ -79,7 +79,9 @@ pub(crate) trait Backend {
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>>;
 
     /// Goes on receiving on a connection that has brought only part of an answer, of
-    /// which at least so many bytes are to come.
+    /// which at least so many bytes are to come. To be called after each part: how much
+    /// is missing decides what the thread is woken for, and where a connection is used
+    /// for one request only, nothing more is received without it.
     fn receive_more(&mut self, slot: Slot, missing: u64);
 
     /// Sends bytes on an established connection; a failure is an event. Gives
