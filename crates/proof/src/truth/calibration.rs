@@ -101,12 +101,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     rustix::net::listen(&listener, 4096).map_err(|error| fail(error.into()))?;
     setsockopt(&listener, sockopt::ReceiveTimestampns, &true)
         .map_err(|error| fail(error.into()))?;
-    let server = Arc::new(Server {
-        service: arguments.service,
-        received: AtomicU64::new(0),
-        answers: Mutex::new(Vec::new()),
-        cycles: Mutex::new(Vec::new()),
-    });
+    let server = Arc::new(Server::new(arguments.service));
     for stream in listener.incoming() {
         let stream = stream.map_err(fail)?;
         let server = server.clone();
@@ -120,6 +115,15 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
 }
 
 impl Server {
+    fn new(service: Service) -> Server {
+        Server {
+            service,
+            received: AtomicU64::new(0),
+            answers: Mutex::new(Vec::new()),
+            cycles: Mutex::new(Vec::new()),
+        }
+    }
+
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let mut pending = Vec::new();
@@ -222,13 +226,7 @@ mod tests {
     fn record(milliseconds: impl Iterator<Item = u64>) -> Record {
         let took = milliseconds.map(Duration::from_millis);
         let answers = took.map(|took| Answered { at: UNIX_EPOCH + took, took }).collect();
-        Server {
-            service: "1ms".parse().unwrap(),
-            received: AtomicU64::new(0),
-            answers: Mutex::new(answers),
-            cycles: Mutex::new(Vec::new()),
-        }
-        .record()
+        Server { answers: Mutex::new(answers), ..Server::new("1ms".parse().unwrap()) }.record()
     }
 
     #[test]
@@ -250,12 +248,7 @@ mod tests {
     fn a_client_that_is_late_to_ask_again_shows_in_the_cycles_and_not_in_the_times() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         setsockopt(&listener, sockopt::ReceiveTimestampns, &true).unwrap();
-        let server = Server {
-            service: "1ms".parse().unwrap(),
-            received: AtomicU64::new(0),
-            answers: Mutex::new(Vec::new()),
-            cycles: Mutex::new(Vec::new()),
-        };
+        let server = Server::new("1ms".parse().unwrap());
         let late = Duration::from_millis(300);
         std::thread::scope(|scope| {
             scope.spawn(|| server.serve(listener.accept().unwrap().0).unwrap_err());

@@ -25,7 +25,7 @@ pub struct Figure {
 pub enum Allowed {
     /// A time in µs: this share of it and so many µs.
     Time(Margin),
-    /// The same of a time that may be up to so many µs by itself.
+    /// The same of a time that may be up to so many µs by itself, which are no fewer.
     TimeUpTo(f64, Margin),
     /// A rate: this share of it.
     Share(f64),
@@ -66,7 +66,7 @@ impl Figure {
         match self.allowed {
             Allowed::Time(margin) => of_time(self.expected, margin),
             Allowed::TimeUpTo(until, margin) => {
-                of_time(measured.clamp(self.expected, until.max(self.expected)), margin)
+                of_time(measured.clamp(self.expected, until), margin)
             }
             // Where nothing was asked for, nothing may be.
             Allowed::Share(share) => apart / (share * self.expected).max(f64::MIN_POSITIVE),
