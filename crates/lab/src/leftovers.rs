@@ -7,7 +7,7 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use procfs::process::Process;
 
@@ -31,22 +31,36 @@ pub fn prefix_of(pid: u32) -> Option<String> {
 /// Ends and removes what dead runs of this user left behind: processes in their
 /// control groups, the groups, temporary folders.
 pub fn remove() {
-    for folder in Trees::of_this_process().roots().iter().flat_map(|root| cgroup::within(root)) {
-        if is_left(&folder) {
-            cgroup::end(&folder);
-        }
-    }
+    groups().iter().for_each(|group| cgroup::end(group));
     remove_folders(&std::env::temp_dir());
 }
 
-fn remove_folders(from: &Path) {
+/// What that would remove.
+pub fn found() -> Vec<PathBuf> {
+    [groups(), folders(&std::env::temp_dir())].concat()
+}
+
+fn groups() -> Vec<PathBuf> {
+    let mut roots = Trees::of_this_process().roots();
+    // Controllers of version 1 may have a tree in common.
+    roots.sort();
+    roots.dedup();
+    let all = roots.iter().flat_map(|root| cgroup::within(root));
+    all.filter(|folder| is_left(folder)).collect()
+}
+
+fn folders(from: &Path) -> Vec<PathBuf> {
     let own_user = rustix::process::geteuid().as_raw();
-    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
-        // Of a link this is the link's own, so none is followed.
-        let is_own = entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == own_user);
-        if is_own && is_left(&entry.path()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+    let entries = fs::read_dir(from).into_iter().flatten().flatten();
+    // Of a link this is the link's own, so none is followed.
+    let own = entries
+        .filter(|entry| entry.metadata().is_ok_and(|it| it.is_dir() && it.uid() == own_user));
+    own.map(|entry| entry.path()).filter(|path| is_left(path)).collect()
+}
+
+fn remove_folders(from: &Path) {
+    for folder in folders(from) {
+        let _ = fs::remove_dir_all(folder);
     }
 }
 
@@ -139,6 +153,7 @@ mod tests {
         }
         let kept = tmp.path().join(&living);
         std::os::unix::fs::symlink(&kept, tmp.path().join(name_of_the_dead())).unwrap();
+        assert_eq!(folders(tmp.path()).len(), 2, "what is to be removed can be told before");
         remove_folders(tmp.path());
         let left = |name: &str| tmp.path().join(name).join("file").exists();
         assert!(left(&living), "its run lives");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use load::Stop;
+use result::plan::Version;
 
 use crate::build_files;
 use crate::cgroup::Group;
@@ -47,20 +48,53 @@ pub fn prepare(contender: &Contender, stop: &Stop) -> Prepared {
     if let Some(missing) = missing(contender) {
         return Prepared::Absent(missing);
     }
-    let placeholders = Placeholders {
-        source: contender.source.clone(),
-        build: build_folder(contender),
-        ..Placeholders::default()
-    };
+    let placeholders = placeholders(contender);
     if let Err(instead) = build(contender, &placeholders, stop) {
         return instead;
     }
-    let mut record = record(contender);
-    for (of, command) in &contender.file.versions {
-        let says = ask(&placeholders.fill_all(command));
-        record.versions.push(result::plan::Version { of: of.clone(), says });
+    let versions = versions(contender, &placeholders, true);
+    Prepared::Ready(Box::new(result::plan::Contender { versions, ..record(contender) }))
+}
+
+/// The versions that a contender's tools tell, of one that isn't built those that need no
+/// build.
+///
+/// # Errors
+/// What is missing, and what gives it.
+pub fn tools(contender: &Contender) -> Result<Vec<Version>, String> {
+    match missing(contender) {
+        Some(missing) => Err(missing),
+        None => Ok(versions(contender, &placeholders(contender), is_built(contender))),
     }
-    Prepared::Ready(Box::new(record))
+}
+
+/// Whether it was built before, or there is nothing to build.
+pub fn is_built(contender: &Contender) -> bool {
+    contender.file.build.is_empty() || build_folder(contender).is_dir()
+}
+
+fn placeholders(contender: &Contender) -> Placeholders {
+    Placeholders {
+        source: contender.source.clone(),
+        build: build_folder(contender),
+        ..Placeholders::default()
+    }
+}
+
+/// What its programs say of themselves. Before a build some can't say it.
+fn versions(contender: &Contender, placeholders: &Placeholders, is_built: bool) -> Vec<Version> {
+    let needs_build = |command: &[String]| command.iter().any(|word| word.contains("$BUILD"));
+    let versions = contender.file.versions.iter();
+    let asked = versions.filter(|(_, command)| is_built || !needs_build(command));
+    let told = asked.filter_map(|(of, command)| {
+        let says = match ask(&placeholders.fill_all(command)) {
+            Ok(says) => says,
+            Err(why) if is_built => format!("unknown: {why}"),
+            Err(_) => return None,
+        };
+        Some(Version { of: of.clone(), says })
+    });
+    told.collect()
 }
 
 /// A contender as a run's record has it, before anything is known of it.
@@ -156,24 +190,15 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
 
 /// What a program says when it is asked for its version: its first line. What one
 /// says that fails is a complaint, and no version.
-fn ask(command: &[String]) -> String {
-    let unknown = |why: &str| format!("unknown: {why}");
-    let program = match Kept::start(&order(command.to_vec(), None)) {
-        Ok(program) => program,
-        Err(why) => return unknown(&why.to_string()),
-    };
+fn ask(command: &[String]) -> Result<String, String> {
+    let program = Kept::start(&order(command.to_vec(), None))?;
     let asked = Instant::now();
     let exit = program.wait(VERSION_WITHIN);
-    match (program.stop(usize::MAX), exit) {
-        (Err(why), _) => unknown(&why),
-        (Ok(_), None) => unknown(&format!("no word for {} s", asked.elapsed().as_secs())),
-        (Ok(_), Some(exit)) if exit.code != Some(0) => {
-            unknown(&format!("it ended with {}", exit.how))
-        }
-        (Ok(it), Some(_)) => match it.last_lines.into_iter().next() {
-            Some(line) => line,
-            None => unknown("it said nothing"),
-        },
+    let lines = program.stop(usize::MAX)?.last_lines;
+    match exit {
+        None => Err(format!("no word for {} s", asked.elapsed().as_secs())),
+        Some(exit) if exit.code != Some(0) => Err(format!("it ended with {}", exit.how)),
+        Some(_) => lines.into_iter().next().ok_or("it said nothing".into()),
     }
 }
 

@@ -244,7 +244,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     if intended.slots.is_empty() {
         return Err(Error::NoLoad);
     }
-    allow_connections(&intended)?;
+    allow_connections(intended.slots.iter().map(|slot| &slot.load))?;
     tell(Event::Intends {
         study: &study.record(),
         contenders: &names,
@@ -335,7 +335,7 @@ pub fn resume(
     if let Some(why) = changed(&run, &study) {
         return refused(why);
     }
-    allow_connections(&run.plan)?;
+    allow_connections(run.plan.slots.iter().map(|slot| &slot.load))?;
     tell(Event::Intends {
         study: &run.study,
         contenders: &planned,
@@ -393,8 +393,10 @@ fn prepare_all(
 
 /// Sees to it that the client may open the connections of every load. Else the first
 /// trial that needs too many would end the run, however late it comes.
-fn allow_connections(plan: &Plan) -> Result<(), load::Error> {
-    let most = plan.slots.iter().map(|slot| slot.load.connections).max();
+pub(crate) fn allow_connections<'a>(
+    loads: impl Iterator<Item = &'a Load>,
+) -> Result<(), load::Error> {
+    let most = loads.map(|load| load.connections).max();
     // A client has a thread on each of its processors, which are all at most.
     let threads = load::allowed_cpus().map_or(1, |cpus| cpus.len());
     load::allow_connections(most.unwrap_or_default(), threads)

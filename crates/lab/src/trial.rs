@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use result::evidence::{ContractStep, CoreSpeed, Evidence, Place, Process};
+use result::evidence::{ContractStep, Evidence, Place, Process};
 use result::plan::{Cores, Plan, Slot};
 
 use crate::client::Client;
@@ -344,21 +344,7 @@ impl Bench<'_> {
         evidence.server_output_bytes = Some(running.kept.output_bytes() - output_bytes);
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(load, &seen));
-        let speeds = speeds_before.into_iter().zip(yardstick::speeds(&cpus));
-        evidence.core_speeds = cpus
-            .into_iter()
-            .zip(speeds)
-            .filter_map(|(cpu, (before, after))| {
-                let (before, after) = (before?, after?);
-                Some(CoreSpeed {
-                    cpu,
-                    before: before.chain,
-                    after: after.chain,
-                    whole_before: Some(before.whole),
-                    whole_after: Some(after.whole),
-                })
-            })
-            .collect();
+        evidence.core_speeds = yardstick::speeds_since(&cpus, &speeds_before);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use result::Trial;
+use result::evidence::CoreSpeed;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::keeper;
@@ -57,6 +58,24 @@ pub fn speeds(cpus: &[usize]) -> Vec<Option<Speed>> {
         };
         cpus.iter().map(measure).collect()
     })
+}
+
+/// Measures these processors again: those whose speed is known both times.
+pub fn speeds_since(cpus: &[usize], before: &[Option<Speed>]) -> Vec<CoreSpeed> {
+    let both = before.iter().zip(speeds(cpus));
+    cpus.iter()
+        .zip(both)
+        .filter_map(|(&cpu, (&before, after))| {
+            let (before, after) = (before?, after?);
+            Some(CoreSpeed {
+                cpu,
+                before: before.chain,
+                after: after.chain,
+                whole_before: Some(before.whole),
+                whole_after: Some(after.whole),
+            })
+        })
+        .collect()
 }
 
 /// Block by block the speed of the cores that contenders ran on, as far as nobody else

@@ -16,6 +16,9 @@ pub(crate) enum Sources {
     Loopback { next: u32 },
 }
 
+/// So many connections that are kept have one source address, and a port of it each.
+pub const ONE_SOURCE_MAX: u32 = 10_000;
+
 /// Source addresses that are taken in turn: room for 28,000 × 240 connections
 /// within a minute, ten times what a core can open.
 const ADDRESSES: u32 = 240;
@@ -24,7 +27,7 @@ impl Sources {
     /// What a thread needs that opens so many connections to this target.
     /// Threads begin at addresses of their own.
     pub(crate) fn new(target: SocketAddr, one_shot: bool, connections: u32, thread: usize) -> Self {
-        let many = one_shot || connections > 10_000;
+        let many = one_shot || connections > ONE_SOURCE_MAX;
         match target.ip() {
             IpAddr::V4(address) if address.is_loopback() && many => {
                 Sources::Loopback { next: (thread as u32 * 37) % ADDRESSES }

@@ -53,6 +53,7 @@ pub mod template;
 mod turns;
 mod worker;
 
+pub use address::ONE_SOURCE_MAX;
 pub use clock::Moment;
 pub use limits::{allow_connections, allowed_cpus};
 #[cfg(feature = "fuzzing")]
@@ -66,7 +67,7 @@ use serde::{Deserialize, Serialize};
 
 pub use outcome::Outcome;
 pub use plan::Plan;
-pub use run::run;
+pub use run::{chosen_backend, run};
 
 /// Why no load could be offered at all. What happens to single requests is no
 /// such error: it is in the [`Outcome`].

@@ -1,6 +1,8 @@
 //! A run: its threads, their common start, and what they saw, put together.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::net::Ipv4Addr;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -228,9 +230,9 @@ impl Share<'_> {
         let uring =
             Ring::new(setup.slots).and_then(|new| Uring::new(ring.insert(new), setup.clone()));
         match uring {
-            Ok(backend) => self.run(backend, "io_uring".into(), record, ready, start),
+            Ok(backend) => self.run(backend, URING.into(), record, ready, start),
             Err(error) if self.plan.backend == BackendChoice::Auto => {
-                epoll(setup, format!("epoll (io_uring: {error})"), record, ready)
+                epoll(setup, in_place_of_uring(&error), record, ready)
             }
             Err(source) => Err(Error::System {
                 what: "setting io_uring up (`--backend epoll` does without)".into(),
@@ -417,6 +419,28 @@ fn put_together(
     outcome
 }
 
+/// How a backend is called in an outcome.
+const URING: &str = "io_uring";
+
+fn in_place_of_uring(error: &io::Error) -> String {
+    format!("epoll ({URING}: {error})")
+}
+
+/// The backend that a run would have here if it may choose: as [`Outcome::backend`] calls
+/// it, with the reason if it is not io_uring.
+pub fn chosen_backend() -> String {
+    let setup = Setup {
+        clock: Clock::start(),
+        address: (Ipv4Addr::LOCALHOST, 0).into(),
+        slots: 1,
+        one_shot: false,
+        pipelined: false,
+        request_bytes_max: 0,
+    };
+    let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));
+    made.map_or_else(|error| in_place_of_uring(&error), |()| URING.into())
+}
+
 /// The backend of all threads; where they differ, how many had which: each falls back
 /// by itself.
 fn backends<'a>(of_threads: impl Iterator<Item = &'a str>) -> String {
@@ -452,6 +476,21 @@ mod tests {
     use crate::null_server::NullServer;
     use crate::plan::Target;
     use crate::template::Request;
+
+    #[test]
+    fn the_backend_that_is_foretold_is_the_one_that_a_run_takes() {
+        let target =
+            Target { address: ([127, 0, 0, 1], 0).into(), authority: "x".into(), path: "/".into() };
+        let mut plan = Plan {
+            threads: 1,
+            until: Until::Requests(10),
+            ..Plan::new(target, vec![Request::get("/")])
+        };
+        let server = NullServer::start(&limits::allowed_cpus().unwrap(), &plan).unwrap();
+        plan.target.address = server.address;
+        let seen = run(&plan, &Stop::default(), &mut |_| {}).unwrap();
+        assert_eq!(chosen_backend(), seen.backend);
+    }
 
     #[test]
     fn a_run_has_time_for_each_of_its_parts() {
