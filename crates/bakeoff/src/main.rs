@@ -24,6 +24,7 @@ enum Command {
     Report(commands::report::Arguments),
     Compare(commands::compare::Arguments),
     Mistakes(commands::mistakes::Arguments),
+    Doctor(commands::doctor::Arguments),
     #[command(name = lab::keeper::SUBCOMMAND, hide = true)]
     Keeper,
     #[command(name = load::client::SUBCOMMAND, hide = true)]
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),
         Command::Mistakes(arguments) => commands::mistakes::run(arguments),
+        Command::Doctor(arguments) => commands::doctor::run(arguments),
         Command::Keeper => lab::keeper::main(),
         Command::Client => load::client::main(),
     }

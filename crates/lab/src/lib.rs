@@ -10,6 +10,7 @@ pub mod connections;
 pub mod contender;
 pub mod contract;
 mod digest;
+pub mod doctor;
 pub mod folder;
 pub mod http;
 pub mod judge;

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod compare;
+pub mod doctor;
 mod exit_codes;
 pub mod load;
 pub mod mistakes;

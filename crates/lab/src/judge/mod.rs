@@ -45,6 +45,7 @@ use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 pub use client_limit::{CLIENT_LIMIT, asks_for_second_client};
 pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
+pub use pressure::DELEGATE;
 pub(crate) use replication::{stands, twin_ratios};
 pub(crate) use server_cores::SERVER_CORES;
 
@@ -79,6 +80,20 @@ pub const CHECKS: [&Check; 28] = [
     &runtime::RUNTIME,
     &order::ORDER,
     &replication::REPLICATION,
+];
+
+/// Those of them that speak of the place and its sensors whoever is measured.
+const OF_THE_PLACE: [&Check; 10] = [
+    &load_arrived::LOAD_ARRIVED,
+    &CLIENT_LIMIT,
+    &SERVER_CORES,
+    &shared_cores::SHARED_CORES,
+    &CPU_QUOTA,
+    &network::NETWORK,
+    &quiet_machine::QUIET_MACHINE,
+    &memory::MEMORY,
+    &pressure::PRESSURE,
+    &frequency::FREQUENCY,
 ];
 
 /// One check.
@@ -256,6 +271,13 @@ impl Check {
 pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     let seen = Seen { slot, evidence };
     worst_first(CHECKS.iter().filter_map(|check| check.on_trial(&seen)).collect())
+}
+
+/// What the checks of the place say of a trial in which nothing was asked of anybody, in
+/// the order of all checks.
+pub fn judge_place(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
+    let seen = Seen { slot, evidence };
+    OF_THE_PLACE.iter().filter_map(|check| check.on_trial(&seen)).collect()
 }
 
 /// What the checks say of a contender under one load, the worst first: of its
@@ -602,6 +624,34 @@ mod tests {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();
             assert_ne!(finding.fix, check.fix, "advice against a fault that nobody saw");
+        }
+    }
+
+    #[test]
+    fn of_a_place_that_lacks_a_sensor_the_check_that_needs_it_says_so_and_no_other() {
+        type Take = fn(&mut Evidence);
+        let without = |take: Take| {
+            let (slot, mut evidence) = at_half_of_its_maximum();
+            take(&mut evidence);
+            let findings = judge_place(&slot, &evidence).into_iter();
+            let unchecked = findings.filter(|it| it.verdict == Verdict::NotChecked);
+            unchecked.map(|it| it.check).collect::<Vec<_>>()
+        };
+        assert_eq!(without(|_| {}), [""; 0]);
+        let sensors: [(&str, Take); OF_THE_PLACE.len()] = [
+            ("load-arrived", |it| it.listen_drops = None),
+            ("client-limit", |it| it.load.as_mut().unwrap().client_busy_share.clear()),
+            ("server-cores", |it| it.server_cpu_s = None),
+            ("shared-cores", |it| it.place.cores.clear()),
+            ("cpu-quota", |it| it.limits.throttled_periods = None),
+            ("network", |it| it.machine.loopback_bytes = None),
+            ("quiet-machine", |it| it.steal_share = None),
+            ("memory", |it| it.machine.oom_kills = None),
+            ("pressure", |it| it.machine.memory_pressure_share = None),
+            ("frequency", |it| it.core_speeds.clear()),
+        ];
+        for (check, take) in sensors {
+            assert_eq!(without(take), [check]);
         }
     }
 

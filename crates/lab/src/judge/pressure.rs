@@ -21,7 +21,7 @@ pub(super) const PRESSURE: Check = Check {
 };
 
 /// What gives contender and client control groups where nobody may make them.
-const DELEGATE: &str = "As a user other than root, get control groups for contender and client: `systemd-run --user --scope -p Delegate=yes bakeoff run web`.";
+pub const DELEGATE: &str = "As a user other than root, get control groups for contender and client: `systemd-run --user --scope -p Delegate=yes bakeoff run web`.";
 
 /// Shares of the window that somebody waited, as far as they are known.
 #[derive(Debug, Clone, Copy, Default)]
