@@ -280,7 +280,8 @@ struct Collected {
 struct Sum {
     second: Second,
     open_max: u32,
-    service: Histogram<u64>,
+    /// Until all threads are past it: those of a day would take gigabytes.
+    service: Option<Histogram<u64>>,
 }
 
 impl Collected {
@@ -307,7 +308,9 @@ impl Collected {
                 .filter(|&number| number > told && number <= done)
                 .collect();
             for number in news {
-                let second = all.seconds[&number].second;
+                let sum = all.seconds.get_mut(&number).expect("it is one of them");
+                sum.service = None;
+                let second = sum.second;
                 errors += second.errors;
                 told = number;
                 tell(&News::Second(Progress {
@@ -335,17 +338,18 @@ impl Collected {
         let sum = self.seconds.entry(new.number).or_insert_with(|| Sum {
             second: Second::default(),
             open_max: 0,
-            service: histogram(),
+            service: Some(histogram()),
         });
-        sum.service += &new.service;
         sum.open_max += new.open_max;
         let second = &mut sum.second;
         second.good += new.good;
         second.errors += new.errors;
         second.bytes += new.bytes;
-        if !sum.service.is_empty() {
-            second.p50 = Some(sum.service.value_at_quantile(0.5));
-            second.p99 = Some(sum.service.value_at_quantile(0.99));
+        let Some(service) = &mut sum.service else { return };
+        *service += &new.service;
+        if !service.is_empty() {
+            second.p50 = Some(service.value_at_quantile(0.5));
+            second.p99 = Some(service.value_at_quantile(0.99));
         }
     }
 }
@@ -475,6 +479,7 @@ mod tests {
     use super::*;
     use crate::null_server::NullServer;
     use crate::plan::Target;
+    use crate::record::{Phase, Times};
     use crate::template::Request;
 
     #[test]
@@ -530,6 +535,28 @@ mod tests {
         let window = Window { start: 0, begin: 0, end: u64::MAX };
         let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
         assert_eq!(all.open_max(), 700);
+    }
+
+    #[test]
+    fn a_second_has_the_times_of_all_threads_and_keeps_no_histogram() {
+        let (to, from) = mpsc::channel();
+        for (thread, time) in [(0, 1_000_000), (1, 3_000_000)] {
+            let mut record = Record::new(thread, false, to.clone());
+            for number in 0..3 {
+                record.begin_second(number, 1);
+                record.good(Phase::Window, Times::default(), time);
+            }
+            record.finish();
+        }
+        drop(to);
+        let window = Window { start: 0, begin: 0, end: u64::MAX };
+        let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
+        assert_eq!(all.seconds.len(), 3);
+        for sum in all.seconds.values() {
+            assert_eq!(sum.second.good, 2);
+            assert!(sum.second.p99 >= Some(3_000_000), "a thread's times are lost");
+            assert!(sum.service.is_none(), "a run of a day would keep 86,400 of them");
+        }
     }
 
     #[test]
