@@ -173,9 +173,11 @@ impl fmt::Display for Warning {
             ),
             Warning::RateNotReached { offered, reached } => write!(
                 f,
-                "{offered:.0} requests a second were offered, and {reached:.0} came to an end. \
-                 The response times are those of a queue that grows with time, and say how long \
-                 the run was, not how fast the server is. Offer less, or search with --find-rate."
+                "{} requests a second were offered, and {} came to an end. The response times \
+                 are those of a queue that grows with time, and say how long the run was, not how \
+                 fast the server is. Offer less, or search with --find-rate.",
+                rate(*offered),
+                rate(*reached)
             ),
             Warning::Shed { shed, scheduled } => write!(
                 f,
@@ -242,6 +244,11 @@ fn time(time: Duration) -> String {
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.1} s") }
 }
 
+/// A rate as people read it.
+fn rate(a_second: f64) -> String {
+    if a_second < 100.0 { format!("{a_second:.2}") } else { format!("{a_second:.0}") }
+}
+
 /// All that a reader must know before using the figures of this run.
 pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
@@ -251,7 +258,7 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         Arrivals::Closed => warnings.extend(stalled(outcome)),
         Arrivals::Constant(rate) | Arrivals::Poisson(rate) => {
             warnings.extend(late(plan, outcome));
-            warnings.extend(rate_not_reached(rate, outcome));
+            warnings.extend(rate_not_reached(rate, plan.warmup, outcome));
         }
     }
     let (account, connections) = (&outcome.account, &outcome.connections);
@@ -319,10 +326,12 @@ fn connection_wait_p99(outcome: &Outcome) -> Duration {
     Duration::from_nanos(waited)
 }
 
-fn rate_not_reached(offered: f64, outcome: &Outcome) -> Option<Warning> {
+fn rate_not_reached(offered: f64, warmup: Duration, outcome: &Outcome) -> Option<Warning> {
     let window = outcome.window.as_secs_f64();
-    let expected = offered * window;
-    if expected == 0.0 {
+    // Before the quickest of them no answer can be there, however well the server keeps up.
+    let quickest = Duration::from_nanos(outcome.response.good.min());
+    let expected = offered * (window - quickest.saturating_sub(warmup).as_secs_f64());
+    if expected <= 0.0 {
         return None;
     }
     let errors: u64 = outcome.account.errors_total();
@@ -485,6 +494,22 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_take_long_are_no_growing_queue() {
+        let mut outcome = quiet();
+        outcome.response.good.reset();
+        (0..10_000).for_each(|_| outcome.response.good.record(500_000_000).unwrap());
+        // All that were asked for half a second before the end.
+        outcome.answers_in_window = 9_500;
+        assert_eq!(ids(OPEN, &outcome), [""; 0], "the server kept up all the time");
+        let warmed_up = Plan { warmup: Duration::from_millis(500), ..plan(OPEN) };
+        let ids_warmed_up: Vec<_> =
+            warnings(&warmed_up, &outcome).iter().map(Warning::id).collect();
+        assert_eq!(ids_warmed_up, ["rate_not_reached"], "answers came from the beginning");
+        outcome.answers_in_window = 9_000;
+        assert_eq!(ids(OPEN, &outcome), ["rate_not_reached"]);
+    }
+
+    #[test]
     fn shed_requests_are_said() {
         let mut outcome = quiet();
         outcome.account.shed = 7;
@@ -619,6 +644,7 @@ mod tests {
             Warning::Late { p99: Duration::from_micros(12_340) },
             Warning::ConnectionsBusy { p99: second, connections: 64 },
             Warning::RateNotReached { offered: 20_000.0, reached: 17_345.6 },
+            Warning::RateNotReached { offered: 0.5, reached: 0.25 },
             Warning::Shed { shed: 12, scheduled: 20_000 },
             Warning::ClientErrors { count: 3, example: "no free port".into() },
             Warning::ClosedLoopStalled { longest: second * 2, window: second * 10 },

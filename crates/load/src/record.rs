@@ -9,8 +9,9 @@ use hdrhistogram::Histogram;
 use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency, ThreadUse};
 use crate::protocol::Fault;
 
-/// The longest time that a histogram tells apart: an hour, in nanoseconds.
-const LONGEST_NS: u64 = 3_600_000_000_000;
+/// The longest time that a histogram tells apart, in nanoseconds: two days, since a run of
+/// a day that offers more than is served has waits of a day.
+const LONGEST_NS: u64 = 2 * 86_400 * 1_000_000_000;
 
 /// An empty histogram of nanoseconds with 3 significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
@@ -318,6 +319,13 @@ pub(crate) fn fault_of(errno: i32, connecting: bool) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_as_long_as_the_longest_run_is_told_as_it_was() {
+        let (day, mut times) = (86_400_000_000_000, histogram());
+        times.saturating_record(day);
+        assert!(times.max() >= day, "{} ns of {day}", times.max());
+    }
 
     #[test]
     fn waiting_for_a_processor_is_read_only_where_the_kernel_counts_it() {

@@ -148,7 +148,7 @@ impl Scale {
 
 /// Rounded to three significant digits, so that 999.7 µs becomes 1.00 ms and
 /// not 1000 µs.
-fn three_digits(number: f64) -> f64 {
+pub fn three_digits(number: f64) -> f64 {
     format!("{number:.2e}").parse().unwrap_or(number)
 }
 

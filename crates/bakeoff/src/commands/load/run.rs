@@ -85,9 +85,13 @@ pub fn measured(condition: &Condition, measured: Measured) -> String {
     }
 }
 
-/// A rate of requests or answers, as `31.2k/s`.
+/// A rate of requests or answers, as `31.2k/s` or, where they take long, `0.5/s`.
 pub fn rate(per_second: f64) -> String {
-    format!("{}/s", units::count(per_second))
+    let number = match per_second < 100.0 {
+        true => units::tick(units::three_digits(per_second)),
+        false => units::count(per_second),
+    };
+    format!("{number}/s")
 }
 
 #[cfg(test)]
@@ -264,6 +268,14 @@ pub mod tests {
         assert_eq!(run.exit(), Exit::NoGoodAnswer);
         run.outcome.interrupted = true;
         assert_eq!(run.exit(), Exit::Interrupted);
+    }
+
+    #[test]
+    fn a_rate_below_one_a_second_is_no_standstill() {
+        let shown = [0.0, 0.0000116, 0.5, 2.5, 7.4333, 99.97, 312.6, 31_240.0].map(rate);
+        let expected =
+            ["0/s", "0.0000116/s", "0.5/s", "2.5/s", "7.43/s", "100/s", "313/s", "31.2k/s"];
+        assert_eq!(shown, expected);
     }
 
     #[test]
