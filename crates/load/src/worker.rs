@@ -205,12 +205,15 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
     }
 
-    /// Awaits the answers under way.
+    /// Awaits the answers under way, those among them that are to be asked for again on
+    /// a new connection.
     fn drain(&mut self) -> io::Result<()> {
         let patience = DRAIN_NS_MAX.min(self.plan.timeout.as_nanos() as u64);
         let end = self.now + patience;
         while self.under_way > 0 && self.now < end && !self.stop.asked() {
-            self.turn_over(end)?;
+            self.open_connections();
+            let until = self.connects.may_at(self.now).map_or(end, |at| at.min(end));
+            self.turn_over(until)?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! nothing is lost, and the counts are the server's own.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
@@ -101,6 +101,18 @@ fn nobody_listens_for_a_million_requests() {
     let output = bakeoff_load(&[&url, "-n", "1000000", "--timeout", "300ms"]).output().unwrap();
     let summary = String::from_utf8(output.stdout).unwrap();
     assert!(summary.contains("given up: 1,000,000 requests were asked for"), "{summary}");
+}
+
+#[test]
+fn nobody_listens_to_a_search() {
+    let bound = bound_only();
+    let url = format!("http://{}/", bound.local_addr().unwrap());
+    let said = load(&[&url, "-c", "2", "-d", "200ms", "--find-rate", "errors < 1"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    for part in ["there is nothing to search", "refused"] {
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
+    assert_eq!(said.json["find_rate"]["steps"].as_array().unwrap().len(), 1, "{}", said.json);
 }
 
 /// Between requests that have a connection each there is none, for longer than one may take.
@@ -344,6 +356,49 @@ fn fails_now_and_then() {
         }
         assert_eq!(said.code, 0, "some answers were good: {}", said.stderr);
     });
+}
+
+#[test]
+fn each_kind_of_error_has_the_time_of_its_first() {
+    let pause = Duration::from_millis(30);
+    let server = Server::start(move |connection, seen: &Seen| {
+        std::thread::sleep(pause);
+        let number: u64 = seen.path().trim_start_matches("/?").parse().unwrap();
+        let failure = &b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"[..];
+        connection.write_all(if number < 10 { GOOD } else { failure }).map(|()| After::Keep)
+    });
+    for backend in backends() {
+        let url = server.url("/?{counter}");
+        let said = load(&[&url, "-n", "14", "-c", "1", "--backend", backend]);
+        assert_eq!(said.errors("wrong_status"), 4, "{backend}: {}", said.json["errors"]);
+        let first = said.json["errors"][0]["first_s"].as_f64().unwrap();
+        let (ten, three) = (10.0 * pause.as_secs_f64(), 3.0 * pause.as_secs_f64());
+        let end = said.json["seconds"].as_f64().unwrap();
+        assert!(first >= ten && first <= end - three, "{backend}: {first} s of {end} s");
+    }
+}
+
+/// What is under way when the run is over, and has to be asked for again, is awaited as well.
+#[test]
+fn closes_pipelines_to_the_end() {
+    let server = Server::start(|connection, _| {
+        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\n";
+        write!(connection, "{head}hello")?;
+        connection.shutdown(Shutdown::Write)?;
+        // Until the client has closed as well, as nginx does: a reset could overtake the
+        // answer.
+        while !matches!(connection.read(&mut [0; 4096]), Ok(0)) {}
+        Ok(After::Close)
+    });
+    for backend in backends() {
+        let url = server.url("/");
+        let base = [&url, "-d", "500ms", "-c", "2", "-t", "1", "--pipeline", "4"];
+        let said = load(&[&base[..], &["--backend", backend]].concat());
+        said.assert_conserved(backend);
+        assert!(said.json["connections"]["resent"].as_u64().unwrap() > 0, "{}", said.json);
+        assert_eq!(said.count("in_flight"), 0, "{backend}: {}", said.json["requests"]);
+        assert_eq!(said.count("good"), said.count("sent"), "{backend}: {}", said.json["errors"]);
+    }
 }
 
 // What looks like misbehaviour and is none.

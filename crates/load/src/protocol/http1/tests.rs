@@ -135,6 +135,14 @@ fn malformed_headers_are_refused() {
 }
 
 #[test]
+fn bytes_beyond_ascii_may_stand_in_values_and_in_no_name() {
+    answer(&gets(1), &with("A: \u{e9}\u{80}\r\nContent-Length: 0"), None, true);
+    answer(&gets(1), &chunked("1;a=\u{e9}\r\na\r\n0\r\nA: \u{e9}\r\n\r\n"), None, true);
+    malformed(&with("\u{e9}: a\r\nContent-Length: 0"));
+    malformed(&chunked("0\r\n\u{e9}: a\r\n\r\n"));
+}
+
+#[test]
 fn heads_of_up_to_64_kib_are_read_and_longer_ones_refused() {
     let of_length = |length: usize| {
         let frame = with("Content-Length: 0\r\nA: ").len();
