@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use crate::skipped::skipped;
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -114,6 +116,72 @@ fn localhost_is_the_address_where_somebody_listens() {
     assert_eq!(said.json["plan"]["address"], server.address.to_string());
     let shown = format!("{url} ({}) · ", server.address);
     assert!(said.stderr.starts_with(&shown), "{}", said.stderr);
+}
+
+#[test]
+fn an_address_of_ipv6_is_loaded_as_any_other() {
+    let started = Server::at("[::1]:0", |connection, seen: &Seen| {
+        let host = format!("\r\nHost: {}", connection.local_addr()?);
+        if !seen.head.contains(&host) {
+            return Ok(After::Reset);
+        }
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let server = match started {
+        Ok(server) => server,
+        Err(error) => return skipped("skipped", &format!("there is no ::1 here: {error}")),
+    };
+    let url = server.url("/");
+    for backend in backends() {
+        for more in [&[][..], &["--close"]] {
+            let base = [&*url, "-n", "30", "-c", "3", "--backend", backend];
+            let said = load(&[&base[..], more].concat());
+            assert_eq!(said.count("good"), 30, "{backend} {more:?}: {}", said.json["errors"]);
+        }
+    }
+}
+
+/// The processors that the threads of load of a process may run on, a list a thread.
+fn processors(process: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let mut lists: Vec<String> = threads
+        .flatten()
+        .filter_map(|thread| {
+            let read = |file| std::fs::read_to_string(thread.path().join(file)).ok();
+            let status = read("comm")?.starts_with("load-").then(|| read("status"))??;
+            let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+            Some(list.trim().to_string())
+        })
+        .collect();
+    lists.sort();
+    lists
+}
+
+#[test]
+fn a_thread_is_bound_to_each_processor_that_is_given_or_to_each_that_may_be_used() {
+    let server = Server::says(GOOD);
+    let allowed = ::load::allowed_cpus().unwrap();
+    let mut all: Vec<String> = allowed.iter().map(usize::to_string).collect();
+    all.sort();
+    let last = allowed.last().unwrap().to_string();
+    let connections = allowed.len().to_string();
+    for (more, expected) in [(&["--cpus", &last][..], vec![last.clone()]), (&[], all)] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+            .args(["load", &server.url("/"), "-d", "10m", "-c", &connections])
+            .args(more)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let patience = Instant::now() + Duration::from_secs(20);
+        let mut seen = processors(child.id());
+        while seen != expected && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(5));
+            seen = processors(child.id());
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(seen, expected, "{more:?}");
+    }
 }
 
 #[test]
@@ -365,6 +433,34 @@ fn a_search_that_finds_no_rate_says_so_and_exits_with_3() {
     assert!(said.stderr.contains("holds at no rate that was tried"), "{}", said.stderr);
 }
 
+/// Else the search would go on for minutes, and say that its condition holds nowhere.
+#[test]
+fn a_search_ends_where_the_server_does_and_says_what_it_had_found() {
+    // An address of its own, so that no other test gets the port meanwhile.
+    let server = Server::at("127.79.0.1:0", |connection, _| {
+        connection.write_all(GOOD).map(|()| After::Keep)
+    })
+    .unwrap();
+    let url = server.url("/");
+    let said = std::thread::scope(|scope| {
+        // The first step has 500.
+        scope.spawn(move || {
+            server.requests_once(800);
+            drop(server);
+        });
+        load(&[&url, "-c", "8", "-t", "1", "-d", "500ms", "--find-rate", "errors < 1"])
+    });
+    let found = &said.json["find_rate"];
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let told = said.stderr.replace('\n', " ");
+    assert!(told.contains("nobody could be connected to any more"), "{}", said.stderr);
+    assert_eq!(found["unfinished"], true, "{found}");
+    let steps = found["steps"].as_array().unwrap();
+    assert!((2..=4).contains(&steps.len()), "{found}");
+    assert!(steps[0]["rate"].as_f64().unwrap() > 0.0, "{found}");
+    assert_eq!(steps.last().unwrap()["rate"], 0.0, "{found}");
+}
+
 // What it exits with.
 
 #[test]
@@ -374,6 +470,7 @@ fn bad_input_is_one_sentence_and_code_2() {
         (&["h2c://127.0.0.1/"], "HTTP/2"),
         (&["http://no-such-host.invalid/"], "no-such-host.invalid"),
         (&["http://127.0.0.1/", "--body-file", "/no/such/file"], "/no/such/file"),
+        (&["http://127.0.0.1/", "--body-file", "/dev/zero"], "/dev/zero has more than 512 MiB"),
         (&["http://127.0.0.1/", "--json", "/no/such/folder/x"], "/no/such/folder/x"),
         (&["http://127.0.0.1/", "--fail-if", "p99 > ten"], "there is no number"),
         (&["http://127.0.0.1/", "-c", "100", "--cpus", "65000"], "65000"),
@@ -464,6 +561,51 @@ fn a_full_disk_is_code_4() {
     }
 }
 
+/// What was measured may have taken hours.
+#[test]
+fn a_result_that_cant_be_written_costs_none_of_the_others() {
+    let server = Server::says(GOOD);
+    let folder = tempfile::TempDir::new().unwrap();
+    let kept = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    let run = |arguments: &[&str]| {
+        let url = server.url("/");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
+        command.args(["load", &url, "-c", "2"]).args(arguments).stdout(full());
+        let output = command.output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(4), "{stderr}");
+        assert!(stderr.contains("printing the result: No space left"), "{stderr}");
+        stderr
+    };
+    let json = |path: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).expect("the JSON is whole")
+    };
+
+    let (json_file, hdr_file) = (kept("json"), kept("hdr"));
+    run(&["-n", "50", "--json", &json_file, "--hdr", &hdr_file]);
+    assert_eq!(json(&json_file)["requests"]["good"], 50);
+    assert_eq!(samples_by_tag(&std::fs::read(&hdr_file).unwrap())["service"], 50);
+
+    let hdr_file = kept("other");
+    let stderr = run(&["-n", "50", "--json", "/dev/full", "--hdr", &hdr_file]);
+    assert!(stderr.contains("writing /dev/full: No space left"), "{stderr}");
+    assert_eq!(samples_by_tag(&std::fs::read(&hdr_file).unwrap())["service"], 50);
+
+    let json_file = kept("search");
+    run(&["-d", "100ms", "--find-rate", "errors < 0", "--json", &json_file]);
+    assert!(!json(&json_file)["find_rate"]["steps"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_log_on_standard_output_is_alone_there() {
+    let server = Server::says(GOOD);
+    let output = bakeoff_load(&[&server.url("/"), "-n", "50", "--hdr", "-"]).output().unwrap();
+    assert_eq!(samples_by_tag(&output.stdout)["service"], 50);
+    let summary = String::from_utf8(output.stderr).unwrap();
+    assert!(summary.contains("50 good"), "no summary: {summary}");
+}
+
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
     let server = Server::says(GOOD);
@@ -504,6 +646,33 @@ fn an_interrupt_prints_what_there_is() {
         let summary = String::from_utf8(output.stderr).unwrap();
         assert!(summary.contains("interrupted: 600 s were asked for"), "{summary}");
     }
+}
+
+#[test]
+fn a_second_interrupt_kills_at_once() {
+    let server = Server::says(GOOD);
+    // Full, so that what the first interrupt prints waits for a reader.
+    let (reader, writer) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    while (&writer).write(&[0; 4096]).is_ok() {}
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+        .args(["load", &server.url("/"), "-d", "10m", "-c", "2"])
+        .stdout(writer)
+        .spawn()
+        .unwrap();
+    assert!(server.requests_once(100) >= 100, "the load didn't begin");
+    let patience = Instant::now() + Duration::from_secs(20);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        assert!(Instant::now() < patience, "it waits for a reader whatever is asked of it");
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(status.signal(), Some(Signal::INT.as_raw()), "{status}");
+    drop(reader);
 }
 
 /// Whether a process has a thread of the null server.

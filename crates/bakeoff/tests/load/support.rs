@@ -62,8 +62,19 @@ impl Server {
     pub fn start(
         behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
     ) -> Server {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        Server::at("127.0.0.1:0", behave).unwrap()
+    }
+
+    /// The same at this address.
+    ///
+    /// # Errors
+    /// The kernel's, where the machine has no such address.
+    pub fn at(
+        address: &str,
+        behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
+    ) -> std::io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        let address = listener.local_addr()?;
         let counts = Arc::new(Counts::default());
         let behave = Arc::new(behave);
         let acceptor = std::thread::spawn({
@@ -78,7 +89,7 @@ impl Server {
                 }
             }
         });
-        Server { address, counts, listener, acceptor: Some(acceptor) }
+        Ok(Server { address, counts, listener, acceptor: Some(acceptor) })
     }
 
     /// A server that always says the same and keeps the connection.

@@ -1,6 +1,8 @@
 //! The arguments of `bakeoff load`, and the plan that they make.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgGroup, ValueEnum};
@@ -131,7 +133,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     pub json: Option<PathBuf>,
 
-    /// Write the histograms as an HdrHistogram log
+    /// Write the histograms as an HdrHistogram log; - for standard output
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
     pub hdr: Option<PathBuf>,
 
@@ -209,6 +211,10 @@ pub struct Header(String, String);
 /// How long a run or step measures where nothing is said.
 const DURATION: Duration = Duration::from_secs(10);
 
+/// The most bytes of a body. It is kept in memory, and the kernel takes no more than 2 GiB
+/// at once, to which placeholders may make it grow.
+const BODY_BYTES_MAX: u64 = 512 << 20;
+
 impl Arguments {
     /// The plan that they make. That of a search has no rate yet.
     ///
@@ -216,13 +222,13 @@ impl Arguments {
     /// What is wrong with them, as a sentence.
     pub fn plan(&self) -> Result<Plan, String> {
         self.check_conditions()?;
+        if let (Some(json), Some(hdr)) = (&self.json, &self.hdr)
+            && json == hdr
+        {
+            return Err(format!("--json and --hdr would both be written to {}", json.display()));
+        }
         let target = target::target(&self.url, self.timeout)?;
-        let body = match &self.body_file {
-            Some(file) => std::fs::read(file).map_err(|error| {
-                format!("--body-file {} can't be read: {error}", file.display())
-            })?,
-            None => Vec::new(),
-        };
+        let body = self.body_file.as_deref().map_or(Ok(Vec::new()), body)?;
         let method = match &self.method {
             Some(method) => method.clone(),
             None if self.body_file.is_some() => "POST".into(),
@@ -296,6 +302,20 @@ impl Arguments {
             _ => Ok(()),
         }
     }
+}
+
+/// The content of a file, which may have no end.
+fn body(file: &Path) -> Result<Vec<u8>, String> {
+    let unreadable =
+        |error: io::Error| format!("--body-file {} can't be read: {error}", file.display());
+    let opened = File::open(file).map_err(unreadable)?;
+    let mut body = Vec::new();
+    opened.take(BODY_BYTES_MAX + 1).read_to_end(&mut body).map_err(unreadable)?;
+    if body.len() as u64 > BODY_BYTES_MAX {
+        let most = BODY_BYTES_MAX >> 20;
+        return Err(format!("--body-file {} has more than {most} MiB", file.display()));
+    }
+    Ok(body)
 }
 
 fn method(text: &str) -> Result<String, String> {
@@ -472,6 +492,7 @@ pub mod tests {
             &["--body-file", "/nonexistent/body"],
             &["--fail-if", "p99 > 10"],
             &["--expect-body", ""],
+            &["--json", "-", "--hdr", "-"],
         ]
         .iter()
         .map(|line| {

@@ -36,7 +36,8 @@ pub struct Searched {
     pub steps: Vec<StepMade>,
     /// Whether it was interrupted.
     pub interrupted: bool,
-    /// Whether no step had a good answer.
+    /// Whether it ended with a step without one good answer: the first, or one in which
+    /// nobody could be connected to any more.
     pub no_answer: bool,
 }
 
@@ -45,13 +46,19 @@ impl Searched {
     pub fn exit(&self) -> Exit {
         if self.interrupted {
             Exit::Interrupted
-        } else if self.found.holds.is_some() {
-            Exit::Ok
         } else if self.no_answer {
             Exit::NoGoodAnswer
+        } else if self.found.holds.is_some() {
+            Exit::Ok
         } else {
             Exit::Condition
         }
+    }
+
+    /// The number of the step in which nobody could be connected to any more, if there is
+    /// one.
+    fn gone_in(&self) -> Option<usize> {
+        (self.no_answer && self.steps.len() > 1).then_some(self.steps.len())
     }
 }
 
@@ -95,7 +102,7 @@ impl StepMade {
 /// Searches the highest rate at which the condition holds.
 ///
 /// # Errors
-/// Where no load can be offered, or the output not be written.
+/// Where no load can be offered.
 pub fn run(
     arguments: &Arguments,
     plan: &Plan,
@@ -118,8 +125,8 @@ pub fn run(
         "{}\nsearching the highest rate at which {condition}, in steps of {}\n\n",
         summary::plan(&arguments.url, pace, plan),
         units::time(step_length.as_secs_f64() * 1e6),
-    ))?;
-    let mut no_answer = true;
+    ));
+    let mut no_answer = false;
     let found = loop {
         let offered = match search.next() {
             Next::Try(offered) => offered,
@@ -139,13 +146,18 @@ pub fn run(
             measured: condition.judge(&outcome).measured,
             step: step(condition, &plan, &outcome),
         };
-        output.print(&made.line(steps.len() + 1, condition))?;
-        search.record(offered, made.step.clone());
+        output.print(&made.line(steps.len() + 1, condition));
+        // A server that isn't there any more says nothing of a rate. One that is only
+        // overwhelmed has connections, and may have answers in the next step.
+        let is_gone = outcome.connections.established == 0 && made.step == Step::Fails;
+        no_answer = outcome.account.good == 0 && (steps.is_empty() || is_gone);
+        if !no_answer {
+            search.record(offered, made.step.clone());
+        }
         steps.push(made);
-        no_answer &= outcome.account.good == 0;
         if no_answer {
             if let Some(errors) = summary::errors(&outcome.account) {
-                output.print(&format!("\n{errors}\n"))?;
+                output.print(&format!("\n{errors}\n"));
             }
             break search.so_far();
         }
@@ -158,7 +170,7 @@ pub fn run(
         interrupted: stop.asked(),
         no_answer: no_answer && !stop.asked(),
     };
-    output.print(&format!("\n{}\n", textwrap::fill(&conclusion(&searched), 100)))?;
+    output.print(&format!("\n{}\n", textwrap::fill(&conclusion(&searched), 100)));
     Ok(searched)
 }
 
@@ -209,7 +221,7 @@ fn conclusion(searched: &Searched) -> String {
     };
     let mut sentences = Vec::new();
     match (&found.holds, &found.fails) {
-        _ if searched.no_answer => {
+        _ if searched.no_answer && searched.gone_in().is_none() => {
             sentences.push("Not one answer was good, so there is nothing to search.".into());
         }
         (None, None) => sentences.push("Nothing was found.".into()),
@@ -235,6 +247,11 @@ fn conclusion(searched: &Searched) -> String {
     sentences.extend(found.fails.as_ref().and_then(|fails| fails.client_limit.clone()));
     if searched.interrupted {
         sentences.push("The search was interrupted, and this is not confirmed.".into());
+    } else if let Some(step) = searched.gone_in() {
+        sentences.push(format!(
+            "The search ended with step {step}, in which nobody could be connected to any more, \
+             and this is not confirmed."
+        ));
     } else if found.unfinished && !searched.no_answer {
         sentences.push(
             "The search was given up after too many steps: the steps contradict each other. Make \
@@ -309,9 +326,24 @@ pub mod tests {
                 searched.no_answer = true;
                 searched.found.unfinished = true;
                 searched.found.holds = None;
+                searched.steps.truncate(1);
+            }),
+            with(&|searched| {
+                searched.no_answer = true;
+                searched.found.unfinished = true;
             }),
         ];
         insta::assert_snapshot!(conclusions.join("\n\n"));
+    }
+
+    #[test]
+    fn what_held_before_the_server_was_gone_is_no_result() {
+        let mut searched = searched();
+        assert_eq!(searched.exit(), Exit::Ok);
+        searched.no_answer = true;
+        assert_eq!(searched.exit(), Exit::NoGoodAnswer);
+        searched.interrupted = true;
+        assert_eq!(searched.exit(), Exit::Interrupted);
     }
 
     #[test]

@@ -48,27 +48,34 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
     // Opened before the run, so that no result is lost to a wrong name.
     let json = arguments.json.as_deref().map(Sink::open).transpose()?;
     let hdr = arguments.hdr.as_deref().map(Sink::open).transpose()?;
-    let mut output = Output::new(arguments.quiet, json.as_ref().is_some_and(Sink::is_stdout));
+    let stdout_is_taken = [&json, &hdr].into_iter().flatten().any(Sink::is_stdout);
+    let mut output = Output::new(arguments.quiet, stdout_is_taken);
     let stop = Stop::default();
     interrupt::stops(&stop).map_err(|error| Failure::system("waiting for Ctrl-C", &error))?;
 
     if let Some(condition) = &arguments.find_rate {
         let found = find_rate::run(arguments, &plan, condition, &stop, &mut output)?;
-        if let Some(json) = json {
-            json.write(|into| json::write(&json::search(&arguments.url, &plan, &found), into))?;
-        }
-        return Ok(found.exit());
+        let document = json::search(&arguments.url, &plan, &found);
+        let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
+        let missing = [output.failure(), no_json];
+        return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
     }
     let (run, no_ceiling) = measure(arguments, plan, &stop)?;
-    output.print(&summary::text(&run))?;
-    if let Some(json) = json {
-        json.write(|into| json::write(&json::run(&run), into))?;
-    }
-    if let Some(hdr) = hdr {
-        hdr.write(|into| hdr::write(&run.outcome, into))?;
-    }
+    output.print(&summary::text(&run));
+    let document = json::run(&run);
+    let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
+    let no_hdr = hdr.and_then(|hdr| hdr.write(|into| hdr::write(&run.outcome, into)).err());
     run.complain();
-    no_ceiling.map_or(Ok(run.exit()), Err)
+    let missing = [output.failure(), no_json, no_hdr, no_ceiling];
+    Ok(complain_of(&missing).unwrap_or_else(|| run.exit()))
+}
+
+/// Says which parts of a result there aren't, though there are the others; gives the exit
+/// code that the first of them makes.
+fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
+    let mut failures = missing.iter().flatten();
+    failures.clone().for_each(|failure| output::complain(&failure.sentence));
+    failures.next().map(|failure| failure.exit)
 }
 
 /// Runs the plan, and the ceiling where it is asked for. If that fails or is interrupted,

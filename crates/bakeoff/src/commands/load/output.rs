@@ -8,8 +8,10 @@ use super::exit::Failure;
 
 /// What people read, line by line.
 pub struct Output {
-    /// Nothing, if nobody wants to read.
+    /// Nothing, if nobody wants to read, or nothing more can be written.
     to: Option<Box<dyn Write>>,
+    /// Why nothing more could be.
+    failure: Option<Failure>,
 }
 
 impl Output {
@@ -17,22 +19,26 @@ impl Output {
     pub fn new(quiet: bool, stdout_is_taken: bool) -> Output {
         let to: Box<dyn Write> =
             if stdout_is_taken { Box::new(io::stderr()) } else { Box::new(io::stdout()) };
-        Output { to: (!quiet).then_some(to) }
+        Output { to: (!quiet).then_some(to), failure: None }
     }
 
-    /// Prints a text.
-    ///
-    /// # Errors
-    /// A full disk and the like. A reader that has gone (`| head`) is none: the
-    /// result is told by the exit code all the same.
-    pub fn print(&mut self, text: &str) -> Result<(), Failure> {
-        let Some(to) = &mut self.to else { return Ok(()) };
-        match to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Failure::system("printing the result", &error))
+    /// Prints a text, as long as that goes well: where it doesn't, the result can still
+    /// be written elsewhere.
+    pub fn print(&mut self, text: &str) {
+        let Some(to) = &mut self.to else { return };
+        if let Err(error) = to.write_all(text.as_bytes()).and_then(|()| to.flush()) {
+            self.to = None;
+            // A reader that has gone (`| head`) is no failure: the result is told by the
+            // exit code all the same.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.failure = Some(Failure::system("printing the result", &error));
             }
-            _ => Ok(()),
         }
+    }
+
+    /// Why not everything was printed: a full disk and the like.
+    pub fn failure(self) -> Option<Failure> {
+        self.failure
     }
 }
 
