@@ -62,6 +62,7 @@ fuzz: ## feed the decoder anything for five minutes (needs `cargo install --lock
 
 RUNS ?= 20
 false-alarms: proof ## the quick profile RUNS=20 times, and what the checks said (nearly two hours)
+	@setup/install run
 	@# Runs of another time, or of one that was stopped, are no part of this tally.
 	@rm -rf $(target)/false-alarms
 	@for run in $$(seq $(RUNS)); do \

@@ -119,6 +119,18 @@ fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
     }
 }
 
+/// Debian's gcc by itself links nothing.
+#[test]
+fn whatever_is_built_has_what_links_it() {
+    for what in ["run", "test", "bench"] {
+        let listed = needs(what);
+        for program in ["cc", "/usr/include/stdio.h"] {
+            let has = listed.lines().map(first_cell).any(|listed| listed == program);
+            assert!(has, "`setup/install {what}` doesn't see to {program}:\n{listed}");
+        }
+    }
+}
+
 #[test]
 fn the_set_up_is_silent_where_nothing_is_missing() {
     let listed = needs("run");
