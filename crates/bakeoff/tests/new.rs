@@ -77,6 +77,35 @@ fn a_skeleton_fails_its_check_clearly_and_passes_once_filled_in() {
     }
 }
 
+/// Where an answer's head and body are sent apart, the body waits for the client to
+/// acknowledge the head, and Linux puts that off by so much at least.
+const ACKNOWLEDGED_AFTER_US: f64 = 40_000.0;
+
+#[test]
+fn no_answer_of_a_skeleton_waits_for_an_acknowledgement() {
+    for (language, program, file, gap, filled) in FILLED_IN {
+        if !is_here(program) {
+            skipped("skipped in part", &format!("{program} is not installed"));
+            continue;
+        }
+        let lab = Lab::new().measuring_a_second();
+        let said = lab.bakeoff(&["new", "s/mine", "--language", language]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let path = lab.path(&format!("studies/s/mine/{file}"));
+        let source = fs::read_to_string(&path).unwrap();
+        fs::write(&path, source.replace(gap, filled)).unwrap();
+
+        let said = lab.bakeoff(&["run", "s"]);
+        let run = lab.run();
+        let load = run.trials[0].evidence.load.as_ref();
+        let load = load.unwrap_or_else(|| panic!("{language}: nothing is measured: {said:?}"));
+        let median_us = load.per_second.iter().find_map(|second| second.p50_us);
+        let is_at_once = median_us.is_some_and(|us| us < ACKNOWLEDGED_AFTER_US);
+        assert!(is_at_once, "{language}: the median is {median_us:?} µs: {said:?}");
+        lab.assert_nothing_is_left();
+    }
+}
+
 /// What a skeleton lacks for the web study: the words of its source, and what takes their
 /// place.
 type Fills<'a> = &'a [(&'a str, &'a str)];

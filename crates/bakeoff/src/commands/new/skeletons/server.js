@@ -13,4 +13,4 @@ function answer(request, response) {
 }
 
 // One process uses one core: with more $CORES, look at node:cluster.
-http.createServer(answer).listen({ host: HOST, port: Number(PORT) });
+http.createServer(answer).listen({ host: HOST, port: Number(PORT), backlog: 4096 });

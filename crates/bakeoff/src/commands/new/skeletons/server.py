@@ -6,6 +6,9 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # Else what is no HTTP is refused without a status line, as HTTP/0.9 had it.
     default_request_version = "HTTP/1.1"
+    # Head and body are sent at once. Apart, which is the default, the body would wait
+    # for the head's acknowledgement, 40 ms on Linux.
+    wbufsize = -1
 
     # The study asks: {contract}
     def do_GET(self):
