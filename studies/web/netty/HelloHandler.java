@@ -24,6 +24,7 @@ import io.netty.handler.codec.http.HttpObject;
 import io.netty.handler.codec.http.HttpRequest;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
+import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.Date;
 import java.util.List;
@@ -64,21 +65,21 @@ final class HelloHandler extends SimpleChannelInboundHandler<HttpObject> {
 
     private static FullHttpResponse answer(ChannelHandlerContext context, HttpRequest request) {
         if (!request.decoderResult().isSuccess()) {
-            return response(context, request, BAD_REQUEST, "bad request\n");
+            return response(context, BAD_REQUEST, "bad request\n");
         }
         QueryStringDecoder uri = new QueryStringDecoder(request.uri());
         if (!uri.rawPath().equals("/hello")) {
-            return response(context, request, NOT_FOUND, Greeting.WRONG_PATH);
+            return response(context, NOT_FOUND, Greeting.WRONG_PATH);
         }
         if (!request.method().equals(HttpMethod.GET) && !request.method().equals(HttpMethod.HEAD)) {
-            FullHttpResponse refusal = response(context, request, METHOD_NOT_ALLOWED, Greeting.WRONG_METHOD);
+            FullHttpResponse refusal = response(context, METHOD_NOT_ALLOWED, Greeting.WRONG_METHOD);
             refusal.headers().set(ALLOW, "GET, HEAD");
             return refusal;
         }
         String id = id(uri);
         return Greeting.isId(id)
-                ? response(context, request, OK, Greeting.to(id))
-                : response(context, request, BAD_REQUEST, Greeting.WRONG_ID);
+                ? response(context, OK, Greeting.to(id))
+                : response(context, BAD_REQUEST, Greeting.WRONG_ID);
     }
 
     private static String id(QueryStringDecoder uri) {
@@ -90,9 +91,10 @@ final class HelloHandler extends SimpleChannelInboundHandler<HttpObject> {
     }
 
     private static FullHttpResponse response(
-            ChannelHandlerContext context, HttpRequest request, HttpResponseStatus status, String body) {
+            ChannelHandlerContext context, HttpResponseStatus status, String body) {
+        // Not the request's version, which may be one that there isn't.
         FullHttpResponse response = new DefaultFullHttpResponse(
-                request.protocolVersion(), status, ByteBufUtil.writeAscii(context.alloc(), body));
+                HttpVersion.HTTP_1_1, status, ByteBufUtil.writeAscii(context.alloc(), body));
         response.headers()
                 .set(DATE, date)
                 .set(CONTENT_TYPE, TEXT_PLAIN)

@@ -6,6 +6,7 @@ import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.socket.SocketChannel;
 import io.netty.handler.codec.http.HttpServerCodec;
 import io.netty.handler.codec.http.HttpServerExpectContinueHandler;
+import java.time.ZoneId;
 import java.util.concurrent.TimeUnit;
 
 /** A hello-world server, built up as Netty's own HTTP examples are. */
@@ -15,6 +16,10 @@ final class Server {
     /** Takes the transport's name, the address and the port. */
     public static void main(String[] arguments) throws InterruptedException {
         Transport transport = Transport.named(arguments[0]);
+        // Netty logs what it can't accept, and the JDK's log reads the time zones for its
+        // first line, out of a file. Where no more files may be open that would end the
+        // event loop.
+        ZoneId.systemDefault();
         // One group accepts and serves, with Netty's own number of event loops: two
         // for each processor.
         EventLoopGroup group = new MultiThreadIoEventLoopGroup(transport.ioHandlers().get());

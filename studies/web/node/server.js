@@ -16,6 +16,12 @@ const BACKLOG = 8192;
 const ID = /^[0-9A-Za-z]{1,64}$/;
 
 function hello(request, response) {
+  if (!request.url.startsWith('/')) {
+    // A target for a proxy, or one like *:99999, which would make no URL below: what is
+    // thrown here ends the process.
+    answer(response, 400, 'bad request\n');
+    return;
+  }
   // Put together, not resolved: as a reference, // would be no URL.
   const url = new URL(`http://${HOST}${request.url}`);
   if (url.pathname !== '/hello') {
