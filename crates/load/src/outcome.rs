@@ -240,9 +240,9 @@ pub struct Connections {
     pub first_failure: Option<(ErrorKind, String)>,
     /// SYN segments that had to be sent again, over all connections looked at.
     pub syn_retransmits: u64,
-    /// The fewest good answers that a slot for a connection had.
+    /// The fewest good answers to the window's requests that a slot for a connection had.
     pub answers_min: u64,
-    /// The most good answers that a slot for a connection had.
+    /// The most good answers to the window's requests that a slot for a connection had.
     pub answers_max: u64,
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Connection<C> {
     /// When it last became free for a request; kept in an open loop and where a
     /// connection serves one request.
     pub free_since: u64,
-    /// Good answers so far.
+    /// Good answers to the window's requests so far.
     pub good: u64,
     first: u16,
     under_way: u16,

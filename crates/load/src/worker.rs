@@ -520,7 +520,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let phase = turns.phase(flight.times.intended);
             match fault {
                 None => {
-                    slots.connection(slot).good += 1;
+                    slots.connection(slot).good += u64::from(phase == Phase::Window);
                     record.good(phase, flight.times, self.arrived);
                 }
                 Some(fault) => record.error(phase, *fault, self.arrived, None),
@@ -547,7 +547,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 let phase = self.turns.phase(flight.times.intended);
                 match fault {
                     None => {
-                        self.slots.connection(slot).good += 1;
+                        self.slots.connection(slot).good += u64::from(phase == Phase::Window);
                         self.record.good(phase, flight.times, self.arrived);
                     }
                     Some(fault) => self.record.error(phase, *fault, self.arrived, None),

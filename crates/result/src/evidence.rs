@@ -212,7 +212,8 @@ pub struct Load {
     pub reconnects: u64,
     /// SYN segments that had to be sent again.
     pub syn_retransmits: u64,
-    /// Fewest and most answers that a connection had.
+    /// Fewest and most answers to the window's requests that a connection had. In older
+    /// runs those of the warm-up are among them.
     pub answers_a_connection: (u64, u64),
     /// CPU seconds of the client's threads within the measured window.
     pub client_cpu_s: f64,

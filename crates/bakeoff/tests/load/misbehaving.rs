@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
@@ -333,6 +334,28 @@ fn falls_silent_after_a_few_answers() {
         let warned = warnings.iter().any(|warning| warning["id"] == "closed_loop_stalled");
         assert!(warned, "{more:?}: a server that fell silent was trusted: {warnings:?}");
     }
+}
+
+/// As by a worker that lost an event: what it answered before the window doesn't count.
+#[test]
+fn forgets_a_connection_in_the_warm_up() {
+    let first = Mutex::new(None);
+    let server = Server::start(move |connection, _| {
+        let port = connection.peer_addr()?.port();
+        let mut first = first.lock().unwrap();
+        let (forgotten, asked) = first.get_or_insert((port, 0));
+        *asked += u32::from(port == *forgotten);
+        match port == *forgotten && *asked > 10 {
+            true => Ok(After::Keep),
+            false => connection.write_all(GOOD).map(|()| After::Keep),
+        }
+    });
+    let url = server.url("/");
+    let said = load(&[&url, "-d", "1s", "--warmup", "1s", "-c", "2", "-t", "1"]);
+    assert_eq!(said.json["connections"]["answers_min"], 0, "{}", said.json["connections"]);
+    let warnings = said.json["warnings"].as_array().unwrap();
+    let warned = warnings.iter().any(|warning| warning["id"] == "starved");
+    assert!(warned, "a connection without an answer was passed over: {warnings:?}");
 }
 
 #[test]

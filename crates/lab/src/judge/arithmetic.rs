@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_request_lost_or_counted_twice_makes_the_figures_invalid() {
         for change in [
-            |load: &mut Load| load.in_flight -= 1,
+            |load: &mut Load| load.in_flight += 1,
             |load: &mut Load| load.sent += 1,
             |load: &mut Load| load.shed = 1,
             |load: &mut Load| load.rate *= 1.01,
