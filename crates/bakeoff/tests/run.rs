@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 
 use fixture::{Lab, keys, said, skipped};
+use lab::place::ThisMachine;
 use lab::plan::{Choice, Order, plan};
 use lab::study::Study;
 use result::finding::Verdict;
@@ -524,6 +525,29 @@ fn a_contenders_children_and_threads_are_sampled() {
         let share = sampling.core_share();
         assert!(share.is_some_and(|share| share < 0.1), "sampling is dear: {sampling:?}");
     }
+}
+
+#[test]
+fn a_contender_that_binds_itself_to_another_processor_is_found_out() {
+    let lab = Lab::with_good();
+    let place = ThisMachine::new(&lab::machine::describe()).split(Cores::One);
+    if place.shared() {
+        return skipped("skipped", "one processor is all that there is here");
+    }
+    lab.server("away", "good", "");
+    let toml = std::fs::read_to_string(lab.path("studies/s/away/contender.toml")).unwrap();
+    let elsewhere = format!("run = [\"taskset\", \"-c\", \"{}\", ", place.client_cpus[0]);
+    lab.write("studies/s/away/contender.toml", &toml.replace("run = [", &elsewhere));
+    lab.bakeoff(&["run", "s"]);
+    for trial in &lab.run().trials {
+        if trial.evidence.server.threads.is_empty() {
+            return skipped("skipped", "this kernel doesn't count by thread");
+        }
+        let word = trial.findings.iter().find(|it| it.check == "server-cores").unwrap();
+        let is_found_out = word.value.starts_with("thread perl on processor ");
+        assert_eq!(is_found_out, trial.slot.contender == "away", "{word:?}");
+    }
+    lab.assert_nothing_is_left();
 }
 
 #[test]

@@ -216,6 +216,10 @@ pub struct ThreadUse {
     pub cpu_s: f64,
     /// The same for each second; empty where no seconds are known.
     pub cpu_s_per_second: Vec<f64>,
+    /// The processors that it may run on, as the kernel told right after the load. Empty
+    /// where it had ended by then, and in older runs.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
 }
 
 /// Threads of one name.

@@ -1,27 +1,40 @@
 //! Did the contender use what it was given?
 
+use result::evidence::ThreadUse;
+
 use super::{Check, Scope, Seen, Word};
 
 /// Share of the given cores below which something else may be the limit.
 const USED_SUSPECT: f64 = 0.85;
 /// Below this, it is.
 const USED_INVALID: f64 = 0.6;
-/// If others used more cores than this, idle can't be told from taken.
+/// If others used more cores than this, so much that is idle can't be told from taken.
 const OTHERS_MAX: f64 = 0.1;
+/// Share of the window for which a thread ran, from which on it matters where it may.
+const RAN_MIN: f64 = 0.01;
 /// Clock ticks and the window's edges may make so much more than all.
 const USED_MAX: f64 = 1.05;
 
 pub(crate) const SERVER_CORES: Check = Check {
     id: "server-cores",
-    signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together.",
-    threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on",
-    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take. More than it was given means that it got away from its cores.",
-    fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers); look for a lock or a single acceptor; see whether the client was the limit.",
+    signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together. On which processors its busiest threads may run.",
+    threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on; no thread that ran for 1 % of the window or more allowed on any other processor",
+    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take. More than it was given means that it got away from its cores. A thread that binds itself elsewhere gets away as well and uses no more: it may take its time from the client.",
+    fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers), and bind itself to nothing (nginx: no `worker_cpu_affinity`); look for a lock or a single acceptor; see whether the client was the limit.",
     scope: Scope::Trial(look),
 };
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
+    if let Some((thread, cpus)) = elsewhere(seen, load.seconds) {
+        return Word::invalid(
+            format!("thread {} on processor {cpus}", thread.name),
+            "The contender got away from the cores given: a thread of it may run on others.",
+        )
+        .against(
+            "no thread that ran for 1 % of the window or more allowed on any other processor",
+        );
+    }
     let Some(cpu_s) = seen.evidence.server_cpu_s.filter(|_| load.seconds > 0.0) else {
         return Word::not_checked("The contender's CPU time is not known.");
     };
@@ -33,18 +46,20 @@ fn look(seen: &Seen) -> Word {
     };
     let used = cpu_s / load.seconds;
     let share = used / given.max(1) as f64;
+    // What others used may have been taken from it, but no more than that.
+    let others = seen.evidence.others_cores().filter(|&it| it > OTHERS_MAX).unwrap_or(0.0);
+    let share_with_others = (used + others) / given.max(1) as f64;
     let value = format!("{used:.2} of {given} cores");
     if share > USED_MAX {
         Word::invalid(value, format!("{who} used more than the cores given."))
     } else if seen.is_open_loop() {
         Word::valid(value, "No more than the cores given were used.")
-    } else if share < USED_SUSPECT && seen.evidence.others_cores().is_some_and(|it| it > OTHERS_MAX)
-    {
+    } else if share < USED_SUSPECT && share_with_others >= USED_SUSPECT {
         Word::not_checked("Others used the machine: what looks idle may have been taken.")
             .advise("Stop what else runs on the machine, and measure again.")
-    } else if share < USED_INVALID {
+    } else if share_with_others < USED_INVALID {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
-    } else if share < USED_SUSPECT {
+    } else if share_with_others < USED_SUSPECT {
         Word::suspect(value, format!("{who} left a part of the cores idle."))
     } else if place.shared() {
         let says = "Server and client together used the cores given; whether the server left some \
@@ -55,9 +70,21 @@ fn look(seen: &Seen) -> Word {
     }
 }
 
+/// A thread that ran and may do so where the contender has no processor, and the numbers of
+/// those where it may. Older runs don't have them.
+fn elsewhere<'a>(seen: &Seen<'a>, window_s: f64) -> Option<(&'a ThreadUse, String)> {
+    let given = &seen.evidence.place.server_cpus;
+    let threads = seen.evidence.server.threads.iter();
+    threads.filter(|it| it.cpu_s >= RAN_MIN * window_s).find_map(|thread| {
+        let others = thread.cpus.iter().filter(|cpu| !given.contains(cpu));
+        let others: Vec<String> = others.map(ToString::to_string).collect();
+        (!others.is_empty()).then(|| (thread, others.join(", ")))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use result::finding::Verdict;
+    use result::finding::{Finding, Verdict};
 
     use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
     use super::*;
@@ -115,6 +142,46 @@ mod tests {
             evidence.others_cpu_s = Some(2.7);
         });
         assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+
+    #[test]
+    fn what_others_took_excuses_no_more_than_that() {
+        let with = |others_cpu_s| {
+            word_after(&SERVER_CORES, |evidence| {
+                evidence.server_cpu_s = Some(1.2);
+                evidence.others_cpu_s = Some(others_cpu_s);
+            })
+            .verdict
+        };
+        assert_eq!(with(0.5), Verdict::Invalid, "half of the core was nobody's");
+        assert_eq!(with(1.6), Verdict::Suspect);
+        assert_eq!(with(2.3), Verdict::NotChecked);
+    }
+
+    #[test]
+    fn a_thread_that_may_run_on_other_processors_got_away() {
+        let with = |cpu_s, cpus: &[usize]| -> Finding {
+            let (slot, mut evidence) = at_half_of_its_maximum();
+            let name = "worker".into();
+            let thread = ThreadUse { name, cpu_s, cpus: cpus.to_vec(), ..ThreadUse::default() };
+            evidence.server.threads = vec![thread];
+            word_on(&SERVER_CORES, &slot, &evidence)
+        };
+        let word = with(2.0, &[0, 1, 2]);
+        assert_eq!(
+            (word.verdict, &*word.value),
+            (Verdict::Invalid, "thread worker on processor 1, 2")
+        );
+        assert_eq!(with(2.0, &[0]).verdict, Verdict::Valid);
+        assert_eq!(with(2.0, &[]).verdict, Verdict::Valid, "older runs don't tell");
+        assert_eq!(with(0.01, &[1]).verdict, Verdict::Valid, "it hardly ran");
+    }
+
+    #[test]
+    fn a_thread_of_an_older_run_is_read_without_its_processors() {
+        let older = r#"{"pid": 7, "tid": 8, "name": "worker", "cpu_s": 1.9, "cpu_s_per_second": [1.0, 0.9]}"#;
+        let read: ThreadUse = serde_json::from_str(older).expect("an older run is still read");
+        assert!(read.cpus.is_empty());
     }
 
     #[test]

@@ -115,6 +115,8 @@ struct Sampled {
     group: Group,
     /// The client's.
     client_group: Group,
+    /// The processors that each of the contender's threads may run on, at the end.
+    allowed: BTreeMap<i32, Vec<usize>>,
     sampling: Sampling,
 }
 
@@ -139,13 +141,14 @@ impl Sampler {
                 readings.push(sources.read(depth));
             }
             readings.push(sources.read(Depth::Edge));
+            let allowed = threads::allowed(&sources.pids);
             let sampling = Sampling {
                 sampling_cpu_s: Some(own_cpu_s()),
                 sampling_s: began.elapsed().as_secs_f64(),
                 readings_put_off: sources.put_off(),
             };
             let Sources { group, client_group, .. } = sources;
-            Sampled { readings, group, client_group, sampling }
+            Sampled { readings, group, client_group, allowed, sampling }
         });
         Sampler { stop, in_window, thread }
     }

@@ -4,8 +4,11 @@
 //! thread: so it can be told from outside what compiling took, whichever
 //! collector, version or setting a contender has.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
+
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::output_tail::harmless;
 use crate::proc_file;
@@ -39,8 +42,7 @@ impl Threads {
     pub fn read(&mut self, pids: &[i32]) -> Option<Vec<Thread>> {
         let mut threads = Vec::new();
         for &pid in pids {
-            let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
-            for tid in tasks.flatten().filter_map(|it| it.file_name().to_str()?.parse().ok()) {
+            for tid in numbers(pid) {
                 // A thread may end while this looks.
                 let folder = format!("/proc/{pid}/task/{tid}");
                 let Some(line) = proc_file::line(&format!("{folder}/schedstat")) else { continue };
@@ -59,6 +61,24 @@ impl Threads {
         }
         (!threads.is_empty()).then_some(threads)
     }
+}
+
+/// The numbers of a process's threads; none if it is gone.
+fn numbers(pid: i32) -> impl Iterator<Item = i32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks.filter_map(|it| it.file_name().to_str()?.parse().ok())
+}
+
+/// The processors that each thread of these processes may run on, by its number: it may
+/// have bound itself. Those that end while this looks are left out.
+pub(super) fn allowed(pids: &[i32]) -> BTreeMap<i32, Vec<usize>> {
+    let threads = pids.iter().flat_map(|&pid| numbers(pid)).take(THREADS_MAX);
+    let allowed = threads.filter_map(|tid| {
+        let set = sched_getaffinity(Pid::from_raw(tid)).ok()?;
+        let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect();
+        Some((tid, cpus))
+    });
+    allowed.collect()
 }
 
 /// From `CPU-ns waiting-ns times`. All three are 0 where the kernel has the file,
@@ -101,6 +121,10 @@ pub(super) fn is_erlang(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use crate::keeper::pin;
+
     use super::*;
 
     #[test]
@@ -124,6 +148,31 @@ mod tests {
         assert_eq!(scheduled("1500000000 250000000 42\n"), Some((1.5, 0.25, 42)));
         assert_eq!(scheduled("1500000000 250000000\n"), None);
         assert_eq!(scheduled(""), None);
+    }
+
+    #[test]
+    fn where_a_thread_may_run_is_told_of_each() {
+        let all = load::allowed_cpus().unwrap();
+        let (one, many) = (all[all.len() - 1..].to_vec(), all);
+        let of_child = |cpus: &[usize]| {
+            // What it starts inherits where it may run.
+            pin(cpus).unwrap();
+            let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+            let pid = child.id() as i32;
+            let allowed = allowed(&[pid]);
+            child.kill().unwrap();
+            child.wait().unwrap();
+            (allowed, BTreeMap::from([(pid, cpus.to_vec())]))
+        };
+        // In a thread that ends, so that no other test is bound by it.
+        let children = std::thread::scope(|scope| {
+            let bound = scope.spawn(|| [of_child(&one), of_child(&many)]);
+            bound.join().unwrap()
+        });
+        for (told, expected) in children {
+            assert_eq!(told, expected);
+        }
+        assert!(allowed(&[i32::MAX]).is_empty(), "it is gone");
     }
 
     #[test]

@@ -26,7 +26,8 @@ const GAP_MAX: Duration = Duration::from_secs(2);
 
 /// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
-    let window = Window { readings: &sampled.readings, began, ended: began + length };
+    let Sampled { readings, allowed, .. } = sampled;
+    let window = Window { readings, allowed, began, ended: began + length };
     evidence.sampling = sampled.sampling.clone();
     // There was one, whatever is known of it.
     evidence.client = Some(ClientUse::default());
@@ -61,6 +62,8 @@ fn cpu_source(group: &Group) -> CpuSource {
 /// The readings, and the window within them.
 struct Window<'a> {
     readings: &'a [Reading],
+    /// The processors that each of the contender's threads may run on.
+    allowed: &'a BTreeMap<i32, Vec<usize>>,
     began: Instant,
     ended: Instant,
 }
@@ -294,6 +297,7 @@ impl Window<'_> {
                 cpu_s_per_second: seconds
                     .map(|it| rounded(*it.get(&tid).unwrap_or(&0.0)))
                     .collect(),
+                cpus: self.allowed.get(&tid).cloned().unwrap_or_default(),
             }
         });
         busiest(uses, |thread| thread.cpu_s)
@@ -525,6 +529,7 @@ mod tests {
             readings,
             group: group.clone(),
             client_group: group,
+            allowed: BTreeMap::from([(9, vec![0, 3]), (10, vec![0])]),
             sampling: Sampling::default(),
         };
         let mut evidence = Evidence::default();
@@ -627,6 +632,7 @@ mod tests {
         assert_eq!(busiest[0], ("worker-1", 9), "{busiest:?}");
         assert_eq!((server.threads.len(), server.threads_more), (3, 0));
         assert_eq!(server.threads[0].cpu_s_per_second, [0.5, 0.5]);
+        assert_eq!(server.threads[0].cpus, [0, 3]);
         let group = &server.thread_groups[0];
         assert_eq!((&*group.name, group.threads), ("worker-N", 2));
         assert!((group.cpu_s - 1.5).abs() < 1e-3, "{group:?}");
@@ -692,6 +698,7 @@ mod tests {
             readings: readings.into(),
             group: Group { v2: Some("/nowhere".into()), ..Group::default() },
             client_group: Group { memory: Some("/nowhere".into()), ..Group::default() },
+            allowed: BTreeMap::new(),
             sampling: Sampling::default(),
         };
         let mut evidence = Evidence::default();
