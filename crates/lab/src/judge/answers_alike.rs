@@ -10,7 +10,7 @@ const WHOLE_APART_MAX: f64 = 128.0;
 
 pub(super) const ANSWERS_ALIKE: Check = Check {
     id: "answers-alike",
-    signal: "Bytes of a right answer, its body and all of it, against the median of the contenders that keep the same contract.",
+    signal: "Bytes of a right answer, its body and all of it, against the median of the others that keep the same contract.",
     threshold: "the body within 32 bytes, the whole within 128 bytes",
     why: "Who sends less has less to make and to copy. 32 bytes are what ways to write a random number differ by; 128 bytes are a header line or two, less than a packet's own overhead. Headers that all leave out in the same measure are the contract's matter.",
     fix: "Bring the contender's body to the others' length, and its headers to those that the contract names.",
@@ -18,27 +18,24 @@ pub(super) const ANSWERS_ALIKE: Check = Check {
 };
 
 fn look(compared: &Compared) -> Word {
-    let alike: Vec<&str> = compared
-        .contenders
-        .iter()
-        .filter(|it| it.lighter_contract == compared.contender.lighter_contract)
-        .map(|it| &*it.name)
-        .collect();
-    let sizes = |of: fn(u64, u64) -> u64| -> Option<(f64, f64)> {
-        let size = |name: &str| {
-            let all = compared.of(name).filter_map(|trial| trial.evidence.answer);
-            median(&all.map(|it| of(it.head_bytes, it.body_bytes) as f64).collect::<Vec<_>>())
-        };
-        let all: Vec<f64> = alike.iter().filter_map(|name| size(name)).collect();
-        size(&compared.contender.name).zip(median(&all))
-    };
-    let Some(((body, bodies), (whole, wholes))) =
-        sizes(|_, body| body).zip(sizes(|head, body| head + body))
-    else {
+    let contract = &compared.contender.lighter_contract;
+    let others = compared.others().filter(|it| it.lighter_contract == *contract);
+    let was_measured = |name: &str| compared.of(name).any(|trial| trial.evidence.load.is_some());
+    let others: Vec<&str> = others.map(|it| &*it.name).filter(|name| was_measured(name)).collect();
+    let Some((body, whole)) = size(compared, &compared.contender.name) else {
         return Word::not_checked("The size of an answer is not known.");
     };
+    if others.is_empty() {
+        let value = format!("{body:.0} of {whole:.0} bytes are body");
+        return Word::valid(value, "Nobody else was measured that keeps its contract.");
+    }
+    let sizes = others.iter().filter_map(|name| size(compared, name));
+    let (bodies, wholes): (Vec<f64>, Vec<f64>) = sizes.unzip();
+    let Some((bodies, wholes)) = median(&bodies).zip(median(&wholes)) else {
+        return Word::not_checked("The size of the others' answers is not known.");
+    };
     let value =
-        format!("{body:.0} of {whole:.0} bytes are body; median {bodies:.0} of {wholes:.0}");
+        format!("{body:.0} of {whole:.0} bytes are body; the others' {bodies:.0} of {wholes:.0}");
     if (body - bodies).abs() > BODY_APART_MAX {
         Word::suspect(value, "Its body is of another length than that of the others.")
     } else if (whole - wholes).abs() > WHOLE_APART_MAX {
@@ -46,6 +43,14 @@ fn look(compared: &Compared) -> Word {
     } else {
         Word::valid(value, "Its answers are as long as those of the others.")
     }
+}
+
+/// The bytes of a contender's body and of its whole answer, over its trials.
+fn size(compared: &Compared, name: &str) -> Option<(f64, f64)> {
+    let sizes = compared.of(name).filter_map(|trial| trial.evidence.answer);
+    let (bodies, wholes): (Vec<f64>, Vec<f64>) =
+        sizes.map(|it| (it.body_bytes as f64, (it.head_bytes + it.body_bytes) as f64)).unzip();
+    median(&bodies).zip(median(&wholes))
 }
 
 #[cfg(test)]
@@ -72,6 +77,20 @@ mod tests {
     }
 
     #[test]
+    fn of_two_each_is_held_against_the_other_and_not_against_what_lies_between() {
+        let with = |body_bytes: u64| {
+            let mut field = field();
+            field.contenders.truncate(2);
+            field.each("a", |evidence| {
+                evidence.answer = Some(AnswerSize { head_bytes: 150, body_bytes });
+            });
+            ["a", "b"].map(|name| field.word(&ANSWERS_ALIKE, name).verdict)
+        };
+        assert_eq!(with(90), [Verdict::Suspect; 2], "40 bytes apart");
+        assert_eq!(with(80), [Verdict::Valid; 2]);
+    }
+
+    #[test]
     fn another_contract_has_other_answers() {
         let mut field = field();
         field.contenders[0].lighter_contract = Some("static".into());
@@ -86,5 +105,8 @@ mod tests {
         let mut field: Field = field();
         field.each("a", |evidence| evidence.answer = None);
         assert_eq!(field.word(&ANSWERS_ALIKE, "a").verdict, Verdict::NotChecked);
+        assert_eq!(field.word(&ANSWERS_ALIKE, "b").verdict, Verdict::Valid, "c's is known");
+        field.each("c", |evidence| evidence.answer = None);
+        assert_eq!(field.word(&ANSWERS_ALIKE, "b").verdict, Verdict::NotChecked);
     }
 }
