@@ -14,7 +14,9 @@ const WITHIN: Duration = Duration::from_secs(5);
 /// How far a Date header may be off: a server may make it once a second.
 const DATE_OFF_MAX: Duration = Duration::from_secs(3);
 /// Two Dates this far apart must differ.
-const DATE_STEP: Duration = Duration::from_millis(2_200);
+pub(crate) const DATE_STEP: Duration = Duration::from_millis(2_200);
+/// What is asked where the Date is looked at once; what is seen is the Date.
+pub(crate) const SAYS_DATE: &str = "says the right Date";
 
 /// Asks for the connection's end after the answer.
 const CLOSE: &str = "Connection: close\r\n";
@@ -85,7 +87,7 @@ pub fn check(
     }
     step("refuses garbage with status 400, or closes".into(), asker.garbage());
     match depth {
-        Depth::Quick => step("says the right Date".into(), asker.date().map(|(text, _)| text)),
+        Depth::Quick => step(SAYS_DATE.into(), asker.date().map(|(text, _)| text)),
         Depth::Thorough => {
             step("says the right Date, and it advances".into(), asker.date_advances())
         }
@@ -162,12 +164,14 @@ impl Asker<'_> {
     }
 
     fn fresh(&self) -> Result<String, Wrong> {
-        let (_, request) = self.ask();
+        let (nonce, request) = self.ask();
         let mut answers = Vec::new();
         for _ in 0..2 {
             let mut connection = self.open()?;
             connection.send(&request)?;
-            answers.push(connection.receive(false)?);
+            let answer = connection.receive(false)?;
+            self.judge(&answer, &nonce)?;
+            answers.push(answer);
         }
         match answers[0].body != answers[1].body {
             true => Ok(format!("the second time {}", shown(&answers[1]))),
@@ -308,8 +312,10 @@ fn shown(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
+    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
@@ -322,6 +328,7 @@ mod tests {
         OtherStatus,
         OtherBody,
         SameBody,
+        AnswersNobodyTwice,
         OneAnswerAConnection,
         OneRequestAPiece,
         AnswersThePairTurned,
@@ -337,6 +344,8 @@ mod tests {
     }
 
     static ANSWERS: AtomicU64 = AtomicU64::new(0);
+    /// Whom a server with [`Fault::AnswersNobodyTwice`] has answered.
+    static ANSWERED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
     /// A server with this fault, which ends with the tests.
     fn server(fault: Fault) -> SocketAddr {
@@ -383,8 +392,10 @@ mod tests {
         let words: Vec<&str> = request.split(' ').collect();
         let id = words.get(1).and_then(|path| path.strip_prefix("/hello?id="));
         let right = id.is_some() && matches!(words[0], "GET" | "HEAD");
+        let is_first = || ANSWERED.lock().unwrap().insert(request.to_string());
         let status = match right {
             true if fault == Fault::OtherStatus => 500,
+            true if fault == Fault::AnswersNobodyTwice && !is_first() => 429,
             true => 200,
             false if words[0] == "GET" && fault == Fault::RefusesNothing => 200,
             false if words[0] != "GET" && fault == Fault::AcceptsGarbage => 200,
@@ -469,6 +480,7 @@ mod tests {
             (Fault::OtherBody, right),
             (Fault::OneAnswerAConnection, "answers three requests on one connection"),
             (Fault::SameBody, "makes a part of every answer anew"),
+            (Fault::AnswersNobodyTwice, "makes a part of every answer anew"),
             (Fault::AnswersThePairTurned, "answers a pipelined pair, in order"),
             (Fault::RefusesNothing, "refuses an unknown path with status 404"),
             (Fault::AcceptsGarbage, "refuses garbage with status 400, or closes"),

@@ -1,6 +1,9 @@
 //! Were the answers under load the same as before it?
 
+use result::evidence::{ContractStep, Evidence};
+
 use super::{Check, Scope, Seen, Word};
+use crate::contract::{DATE_STEP, SAYS_DATE};
 
 /// Bytes that an answer may differ by on average: the digits of a number.
 const BYTES_APART_MAX: f64 = 16.0;
@@ -8,7 +11,7 @@ const BYTES_APART_MAX: f64 = 16.0;
 pub(super) const SAME_ANSWERS: Check = Check {
     id: "same-answers",
     signal: "The steps of the contract check again, right after the load; bytes received by good answers, against the size of a right answer before the load.",
-    threshold: "every step right, as before; an answer's bytes within 16 of what they were",
+    threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
     why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and nonce are looked at in every answer; what else is in them shows in their length. 16 bytes are the digits that a random number may have more or less.",
     fix: "Read the steps and what was seen (`contract_after` in `run.json`), and look for what the server leaves out under load.",
     scope: Scope::Trial(look),
@@ -30,6 +33,10 @@ fn look(seen: &Seen) -> Word {
         )
         .against("every step right, as before");
     }
+    if let Some(date) = standing_date(seen.evidence) {
+        return Word::invalid(date, "The Date after the load was still that of before it.")
+            .against("another Date after 2.2 s or more");
+    }
     // Answers that are errors have other lengths.
     let sizes = seen.evidence.answer.filter(|_| load.errors.is_empty() && load.answers > 0);
     let Some(before) = sizes.map(|it| (it.head_bytes + it.body_bytes) as f64) else {
@@ -49,9 +56,23 @@ fn look(seen: &Seen) -> Word {
     }
 }
 
+/// The Date that a contender said before the load and after it, so long after that it had
+/// to be another. It may be near enough to the time for the contract's step.
+fn standing_date(evidence: &Evidence) -> Option<&str> {
+    let is_long_after = evidence.load_s? >= DATE_STEP.as_secs_f64();
+    let [before, after] = [date(&evidence.contract)?, date(&evidence.contract_after)?];
+    (is_long_after && before == after).then_some(before)
+}
+
+/// The Date that was seen in these steps, if it was right.
+fn date(steps: &[ContractStep]) -> Option<&str> {
+    let step = steps.iter().find(|step| step.asked == SAYS_DATE && step.wrong.is_none())?;
+    Some(&step.saw)
+}
+
 #[cfg(test)]
 mod tests {
-    use result::evidence::{AnswerSize, ErrorKind, Evidence};
+    use result::evidence::{AnswerSize, ErrorKind};
     use result::finding::Verdict;
 
     use super::super::tests::word_after;
@@ -70,6 +91,25 @@ mod tests {
             evidence.contract[0].wrong = Some("there is no Date header".into());
         });
         assert_eq!(word.verdict, Verdict::Valid, "it was no better before, which `contract` says");
+    }
+
+    #[test]
+    fn a_date_that_stood_still_under_load_makes_the_figures_invalid() {
+        let with = |after: &str, load_s: f64| {
+            word_after(&SAME_ANSWERS, |evidence| {
+                let date = |saw: &str| {
+                    let (asked, saw) = (SAYS_DATE.into(), saw.into());
+                    ContractStep { asked, saw, wrong: None }
+                };
+                evidence.contract.push(date("Sun, 06 Nov 1994 08:49:37 GMT"));
+                evidence.contract_after.push(date(after));
+                evidence.load_s = Some(load_s);
+            })
+        };
+        let (same, other) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:40 GMT");
+        assert_eq!((with(same, 2.5).verdict, &*with(same, 2.5).value), (Verdict::Invalid, same));
+        assert_eq!(with(other, 2.5).verdict, Verdict::Valid);
+        assert_eq!(with(same, 1.5).verdict, Verdict::Valid, "it may be made once a second");
     }
 
     #[test]
