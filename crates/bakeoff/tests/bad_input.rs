@@ -564,6 +564,24 @@ impl Drop for SmallDisk<'_> {
     }
 }
 
+/// What is written there reaches no disk, and takes time all the same.
+#[test]
+fn a_log_on_a_file_system_in_memory_is_told() {
+    let lab = Lab::with_good();
+    lab.server("logs", "logs", "");
+    let tmp = lab.path("tmp");
+    let Some(_disk) = SmallDisk::mount(&tmp, "64m") else { return };
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let word = |contender: &str| {
+        let row = run.outcomes[0].rows.iter().find(|row| row.contender == contender).unwrap();
+        row.findings.iter().find(|it| it.check == "disk-writes").unwrap().clone()
+    };
+    assert_eq!(word("logs").verdict, Verdict::Suspect, "{:?}", word("logs"));
+    assert_eq!(word("good").verdict, Verdict::Valid, "{:?}", word("good"));
+    lab.assert_nothing_is_left();
+}
+
 #[test]
 fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
     let lab = Lab::with_good().in_two_blocks();

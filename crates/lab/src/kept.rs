@@ -1,8 +1,10 @@
 //! A program under a keeper, seen from bakeoff.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -11,6 +13,11 @@ use std::time::{Duration, Instant};
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
 use crate::output_tail::{Output, lock};
+
+/// Of more files than these, what they take isn't added up.
+const FILES_MAX: usize = 10_000;
+/// The unit of a file's blocks, whatever the file system's are (stat(2)).
+const BLOCK_BYTES: u64 = 512;
 
 /// A program that runs under a keeper. Dropping it stops it.
 #[derive(Debug)]
@@ -183,6 +190,12 @@ impl Kept {
         lock(&self.output).tail().written()
     }
 
+    /// Bytes that the files in its scratch folder take; `None` where it has none, or they
+    /// can't be told.
+    pub fn scratch_bytes(&self) -> Option<u64> {
+        bytes_below(self.scratch.as_deref()?)
+    }
+
     /// Has it stopped with SIGKILL when its time comes: there is none to wait.
     pub fn hurry(&mut self) {
         // If the keeper is gone already, nothing is left to hurry.
@@ -229,7 +242,7 @@ impl Kept {
             result = Err(why);
         }
         if let Some(scratch) = &self.scratch {
-            let _ = std::fs::remove_dir_all(scratch);
+            let _ = fs::remove_dir_all(scratch);
         }
         result
     }
@@ -250,6 +263,27 @@ impl Drop for Kept {
     }
 }
 
+/// Bytes that all files below a folder take.
+fn bytes_below(folder: &Path) -> Option<u64> {
+    let mut folders = vec![folder.to_path_buf()];
+    let (mut files, mut bytes) = (0, 0);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).ok()?.flatten() {
+            files += 1;
+            if files > FILES_MAX {
+                return None;
+            }
+            // It may be gone by now.
+            match entry.metadata() {
+                Ok(metadata) if metadata.is_dir() => folders.push(entry.path()),
+                Ok(metadata) => bytes += metadata.blocks() * BLOCK_BYTES,
+                Err(_) => {}
+            }
+        }
+    }
+    Some(bytes)
+}
+
 fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         for line in BufReader::new(from).lines().map_while(Result::ok) {
@@ -267,4 +301,21 @@ fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> Jo
         lock(&told.events).silent = true;
         told.changed.notify_all();
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_in_folders_are_added_up_and_links_are_not_followed() {
+        let root = tempfile::tempdir().unwrap();
+        let empty = bytes_below(root.path()).unwrap();
+        fs::create_dir(root.path().join("logs")).unwrap();
+        fs::write(root.path().join("logs/access"), [b'x'; 100_000]).unwrap();
+        std::os::unix::fs::symlink("/", root.path().join("root")).unwrap();
+        let grown = bytes_below(root.path()).unwrap() - empty;
+        assert!((100_000..200_000).contains(&grown), "{grown}");
+        assert_eq!(bytes_below(&root.path().join("none")), None);
+    }
 }

@@ -329,6 +329,7 @@ impl Bench<'_> {
         let mut client = Client::start(group, &evidence.place.client_cpus)?;
         let port = running.address.port();
         let sampler = Sampler::start(&running.kept, &client, port, &evidence.place);
+        let scratch_bytes = running.kept.scratch_bytes();
         let began = Instant::now();
         let output_bytes = running.kept.output_bytes();
         let seen = client.run(load, self.stop, &mut |progress| {
@@ -342,6 +343,9 @@ impl Bench<'_> {
         let Some(seen) = seen else { return Ok(()) };
         evidence.load_s = Some(began.elapsed().as_secs_f64());
         evidence.server_output_bytes = Some(running.kept.output_bytes() - output_bytes);
+        let scratch_bytes = scratch_bytes.zip(running.kept.scratch_bytes());
+        evidence.server_folder_bytes =
+            scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.load = Some(measure::evidence(load, &seen));
         evidence.core_speeds = yardstick::speeds_since(&cpus, &speeds_before);

@@ -37,6 +37,10 @@ pub struct Evidence {
     /// in the seconds of `load_s`.
     #[serde(default)]
     pub server_output_bytes: Option<u64>,
+    /// How much the files in the trial's own folder grew while there was load, in bytes:
+    /// in the seconds of `load_s`. `None` in older runs.
+    #[serde(default)]
+    pub server_folder_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
     /// What the contender's listeners dropped from its start on: connections for

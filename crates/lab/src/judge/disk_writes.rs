@@ -8,7 +8,7 @@ const WRITES: f64 = 10.0;
 
 pub(super) const DISK_WRITES: Check = Check {
     id: "disk-writes",
-    signal: "Bytes that the contender handed to disks within the window, by good answers, and that it wrote to its output under load, by the answers of that time, beside those of the others under the same load.",
+    signal: "Bytes by good answers that the contender handed to disks within the window, or by which the files in the trial's own folder grew under load, whichever is more, and that it wrote to its output under load, beside those of the others under the same load.",
     threshold: "less than 10 bytes an answer, or as much as every other contender's",
     why: "An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work.",
     fix: "Switch the log off (nginx: `access_log off`), or let all contenders write the same.",
@@ -34,12 +34,17 @@ impl Written {
                 let load = evidence.load.as_ref()?;
                 let to_disks = evidence.server_disk_write_bytes;
                 let to_disks = to_disks.map(|bytes| bytes as f64 / load.answers.max(1) as f64);
-                let to_output = evidence.server_output_bytes.zip(evidence.load_s);
-                let to_output =
-                    to_output.map(|(bytes, load_s)| bytes as f64 / load_s / load.rate.max(1.0));
+                let under_load = |bytes: Option<u64>| {
+                    let (bytes, load_s) = bytes.zip(evidence.load_s)?;
+                    Some(bytes as f64 / load_s / load.rate.max(1.0))
+                };
+                let to_output = under_load(evidence.server_output_bytes);
                 is_whole &= to_disks.is_some() && to_output.is_some();
-                (to_disks.is_some() || to_output.is_some())
-                    .then(|| to_disks.unwrap_or(0.0) + to_output.unwrap_or(0.0))
+                // A file system in memory hands nothing to a disk.
+                let to_files = [to_disks, under_load(evidence.server_folder_bytes)];
+                let to_files = to_files.into_iter().flatten().reduce(f64::max);
+                (to_files.is_some() || to_output.is_some())
+                    .then(|| to_files.unwrap_or(0.0) + to_output.unwrap_or(0.0))
             })
             .collect();
         median(&each).map(|bytes| Written { bytes, is_whole })
@@ -124,6 +129,22 @@ mod tests {
         };
         assert_eq!(with(11.0), Verdict::Suspect);
         assert_eq!(with(9.0), Verdict::Valid);
+    }
+
+    #[test]
+    fn a_log_on_a_file_system_in_memory_casts_doubt_and_none_is_counted_twice() {
+        let with = |to_disks: f64, to_folder: f64| {
+            let mut field = field();
+            field.each("a", |evidence| {
+                let load = evidence.load.as_ref().unwrap();
+                let under_load = load.rate * evidence.load_s.unwrap();
+                evidence.server_disk_write_bytes = Some((to_disks * load.answers as f64) as u64);
+                evidence.server_folder_bytes = Some((to_folder * under_load) as u64);
+            });
+            field.word(&DISK_WRITES, "a").verdict
+        };
+        assert_eq!(with(0.0, 11.0), Verdict::Suspect);
+        assert_eq!(with(9.0, 9.0), Verdict::Valid);
     }
 
     #[test]
