@@ -11,7 +11,7 @@ const CLIENTS_OWN: &str = "client";
 pub(super) const ERRORS: Check = Check {
     id: "errors",
     signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own.",
-    threshold: "none; invalid from one wrong body, more than 0.1 % of requests, or one error of the client's own that left a connection out, on",
+    threshold: "none; invalid from one wrong body, more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
     why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or lower the load.",
     scope: Scope::Trial(look),
@@ -26,7 +26,14 @@ fn look(seen: &Seen) -> Word {
     let share = count as f64 / load.sent as f64;
     let value = format!("{count} of {} ({})", load.sent, percent(share));
     let Some(worst) = load.errors.iter().max_by_key(|error| error.count) else {
-        return Word::valid(value, "Every request was answered as the contract has it.");
+        return match load.good {
+            // Whoever asked is waiting still.
+            0 => Word::invalid(
+                format!("none of {} answered", load.sent),
+                "Not one request was answered, and none ended in an error.",
+            ),
+            _ => Word::valid(value, "No request ended in an error."),
+        };
     };
     let says = format!("Most of them are `{}`, for example: {}", worst.kind, worst.example);
     let wrong_body = load.errors.iter().any(|error| error.kind == "wrong_body");
@@ -88,5 +95,11 @@ mod tests {
     fn a_load_that_sent_nothing_is_invalid() {
         let word = word_after_load(&ERRORS, |load| load.sent = 0);
         assert_eq!(word.verdict, Verdict::Invalid);
+    }
+
+    #[test]
+    fn a_load_without_one_answer_is_invalid_though_nothing_ended_in_an_error() {
+        let word = word_after_load(&ERRORS, |load| (load.good, load.in_flight) = (0, load.sent));
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "none of 200000 answered"));
     }
 }

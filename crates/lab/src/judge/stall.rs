@@ -10,7 +10,7 @@ const SHARE_MIN: f64 = 0.5;
 pub(super) const STALL: Check = Check {
     id: "stall",
     signal: "Answers second by second: the slowest second against the median.",
-    threshold: "no second with less than half of the usual",
+    threshold: "no second with less than half of the usual, and answers in most seconds",
     why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
     fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",
     scope: Scope::Moment(look),
@@ -25,7 +25,9 @@ fn look(seen: &Seen) -> Word {
     };
     let slowest = rates.iter().copied().fold(f64::INFINITY, f64::min);
     let value = format!("{slowest:.0} in a second, usually {usual:.0}");
-    if slowest < SHARE_MIN * usual {
+    if usual == 0.0 {
+        Word::suspect(value, "Half of the seconds or more had no answer.")
+    } else if slowest < SHARE_MIN * usual {
         Word::suspect(value, "Within a second the rate fell to less than half.")
     } else {
         Word::valid(value, "No second stood still.")
@@ -54,6 +56,11 @@ mod tests {
         assert_eq!(middle.verdict, Verdict::Suspect);
         assert_eq!(middle.value, "240 in a second, usually 500");
         assert_eq!(with_seconds(&[500, 500, 260, 500, 500]).verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn seconds_that_usually_have_no_answer_cast_doubt() {
+        assert_eq!(with_seconds(&[500, 0, 0, 0, 500]).verdict, Verdict::Suspect);
     }
 
     #[test]

@@ -15,7 +15,7 @@ const SCATTERS_MIN: f64 = 4.0;
 pub(super) const STEADY: Check = Check {
     id: "steady",
     signal: "Answers second by second: the first half of the window against the second; the point that best divides it into two levels.",
-    threshold: "halves within 10 % of each other; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them",
+    threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
     scope: Scope::Drift { look, drift },
@@ -27,8 +27,9 @@ fn look(seen: &Seen) -> Word {
         return Word::not_checked("The window has no two whole seconds to compare.")
             .advise("Measure for longer (`measure_s` of the profile).");
     };
-    if first == 0.0 {
-        return Word::invalid("no answer at first", "The first half had no answer.");
+    if first == 0.0 || second == 0.0 {
+        let which = if first == 0.0 { "first" } else { "second" };
+        return Word::invalid("no answer in a half", format!("The {which} half had no answer."));
     }
     let change = second / first - 1.0;
     let value = format!("{:+.1} %", change * 100.0);
@@ -201,11 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_first_half_without_answers_makes_the_figures_invalid() {
-        let word = word_after_load(&STEADY, |load| {
-            load.per_second[0].good = 0;
-            load.per_second[1].good = 0;
-        });
-        assert_eq!(word.verdict, Verdict::Invalid);
+    fn a_half_without_answers_makes_the_figures_invalid() {
+        for (which, half) in [("first", 0..2), ("second", 2..4)] {
+            let word = word_after_load(&STEADY, |load| {
+                load.per_second[half].iter_mut().for_each(|second| second.good = 0);
+            });
+            assert_eq!(word.verdict, Verdict::Invalid);
+            assert_eq!(word.says, format!("The {which} half had no answer."));
+        }
     }
 }
