@@ -2,11 +2,13 @@
 
 use std::cmp::Reverse;
 
+use result::plan::BuildFile;
+
 use super::{Check, Compared, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
-    signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them. What a script or a build file called by them does isn't seen.",
+    signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them; words that slow a program down in the scripts that the build calls. What else these or a build file do isn't seen.",
     threshold: "no debug build, sanitizer, profiler or interpreter asked for; C and C++ compilers with -O1 or more, rustc with -O or an opt-level, cargo and Zig with a release profile or mode, CMake and Meson with an optimised build type; not checked where that is one of the project's own",
     why: "These builds are for finding mistakes, and 2 to 50 times slower; compilers that don't optimise unless told are the oldest mistake of benchmarks. In 2009 `optimize_for = SPEED` was missing, and the winner changed.",
     fix: "Build as the contender's documentation says for production: `cargo build --release`, `-O2`, `-DCMAKE_BUILD_TYPE=Release`, `-Doptimize=ReleaseFast`.",
@@ -48,7 +50,8 @@ fn look(compared: &Compared) -> Word {
     let environment: Vec<String> =
         contender.environment.iter().map(|(_, value)| value.clone()).collect();
     let found = [command(build), command(&contender.run), slow(&words(&environment))];
-    let mut found: Vec<Word> = found.into_iter().flatten().collect();
+    let in_scripts = contender.build_files.iter().filter_map(in_script);
+    let mut found: Vec<Word> = found.into_iter().flatten().chain(in_scripts).collect();
     found.sort_by_key(|word| Reverse(word.verdict));
     let valid = || Word::valid("none", "Its commands ask for no slow build.");
     found.into_iter().next().unwrap_or_else(valid)
@@ -89,6 +92,20 @@ fn slow(words: &[&str]) -> Option<Word> {
         let what = listed.or((of_rust || of_go).then_some(DOES_NOT_OPTIMISE))?;
         Some(is_slow(word, what))
     })
+}
+
+/// The first word that slows a program down in a script, comments left out. A script may
+/// have it for another case, so that it is no more than doubtful.
+fn in_script(file: &BuildFile) -> Option<Word> {
+    if !file.text.starts_with("#!") {
+        return None;
+    }
+    let lines = file.text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let lines = lines.map(|line| line.split_once(" #").map_or(line, |(code, _)| code));
+    let lines: Vec<String> = lines.map(String::from).collect();
+    let Word { value, says, .. } = slow(&words(&lines))?;
+    let name = &file.name;
+    Some(Word::suspect(format!("{value} in {name}"), format!("In {name}: {says}")))
 }
 
 /// What speaks against a command by the tool that it calls first of these, if
@@ -372,6 +389,22 @@ mod tests {
         }
         let worse = built_by("cargo build --profile fat", "hello -O0");
         assert_eq!(worse.verdict, Verdict::Invalid, "what is known counts: {worse:?}");
+    }
+
+    #[test]
+    fn a_word_in_a_script_of_the_build_casts_doubt() {
+        let with = |text: &str| {
+            let mut field = field();
+            let file = BuildFile { name: "build.sh".into(), text: text.into(), cut: false };
+            field.contenders[0].build_files = vec![file];
+            field.word(&OPTIMISED_BUILD, "a")
+        };
+        let word = with("#!/bin/sh\nexec go build -race .\n");
+        assert_eq!((word.verdict, &*word.value), (Verdict::Suspect, "-race in build.sh"));
+        assert_eq!(word.says, "In build.sh: `-race` is Go's race detector.");
+        for text in ["#!/bin/sh\n# -race is slow\ngo build . # no -race\n", "int O; // -O0 -pg"] {
+            assert_eq!(with(text).verdict, Verdict::Valid, "{text}");
+        }
     }
 
     #[test]
