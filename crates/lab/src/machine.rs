@@ -31,7 +31,7 @@ pub fn describe() -> Machine {
             .as_ref()
             .and_then(|info| info.model_name(0).map(str::to_string))
             .unwrap_or_default(),
-        smt_siblings: smt_siblings(&cpus),
+        smt_siblings: smt_siblings(&cpus, siblings_of),
         memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
         kernel: {
             let name = rustix::system::uname();
@@ -46,20 +46,28 @@ pub fn describe() -> Machine {
     }
 }
 
-/// Those of the processors that share a physical core, as groups.
-fn smt_siblings(cpus: &[usize]) -> Vec<Vec<usize>> {
+/// Those of the processors that share a physical core, as groups; none where one's siblings
+/// aren't told.
+fn smt_siblings(
+    cpus: &[usize],
+    siblings_of: impl Fn(usize) -> Option<Vec<usize>>,
+) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for &cpu in cpus {
         if groups.iter().any(|group| group.contains(&cpu)) {
             continue;
         }
-        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-        let listed = fs::read_to_string(path).ok().and_then(|list| cpu_list(list.trim()));
-        let mut group = listed.unwrap_or_else(|| vec![cpu]);
+        let Some(mut group) = siblings_of(cpu) else { return Vec::new() };
         group.retain(|sibling| cpus.contains(sibling));
         groups.push(group);
     }
     groups
+}
+
+/// The processors that share a processor's physical core, itself among them.
+fn siblings_of(cpu: usize) -> Option<Vec<usize>> {
+    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
+    cpu_list(fs::read_to_string(path).ok()?.trim())
 }
 
 /// Reads a list of processors as the kernel writes it: `0-2,8`.
@@ -97,10 +105,20 @@ mod tests {
     }
 
     #[test]
-    fn every_allowed_processor_is_in_one_group_of_siblings() {
+    fn every_allowed_processor_is_on_one_core() {
         let machine = describe();
-        let mut grouped: Vec<usize> = machine.smt_siblings.concat();
-        grouped.sort_unstable();
-        assert_eq!(grouped, machine.cpus);
+        let mut on_cores: Vec<usize> = machine.cores().concat();
+        on_cores.sort_unstable();
+        assert_eq!(on_cores, machine.cpus);
+    }
+
+    #[test]
+    fn siblings_that_arent_told_are_not_made_up() {
+        let told = |cpu: usize| Some(vec![cpu % 2, cpu % 2 + 2]);
+        assert_eq!(smt_siblings(&[0, 1, 2], told), [vec![0, 2], vec![1]]);
+        let told_of_one = |cpu: usize| (cpu == 0).then(|| vec![0]);
+        assert!(smt_siblings(&[0, 1], told_of_one).is_empty());
+        let machine = Machine { cpus: vec![0, 1], ..Machine::default() };
+        assert_eq!(machine.cores(), [[0], [1]]);
     }
 }

@@ -22,14 +22,17 @@ use crate::process_tree;
 pub struct ThisMachine {
     /// Groups of processors that share a physical core.
     cores: Vec<Vec<usize>>,
+    /// Whether the machine tells which these are; else each processor counts as one.
+    is_told: bool,
 }
 
 impl ThisMachine {
     /// From what the machine told of itself.
     pub fn new(machine: &Machine) -> ThisMachine {
-        let told = machine.smt_siblings.concat();
+        let cores = machine.cores();
         ThisMachine {
-            cores: if told.is_empty() { vec![vec![0]] } else { machine.smt_siblings.clone() },
+            cores: if cores.is_empty() { vec![vec![0]] } else { cores },
+            is_told: !machine.smt_siblings.is_empty(),
         }
     }
 
@@ -85,7 +88,8 @@ impl ThisMachine {
             }
             (Cores::All, _) => (all.clone(), all, Vec::new()),
         };
-        (Place { server_cpus, client_cpus, cores: self.cores.clone() }, spare)
+        let cores = if self.is_told { self.cores.clone() } else { Vec::new() };
+        (Place { server_cpus, client_cpus, cores }, spare)
     }
 
     /// The address that contenders listen on.
@@ -179,7 +183,7 @@ mod tests {
     use super::*;
 
     fn machine(cores: &[&[usize]]) -> ThisMachine {
-        ThisMachine { cores: cores.iter().map(|core| core.to_vec()).collect() }
+        ThisMachine { cores: cores.iter().map(|core| core.to_vec()).collect(), is_told: true }
     }
 
     #[test]
@@ -190,10 +194,18 @@ mod tests {
     }
 
     #[test]
+    fn cores_that_arent_told_are_used_and_not_said_to_be_known() {
+        let machine = Machine { cpus: vec![0, 1], ..Machine::default() };
+        let place = ThisMachine::new(&machine).split(Cores::One);
+        assert_eq!((&place.server_cpus[..], &place.client_cpus[..]), (&[0][..], &[1][..]));
+        assert!(place.cores.is_empty(), "what nobody knows would be judged");
+    }
+
+    #[test]
     fn a_second_client_has_a_core_that_nobody_else_has() {
         let cores: Vec<Vec<usize>> = (0..8).map(|cpu| vec![cpu]).collect();
         for count in 3..=8 {
-            let machine = ThisMachine { cores: cores[..count].to_vec() };
+            let machine = ThisMachine { cores: cores[..count].to_vec(), is_told: true };
             let first = machine.split(Cores::One);
             let both = machine.with_second_client(Cores::One).unwrap();
             assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
@@ -216,7 +228,7 @@ mod tests {
         insta::assert_snapshot!(why(&[&[0]], Cores::One), @"The machine has one core: a second client had nowhere to run.");
         for count in [2, 4, 8] {
             let cores: Vec<Vec<usize>> = (0..count).map(|cpu| vec![cpu]).collect();
-            let machine = ThisMachine { cores };
+            let machine = ThisMachine { cores, is_told: true };
             assert!(machine.with_second_client(Cores::All).is_err(), "{count} cores");
         }
     }

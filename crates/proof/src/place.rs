@@ -15,7 +15,7 @@ impl Place {
     /// The first processors of two physical cores. With one core only, both share
     /// it.
     pub fn find() -> Result<Place, String> {
-        Place::among(&machine::describe().smt_siblings)
+        Place::among(&machine::describe().cores())
     }
 
     fn among(cores: &[Vec<usize>]) -> Result<Place, String> {

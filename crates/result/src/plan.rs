@@ -166,7 +166,8 @@ pub struct Machine {
     pub cpu: String,
     /// Processors that this run may use, by number.
     pub cpus: Vec<usize>,
-    /// Groups of those that share a physical core; a group of one has its own.
+    /// Groups of those that share a physical core; a group of one has its own. Empty where
+    /// the machine doesn't tell.
     pub smt_siblings: Vec<Vec<usize>>,
     /// Bytes of memory.
     pub memory_bytes: Option<u64>,
@@ -180,6 +181,16 @@ pub struct Machine {
     pub open_files_max: u64,
     /// Settings of the kernel that matter for the load, by name.
     pub sysctl: Vec<(String, String)>,
+}
+
+impl Machine {
+    /// The processors by physical core: each by itself where the machine doesn't tell.
+    pub fn cores(&self) -> Vec<Vec<usize>> {
+        match self.smt_siblings.is_empty() {
+            true => self.cpus.iter().map(|&cpu| vec![cpu]).collect(),
+            false => self.smt_siblings.clone(),
+        }
+    }
 }
 
 /// The trials in the order of measuring, and what made that order.

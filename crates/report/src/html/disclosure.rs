@@ -152,12 +152,13 @@ fn cpus(cpus: &[usize]) -> String {
 
 fn machine(run: &Run) -> Markup {
     let machine = &run.machine;
-    let siblings: Vec<String> = machine
-        .smt_siblings
-        .iter()
-        .filter(|group| group.len() > 1)
-        .map(|group| cpus(group))
-        .collect();
+    let siblings = machine.smt_siblings.iter().filter(|group| group.len() > 1);
+    let siblings: Vec<String> = siblings.map(|group| cpus(group)).collect();
+    let siblings = match (machine.smt_siblings.is_empty(), siblings.is_empty()) {
+        (true, _) => "unknown".to_string(),
+        (false, true) => "none".to_string(),
+        (false, false) => siblings.join("; "),
+    };
     let virtual_machine = match machine.virtual_machine {
         Some(true) => "yes",
         Some(false) => "no",
@@ -166,10 +167,7 @@ fn machine(run: &Run) -> Markup {
     facts(vec![
         ("processor", html! { (visible(&machine.cpu)) }),
         ("CPUs used", html! { (cpus(&machine.cpus)) }),
-        (
-            "SMT siblings",
-            html! { @if siblings.is_empty() { "none" } @else { (siblings.join("; ")) } },
-        ),
+        ("SMT siblings", html! { (siblings) }),
         ("memory", html! { (machine.memory_bytes.map_or("unknown".into(), units::bytes)) }),
         ("virtual", html! { (virtual_machine) }),
         ("kernel", html! { (visible(&machine.kernel)) }),
