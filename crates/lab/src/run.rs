@@ -678,6 +678,20 @@ run = ["$BUILD/server"]
     }
 
     #[test]
+    fn what_is_written_down_has_the_whole_time_beside_its_parts() {
+        let begun = Begun::new();
+        let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
+        let stop = Stop::default();
+        let mut run = UnderWay::new(&study, begun.folder.clone(), begun.run.clone(), &stop);
+        let at_least = std::time::Duration::from_millis(20);
+        std::thread::sleep(at_least);
+        run.keep(Folder::write).unwrap();
+        // It is killed now.
+        let (_, kept) = Folder::open(begun.folder.path()).unwrap();
+        assert!(kept.spent.whole_s >= at_least.as_secs_f64(), "{:?}", kept.spent);
+    }
+
+    #[test]
     fn a_run_that_keeps_no_texts_of_builds_is_gone_on_with() {
         let begun = Begun::new();
         let now = &begun.run.contenders[0];

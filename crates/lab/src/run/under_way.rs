@@ -31,8 +31,8 @@ pub(super) struct UnderWay<'a> {
     stop: &'a Stop,
     /// Failures in a row, by contender.
     failures: BTreeMap<String, u32>,
-    /// When this part of the run began.
-    began: Instant,
+    /// Until when its time is counted.
+    counted: Instant,
 }
 
 /// A trial to be made, and the rate to offer, where it is an open loop.
@@ -40,8 +40,8 @@ type Due = (Slot, Option<f64>);
 
 impl<'a> UnderWay<'a> {
     pub(super) fn new(study: &'a Study, folder: Folder, run: Run, stop: &'a Stop) -> Self {
-        let began = Instant::now();
-        UnderWay { study, folder, run, stop, failures: BTreeMap::new(), began }
+        let counted = Instant::now();
+        UnderWay { study, folder, run, stop, failures: BTreeMap::new(), counted }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -61,7 +61,7 @@ impl<'a> UnderWay<'a> {
         if missing(&self.run).next().is_none() {
             self.run.state = State::Complete;
         }
-        self.run.spent.whole_s += self.began.elapsed().as_secs_f64();
+        self.count_time();
         if let Err(error) = self.folder.write(&self.run) {
             early = early.or(Some(Early::Failed(error.into())));
         }
@@ -167,11 +167,20 @@ impl<'a> UnderWay<'a> {
         Ok(true)
     }
 
+    /// Counts the time that has passed, so that what is written down has the whole beside
+    /// its parts: should bakeoff be killed, nothing else would tell of it.
+    fn count_time(&mut self) {
+        let now = Instant::now();
+        self.run.spent.whole_s += (now - self.counted).as_secs_f64();
+        self.counted = now;
+    }
+
     /// Writes something down, and how long that took.
-    fn keep(
+    pub(super) fn keep(
         &mut self,
         write: impl FnOnce(&Folder, &Run) -> Result<(), folder::Error>,
     ) -> Result<(), Error> {
+        self.count_time();
         let began = Instant::now();
         write(&self.folder, &self.run)?;
         self.run.spent.keep_s += began.elapsed().as_secs_f64();
