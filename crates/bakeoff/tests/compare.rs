@@ -9,8 +9,8 @@ use std::fs;
 
 use assert_cmd::Command;
 use keys::keys;
-use result::Run;
 use result::finding::Verdict;
+use result::{Run, State};
 use tempfile::TempDir;
 
 /// The two runs compared: exit code, and what was printed.
@@ -86,6 +86,52 @@ fn what_cores_of_another_speed_may_have_made_is_not_called_and_no_success() {
     assert!(text.contains(of_cores) && text.contains("not told apart"), "{text}");
     let (_, json) = compare(&fixture::web(), &later, &["--json"]);
     assert!(json.contains("\"not_told_apart\""), "{json}");
+}
+
+/// The web study with an A/A pair, so that its noise is known, as its trials conclude.
+fn with_pair() -> Run {
+    let mut run = fixture::web();
+    let of_go = run.trials.iter().filter(|trial| trial.slot.contender == "go");
+    let mut twins: Vec<_> = of_go.cloned().collect();
+    twins.iter_mut().for_each(|twin| twin.slot.twin = true);
+    run.trials.extend(twins);
+    run.plan.slots = run.trials.iter().map(|trial| trial.slot.clone()).collect();
+    lab::outcomes::conclude(&mut run);
+    run
+}
+
+/// The same, killed before its last trial, which is one of the pair's.
+fn killed() -> Run {
+    let mut run = with_pair();
+    run.state = State::Unfinished;
+    run.trials.pop();
+    run.outcomes.clear();
+    run
+}
+
+#[test]
+fn a_run_that_was_killed_is_marked_and_no_success() {
+    let (code, text) = compare(&with_pair(), &with_pair(), &[]);
+    assert_eq!(code, 0, "{text}");
+    assert!(!text.contains("So far") && !text.contains("unfinished"), "{text}");
+
+    let (code, text) = compare(&with_pair(), &killed(), &[]);
+    assert_eq!(code, 3, "a script takes a part of a run for a no: {text}");
+    let says = "So far, with 95 of 96 trials of B: No change beyond noise in 9 figures.\n";
+    assert!(text.starts_with(says), "{text}");
+    let of_b = "B: web-2026-11-21T08-30-00Z, 2026-11-21T08:30:00Z, unfinished\n";
+    assert!(text.contains(of_b), "{text}");
+    let (_, text) = compare(&killed(), &killed(), &[]);
+    assert!(text.starts_with("So far, with 95 of 96 trials of A and 95 of 96 trials of B: "));
+
+    let mut slower = killed();
+    for trial in slower.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        trial.evidence.load.as_mut().unwrap().rate *= 0.9;
+    }
+    let (code, text) = compare(&with_pair(), &slower, &[]);
+    assert_eq!(code, 1, "{text}");
+    let says = "So far, with 95 of 96 trials of B: 3 of 9 figures changed beyond noise.";
+    assert!(text.starts_with(says), "{text}");
 }
 
 #[test]

@@ -12,11 +12,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use result::Run;
-use result::comparison::{Comparison, CoreSpeeds, Figure, Of, Ratio, RunName, SCHEMA, Word};
+use result::comparison::{
+    Comparison, CoreSpeeds, Figure, Of, Ratio, RunName, SCHEMA, Unfinished, Word,
+};
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
 use result::plan::{Contender, Load};
+use result::{Run, State, shell};
 
 use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
 use crate::yardstick;
@@ -54,7 +56,12 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
 }
 
 fn name(run: &Run) -> RunName {
-    RunName { id: run.id.clone(), started: run.started.clone(), command: run.command.clone() }
+    let unfinished = (run.state == State::Unfinished).then_some(Unfinished {
+        trials_made: run.trials.len() as u64,
+        trials_planned: run.plan.slots.len() as u64,
+    });
+    let (id, started, command) = (run.id.clone(), run.started.clone(), run.command.clone());
+    RunName { id, started, command, unfinished }
 }
 
 fn only(run: &Run, contender: &str) -> String {
@@ -274,8 +281,8 @@ fn differences(a: &Contender, b: &Contender) -> Vec<String> {
     let builds = a.build.as_ref().zip(b.build.as_ref());
     let others = [
         files,
-        builds.and_then(|(then, now)| told("build", &then.join(" "), &now.join(" "))),
-        told("command", &a.run.join(" "), &b.run.join(" ")),
+        builds.and_then(|(then, now)| told("build", &shell::command(then), &shell::command(now))),
+        told("command", &shell::command(&a.run), &shell::command(&b.run)),
         (a.environment != b.environment).then(|| "another environment".into()),
         told("tier", a.tier.word(), b.tier.word()),
         told("its own seconds of warm-up", &a.warmup_s.to_string(), &b.warmup_s.to_string()),
@@ -570,6 +577,38 @@ mod tests {
         before.contenders[0].source_sha256 = None;
         let unknown = differences(&before, &before);
         assert_eq!(unknown, ["whether its files are the same isn't known"]);
+    }
+
+    /// Joined by blanks, an argument with one would be two, and the difference none.
+    #[test]
+    fn commands_are_told_as_a_shell_reads_them() {
+        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let mut before = run(STEADY, STEADY);
+        before.contenders[0].build = Some(words(&["cc", "-DNAME=a b", "-o", "$BUILD/server"]));
+        before.contenders[0].run = words(&["$BUILD/server", "a b"]);
+        let mut after = before.clone();
+        after.contenders[0].build = Some(words(&["cc", "-DNAME=a", "b", "-o", "$BUILD/server"]));
+        after.contenders[0].run = words(&["$BUILD/server", "a", "b"]);
+        assert_eq!(
+            compare(&before, &after).figures[0].differences,
+            [
+                "build: cc '-DNAME=a b' -o $BUILD/server, then cc -DNAME=a b -o $BUILD/server",
+                "command: $BUILD/server 'a b', then $BUILD/server a b",
+            ]
+        );
+    }
+
+    /// Else who reads a part of a run takes it for the whole.
+    #[test]
+    fn a_run_of_which_trials_are_missing_is_marked() {
+        let whole = run(STEADY, STEADY);
+        let mut killed = whole.clone();
+        killed.state = State::Unfinished;
+        killed.plan.slots = whole.trials.iter().map(|trial| trial.slot.clone()).collect();
+        killed.trials.truncate(17);
+        let comparison = compare(&whole, &killed);
+        let of_b = Unfinished { trials_made: 17, trials_planned: 18 };
+        assert_eq!((comparison.a.unfinished, comparison.b.unfinished), (None, Some(of_b)));
     }
 
     #[test]

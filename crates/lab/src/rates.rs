@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use result::finding::{Verdict, worst};
-use result::plan::{Arrivals, Load};
+use result::plan::{Arrivals, Contender, Load};
 use result::{Run, Trial};
 
 use crate::statistics::median;
@@ -119,11 +119,7 @@ pub fn equal(run: &Run, load: &Load, percent: u32) -> Result<EqualRate, String> 
         .min_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(maximum, contender)| EqualRate {
             rate: share(maximum, percent),
-            rule: format!(
-                "{percent} % of the lowest maximum in the closed loop, that of {}: {maximum:.0} \
-                 answers a second.",
-                contender.title
-            ),
+            rule: rule(run, contender, load, (maximum, percent)),
         });
     let begun = made(run)
         .filter(|trial| trial.slot.load == *load)
@@ -144,13 +140,32 @@ pub fn equal(run: &Run, load: &Load, percent: u32) -> Result<EqualRate, String> 
     }
 }
 
+/// How a share of a contender's maximum is told, with the word on the figure of the
+/// closed loop that it is of, once that is known.
+fn rule(run: &Run, contender: &Contender, load: &Load, (maximum, percent): (f64, u32)) -> String {
+    let closed = load.with(Arrivals::Closed);
+    let outcome = run.outcomes.iter().find(|outcome| outcome.load == closed);
+    let row = outcome.and_then(|it| it.rows.iter().find(|row| row.contender == contender.name));
+    let caveat = row.and_then(|row| row.verdict.caveat());
+    let caveat = caveat.map(|caveat| format!(" ({caveat})")).unwrap_or_default();
+    let bound = if row.is_some_and(|row| row.rate.at_least) { "at least " } else { "" };
+    format!(
+        "{percent} % of the lowest maximum in the closed loop, that of {}{caveat}: \
+         {bound}{maximum:.0} answers a second.",
+        contender.title
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use result::finding::Finding;
     use result::plan::Cores;
 
     use super::*;
-    use crate::outcomes::tests::{contender, invalid, run_of, trial};
+    use crate::judge::CLIENT_LIMIT;
+    use crate::outcomes::conclude;
+    use crate::outcomes::tests::{contender, finding, invalid, run_of, suspect, trial};
 
     fn base() -> Load {
         Load::closed(100, Cores::One, true)
@@ -199,6 +214,29 @@ mod tests {
         insta::assert_snapshot!(why("b").unwrap_err(), @"its maximum is not known: no trial of the closed loop got as far as load");
         let equal = Arrivals::Equal { percent: 80 };
         insta::assert_snapshot!(offered(&run, "a", &base().with(equal)).unwrap_err(), @"no contender has a maximum that is not invalid, so that there is no rate to offer");
+    }
+
+    /// The rate that all are offered is a share of that figure.
+    #[test]
+    fn the_lowest_maximum_has_the_word_on_the_figure_that_it_is_of() {
+        let load = base().with(Arrivals::Equal { percent: 80 });
+        let told = |against: &[Finding]| {
+            let mut run = run(&[1000.0; 6], &[500.0; 6]);
+            // The noise has to be known, or no figure is checked in full.
+            for (block, rate) in (0..).zip([1010.0, 990.0, 1010.0, 990.0, 1010.0, 990.0]) {
+                run.trials.push(trial("a", block, &base(), rate));
+                run.trials.last_mut().unwrap().slot.twin = true;
+            }
+            let of_b = run.trials.iter_mut().find(|it| it.slot.contender == "b").unwrap();
+            of_b.findings.extend_from_slice(against);
+            conclude(&mut run);
+            equal(&run, &load, 80).unwrap().rule
+        };
+        insta::assert_snapshot!(told(&[]), @"80 % of the lowest maximum in the closed loop, that of B: 500 answers a second.");
+        insta::assert_snapshot!(told(&[finding("memory", Verdict::NotChecked)]), @"80 % of the lowest maximum in the closed loop, that of B (not checked in full): 500 answers a second.");
+        insta::assert_snapshot!(told(&[suspect("server-cores")]), @"80 % of the lowest maximum in the closed loop, that of B (suspect): 500 answers a second.");
+        insta::assert_snapshot!(told(&[invalid("errors")]), @"80 % of the lowest maximum in the closed loop, that of B (invalid): 500 answers a second.");
+        insta::assert_snapshot!(told(&[suspect(CLIENT_LIMIT.id)]), @"80 % of the lowest maximum in the closed loop, that of B (suspect): at least 500 answers a second.");
     }
 
     #[test]

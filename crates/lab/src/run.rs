@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use load::Stop;
 use result::plan::{Cores, Load, Plan, Slot};
-use result::{LeftOut, Run, SCHEMA, Spent, State, Trial};
+use result::{LeftOut, Run, SCHEMA, Spent, State, Trial, shell};
 
 use self::under_way::{UnderWay, missing};
 use crate::digest;
@@ -20,6 +20,9 @@ use crate::plan::{Choice, Order, plan};
 use crate::prepare::{Prepared, prepare, record};
 use crate::repeat::take_back_failed;
 use crate::study::{self, Profile, Study};
+
+/// The folder of studies, where no other is named.
+pub const STUDIES: &str = "studies";
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -457,8 +460,7 @@ fn differs(before: &result::plan::Contender, now: &result::plan::Contender) -> O
 
 /// The command that repeats a run, as a shell reads it.
 fn command(options: &Options, seed: u64) -> String {
-    // Only a NUL can't be quoted, and no argument can have one.
-    let quoted = |name: &String| shlex::try_quote(name).unwrap_or_default().into_owned();
+    let quoted = |name: &String| shell::word(name).into_owned();
     let mut words = vec!["bakeoff".into(), "run".into(), quoted(&options.study)];
     let mut option = |name: &str, value: String| words.extend([name.into(), value]);
     option("--profile", quoted(&options.profile));
@@ -485,7 +487,7 @@ fn command(options: &Options, seed: u64) -> String {
         option("--mode", names.join(","));
     }
     option("--seed", seed.to_string());
-    words.join(" ")
+    words.join(" ") + &shell::path_option("--studies", &options.studies, STUDIES)
 }
 
 #[cfg(test)]
@@ -617,6 +619,25 @@ run = ["$BUILD/server"]
         let (error, all) = told(&options(Some(vec![Cores::All])));
         assert!(matches!(error, Error::NoLoad), "{error}");
         assert!(all.is_empty(), "it was built before this was said: {all:?}");
+    }
+
+    #[test]
+    fn the_command_that_repeats_a_run_names_its_studies_where_they_are_elsewhere() {
+        let repeated = |studies: &str| {
+            let options = Options {
+                studies: studies.into(),
+                runs: "runs".into(),
+                study: "s".into(),
+                profile: "two short".into(),
+                only: vec!["a b".into(), "c".into()],
+                choice: Choice::default(),
+                seed: None,
+            };
+            command(&options, 7)
+        };
+        let here = "bakeoff run s --profile 'two short' --only 'a b',c --seed 7";
+        assert_eq!(repeated("studies"), here);
+        assert_eq!(repeated("my studies"), format!("{here} --studies 'my studies'"));
     }
 
     /// Who failed may have been mended, and what had no rate to offer may have one now.

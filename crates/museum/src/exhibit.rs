@@ -10,12 +10,15 @@ use lab::plan::{Choice, Order};
 use lab::run::{self, Asked, Early, Ended, Event};
 use lab::study::{Profile, Study};
 use load::Stop;
-use result::Run;
 use result::finding::Verdict;
+use result::{Run, shell};
 
 use crate::condition::{Conditions, Neighbour};
 use crate::mistake::{Mistake, Sabotage, SetUp};
 use crate::stage::{self, Stage};
+
+/// The folder of mistakes, where no other is named.
+pub const MISTAKES: &str = "mistakes";
 
 /// Runs that are made again, of a mistake. Only for the machine's sake: who repeats
 /// a run for its result chooses the result. A machine that stays busy is not waited
@@ -122,6 +125,14 @@ impl Museum<'_> {
         })
     }
 
+    /// The command that makes a mistake again, as a shell reads it.
+    fn command(&self, mistake: &str) -> String {
+        let mistakes = shell::path_option("--mistakes", self.mistakes, MISTAKES);
+        let studies = shell::path_option("--studies", self.studies, run::STUDIES);
+        let name = shell::word(mistake);
+        format!("bakeoff mistakes --only {name} --seed {}{mistakes}{studies}", self.seed)
+    }
+
     fn run(
         &self,
         mistake: &Mistake,
@@ -136,7 +147,7 @@ impl Museum<'_> {
             choice: &Choice::default(),
             order: if sabotage.fixed_order { Order::Fixed } else { Order::Shuffled },
             seed: self.seed,
-            command: format!("bakeoff mistakes --only {} --seed {}", mistake.name, self.seed),
+            command: self.command(&mistake.name),
             runs: self.runs,
         };
         let mut left_out = None;
@@ -183,4 +194,24 @@ fn was_disturbed(run: &Run, from: Verdict) -> bool {
     let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
     let mut findings = rows.flat_map(|row| &row.findings);
     findings.any(|it| is_about_the_machine(&it.check) && it.verdict >= from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_makes_a_mistake_again_can_be_pasted() {
+        let command = |mistakes: &str, studies: &str| {
+            let (mistakes, studies) = (Path::new(mistakes), Path::new(studies));
+            let (runs, stop) = (Path::new("runs"), &Stop::default());
+            Museum { mistakes, studies, runs, seed: 7, stop }.command("one core")
+        };
+        let here = "bakeoff mistakes --only 'one core' --seed 7";
+        assert_eq!(command("mistakes", "studies"), here);
+        assert_eq!(
+            command("my mistakes", "other"),
+            format!("{here} --mistakes 'my mistakes' --studies other")
+        );
+    }
 }

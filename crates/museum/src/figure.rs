@@ -3,6 +3,7 @@
 
 use load::histogram;
 use result::evidence::{Load, Percentiles};
+use result::outcome::Row;
 use result::{Run, Trial};
 
 use crate::mistake::Naive;
@@ -47,8 +48,11 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
             let counted = median_of(sabotaged, |load| p99(&load.service_us), Figure::TimeUs);
             (counted, median_of(sabotaged, by_time, Figure::TimeUs))
         }
-        Naive::Winner => (winner(sabotaged, median), winner(clean, median)),
-        Naive::BestOfThree => (winner(sabotaged, best), ranked(clean)),
+        Naive::Winner => {
+            let truth = ranked(clean).unwrap_or_else(|| winner(clean, median));
+            (winner(sabotaged, median), truth)
+        }
+        Naive::BestOfThree => (winner(sabotaged, best), ranked(clean).unwrap_or(Figure::None)),
     }
 }
 
@@ -101,33 +105,43 @@ fn winner(run: &Run, of: fn(&[f64]) -> Option<f64>) -> Figure {
     }
 }
 
-/// What the ranks say: nothing where an entry has none, since it may be before those
-/// that have one.
-fn ranked(run: &Run) -> Figure {
-    let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-    let ranks: Option<Vec<u32>> = rows.map(|row| row.rank).collect();
-    let first = ranks.map(|ranks| ranks.into_iter().filter(|&rank| rank == 1).count());
-    match first {
-        None | Some(0) => Figure::None,
-        Some(1) => winner(run, median),
-        Some(_) => Figure::Tie,
+/// What the ranks say, if there are any: nothing where an entry has none, since it may
+/// be before those that have one.
+fn ranked(run: &Run) -> Option<Figure> {
+    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|outcome| &outcome.rows).collect();
+    if rows.iter().all(|row| row.rank.is_none()) {
+        return None;
     }
+    if rows.iter().any(|row| row.rank.is_none()) {
+        return Some(Figure::None);
+    }
+    let first: Vec<&Row> = rows.iter().copied().filter(|row| row.rank == Some(1)).collect();
+    let next = rows.iter().find(|row| row.rank > Some(1));
+    let ratio = next.and_then(|row| row.rate_ratio.as_ref());
+    Some(match (&first[..], ratio) {
+        ([winner], Some(ratio)) => Figure::Winner(winner.contender.clone(), 1.0 / ratio.median),
+        ([_, _, ..], _) => Figure::Tie,
+        _ => Figure::None,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use result::evidence::Evidence;
-    use result::outcome::Row;
     use result::plan::{self, Cores, Slot};
 
     use super::*;
-    use crate::verdict::tests::{row_of, run};
+    use crate::verdict::tests::{estimate, row_of, run};
 
-    /// A run in which `a` answered twice as much as `b`, with these ranks.
-    fn ranked_as(ranks: [Option<u32>; 2]) -> Figure {
-        let both = ["a", "b"].into_iter().zip(ranks);
-        let mut run = run(both.map(|(name, rank)| Row { rank, ..row_of(name, &[]) }).collect());
-        for (contender, rate) in [("a", 200.0), ("b", 100.0)] {
+    /// A run in which others would call `a` the winner, since it answered more than `b`.
+    /// With these ranks; whoever has the second is half as fast as the first.
+    fn run_of_ranks(ranks: [Option<u32>; 2]) -> Run {
+        let rows = ["a", "b"].into_iter().zip(ranks).map(|(name, rank)| {
+            let rate_ratio = rank.map(|rank| estimate(1.0 / f64::from(rank)));
+            Row { rank, rate_ratio, ..row_of(name, &[]) }
+        });
+        let mut run = run(rows.collect());
+        for (contender, rate) in [("a", 200.0), ("b", 180.0)] {
             let (contender, load) = (contender.into(), plan::Load::closed(1, Cores::One, true));
             let seen = Load { rate, seconds: 1.0, ..Load::default() };
             run.trials.push(Trial {
@@ -137,15 +151,39 @@ mod tests {
                 findings: Vec::new(),
             });
         }
-        ranked(&run)
+        run
+    }
+
+    fn true_figure(naive: Naive, ranks: [Option<u32>; 2]) -> Figure {
+        let run = run_of_ranks(ranks);
+        of(&run, &run, naive).1
     }
 
     #[test]
     fn who_is_first_is_told_only_where_everybody_has_a_rank() {
-        assert_eq!(ranked_as([Some(1), Some(2)]), Figure::Winner("a".into(), 2.0));
-        assert_eq!(ranked_as([Some(1), Some(1)]), Figure::Tie);
-        for ranks in [[Some(1), None], [None, Some(1)], [None, None]] {
-            assert_eq!(ranked_as(ranks), Figure::None, "{ranks:?}: who has none may be first");
+        for naive in [Naive::Winner, Naive::BestOfThree] {
+            let told = |ranks| true_figure(naive, ranks);
+            assert_eq!(told([Some(1), Some(2)]), Figure::Winner("a".into(), 2.0));
+            assert_eq!(told([Some(1), Some(1)]), Figure::Tie);
+            for ranks in [[Some(1), None], [None, Some(1)]] {
+                assert_eq!(told(ranks), Figure::None, "{ranks:?}: who has none may be first");
+            }
         }
+    }
+
+    #[test]
+    fn the_true_winner_is_who_was_ranked_first_and_not_who_answered_most() {
+        for naive in [Naive::Winner, Naive::BestOfThree] {
+            let told = true_figure(naive, [Some(2), Some(1)]);
+            assert_eq!(told, Figure::Winner("b".into(), 2.0));
+        }
+    }
+
+    #[test]
+    fn without_ranks_who_answered_most_is_all_that_is_known_and_nothing_where_ranks_are_due() {
+        let unranked = [None, None];
+        let told = Figure::Winner("a".into(), 200.0 / 180.0);
+        assert_eq!(true_figure(Naive::Winner, unranked), told);
+        assert_eq!(true_figure(Naive::BestOfThree, unranked), Figure::None);
     }
 }

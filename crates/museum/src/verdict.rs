@@ -188,7 +188,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn estimate(median: f64) -> Estimate {
+    pub(crate) fn estimate(median: f64) -> Estimate {
         Estimate { median, interval: None, at_least: false, at_most: false, blocks: vec![median] }
     }
 

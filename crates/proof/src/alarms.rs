@@ -12,7 +12,7 @@ use clap::Parser;
 use report::load_names;
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load};
-use result::{Run, State, Trial};
+use result::{Run, State, Trial, shell};
 
 use crate::speed::markdown;
 
@@ -43,9 +43,10 @@ fn read(folder: &Path) -> Result<Run, String> {
     match run.state {
         State::Complete => Ok(judged_again(run)),
         State::Unfinished => {
-            let folder = folder.display();
+            let (name, quoted) = (folder.display(), folder.to_string_lossy());
+            let quoted = shell::word(&quoted);
             Err(format!(
-                "{folder} isn't complete; go on with it (bakeoff run --resume {folder}), or leave \
+                "{name} isn't complete; go on with it (bakeoff run --resume {quoted}), or leave \
                  it out"
             ))
         }

@@ -1,13 +1,28 @@
 //! Two runs beside each other, at the terminal.
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
-use result::comparison::{Comparison, Figure, Of, Word};
+use result::comparison::{Comparison, Figure, Of, RunName, Unfinished, Word};
 use result::finding::Verdict;
 
 use crate::Terminal;
 use crate::summary::{load_names, sign};
 use crate::text::{visible, visible_name};
 use crate::units;
+
+/// The finding of the comparison in one sentence, which says so where a run is not whole.
+fn headline(comparison: &Comparison) -> String {
+    let made = |(name, run): (&str, &RunName)| {
+        let Unfinished { trials_made, trials_planned } = run.unfinished?;
+        let (made, planned) = (units::whole(trials_made), units::of(trials_planned, "trial"));
+        Some(format!("{made} of {planned} of {name}"))
+    };
+    let runs = [("A", &comparison.a), ("B", &comparison.b)];
+    let parts: Vec<String> = runs.into_iter().filter_map(made).collect();
+    match parts.is_empty() {
+        true => finding(comparison),
+        false => format!("So far, with {}: {}", parts.join(" and "), finding(comparison)),
+    }
+}
 
 /// What changed, in one sentence.
 fn finding(comparison: &Comparison) -> String {
@@ -41,9 +56,11 @@ fn is_compared(figure: &Figure) -> bool {
 
 /// The whole comparison as text, ending in a line break.
 pub fn comparison(comparison: &Comparison, terminal: Terminal) -> String {
-    let mut lines = vec![finding(comparison), String::new()];
+    let mut lines = vec![headline(comparison), String::new()];
     for (name, run) in [("A", &comparison.a), ("B", &comparison.b)] {
-        lines.push(format!("{name}: {}, {}", visible_name(&run.id), visible_name(&run.started)));
+        let (id, started) = (visible_name(&run.id), visible_name(&run.started));
+        let unfinished = if run.unfinished.is_some() { ", unfinished" } else { "" };
+        lines.push(format!("{name}: {id}, {started}{unfinished}"));
     }
     if !comparison.obstacles.is_empty() {
         lines.extend([String::new(), "Not comparable, because these differ:".into()]);

@@ -28,12 +28,13 @@ pub fn read(load: &Load) -> &Percentiles {
     if load.offered_rate.is_some() { &load.response_us } else { &load.service_us }
 }
 
-/// The median over the trials. `None` where one of them has too few samples
-/// beyond it: a median over the others would be one of the better trials.
+/// The median over the trials. `None` where one of them saw no load, or has too few
+/// samples beyond it: a median over the others would be one of the better trials.
 pub fn percentile(trials: &[&Trial], percentile: f64) -> Option<Time> {
     let mut at_least = false;
     let mut values = Vec::new();
-    for load in loads(trials) {
+    for trial in trials {
+        let load = trial.evidence.load.as_ref()?;
         let found = read(load).at.iter().find(|at| (at.percentile - percentile).abs() < 1e-9)?;
         at_least |= found.at_least;
         values.push(found.value);
@@ -81,8 +82,8 @@ pub const LINE_BEGINS: f64 = 10.0;
 /// the rule of [`percentile`].
 pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
     let mut histograms = Vec::new();
-    for load in loads(trials) {
-        let percentiles = read(load);
+    for trial in trials {
+        let percentiles = read(trial.evidence.load.as_ref().ok_or(NoLine::TooFew)?);
         histograms.push((percentiles, histogram(percentiles).ok_or(NoLine::NoHistogram)?));
     }
     let fewest = histograms.iter().map(|(_, it)| it.len()).min().ok_or(NoLine::NoHistogram)?;
@@ -191,6 +192,14 @@ mod tests {
         let trials: Vec<_> = trials.iter().collect();
         assert_eq!(percentile(&trials, 99.0), None);
         assert!(percentile(&trials, 50.0).is_some());
+    }
+
+    #[test]
+    fn without_load_in_one_trial_there_is_none() {
+        let good = trial(None, &[(50.0, 1.0, false)]);
+        let mut failed = good.clone();
+        failed.evidence.load = None;
+        assert_eq!(percentile(&[&good, &failed], 50.0), None);
     }
 
     #[test]

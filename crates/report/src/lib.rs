@@ -13,15 +13,13 @@
 //! - `units`: numbers as people read them.
 //!
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
-//! `text` makes what can't be seen visible, `shell` quotes commands, and each form escapes the
-//! rest in its own way.
+//! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
 
 mod comparison;
 mod csv;
 mod html;
 mod latency;
 mod markdown;
-mod shell;
 mod summary;
 mod terminal;
 pub mod text;

@@ -5,11 +5,11 @@ use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
 use result::finding::{Finding, Verdict};
-use result::outcome::{Estimate, Outcome, Row};
+use result::outcome::{EqualRate, Estimate, Outcome, Row};
 use result::plan::{Arrivals, Contender, Cores, Load, Tier};
-use result::{Run, State, Trial};
+use result::{LeftOut, Run, State, Trial};
 
-use crate::text::visible_name;
+use crate::text::{visible, visible_name};
 use crate::units;
 
 /// The finding of the whole run in one sentence, which says so where the run is not whole.
@@ -21,10 +21,36 @@ pub fn headline(run: &Run) -> String {
         [first, ..] if one_sentence_for_all(run) => first.sentence.clone(),
         several => headline_of(run, several),
     };
+    let finding: Vec<String> = [finding].into_iter().chain(at_one_rate(run)).collect();
+    let finding = finding.join(" ");
     match is_unfinished {
         true => format!("So far, with {}: {finding}", trials_made(run)),
         false => finding,
     }
+}
+
+/// What was found at one rate for all, where those are the only ranks of the run: its
+/// headline would say that there are none.
+fn at_one_rate(run: &Run) -> Option<String> {
+    let ranks = run.equal_rates.iter().filter(|outcome| ranked_at_one_rate(outcome) > 0);
+    let sentences: Vec<&str> = ranks.map(|outcome| &*outcome.sentence).collect();
+    (!is_ranked_by_rate(run) && !sentences.is_empty())
+        .then(|| format!("By CPU time an answer, at one rate for all: {}", sentences.join(" ")))
+}
+
+/// Whether anybody has a rank in the closed loop.
+fn is_ranked_by_rate(run: &Run) -> bool {
+    run.outcomes.iter().any(|outcome| ranked(outcome) > 0)
+}
+
+/// How many have a rank under a load of the closed loop.
+fn ranked(outcome: &Outcome) -> usize {
+    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
+}
+
+/// How many have one where all are offered the same rate.
+fn ranked_at_one_rate(outcome: &EqualRate) -> usize {
+    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
 }
 
 /// How many trials were made, of how many.
@@ -50,8 +76,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
             .filter(|row| row.rank == Some(1))
             .map(|row| &*row.contender)
             .collect();
-        let ranked = outcome.rows.iter().filter(|row| row.rank.is_some()).count();
-        let first = (first, ranked > 1);
+        let first = (first, ranked(outcome) > 1);
         match groups.iter_mut().find(|(known, _)| *known == first) {
             Some((_, outcomes)) => outcomes.push(outcome),
             None => groups.push((first, vec![outcome])),
@@ -225,7 +250,15 @@ pub fn notes(run: &Run) -> Vec<String> {
         notes.push(format!("{rates}: {}.", verdicts.join(", ")));
     }
     notes.extend(many_comparisons(run));
+    notes.extend(no_rate_for_all(run));
     notes
+}
+
+/// Why there is nothing at one rate for all, where that was planned.
+fn no_rate_for_all(run: &Run) -> Option<String> {
+    let is_of_all = |it: &&LeftOut| matches!(it.load.arrivals, Arrivals::Equal { .. });
+    let left_out = run.left_out.iter().find(is_of_all).filter(|_| run.equal_rates.is_empty())?;
+    Some(format!("Nobody was measured at one rate for all: {}.", left_out.reason))
 }
 
 /// How often two are found to differ that don't, by the test that ranks rest on.
@@ -234,14 +267,14 @@ const CHANCE: f64 = 0.05;
 /// What to know of ranks where there are many: each is tested against the first of
 /// those above it, by itself.
 fn many_comparisons(run: &Run) -> Option<String> {
-    let closed = run.outcomes.iter().map(|it| it.rows.iter().filter(|row| row.rank.is_some()));
-    let equal = run.equal_rates.iter().map(|it| it.rows.iter().filter(|row| row.rank.is_some()));
-    let ranked = closed.map(Iterator::count).chain(equal.map(Iterator::count));
-    let comparisons: usize = ranked.map(|ranked| ranked.saturating_sub(1)).sum();
+    let closed = run.outcomes.iter().map(ranked);
+    let equal = run.equal_rates.iter().map(ranked_at_one_rate);
+    let comparisons: usize = closed.chain(equal).map(|ranked| ranked.saturating_sub(1)).sum();
+    let which = if is_ranked_by_rate(run) { "" } else { " by CPU time an answer" };
     (comparisons > 1).then(|| {
         format!(
-            "The ranks rest on {} of two, each tested by itself at {}: if all were equal, chance \
-             alone would part up to {:.1} of them.",
+            "The ranks{which} rest on {} of two, each tested by itself at {}: if all were equal, \
+             chance alone would part up to {:.1} of them.",
             units::of(comparisons as u64, "comparison"),
             units::percent(CHANCE),
             comparisons as f64 * CHANCE
@@ -364,6 +397,14 @@ pub fn sign(verdict: Verdict) -> &'static str {
     }
 }
 
+/// The name of the machine's processor; those of ARM have none for Linux.
+pub fn processor(run: &Run) -> Cow<'_, str> {
+    match &*run.machine.cpu {
+        "" => "unknown processor".into(),
+        name => visible(name),
+    }
+}
+
 /// The contender of a name.
 pub fn contender<'a>(run: &'a Run, name: &str) -> Option<&'a Contender> {
     run.contenders.iter().find(|contender| contender.name == name)
@@ -466,10 +507,13 @@ pub fn reopened(run: &Run, outcome: &Outcome, contender: &str) -> Option<String>
     let reopened: u64 = loads().map(|load| load.reconnects).sum();
     let answers: u64 = loads().map(|load| load.answers).sum();
     (outcome.load.keep_alive && reopened > 0).then(|| {
+        let often = match (answers as f64 / reopened as f64).round() as u64 {
+            0 | 1 => "most answers".into(),
+            many => format!("one in {} answers", units::whole(many)),
+        };
         format!(
             "It closed connections that were to be kept, and the client opened new ones: after \
-             one in {} answers.",
-            units::whole(answers / reopened)
+             {often}."
         )
     })
 }

@@ -248,8 +248,24 @@ impl Page {
     /// Explains the marks, those only that were used.
     fn legend(&mut self, run: &Run) {
         let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-        let has_range =
-            |fits: fn(&Range) -> bool| rows().any(|row| fits(&summary::range(&row.rate)));
+        let costs = || run.equal_rates.iter().flat_map(|outcome| &outcome.rows);
+        let lines = || run.curves.iter().flat_map(|curve| &curve.lines);
+        let points = || lines().flat_map(|line| &line.points);
+        let ranges = || {
+            let of_costs = costs().filter_map(|row| row.server_cpu_us.as_ref());
+            rows().map(|row| &row.rate).chain(of_costs).map(summary::range)
+        };
+        let has_range = |fits: fn(&Range) -> bool| ranges().any(|range| fits(&range));
+        let mut times = rows()
+            .map(|row| [&row.p50_us, &row.p99_us])
+            .chain(costs().map(|row| [&row.p50_us, &row.p99_us]))
+            .chain(points().map(|point| [&point.p50_us, &point.p99_us]))
+            .flatten()
+            .flatten();
+        let is_said = |verdict: Verdict| {
+            let of_rows = rows().map(|row| row.verdict).chain(costs().map(|row| row.verdict));
+            of_rows.chain(points().map(|point| point.verdict)).any(|it| it == verdict)
+        };
         let lighter = |row: &Row| !mark(run, &row.contender).is_empty();
         let marks = [
             (rows().any(lighter), "* keeps a lighter contract, as said above"),
@@ -265,17 +281,11 @@ impl Page {
                     .any(|it| it.at_least || it.at_most),
                 "≥ or ≤ before a share: one of its two rates is such a bound",
             ),
-            (
-                rows().flat_map(|row| [&row.p50_us, &row.p99_us]).flatten().any(|it| it.at_least),
-                "≥ before a time: requests without an answer are in it",
-            ),
-            (rows().any(|row| row.verdict == Verdict::Valid), "✓ valid"),
-            (rows().any(|row| row.verdict == Verdict::NotChecked), "○ not checked in full"),
-            (rows().any(|row| row.verdict == Verdict::Suspect), "? doubtful, for the reason below"),
-            (
-                rows().any(|row| row.verdict == Verdict::Invalid),
-                "✗ not a figure to use, for the reason below",
-            ),
+            (times.any(|it| it.at_least), "≥ before a time: requests without an answer are in it"),
+            (is_said(Verdict::Valid), "✓ valid"),
+            (is_said(Verdict::NotChecked), "○ not checked in full"),
+            (is_said(Verdict::Suspect), "? doubtful, for the reason below"),
+            (is_said(Verdict::Invalid), "✗ not a figure to use, for the reason below"),
         ];
         let used: Vec<&str> =
             marks.into_iter().filter(|(used, _)| *used).map(|(_, mark)| mark).collect();

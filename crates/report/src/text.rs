@@ -5,6 +5,9 @@ use std::borrow::Cow;
 /// Longer than any sentence that is meant for people, in characters.
 const CHARS_MAX: usize = 1_000;
 
+/// Longer than any command that is meant to be pasted, in characters.
+const COMMAND_CHARS_MAX: usize = 16_000;
+
 /// Longer than any name that fits beside its figure, in characters.
 const NAME_CHARS_MAX: usize = 60;
 
@@ -15,22 +18,35 @@ const NAME_CHARS_MAX: usize = 60;
 /// would steer the terminal, and direction marks would let a text look like
 /// another one.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    visible_to(text, CHARS_MAX)
+    visible_to(text, CHARS_MAX, |_| false)
 }
 
 /// The same for a name, which has less room.
 pub fn visible_name(name: &str) -> Cow<'_, str> {
-    visible_to(name, NAME_CHARS_MAX)
+    visible_to(name, NAME_CHARS_MAX, |_| false)
 }
 
-fn visible_to(text: &str, chars_max: usize) -> Cow<'_, str> {
+/// The same for a command, which may be longer. Lines and tabs stay: in quotes they are
+/// meant, and written out they would be something else to a shell.
+pub fn visible_command(command: &str) -> Cow<'_, str> {
+    visible_to(command, COMMAND_CHARS_MAX, is_layout)
+}
+
+/// A text of many lines with everything else that can't be seen written out as
+/// `\u{…}`: lines and tabs stay, and it isn't cut.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    visible_to(text, usize::MAX, is_layout)
+}
+
+fn visible_to(text: &str, chars_max: usize, stays: fn(char) -> bool) -> Cow<'_, str> {
     let end = text.char_indices().nth(chars_max).map_or(text.len(), |(at, _)| at);
-    if end == text.len() && !text.contains(is_hidden) {
+    let is_escaped = |char: char| is_hidden(char) && !stays(char);
+    if end == text.len() && !text.contains(is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(end + 16);
     for char in text[..end].chars() {
-        if is_hidden(char) { out.extend(char.escape_default()) } else { out.push(char) }
+        if is_escaped(char) { out.extend(char.escape_default()) } else { out.push(char) }
     }
     if end < text.len() {
         out.push('…');
@@ -38,15 +54,8 @@ fn visible_to(text: &str, chars_max: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A text of many lines with everything else that can't be seen written out as
-/// `\u{…}`: lines and tabs stay, and it isn't cut.
-pub fn visible_lines(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for char in text.chars() {
-        let stays = matches!(char, '\n' | '\t') || !is_hidden(char);
-        if stays { out.push(char) } else { out.extend(char.escape_default()) }
-    }
-    out
+fn is_layout(char: char) -> bool {
+    matches!(char, '\n' | '\t')
 }
 
 /// JSON with everything that can't be seen written out as `\u…`, which a parser reads
@@ -105,6 +114,14 @@ mod tests {
         let script = "all:\n\tcc\r\n\u{202e}\u{1b}[2J\n";
         assert_eq!(visible_lines(script), "all:\n\tcc\\r\n\\u{202e}\\u{1b}[2J\n");
         assert_eq!(visible_lines(&"é\n".repeat(5_000)).len(), 15_000);
+    }
+
+    #[test]
+    fn a_command_keeps_its_lines_and_is_cut_at_last() {
+        let command = "sh -c '\n\tcc a.c\u{1b}[2J\n'";
+        assert_eq!(visible_command(command), "sh -c '\n\tcc a.c\\u{1b}[2J\n'");
+        let cut = visible_command(&"é".repeat(20_000)).chars().count();
+        assert_eq!(cut, COMMAND_CHARS_MAX + 1);
     }
 
     #[test]

@@ -5,37 +5,37 @@ pub type Range = (f64, f64);
 
 /// A large number, as `31.2k`.
 pub fn count(number: f64) -> String {
-    let scale = Scale::of(number, &THOUSANDS);
+    let scale = Scale::of(number, &THOUSANDS, number.fract() == 0.0);
     format!("{}{}", scale.digits(number), scale.unit)
 }
 
 /// A range of large numbers, as `30.9–31.6k`.
 pub fn count_range((low, high): Range) -> String {
-    let scale = Scale::of(high, &THOUSANDS);
+    let scale = Scale::of(high, &THOUSANDS, low.fract() == 0.0 && high.fract() == 0.0);
     format!("{}–{}{}", scale.digits(low), scale.digits(high), scale.unit)
 }
 
 /// A time given in µs, as `1.25 ms`.
 pub fn time(us: f64) -> String {
-    let scale = Scale::of(us, &TIMES);
+    let scale = Scale::of(us, &TIMES, false);
     format!("{} {}", scale.digits(us), scale.unit)
 }
 
 /// A number without a unit, to three digits.
 pub fn plain(number: f64) -> String {
-    Scale::of(number, &ONE).digits(number)
+    Scale::of(number, &ONE, false).digits(number)
 }
 
 /// A range of numbers without a unit, as `16.9–17.6`.
 pub fn plain_range((low, high): Range) -> String {
-    let scale = Scale::of(high, &ONE);
+    let scale = Scale::of(high, &ONE, false);
     format!("{}–{}", scale.digits(low), scale.digits(high))
 }
 
 /// A round number, as `20k` or `2.5`.
 pub fn tick(number: f64) -> String {
-    let scale = Scale::of(number, &THOUSANDS);
-    format!("{}{}", number / scale.factor, scale.unit)
+    let scale = Scale::of(number, &THOUSANDS, true);
+    format!("{}{}", three_digits(number / scale.factor), scale.unit)
 }
 
 /// A share as a percentage, as `87 %`.
@@ -49,13 +49,17 @@ pub fn percent_range((low, high): Range) -> String {
 }
 
 /// Whole per cent; one place more below ten and close to a hundred, where the
-/// first place decides.
+/// first place decides, and as many as it takes to tell it from nothing.
 fn percentage(share: f64) -> String {
     let percent = share * 100.0;
     if !percent.is_finite() {
         return NOTHING.into();
     }
-    let places = usize::from(percent.abs() < 9.95 || (98.95..101.05).contains(&percent));
+    let places = match percent.abs() {
+        tiny if tiny > 1e-6 && tiny < 0.1 => (-tiny.log10()).ceil() as usize,
+        few if few < 9.95 => 1,
+        _ => usize::from((98.95..101.05).contains(&percent)),
+    };
     let text = format!("{percent:.places$}");
     text.strip_suffix(".0").map(str::to_string).unwrap_or(text)
 }
@@ -75,7 +79,7 @@ pub fn whole(number: u64) -> String {
 
 /// A number of bytes, as `7.75 GiB`.
 pub fn bytes(bytes: u64) -> String {
-    let scale = Scale::of(bytes as f64, &BYTES);
+    let scale = Scale::of(bytes as f64, &BYTES, true);
     format!("{} {}", scale.digits(bytes as f64), scale.unit)
 }
 
@@ -124,8 +128,9 @@ struct Scale {
 }
 
 impl Scale {
-    /// The largest unit that leaves at least one before the point.
-    fn of(number: f64, units: &Units) -> Scale {
+    /// The largest unit that leaves at least one before the point. Whole numbers have
+    /// no places where they are told without a factor.
+    fn of(number: f64, units: &Units, is_whole: bool) -> Scale {
         let rounded = three_digits(number).abs();
         let &(factor, unit) =
             units.iter().rev().find(|(factor, _)| rounded >= *factor).unwrap_or(&units[0]);
@@ -134,8 +139,8 @@ impl Scale {
             scaled if scaled >= 10.0 => 2,
             _ => 1,
         };
-        let counts_things = factor == 1.0 && unit.is_empty() && units.len() > 1 || unit == "B";
-        Scale { factor, unit, places: if counts_things { 0 } else { 3 - whole_digits } }
+        let places = if is_whole && factor == 1.0 { 0 } else { 3 - whole_digits };
+        Scale { factor, unit, places }
     }
 
     fn digits(&self, number: f64) -> String {
@@ -167,6 +172,19 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_of_a_few_answers_is_not_rounded_to_none() {
+        assert_eq!([0.4, 7.25, 57.31].map(count), ["0.40", "7.25", "57.3"]);
+        assert_eq!(count_range((0.4, 1.0)), "0.40–1.00");
+        assert_eq!(count_range((0.0, 12.0)), "0–12");
+    }
+
+    #[test]
+    fn a_tick_has_no_more_digits_than_it_needs() {
+        let shown = [0.0, 3.0 * 0.1, 2.5, 3.0 * 200_000.0, 1.5e6].map(tick);
+        assert_eq!(shown, ["0", "0.3", "2.5", "600k", "1.5M"]);
+    }
+
+    #[test]
     fn times_take_the_fitting_unit() {
         let shown = [0.25, 9.96, 85.0, 999.7, 1_250.0, 42_000.0, 3_079_000.0].map(time);
         assert_eq!(
@@ -186,6 +204,8 @@ mod tests {
     fn percentages_show_the_place_that_decides() {
         let shown = [0.0523, 0.87, 0.994, 1.0, 1.2].map(percent);
         assert_eq!(shown, ["5.2 %", "87 %", "99.4 %", "100 %", "120 %"]);
+        let tiny = [0.0, 0.001, 0.000_4, 0.000_004, 1e-30].map(percent);
+        assert_eq!(tiny, ["0 %", "0.1 %", "0.04 %", "0.0004 %", "0 %"]);
     }
 
     #[test]

@@ -69,6 +69,18 @@ fn loads_without_a_rank_are_counted_with_the_reason() {
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first of those ranked under 3 of 4 loads, and no other of them gets beyond 64 % (62–65) of its rate; nobody is ranked under 1 of 4 loads (a rank needs a noise floor); 4 of 12 rates are not ranked, 1 of 8 ranked rates is suspect and 7 are not checked in full, and tiers differ (idiomatic and tuned).");
 }
 
+/// Else it would say that nobody is ranked, of a run in which somebody is.
+#[test]
+fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
+    let mut run = fixture::open_loops();
+    let outcome = &mut run.equal_rates[0];
+    outcome.rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
+    outcome.sentence = "At 30720 requests a second Go takes more than nginx.".into();
+    insta::assert_snapshot!(headline(&run), @"Nobody is ranked: a rank needs 6 blocks, and this run has fewer. By CPU time an answer, at one rate for all: At 30720 requests a second Go takes more than nginx.");
+    rank(&mut run, 0, &[("go", Some(2)), ("nginx-return", Some(1))]);
+    assert!(!headline(&run).contains("at one rate"), "the closed loop has the finding");
+}
+
 #[test]
 fn a_run_of_one_load_says_what_that_load_says() {
     let mut run = fixture::web();

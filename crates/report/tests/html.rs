@@ -6,9 +6,9 @@ use std::io::Read;
 
 use base64::prelude::*;
 use report::html;
-use result::Run;
 use result::finding::Verdict;
-use result::plan::{BuildFile, Contender};
+use result::plan::{Arrivals, BuildFile, Contender};
+use result::{LeftOut, Run};
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
 
@@ -163,6 +163,17 @@ fn commands_are_shown_as_a_shell_reads_them() {
     );
 }
 
+/// A line break within quotes is one; written out it would be a letter to a shell.
+#[test]
+fn a_command_of_several_lines_is_shown_with_its_lines() {
+    let mut run = fixture::web();
+    let script = "cc -O2 -c a.c\n  cc -o \"$0\"  a.o\n";
+    run.contenders[0].build = Some(["sh", "-c", script].map(String::from).to_vec());
+    let page = page(&run);
+    let shown: String = all(&page, "h4 + dl dd > code")[1].text().collect();
+    assert_eq!(shown, format!("sh -c '{script}'"));
+}
+
 #[test]
 fn a_script_of_a_build_can_be_opened_beside_its_command_and_is_shown_as_it_is() {
     let mut run = fixture::web();
@@ -202,17 +213,51 @@ fn an_older_run_that_keeps_no_texts_of_builds_is_shown_without() {
 #[test]
 fn texts_of_builds_that_the_page_has_no_room_for_are_said_to_be_elsewhere() {
     let mut run = fixture::web();
-    for contender in &mut run.contenders {
-        let text = "&".repeat(10_000);
+    let texts = [8_000, 6_000, 4_000, 2_000].map(|length| "&".repeat(length));
+    for (contender, text) in run.contenders.iter_mut().zip(texts.clone()) {
         contender.build_files = vec![BuildFile { name: "build.sh".into(), text, cut: false }];
     }
     let page = page(&run);
-    // An ampersand takes five bytes in a page.
-    assert_eq!(text_of_builds(&page).len(), 1);
+    // An ampersand takes five bytes in a page, so that 64 KiB hold all but one; the longest
+    // is the most likely to be no script.
+    assert!(text_of_builds(&page) == texts[1..], "not those that most scripts are among");
     let says = "its text is in run.json beside it only";
     let opened = all(&page, "dd details");
     let elsewhere = opened.iter().filter(|it| it.text().any(|text| text.contains(says)));
-    assert_eq!(elsewhere.count(), 3);
+    assert_eq!(elsewhere.count(), 1);
+}
+
+#[test]
+fn a_text_that_several_builds_share_is_shown_once() {
+    let mut run = fixture::web();
+    let shared = run.contenders[1].build_files[0].clone();
+    run.contenders[2].build_files = vec![BuildFile { name: "../own/build.sh".into(), ..shared }];
+    let page = page(&run);
+    assert_eq!(text_of_builds(&page).len(), 1);
+    let opened: String = all(&page, "dd details")[1].text().collect();
+    let says = "../own/build.shIts text is the same as that of Go net/http, above.";
+    assert_eq!(opened, says);
+}
+
+#[test]
+fn a_large_page_has_the_texts_of_builds_that_it_has_room_for_and_names_the_others() {
+    let run = fixture::largest();
+    let page = page(&run);
+    let files: Vec<_> = run.contenders.iter().flat_map(|it| &it.build_files).collect();
+    let opened = all(&page, "dd details");
+    assert_eq!(opened.len(), files.len(), "of each the reader is told where it is");
+    assert!(!text_of_builds(&page).is_empty(), "there is room for some");
+}
+
+#[test]
+fn a_processor_without_a_name_is_not_an_empty_word() {
+    let mut run = fixture::web();
+    run.machine.cpu.clear();
+    let page = page(&run);
+    let told = text(&page, "header .quiet");
+    assert!(told.starts_with("unknown processor"), "{told}");
+    assert!(facts(&page, "h3 + dl")[0].starts_with("processor\nunknown processor\n"));
+    assert!(report::markdown(&run).contains("\nunknown processor, 2 CPUs used"));
 }
 
 /// Two runs of one version may differ in it.
@@ -256,17 +301,32 @@ fn an_invalid_figure_is_struck_out_and_says_what_to_do() {
 fn connections_that_the_server_closed_are_told_and_no_error() {
     let mut run = fixture::web();
     assert!(!html(&run).contains("closed connections"), "told of servers that keep them");
-    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
-        let load = trial.evidence.load.as_mut().unwrap();
-        (load.answers, load.reconnects) = (100_000, 100);
+    // After the last answer of the window comes one more.
+    for (reconnects, often) in [(100, "one in 1,000 answers."), (100_030, "after most answers.")] {
+        for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+            let load = trial.evidence.load.as_mut().unwrap();
+            (load.answers, load.reconnects) = (100_000, reconnects);
+        }
+        let page = page(&run);
+        for row in all(&page, "#one-kept-alive-30 details") {
+            let opened: String = row.text().collect();
+            let told = opened.contains("closed connections that were to be kept")
+                && opened.contains(often);
+            assert_eq!(told, opened.contains("Go net/http"), "{opened}");
+        }
     }
-    let page = page(&run);
-    for row in all(&page, "#one-kept-alive-30 details") {
-        let opened: String = row.text().collect();
-        let told = opened.contains("closed connections that were to be kept")
-            && opened.contains("one in 1,000 answers");
-        assert_eq!(told, opened.contains("Go net/http"), "{opened}");
+}
+
+/// Of a window of 4.2 s the fifth second is a fifth of one.
+#[test]
+fn a_second_that_the_window_cuts_is_no_drop_of_the_rate() {
+    let mut run = fixture::web();
+    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
+        load.seconds = 4.2;
+        load.per_second[4].good = 7;
     }
+    let range = text(&page(&run), "#one-kept-alive-30 .row:has(.strip) .value");
+    assert!(!range.starts_with("0.0"), "{range}");
 }
 
 #[test]
@@ -284,6 +344,26 @@ fn many_comparisons_are_told_with_what_chance_makes_of_them() {
     assert!(told.contains(says), "{told}");
     let unranked = text(&page(&fixture::quick()), "header");
     assert!(!unranked.contains("The ranks rest on"), "nobody is ranked: {unranked}");
+
+    let mut run = fixture::open_loops();
+    let rows = &mut run.equal_rates[0].rows;
+    rows.push(rows[1].clone());
+    rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
+    let told = text(&page(&run), "header");
+    let says = "The ranks by CPU time an answer rest on 2 comparisons of two";
+    assert!(told.contains(says), "by rate, nobody is ranked: {told}");
+}
+
+#[test]
+fn a_rate_for_all_that_was_planned_and_could_not_be_had_is_told_with_the_reason() {
+    let mut run = fixture::quick();
+    let load = run.outcomes[0].load.with(Arrivals::Equal { percent: 80 });
+    let reason = "no contender has a maximum that is not invalid".into();
+    run.left_out = vec![LeftOut { contender: "go".into(), load, reason }];
+    let says = "Nobody was measured at one rate for all: no contender has a maximum";
+    assert!(text(&page(&run), "header").contains(says));
+    run.equal_rates = fixture::open_loops().equal_rates;
+    assert!(!text(&page(&run), "header").contains(says), "others were measured");
 }
 
 #[test]

@@ -66,6 +66,16 @@ fn open_loops_read_well() {
 }
 
 #[test]
+fn the_marks_of_open_loops_are_explained_where_the_closed_loop_has_none() {
+    let mut run = fixture::overloaded();
+    run.curves[0].lines[0].points[1].p99_us.as_mut().unwrap().at_least = true;
+    let text = plain(&run, 1_000);
+    for mark in ["≥ before a time: ", "? doubtful, ", "✗ not a figure to use, "] {
+        assert!(text.contains(mark), "{mark:?} isn't explained: {text}");
+    }
+}
+
+#[test]
 fn open_loops_fit_80_columns() {
     let text = plain(&fixture::open_loops(), 80);
     let widest = text.lines().map(|line| line.chars().count()).max();

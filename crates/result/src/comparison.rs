@@ -46,6 +46,19 @@ pub struct RunName {
     pub started: String,
     /// The command that repeats it.
     pub command: String,
+    /// Set where trials are missing. `None` also in comparisons made before this was
+    /// told.
+    #[serde(default)]
+    pub unfinished: Option<Unfinished>,
+}
+
+/// A run of which trials are missing: it goes on still, was stopped or killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// Trials that were over.
+    pub trials_made: u64,
+    /// Trials that were planned.
+    pub trials_planned: u64,
 }
 
 /// How fast the cores that contenders ran on did work that keeps a core busy, in steps

@@ -26,6 +26,15 @@ impl Verdict {
             Verdict::Invalid => "invalid",
         }
     }
+
+    /// What stands beside a figure in a sentence; `None` where nothing is against it.
+    pub fn caveat(self) -> Option<&'static str> {
+        match self {
+            Verdict::Valid => None,
+            Verdict::NotChecked => Some("not checked in full"),
+            other => Some(other.word()),
+        }
+    }
 }
 
 /// One check's word.

@@ -8,6 +8,9 @@
 //! - [`finding`]: one check's word on that evidence;
 //! - [`outcome`]: estimates over blocks, with the verdict each may carry.
 //!
+//! [`shell`] writes the commands in it as a shell reads them, for the lab and the report
+//! alike.
+//!
 //! Units are in the names: `_us` microseconds, `_s` seconds, `_bytes` bytes,
 //! `_share` a fraction from 0 to 1. Times of day are UTC in RFC 3339.
 
@@ -17,6 +20,7 @@ pub mod finding;
 pub mod outcome;
 pub mod plan;
 pub mod sampled;
+pub mod shell;
 
 use serde::{Deserialize, Serialize};
 

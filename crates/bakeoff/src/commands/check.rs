@@ -27,7 +27,7 @@ pub struct Arguments {
     /// The contender: its study and name, for example web/go
     contender: String,
     /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
     studies: PathBuf,
 }
 

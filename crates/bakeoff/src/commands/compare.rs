@@ -12,15 +12,15 @@ use super::report::{print_text, read};
 /// Some figure changed beyond noise.
 const CHANGED: u8 = 1;
 /// The runs have nothing that can be compared, or no figure is known to have changed
-/// and some can't be told apart from the machine. A script that asks whether something
-/// changed must not take that for a no.
+/// and some can't be told apart from the machine, or a run lacks trials. A script that
+/// asks whether something changed must not take that for a no.
 const NOT_KNOWN: u8 = 3;
 
 /// Tells what changed between two runs, beyond chance and noise
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 no change beyond noise; 1 some figure changed; 2 a run \
-can't be read; 3 nothing could be compared, or a change can't be told apart from the machine; \
-4 the comparison couldn't be printed.")]
+can't be read; 3 nothing could be compared, or no change is known and one can't be told apart \
+from the machine, or a run is unfinished; 4 the comparison couldn't be printed.")]
 pub struct Arguments {
     /// The run to compare with: its folder, or its run.json
     a: PathBuf,
@@ -57,9 +57,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 fn exit_code(comparison: &Comparison) -> ExitCode {
     let any = |is: fn(&Word) -> bool| comparison.figures.iter().any(|figure| is(&figure.word));
+    let lacks_trials = [&comparison.a, &comparison.b].iter().any(|run| run.unfinished.is_some());
     if any(|word| matches!(word, Word::Changed(_))) {
         CHANGED.into()
-    } else if any(|word| matches!(word, Word::NotToldApart(_))) {
+    } else if lacks_trials || any(|word| matches!(word, Word::NotToldApart(_))) {
         NOT_KNOWN.into()
     } else if any(|word| matches!(word, Word::Unchanged(_))) {
         ExitCode::SUCCESS

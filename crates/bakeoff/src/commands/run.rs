@@ -12,7 +12,7 @@ use lab::run::{Early, Ended, Error, Options};
 use load::Stop;
 use result::finding::Verdict;
 use result::plan::Cores;
-use result::{Run, State};
+use result::{Run, State, shell};
 
 use self::progress::Progress;
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
@@ -64,7 +64,7 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
     /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
     studies: PathBuf,
     /// The folder that runs are kept in
     #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "resume")]
@@ -107,7 +107,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     drop(progress);
     match ended {
-        Ok(ended) => conclude(&ended),
+        Ok(ended) => conclude(&ended, &arguments.studies),
         Err(error) => {
             eprintln!("bakeoff run: {error}");
             exit_code(&error).into()
@@ -149,7 +149,7 @@ fn exit_code(error: &Error) -> u8 {
 }
 
 /// Shows what was measured, and says how to go on where trials are missing.
-fn conclude(ended: &Ended) -> ExitCode {
+fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
     let run = &ended.run;
     let here = shown(&ended.folder);
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
@@ -161,7 +161,7 @@ fn conclude(ended: &Ended) -> ExitCode {
     if let Some(sentence) = time_spent::sentence(&run.spent) {
         eprintln!("{sentence}");
     }
-    let resume = format!("bakeoff run --resume {}", here.display());
+    let resume = to_go_on(&here, studies);
     let kept = match run.trials.len() {
         0 => "No trial was over".to_string(),
         count => format!("{} are kept", report::units::of(count as u64, "trial")),
@@ -188,6 +188,12 @@ fn conclude(ended: &Ended) -> ExitCode {
     }
 }
 
+/// The command that goes on with a run of these studies, as a shell reads it.
+fn to_go_on(folder: &Path, studies: &Path) -> String {
+    let studies = shell::path_option("--studies", studies, lab::run::STUDIES);
+    format!("bakeoff run --resume {}{studies}", shell::word(&folder.to_string_lossy()))
+}
+
 /// Whether all planned trials were made, and no contender failed in one.
 fn is_whole(run: &Run) -> bool {
     run.state == State::Complete
@@ -203,4 +209,19 @@ fn some_figure_stands(run: &Run) -> bool {
 fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(&here).unwrap_or(path).to_path_buf()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_goes_on_can_be_pasted() {
+        let shown = |run: &str, studies: &str| to_go_on(Path::new(run), Path::new(studies));
+        assert_eq!(shown("runs/web-1", "studies"), "bakeoff run --resume runs/web-1");
+        assert_eq!(
+            shown("/my runs/web-1", "its studies"),
+            "bakeoff run --resume '/my runs/web-1' --studies 'its studies'"
+        );
+    }
 }

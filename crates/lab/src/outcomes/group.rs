@@ -296,12 +296,7 @@ impl<'a> Group<'a> {
         let title = self.title(ranked.contender);
         let contender = self.contender(ranked.contender);
         let tier = contender.filter(|_| tiers_differ).map(|it| it.tier.word());
-        let doubt = match ranked.verdict {
-            Verdict::Valid => None,
-            Verdict::NotChecked => Some("not checked in full"),
-            other => Some(other.word()),
-        };
-        let caveats: Vec<&str> = tier.into_iter().chain(doubt).collect();
+        let caveats: Vec<&str> = tier.into_iter().chain(ranked.verdict.caveat()).collect();
         match caveats.is_empty() {
             true => title.to_string(),
             false => format!("{title} ({})", caveats.join(", ")),

@@ -6,18 +6,19 @@ use maud::{Markup, html};
 use result::Run;
 use result::evidence::CpuSource;
 use result::plan::{BuildFile, Contender, Cores};
+use result::shell;
 
-use super::{Detail, checks, prose};
-use crate::shell;
-use crate::text::{visible, visible_lines, visible_name};
+use super::{checks, prose};
+use crate::summary;
+use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
 
 /// Bytes of the page that the texts of builds may take: those of a study fit.
-const BUILD_FILES_BYTES: usize = 64 << 10;
+pub const BUILD_FILES_BYTES: usize = 64 << 10;
 
-/// The last part of the page.
-pub fn disclosure(run: &Run, detail: Detail) -> Markup {
-    let mut room = (detail > Detail::Least).then_some(BUILD_FILES_BYTES);
+/// The last part of the page, in which the texts of builds have so many bytes of room.
+pub fn disclosure(run: &Run, room: usize) -> Markup {
+    let longest = longest_shown(run, room);
     html! {
         h2 { "How it was measured" }
         p { "The command that repeats it:" }
@@ -36,7 +37,7 @@ pub fn disclosure(run: &Run, detail: Detail) -> Markup {
             code { "$HOST" } ", " code { "$PORT" } " and " code { "$CORES" } " are what a trial gives it. "
             "Commands are quoted as a POSIX shell needs it, but for these names; bakeoff starts them without a shell."
         }
-        @for contender in &run.contenders { (contender_facts(run, contender, room.as_mut())) }
+        @for contender in &run.contenders { (contender_facts(run, contender, longest)) }
         h3 { "Checks" }
         p { "Each figure was held against these; it has the worst word that one of them said." }
         (checks::all(run))
@@ -165,7 +166,7 @@ fn machine(run: &Run) -> Markup {
         None => "unknown",
     };
     facts(vec![
-        ("processor", html! { (visible(&machine.cpu)) }),
+        ("processor", html! { (summary::processor(run)) }),
         ("CPUs used", html! { (cpus(&machine.cpus)) }),
         ("SMT siblings", html! { (siblings) }),
         ("memory", html! { (machine.memory_bytes.map_or("unknown".into(), units::bytes)) }),
@@ -181,9 +182,13 @@ fn setting(name: &str, value: &str) -> Markup {
     html! { div { code { (visible(name)) " = " (visible(value)) } } }
 }
 
-/// What a contender is. `room` is what is left for the texts of builds, where they are
-/// shown.
-fn contender_facts(run: &Run, contender: &Contender, room: Option<&mut usize>) -> Markup {
+/// A command as a shell reads it, which may go over several lines.
+fn command(words: &[String]) -> Markup {
+    html! { code { (visible_command(&shell::command(words))) } }
+}
+
+/// What a contender is, with those texts of its build that have at most so many bytes.
+fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
     let folder = format!("studies/{}/{}", run.study.name, contender.name);
     let remark = contender.remark.as_ref().map(|remark| ("remark", prose(remark)));
     html! {
@@ -238,15 +243,15 @@ fn contender_facts(run: &Run, contender: &Contender, room: Option<&mut usize>) -
                 html! {
                     @match contender.build.as_deref() {
                         Some([]) => "nothing to build",
-                        Some(command) => code { (visible(&shell::command(command))) },
+                        Some(words) => (command(words)),
                         None => "unknown: the run was made before that was kept",
                     }
-                    @if let Some(room) = room {
-                        @for file in &contender.build_files { (build_file(file, room)) }
+                    @for file in &contender.build_files {
+                        (build_file(file, who_has_it_above(run, contender, file), longest))
                     }
                 },
             ),
-            ("command", html! { code { (visible(&shell::command(&contender.run))) } }),
+            ("command", command(&contender.run)),
             (
                 "environment",
                 html! {
@@ -258,18 +263,55 @@ fn contender_facts(run: &Run, contender: &Contender, room: Option<&mut usize>) -
     }
 }
 
-/// The text of a file that a build uses, to be opened where there is room for it.
-fn build_file(file: &BuildFile, room: &mut usize) -> Markup {
-    let name = visible_name(&file.name);
-    let text = html! {
-        pre.verbatim role="region" aria-label=(name) tabindex="0" { (visible_lines(&file.text)) }
-    };
-    let left = room.checked_sub(text.0.len());
-    *room = left.unwrap_or(*room);
+/// How many bytes a text of a build may have to be shown, so that those that are have
+/// room. Long ones go first: scripts, where flags stand, are shorter than sources.
+fn longest_shown(run: &Run, mut room: usize) -> usize {
+    let mut lengths: Vec<usize> = Vec::new();
+    for contender in &run.contenders {
+        let files = contender.build_files.iter();
+        let own = files.filter(|file| who_has_it_above(run, contender, file).is_none());
+        lengths.extend(own.map(|file| build_text(file).0.len()));
+    }
+    lengths.sort_unstable();
+    for length in lengths {
+        match room.checked_sub(length) {
+            Some(left) => room = left,
+            None => return length - 1,
+        }
+    }
+    usize::MAX
+}
+
+/// The first contender above this one whose build uses a file of the same text, as one
+/// that several share.
+fn who_has_it_above<'a>(
+    run: &'a Run,
+    contender: &Contender,
+    file: &BuildFile,
+) -> Option<&'a Contender> {
+    let is_it = |other: &BuildFile| (&other.text, other.cut) == (&file.text, file.cut);
+    let mut above = run.contenders.iter().take_while(|other| other.name != contender.name);
+    above.find(|other| other.build_files.iter().any(is_it))
+}
+
+fn build_text(file: &BuildFile) -> Markup {
+    html! {
+        pre.verbatim role="region" aria-label=(visible_name(&file.name)) tabindex="0" {
+            (visible_lines(&file.text))
+        }
+    }
+}
+
+/// A file that a build uses, to be opened: its text if it has at most so many bytes, and
+/// nobody has it above.
+fn build_file(file: &BuildFile, above: Option<&Contender>, longest: usize) -> Markup {
+    let text = build_text(file);
     html! {
         details {
-            summary { code { (name) } }
-            @if left.is_none() {
+            summary { code { (visible_name(&file.name)) } }
+            @if let Some(other) = above {
+                p { "Its text is the same as that of " (visible_name(&other.title)) ", above." }
+            } @else if text.0.len() > longest {
                 p { "So that the page stays small, its text is in run.json beside it only." }
             } @else {
                 (text)

@@ -25,6 +25,7 @@ use result::Run;
 use result::finding::Verdict;
 use sha2::{Digest, Sha256};
 
+use self::disclosure::{BUILD_FILES_BYTES, disclosure};
 use crate::summary;
 use crate::text::{visible, visible_name};
 
@@ -60,8 +61,6 @@ enum Detail {
     /// No checks beside figures at all, nor what servers said last: what is against
     /// figures stands above all loads, and names a few of them.
     Bare,
-    /// No texts of builds either.
-    Least,
     /// No second by second either.
     Less,
     /// Of checks that found nothing, or couldn't look, only how many; what others are
@@ -80,14 +79,9 @@ impl Detail {
             Detail::Less => {
                 Some("what checks measured that found nothing, and the strips of seconds")
             }
-            Detail::Least => Some(
-                "what checks measured that found nothing, the strips of seconds, and the scripts \
-                 that contenders are built by",
-            ),
             Detail::Bare => Some(
                 "the checks beside each figure, most of the figures that a finding is of, \
-                 what servers said last, the strips of seconds, and the scripts that contenders \
-                 are built by",
+                 what servers said last, and the strips of seconds",
             ),
         }
     }
@@ -96,11 +90,21 @@ impl Detail {
 /// The whole page.
 pub fn html(run: &Run) -> String {
     let room = BYTES_MAX - STYLE.len() - SCRIPT.len() - AROUND_BYTES;
-    let body = [Detail::All, Detail::Brief, Detail::Less, Detail::Least]
+    let [without_texts, with_texts] = [0, BUILD_FILES_BYTES].map(|it| disclosure(run, it));
+    let choices =
+        [(Detail::All, &with_texts), (Detail::Brief, &with_texts), (Detail::Less, &without_texts)];
+    let (detail, whole) = choices
         .into_iter()
-        .map(|detail| body(run, detail))
-        .find(|body| body.0.len() <= room)
-        .unwrap_or_else(|| body(run, Detail::Bare));
+        .map(|(detail, disclosed)| (detail, body(run, detail, disclosed)))
+        .find(|(_, body)| body.0.len() <= room)
+        .unwrap_or_else(|| (Detail::Bare, body(run, Detail::Bare, &without_texts)));
+    let left = room.saturating_sub(whole.0.len());
+    let body = match detail {
+        Detail::All | Detail::Brief => whole,
+        Detail::Less | Detail::Bare => {
+            body(run, detail, &disclosure(run, left.min(BUILD_FILES_BYTES)))
+        }
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -122,7 +126,7 @@ pub fn html(run: &Run) -> String {
     page.into_string()
 }
 
-fn body(run: &Run, detail: Detail) -> Markup {
+fn body(run: &Run, detail: Detail, disclosed: &Markup) -> Markup {
     html! {
         (bars::hatching())
         (percentiles::marks())
@@ -133,7 +137,7 @@ fn body(run: &Run, detail: Detail) -> Markup {
                 p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
             }
             p.quiet {
-                (visible(&run.machine.cpu)) ", " (visible(&run.machine.kernel)) ", "
+                (summary::processor(run)) ", " (visible(&run.machine.kernel)) ", "
                 (visible(&run.started))
             }
         }
@@ -151,7 +155,7 @@ fn body(run: &Run, detail: Detail) -> Markup {
             (then_and_now::then_and_now(run))
             (repeated::repeated(run))
             (repeated::failed(run))
-            (disclosure::disclosure(run, detail))
+            (disclosed)
         }
     }
 }

@@ -65,7 +65,7 @@ pub fn plot<'a>(
         let known = lines.iter().any(|line| line.points == Err(NoLine::TooFew));
         return html! {
             p.quiet {
-                @if known { "No percentile plot: there are fewer than 100 requests a block." }
+                @if known { "No percentile plot: a block has too few requests." }
                 @else { "No percentile plot: this run keeps no histograms that can be read." }
             }
         };

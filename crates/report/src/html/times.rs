@@ -35,7 +35,7 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
                     th.number scope="col" { "rate of best" }
                     @for percentile in PERCENTILES { th.number scope="col" { "p" (percentile) } }
                     th.number scope="col" { "max" }
-                    th.number scope="col" { "client CPU" }
+                    th.number scope="col" { "client CPU an answer" }
                     th.number scope="col" { "memory" }
                 }
             }

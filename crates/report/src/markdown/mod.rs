@@ -95,7 +95,7 @@ fn load(run: &Run, outcome: &Outcome) -> Vec<String> {
         ("tier", Side::Left),
         ("answers/s", Side::Right),
         ("of best", Side::Right),
-        ("CPU µs a request", Side::Right),
+        ("CPU µs an answer", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
         ("limited by", Side::Left),
@@ -258,7 +258,7 @@ fn machine(run: &Run) -> String {
     };
     format!(
         "{}, {} used{}{kind}; {}; {}; bakeoff {} ({}), {}. To repeat it:",
-        plain(&machine.cpu),
+        plain(&summary::processor(run)),
         units::of(machine.cpus.len() as u64, "CPU"),
         memory.unwrap_or_default(),
         plain(&machine.kernel),

@@ -37,7 +37,7 @@ pub fn equal_rate(run: &Run, outcome: &EqualRate) -> Vec<String> {
     let columns = [
         ("rank", Side::Right),
         ("contender", Side::Left),
-        ("CPU µs a request", Side::Right),
+        ("CPU µs an answer", Side::Right),
         ("of least", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
@@ -73,7 +73,7 @@ pub fn curve(run: &Run, curve: &Curve) -> Vec<String> {
         ("of its maximum", Side::Right),
         ("offered/s", Side::Right),
         ("answers/s", Side::Right),
-        ("CPU µs a request", Side::Right),
+        ("CPU µs an answer", Side::Right),
         ("p50", Side::Right),
         ("p99", Side::Right),
         ("verdict", Side::Left),

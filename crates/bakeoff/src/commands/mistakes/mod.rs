@@ -36,10 +36,10 @@ pub struct Arguments {
     #[arg(long)]
     seed: Option<u64>,
     /// The folder of mistakes
-    #[arg(long, value_name = "DIR", default_value = "mistakes")]
+    #[arg(long, value_name = "DIR", default_value = museum::exhibit::MISTAKES)]
     mistakes: PathBuf,
     /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
     studies: PathBuf,
     /// The folder that runs are kept in
     #[arg(long, value_name = "DIR", default_value = "runs/mistakes")]

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use lab::study::StudyFile;
 use report::text::visible;
+use result::shell;
 
 use self::skeleton::{GENERAL, LANGUAGES, Skeleton};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
@@ -26,7 +27,7 @@ pub struct Arguments {
     #[arg(long, value_parser = LANGUAGES.map(|skeleton| skeleton.option))]
     language: Option<String>,
     /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
     studies: PathBuf,
 }
 
@@ -54,7 +55,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let files = skeleton.files(study, name, &visible(&file.contract.says));
     match write(&folder, &files) {
         Ok(()) => {
-            say(&folder, &files, skeleton, &arguments.contender);
+            say(&folder, &files, skeleton);
+            println!("Then: {}", to_check(&arguments.contender, &arguments.studies));
             ExitCode::SUCCESS
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -77,7 +79,7 @@ fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     written
 }
 
-fn say(folder: &Path, files: &[(&str, String)], skeleton: &Skeleton, contender: &str) {
+fn say(folder: &Path, files: &[(&str, String)], skeleton: &Skeleton) {
     println!("{} has {}.", folder.display(), names(files));
     match skeleton.files.is_empty() {
         true => {
@@ -85,9 +87,28 @@ fn say(folder: &Path, files: &[(&str, String)], skeleton: &Skeleton, contender: 
         }
         false => println!("It starts as it is; look for FILL IN to make it answer right."),
     }
-    println!("Then: bakeoff check {contender}");
+}
+
+/// The command that checks a contender of these studies, as a shell reads it.
+fn to_check(contender: &str, studies: &Path) -> String {
+    let studies = shell::path_option("--studies", studies, lab::run::STUDIES);
+    format!("bakeoff check {}{studies}", shell::word(contender))
 }
 
 fn names(files: &[(&str, String)]) -> String {
     files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_that_checks_it_can_be_pasted() {
+        assert_eq!(to_check("web/zig", Path::new("studies")), "bakeoff check web/zig");
+        assert_eq!(
+            to_check("my web/zig", Path::new("other studies")),
+            "bakeoff check 'my web/zig' --studies 'other studies'"
+        );
+    }
 }

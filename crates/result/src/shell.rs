@@ -1,6 +1,7 @@
-//! Commands as a shell reads them.
+//! Commands as a shell reads them: for everybody who shows one that may be pasted.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 /// What bakeoff fills in when it starts a contender's command: a `$` and one of these,
 /// as a whole word.
@@ -10,11 +11,26 @@ const PLACEHOLDERS: [&str; 6] = ["SOURCE", "BUILD", "DIR", "HOST", "PORT", "CORE
 /// outside of quotes: they stay readable, and a shell that has variables of these names
 /// fills them in as bakeoff does.
 pub fn command(words: &[String]) -> String {
-    let words = words.iter().enumerate().map(|(at, text)| word(text, at == 0));
+    let words = words.iter().enumerate().map(|(at, text)| with_placeholders(text, at == 0));
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn word(text: &str, is_program: bool) -> String {
+/// A word of a command, such as a path, quoted where a POSIX shell needs it.
+pub fn word(text: &str) -> Cow<'_, str> {
+    // Only a NUL can't be quoted, and no program can be started with one.
+    shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
+}
+
+/// An option that takes a path, with a blank before it; nothing where it has that path
+/// without being given.
+pub fn path_option(option: &str, path: &Path, default: &str) -> String {
+    match path == Path::new(default) {
+        true => String::new(),
+        false => format!(" {option} {}", word(&path.to_string_lossy())),
+    }
+}
+
+fn with_placeholders(text: &str, is_program: bool) -> String {
     if text.is_empty() {
         return "''".into();
     }
@@ -41,17 +57,12 @@ fn literal(text: &str, is_program: bool) -> Cow<'_, str> {
         true => is_plain(text),
         false => text.split('=').all(is_plain),
     };
-    if needs_none { Cow::Borrowed(text) } else { quoted(text) }
+    if needs_none { Cow::Borrowed(text) } else { word(text) }
 }
 
 /// Whether a shell reads it as it is.
 fn is_plain(text: &str) -> bool {
-    text.is_empty() || quoted(text) == text
-}
-
-fn quoted(text: &str) -> Cow<'_, str> {
-    // Only a NUL can't be quoted, and no program can be started with one.
-    shlex::try_quote(text).unwrap_or(Cow::Borrowed(text))
+    text.is_empty() || word(text) == text
 }
 
 #[cfg(test)]
@@ -97,6 +108,13 @@ mod tests {
         shell.args(["-c", &script]).env("BUILD", "/build").env("PORT", "4711");
         let read = String::from_utf8(shell.output().unwrap().stdout).unwrap();
         assert_eq!(read, words.map(|(_, filled)| format!("<{filled}>")).concat(), "{script}");
+    }
+
+    #[test]
+    fn an_option_is_there_only_where_it_is_needed() {
+        let option = |path: &str| path_option("--studies", Path::new(path), "studies");
+        assert_eq!([option("studies"), option("studies/")], ["", ""]);
+        assert_eq!(option("my studies"), " --studies 'my studies'");
     }
 
     #[test]
