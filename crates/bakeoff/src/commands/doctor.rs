@@ -42,7 +42,7 @@ pub struct Arguments {
     /// The study whose contenders and loads are looked at as well; `web` where it is there
     study: Option<String>,
     /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = "studies")]
+    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
     studies: PathBuf,
     /// The folder that runs are kept in
     #[arg(long, value_name = "DIR", default_value = "runs")]
@@ -411,7 +411,10 @@ fn too_many(
 fn cores(checkup: &Checkup) -> Line {
     let machine = &checkup.machine;
     let processors = units::of(machine.cpus.len() as u64, "processor");
-    let physical = units::of(machine.smt_siblings.len() as u64, "core");
+    let physical = match machine.smt_siblings.len() {
+        0 => "cores that the machine doesn't tell".into(),
+        count => units::of(count as u64, "core"),
+    };
     let places = checkup.places.iter().map(|(cores, place)| {
         let (server, client) = (place.server_cpus.len(), place.client_cpus.len());
         match place.shared() {
@@ -617,6 +620,16 @@ mod tests {
         let (lines, code) = said(checkup);
         assert_eq!((lines.len(), code), (1, 0), "{lines:?}");
         lines.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn cores_that_the_machine_does_not_tell_are_not_counted() {
+        let mut checkup = after(|_| {});
+        let told = |checkup: &Checkup| cores(checkup).found;
+        assert!(told(&checkup).starts_with("4 processors of 4 cores;"), "{}", told(&checkup));
+        checkup.machine.smt_siblings.clear();
+        let says = "4 processors of cores that the machine doesn't tell;";
+        assert!(told(&checkup).starts_with(says), "{}", told(&checkup));
     }
 
     #[test]
