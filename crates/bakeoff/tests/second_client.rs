@@ -95,7 +95,8 @@ fn a_client_near_its_limit_is_joined_by_a_second_one_where_there_is_a_core() {
     assert!(whole.spent.second_client_s > 1.0, "such a trial takes more than its window of 1 s");
     lab.assert_nothing_is_left();
 
-    let Some((_, trial)) = near_its_limit(&lab, &run, &[&[0], &[1]]) else { return };
+    let Some((whole, trial)) = near_its_limit(&lab, &run, &[&[0], &[1]]) else { return };
+    assert_eq!(whole.spent.second_client_s, 0.0, "no trial was made");
     let finding = finding(&trial);
     assert!(finding.verdict >= Verdict::Suspect, "{finding:?}");
     assert!(finding.says.contains("Of the machine's 2 cores none is left"), "{finding:?}");

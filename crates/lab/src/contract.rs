@@ -4,9 +4,10 @@
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
+use load::outcome::SampledAnswer;
 use result::evidence::{AnswerSize, ContractStep};
 
-use crate::http::{Answer, Connection, Wrong, start};
+use crate::http::{Answer, Connection, Wrong, start, whole};
 use crate::study::Contract;
 
 /// Time for all that happens on one connection.
@@ -17,6 +18,9 @@ const DATE_OFF_MAX: Duration = Duration::from_secs(3);
 pub(crate) const DATE_STEP: Duration = Duration::from_millis(2_200);
 /// What is asked where the Date is looked at once; what is seen is the Date.
 pub(crate) const SAYS_DATE: &str = "says the right Date";
+
+/// What is asked where two answers to the same must differ.
+const IS_FRESH: &str = "makes a part of every answer anew";
 
 /// Asks for the connection's end after the answer.
 const CLOSE: &str = "Connection: close\r\n";
@@ -59,23 +63,18 @@ pub fn check(
     let asker = Asker { address, contract };
     let mut steps = Vec::new();
     let mut step = |asked: String, outcome: Result<String, Wrong>| {
-        let (saw, wrong) = match outcome {
-            Ok(saw) => (saw, None),
-            Err(wrong) => (String::new(), Some(wrong.to_string())),
-        };
-        let step = ContractStep { asked, saw, wrong };
+        let step = step(asked, outcome);
         tell(&step);
         let right = step.wrong.is_none();
         steps.push(step);
         right
     };
-    let asked = format!("answers {} with status {} and its body", contract.path, contract.status);
-    if !step(asked, asker.right_answer().map(|answer| shown(&answer))) {
+    if !step(answers_right(contract), asker.right_answer().map(|answer| shown(&answer))) {
         return steps;
     }
     step("answers three requests on one connection".into(), asker.keep_alive());
     if contract.fresh {
-        step("makes a part of every answer anew".into(), asker.fresh());
+        step(IS_FRESH.into(), asker.fresh());
     }
     step("takes a request that comes in single bytes".into(), asker.single_bytes());
     step("answers a pipelined pair, in order".into(), asker.pipelined_pair());
@@ -93,6 +92,79 @@ pub fn check(
         }
     };
     steps
+}
+
+/// The steps that a few answers under load can be held to, each with the first that isn't
+/// right. Nothing without any.
+pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
+    if sampled.is_empty() {
+        return Vec::new();
+    }
+    let count = sampled.len();
+    let right = |sample: &SampledAnswer| {
+        let answer = whole(&sample.bytes)?;
+        expect_right(contract, &answer, &sample.expected)?;
+        Ok(answer)
+    };
+    let answers: Vec<Answer> = match sampled.iter().map(right).collect() {
+        Ok(answers) => answers,
+        Err(wrong) => return vec![step(answers_right(contract), Err(wrong))],
+    };
+    let last = &answers[count - 1];
+    let saw = format!("{count} right answers, the last one {}", shown(last));
+    let mut steps = vec![step(answers_right(contract), Ok(saw))];
+    if contract.fresh && count > 1 {
+        // Each has a nonce of its own, so that it is the rest that has to differ. A small
+        // random number may come twice, and the first answers were made before the load
+        // was felt.
+        let rest = |nth: usize| without(&answers[nth].body, sampled[nth].expected.as_bytes());
+        let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
+        steps.push(step(
+            IS_FRESH.into(),
+            match again * 2 >= count - 1 {
+                true => wrong(format!(
+                    "{again} of {count} answers differ from the one before in nothing but what \
+                     they were asked for; the last one {}",
+                    shown(last)
+                )),
+                false => Ok(format!("{count} answers, the last one {}", shown(last))),
+            },
+        ));
+    }
+    let date = |nth: usize| date(&answers[nth], SystemTime::UNIX_EPOCH + sampled[nth].at);
+    let dates: Result<Vec<_>, Wrong> = (0..count).map(date).collect();
+    let seen = dates.map(|dates| dates.last().map_or(String::new(), |(text, _)| text.clone()));
+    steps.push(step(SAYS_DATE.into(), seen));
+    steps
+}
+
+/// These bytes without any that are the same as `part`.
+fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
+    let mut rest = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if !part.is_empty() && bytes[at..].starts_with(part) {
+            at += part.len();
+        } else {
+            rest.push(*byte);
+            at += 1;
+        }
+    }
+    rest
+}
+
+/// What is asked first: the contract's own request.
+fn answers_right(contract: &Contract) -> String {
+    format!("answers {} with status {} and its body", contract.path, contract.status)
+}
+
+/// A step with what came of it.
+fn step(asked: String, outcome: Result<String, Wrong>) -> ContractStep {
+    let (saw, wrong) = match outcome {
+        Ok(saw) => (saw, None),
+        Err(wrong) => (String::new(), Some(wrong.to_string())),
+    };
+    ContractStep { asked, saw, wrong }
 }
 
 struct Asker<'a> {
@@ -117,22 +189,7 @@ impl Asker<'_> {
     }
 
     fn judge(&self, answer: &Answer, nonce: &str) -> Result<(), Wrong> {
-        expect_status(answer, self.contract.status)?;
-        let wanted = with(&self.contract.body, nonce);
-        let holds = answer.body.windows(wanted.len().max(1)).any(|part| part == wanted.as_bytes());
-        if !holds {
-            return wrong(format!(
-                "the body doesn't hold {wanted:?}, which was asked for: {}",
-                shown(answer)
-            ));
-        }
-        match answer.body.len() - wanted.len() {
-            more @ 1.. if self.contract.whole_body => wrong(format!(
-                "the body has {more} bytes beside {wanted:?}, which has to be all of it: {}",
-                shown(answer)
-            )),
-            _ => Ok(()),
-        }
+        expect_right(self.contract, answer, &with(&self.contract.body, nonce))
     }
 
     fn right_answer(&self) -> Result<Answer, Wrong> {
@@ -252,24 +309,8 @@ impl Asker<'_> {
         }
     }
 
-    /// The Date header as text and as time.
     fn date(&self) -> Result<(String, SystemTime), Wrong> {
-        let answer = self.right_answer()?;
-        let Some(text) = answer.header("date") else {
-            return wrong("there is no Date header".into());
-        };
-        let Ok(date) = httpdate::parse_http_date(text) else {
-            return wrong(format!("the Date header is no date: {:?}", start(text)));
-        };
-        let now = SystemTime::now();
-        let off = now.duration_since(date).or_else(|_| date.duration_since(now));
-        match off {
-            Ok(off) if off <= DATE_OFF_MAX => Ok((text.into(), date)),
-            _ => wrong(format!(
-                "the Date header is off by more than {} s: {text}",
-                DATE_OFF_MAX.as_secs()
-            )),
-        }
+        date(&self.right_answer()?, SystemTime::now())
     }
 
     fn date_advances(&self) -> Result<String, Wrong> {
@@ -280,6 +321,43 @@ impl Asker<'_> {
             true => Ok(format!("{first}, then {second}")),
             false => wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64())),
         }
+    }
+}
+
+/// Status and body, which has to hold this text.
+fn expect_right(contract: &Contract, answer: &Answer, wanted: &str) -> Result<(), Wrong> {
+    expect_status(answer, contract.status)?;
+    let holds = answer.body.windows(wanted.len().max(1)).any(|part| part == wanted.as_bytes());
+    if !holds {
+        return wrong(format!(
+            "the body doesn't hold {wanted:?}, which was asked for: {}",
+            shown(answer)
+        ));
+    }
+    match answer.body.len() - wanted.len() {
+        more @ 1.. if contract.whole_body => wrong(format!(
+            "the body has {more} bytes beside {wanted:?}, which has to be all of it: {}",
+            shown(answer)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The Date header as text and as time, of an answer that came at this time.
+fn date(answer: &Answer, came: SystemTime) -> Result<(String, SystemTime), Wrong> {
+    let Some(text) = answer.header("date") else {
+        return wrong("there is no Date header".into());
+    };
+    let Ok(date) = httpdate::parse_http_date(text) else {
+        return wrong(format!("the Date header is no date: {:?}", start(text)));
+    };
+    let off = came.duration_since(date).or_else(|_| date.duration_since(came));
+    match off {
+        Ok(off) if off <= DATE_OFF_MAX => Ok((text.into(), date)),
+        _ => wrong(format!(
+            "the Date header is off by more than {} s: {text}",
+            DATE_OFF_MAX.as_secs()
+        )),
     }
 }
 
@@ -517,6 +595,74 @@ mod tests {
             broken(Fault::NeverCloses, Depth::Quick),
             ["closes the connection when asked to", "answers HEAD without a body"]
         );
+    }
+
+    /// Answers with such ids, numbers and times, in s, as they were sampled under load. The
+    /// Date is that of second 1000.
+    fn sampled(answers: &[(&str, &str, u64)]) -> Vec<SampledAnswer> {
+        let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(1000));
+        let sampled = answers.iter().map(|(id, number, at_s)| {
+            let body = format!("hello {id}, number {number}\n");
+            let head = format!("HTTP/1.1 200 X\r\nDate: {date}\r\nContent-Length: {}", body.len());
+            let bytes = format!("{head}\r\n\r\n{body}").into_bytes();
+            SampledAnswer { at: Duration::from_secs(*at_s), expected: (*id).into(), bytes }
+        });
+        sampled.collect()
+    }
+
+    /// What is wrong with answers that were sampled under load.
+    fn wrong_under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<String> {
+        let steps = under_load(contract, sampled);
+        steps.into_iter().filter_map(|step| step.wrong).collect()
+    }
+
+    #[test]
+    fn answers_under_load_are_held_to_what_was_asked_before() {
+        let right = sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "7", 1002)]);
+        let steps = under_load(&contract(), &right);
+        let asked: Vec<&str> = steps.iter().map(|step| &*step.asked).collect();
+        let before = check(server(Fault::None), &contract(), Depth::Quick, |_| {});
+        let is_asked_before = |asked: &&str| before.iter().any(|step| step.asked == **asked);
+        assert!(asked.len() == 3 && asked.iter().all(is_asked_before), "{asked:?}");
+        assert_eq!(steps.iter().find_map(|step| step.wrong.as_ref()), None);
+        assert_eq!(under_load(&contract(), &[]), []);
+    }
+
+    #[test]
+    fn a_number_that_stands_still_under_load_is_seen_whatever_the_ids_are() {
+        let canned = sampled(&[("1", "7", 1000), ("2", "7", 1001), ("3", "7", 1002)]);
+        let wrong = wrong_under_load(&contract(), &canned);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(
+            wrong[0].starts_with("2 of 3 answers differ from the one before in nothing but"),
+            "{wrong:?}"
+        );
+        let from_the_second_on = sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "8", 1002)]);
+        assert_eq!(wrong_under_load(&contract(), &from_the_second_on).len(), 1);
+        let once_by_chance =
+            sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "8", 1002), ("4", "9", 1002)]);
+        assert_eq!(wrong_under_load(&contract(), &once_by_chance), [""; 0]);
+        let one = wrong_under_load(&contract(), &canned[..1]);
+        assert_eq!(one, [""; 0], "one answer differs from none");
+        let same_for_all = Contract { fresh: false, ..contract() };
+        assert_eq!(wrong_under_load(&same_for_all, &canned), [""; 0]);
+    }
+
+    #[test]
+    fn a_date_that_stands_still_under_load_is_seen() {
+        let late = sampled(&[("1", "7", 1000), ("2", "8", 1004)]);
+        let wrong = wrong_under_load(&contract(), &late);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(wrong[0].contains("the Date header is off by more than 3 s"), "{wrong:?}");
+    }
+
+    #[test]
+    fn an_answer_under_load_that_is_none_is_seen() {
+        let mut other = sampled(&[("1", "7", 1000), ("2", "8", 1001)]);
+        other[1].expected = "4".into();
+        assert!(wrong_under_load(&contract(), &other)[0].contains("doesn't hold \"4\""));
+        other[0].bytes.truncate(10);
+        assert!(wrong_under_load(&contract(), &other)[0].contains("within the headers"));
     }
 
     #[test]

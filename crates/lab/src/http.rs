@@ -67,11 +67,7 @@ impl std::fmt::Display for Wrong {
 /// One connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
-    /// Bytes received and not yet used.
-    received: Vec<u8>,
-    within: Duration,
-    deadline: Instant,
+    answers: Answers<Stream>,
 }
 
 impl Connection {
@@ -82,19 +78,21 @@ impl Connection {
         let deadline = Instant::now() + within;
         let stream = TcpStream::connect_timeout(&address, within).map_err(no_connection)?;
         stream.set_nodelay(true).map_err(no_connection)?;
-        Ok(Connection { stream, received: Vec::new(), within, deadline })
+        let source = Stream { stream, within, deadline };
+        Ok(Connection { answers: Answers { source, received: Vec::new() } })
     }
 
     /// Sends bytes as they are.
     pub fn send(&mut self, mut bytes: &[u8]) -> Result<(), Wrong> {
+        let to = &mut self.answers.source;
         while !bytes.is_empty() {
             // A server that reads a little at a time must not be sent to for ever.
-            let _ = self.stream.set_write_timeout(Some(self.left()?));
-            match self.stream.write(bytes) {
+            let _ = to.stream.set_write_timeout(Some(to.left()?));
+            match to.stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(error) => match error.kind() {
                     ErrorKind::WouldBlock | ErrorKind::TimedOut => {
-                        return Err(Wrong::TooLate(self.within));
+                        return Err(Wrong::TooLate(to.within));
                     }
                     ErrorKind::Interrupted => {}
                     // A server may close while it is sent to; what counts is its answer.
@@ -105,6 +103,53 @@ impl Connection {
         Ok(())
     }
 
+    /// Receives the next answer. `to_head`: it is one to a HEAD request, which
+    /// has no body whatever its headers say.
+    pub fn receive(&mut self, to_head: bool) -> Result<Answer, Wrong> {
+        self.answers.next(to_head)
+    }
+
+    /// Whether the server closes the connection now, without a further byte.
+    pub fn is_closed(&mut self) -> Result<(), Wrong> {
+        match self.left_over() == 0 && self.answers.more()? == 0 {
+            true => Ok(()),
+            false => {
+                Err(Wrong::Answer(format!("{} more bytes came after the answer", self.left_over())))
+            }
+        }
+    }
+
+    /// How many bytes wait that belong to no answer.
+    pub fn left_over(&self) -> usize {
+        self.answers.received.len()
+    }
+}
+
+/// The answer that these bytes are.
+pub(crate) fn whole(bytes: &[u8]) -> Result<Answer, Wrong> {
+    let mut answers = Answers { source: NoMore, received: bytes.to_vec() };
+    let answer = answers.next(false)?;
+    match answers.received.len() {
+        0 => Ok(answer),
+        count => Err(Wrong::Answer(format!("{count} more bytes came after the answer"))),
+    }
+}
+
+/// Where the bytes of answers come from.
+trait Source {
+    /// Appends what there is; 0 at the end.
+    fn more(&mut self, to: &mut Vec<u8>) -> Result<usize, Wrong>;
+}
+
+/// A server's, in time.
+#[derive(Debug)]
+struct Stream {
+    stream: TcpStream,
+    within: Duration,
+    deadline: Instant,
+}
+
+impl Stream {
     /// The time left for this connection.
     fn left(&self) -> Result<Duration, Wrong> {
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -113,10 +158,46 @@ impl Connection {
             false => Ok(left),
         }
     }
+}
 
-    /// Receives the next answer. `to_head`: it is one to a HEAD request, which
-    /// has no body whatever its headers say.
-    pub fn receive(&mut self, to_head: bool) -> Result<Answer, Wrong> {
+impl Source for Stream {
+    fn more(&mut self, to: &mut Vec<u8>) -> Result<usize, Wrong> {
+        let _ = self.stream.set_read_timeout(Some(self.left()?));
+        let mut piece = [0; 16 * 1024];
+        match self.stream.read(&mut piece) {
+            Ok(count) => {
+                to.extend_from_slice(&piece[..count]);
+                Ok(count)
+            }
+            Err(error) => match error.kind() {
+                ErrorKind::WouldBlock | ErrorKind::TimedOut => Err(Wrong::TooLate(self.within)),
+                ErrorKind::Interrupted => self.more(to),
+                _ => Ok(0),
+            },
+        }
+    }
+}
+
+/// Nowhere: all bytes are there.
+#[derive(Debug)]
+struct NoMore;
+
+impl Source for NoMore {
+    fn more(&mut self, _: &mut Vec<u8>) -> Result<usize, Wrong> {
+        Ok(0)
+    }
+}
+
+/// One answer after the other.
+#[derive(Debug)]
+struct Answers<S> {
+    source: S,
+    /// Bytes received and not yet used.
+    received: Vec<u8>,
+}
+
+impl<S: Source> Answers<S> {
+    fn next(&mut self, to_head: bool) -> Result<Answer, Wrong> {
         let (head_length, mut answer) = loop {
             if let Some(parsed) = parse_head(&self.received)? {
                 break parsed;
@@ -137,22 +218,6 @@ impl Connection {
             answer.body = self.body(&answer)?;
         }
         Ok(answer)
-    }
-
-    /// Whether the server closes the connection now, without a further byte.
-    pub fn is_closed(&mut self) -> Result<(), Wrong> {
-        match self.received.is_empty() && self.more()? == 0 {
-            true => Ok(()),
-            false => Err(Wrong::Answer(format!(
-                "{} more bytes came after the answer",
-                self.received.len()
-            ))),
-        }
-    }
-
-    /// How many bytes wait that belong to no answer.
-    pub fn left_over(&self) -> usize {
-        self.received.len()
     }
 
     fn body(&mut self, answer: &Answer) -> Result<Vec<u8>, Wrong> {
@@ -262,19 +327,7 @@ impl Connection {
 
     /// Receives what there is; 0 at the end.
     fn more(&mut self) -> Result<usize, Wrong> {
-        let _ = self.stream.set_read_timeout(Some(self.left()?));
-        let mut piece = [0; 16 * 1024];
-        match self.stream.read(&mut piece) {
-            Ok(count) => {
-                self.received.extend_from_slice(&piece[..count]);
-                Ok(count)
-            }
-            Err(error) => match error.kind() {
-                ErrorKind::WouldBlock | ErrorKind::TimedOut => Err(Wrong::TooLate(self.within)),
-                ErrorKind::Interrupted => self.more(),
-                _ => Ok(0),
-            },
-        }
+        self.source.more(&mut self.received)
     }
 }
 
@@ -402,7 +455,7 @@ mod tests {
         });
         let mut connection = Connection::open(address, Duration::from_secs(60)).unwrap();
         let wrong = connection.receive(false).unwrap_err();
-        let kept = connection.received.len();
+        let kept = connection.left_over();
         assert!(kept <= CHUNK_LINE_BYTES_MAX + 16 * 1024, "{kept} bytes were kept");
         drop(connection);
         server.join().unwrap();
@@ -444,7 +497,8 @@ mod tests {
             });
             let within = Duration::from_millis(200);
             let mut connection = Connection::open(address, within).unwrap();
-            sockopt::set_socket_send_buffer_size(&connection.stream, 16 << 10).unwrap();
+            sockopt::set_socket_send_buffer_size(&connection.answers.source.stream, 16 << 10)
+                .unwrap();
             let sent = connection.send(&vec![b'x'; 16 << 20]);
             is_over.store(true, Ordering::Relaxed);
             assert_eq!(sent, Err(Wrong::TooLate(within)));

@@ -347,6 +347,7 @@ impl Bench<'_> {
         evidence.server_folder_bytes =
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(seen.window_began, seen.window, evidence);
+        evidence.contract_under_load = contract::under_load(self.contract, &seen.sampled_answers);
         evidence.load = Some(measure::evidence(load, &seen));
         evidence.core_speeds = yardstick::speeds_since(&cpus, &speeds_before);
         Ok(())

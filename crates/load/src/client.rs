@@ -148,7 +148,8 @@ mod tests {
     use super::*;
     use crate::Moment;
     use crate::outcome::{
-        Account, Connections, ErrorCount, ErrorKind as Kind, Latency, Second, ThreadUse,
+        Account, Connections, ErrorCount, ErrorKind as Kind, Latency, SampledAnswer, Second,
+        ThreadUse,
     };
     use crate::plan::{Arrivals, BackendChoice, Expect, Target, Until};
     use crate::record::histogram;
@@ -251,6 +252,11 @@ mod tests {
                     first_failure: Some((Kind::Refused, text.clone())),
                     ..Connections::default()
                 },
+                sampled_answers: vec![SampledAnswer {
+                    at: window,
+                    expected: text.clone(),
+                    bytes: (0..=255).collect(),
+                }],
                 seconds: vec![Second { p50: Some(number), ..Second::default() }],
                 threads: vec![ThreadUse {
                     cpu: Some(3),

@@ -381,6 +381,7 @@ pub(crate) mod tests {
             connect: histogram(),
             connections: Connections::default(),
             seconds: vec![],
+            sampled_answers: vec![],
             threads: vec![],
             backend: "epoll".into(),
             interrupted: false,

@@ -44,6 +44,7 @@ mod protocol;
 pub mod reading;
 mod record;
 mod run;
+mod samples;
 mod schedule;
 pub mod search;
 #[cfg(test)]

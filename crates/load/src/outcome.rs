@@ -48,6 +48,8 @@ pub struct Outcome {
     pub connections: Connections,
     /// The window, second by second.
     pub seconds: Vec<Second>,
+    /// A few good answers of the run, warm-up included, in the order of their seconds.
+    pub sampled_answers: Vec<SampledAnswer>,
     /// What the client's threads spent.
     pub threads: Vec<ThreadUse>,
     /// The backend that carried the load, and why not the other, if asked; where it
@@ -260,6 +262,19 @@ pub struct Second {
     /// 99th percentile of service time of its answers, in nanoseconds; `None`
     /// without any.
     pub p99: Option<u64>,
+}
+
+/// A good answer as it came, so that more of it can be looked at than its status and the
+/// text that it has to hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SampledAnswer {
+    /// When it came, since the Unix epoch.
+    pub at: Duration,
+    /// The text that it had to hold, with its request's placeholders filled in; empty if
+    /// none was asked for.
+    pub expected: String,
+    /// Its bytes, from the status line to the body's end. Hostile, and 4 KiB at most.
+    pub bytes: Vec<u8>,
 }
 
 /// What a client thread spent within the window.

@@ -2,7 +2,7 @@
 //! allocated a request.
 
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 
@@ -12,6 +12,9 @@ use crate::protocol::Fault;
 /// The longest time that a histogram tells apart, in nanoseconds: two days, since a run of
 /// a day that offers more than is served has waits of a day.
 const LONGEST_NS: u64 = 2 * 86_400 * 1_000_000_000;
+
+/// The largest answer that is kept as a sample.
+const SAMPLE_BYTES_MAX: usize = 4096;
 
 /// An empty histogram of nanoseconds with 3 significant digits.
 pub(crate) fn histogram() -> Histogram<u64> {
@@ -40,6 +43,18 @@ pub(crate) struct SecondOfThread {
     pub bytes: u64,
     /// The most connections that were open in it.
     pub open_max: u32,
+    /// The first good answer in it that came in one piece and is small enough.
+    pub sample: Option<Sample>,
+}
+
+/// A good answer as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Sample {
+    /// Its request's number.
+    pub number: u64,
+    /// When it came, since the Unix epoch.
+    pub at: Duration,
+    pub bytes: Vec<u8>,
 }
 
 impl SecondOfThread {
@@ -47,8 +62,17 @@ impl SecondOfThread {
     pub(crate) const DRAIN: i64 = i64::MAX;
 
     fn new(thread: usize, number: i64, open: u32) -> SecondOfThread {
-        let service = histogram();
-        SecondOfThread { thread, number, service, good: 0, errors: 0, bytes: 0, open_max: open }
+        let (service, sample) = (histogram(), None);
+        SecondOfThread {
+            thread,
+            number,
+            service,
+            good: 0,
+            errors: 0,
+            bytes: 0,
+            open_max: open,
+            sample,
+        }
     }
 }
 
@@ -170,6 +194,21 @@ impl Record {
 
     pub(crate) fn bytes_received(&mut self, bytes: usize) {
         self.second.bytes += bytes as u64;
+    }
+
+    /// Whether this second still lacks its sample of an answer.
+    #[inline(always)]
+    pub(crate) fn lacks_sample(&self) -> bool {
+        self.second.sample.is_none()
+    }
+
+    /// Keeps a good answer as this second's sample, if it is small enough.
+    #[cold]
+    pub(crate) fn sample(&mut self, number: u64, bytes: &[u8]) {
+        if bytes.len() <= SAMPLE_BYTES_MAX {
+            let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            self.second.sample = Some(Sample { number, at, bytes: bytes.to_vec() });
+        }
     }
 
     /// A good answer arrived; `phase` is its request's.

@@ -19,6 +19,7 @@ use crate::plan::{Arrivals, BackendChoice, Plan, Until};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::record::{Record, SecondOfThread, Tally, histogram, merge};
+use crate::samples::Samples;
 use crate::turns::{Turns, Window};
 use crate::worker::Worker;
 use crate::{Error, News, Outcome, Progress, Stop, connects, limits};
@@ -274,6 +275,7 @@ impl Share<'_> {
 struct Collected {
     seconds: BTreeMap<i64, Sum>,
     service: Histogram<u64>,
+    samples: Samples,
 }
 
 /// One second of all threads.
@@ -294,12 +296,13 @@ impl Collected {
         clock: Clock,
         tell: &mut dyn FnMut(&News),
     ) -> Collected {
-        let mut all = Collected { seconds: BTreeMap::new(), service: histogram() };
+        let (seconds, service, samples) = (BTreeMap::new(), histogram(), Samples::default());
+        let mut all = Collected { seconds, service, samples };
         let mut past = vec![i64::MIN; threads];
         let (mut told, mut errors) = (i64::MIN, 0);
         while let Ok(second) = from.recv() {
             past[second.thread] = second.number;
-            all.add(&second);
+            all.add(second);
             let done = past.iter().copied().min().unwrap_or(i64::MIN);
             let news: Vec<i64> = all
                 .seconds
@@ -330,10 +333,13 @@ impl Collected {
         self.seconds.values().map(|sum| sum.open_max).max().unwrap_or_default()
     }
 
-    fn add(&mut self, new: &SecondOfThread) {
+    fn add(&mut self, new: SecondOfThread) {
         self.service += &new.service;
         if new.number == SecondOfThread::BEFORE || new.number == SecondOfThread::DRAIN {
             return;
+        }
+        if let Some(sample) = new.sample {
+            self.samples.offer(sample);
         }
         let sum = self.seconds.entry(new.number).or_insert_with(|| Sum {
             second: Second::default(),
@@ -386,6 +392,7 @@ fn put_together(
         connect: histogram(),
         connections: Connections { answers_min: u64::MAX, ..Connections::default() },
         seconds,
+        sampled_answers: collected.samples.with_texts(plan),
         threads: Vec::new(),
         backend: backends(reports.iter().map(|report| &*report.backend)),
         interrupted: stop.asked(),

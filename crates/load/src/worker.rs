@@ -143,6 +143,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.begin(turns);
         let counted = matches!(self.plan.until, Until::Requests(_));
         let mut next_second = window.start;
+        let mut is_warming_up = self.now < window.begin;
         loop {
             if self.now >= next_second && self.now < window.end {
                 let number = seconds_since(window.begin, self.now);
@@ -166,6 +167,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             self.send_due();
             self.open_connections();
+            if is_warming_up && self.now >= window.begin {
+                is_warming_up = false;
+                self.shed_warmup(window.begin);
+            }
             self.turn_over(self.wake_at(next_second.min(window.end)))?;
         }
         // What fell due while this thread slept or worked is late, not shed.
@@ -205,6 +210,25 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
     }
 
+    /// Gives up what fell due before the window and found no connection free until now. A
+    /// server that began cold would else have a queue in the window that isn't the load's:
+    /// one that can do a tenth more than is asked works off a second in ten.
+    fn shed_warmup(&mut self, begin: u64) {
+        while self.turns.due().is_some_and(|due| due < begin) && self.shed_turn() {}
+    }
+
+    /// Enters the next turn in the books as one that was never sent, if it has come.
+    fn shed_turn(&mut self) -> bool {
+        let Some(turn) = self.turns.take(self.now) else { return false };
+        let tally = self.record.tally(turn.phase);
+        tally.scheduled += 1;
+        tally.shed += 1;
+        if turn.phase == Phase::Window {
+            self.record.shed(self.now - turn.intended);
+        }
+        true
+    }
+
     /// Awaits the answers under way, those among them that are to be asked for again on
     /// a new connection.
     fn drain(&mut self) -> io::Result<()> {
@@ -234,14 +258,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
         if self.turns.is_open_loop() {
             self.turns.end_at(window_end);
-            while let Some(turn) = self.turns.take(self.now) {
-                let tally = self.record.tally(turn.phase);
-                tally.scheduled += 1;
-                tally.shed += 1;
-                if turn.phase == Phase::Window {
-                    self.record.shed(self.now - turn.intended);
-                }
-            }
+            while self.shed_turn() {}
         }
     }
 
@@ -503,12 +520,15 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
                 return self.unasked(slot, Fault { kind: ErrorKind::Malformed, example });
             };
-            let fed = protocol.feed(&mut slots.connection(slot).partial, bytes, number);
+            let partial = &mut slots.connection(slot).partial;
+            let is_sampled = record.lacks_sample() && !P::is_under_way(partial);
+            let fed = protocol.feed(partial, bytes, number);
             let (used, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
                 Fed::Answer { used, fault, reusable } => (used, fault, reusable),
                 Fed::Broken(fault) => return self.broken(slot, &fault),
             };
+            let answer = &bytes[..used];
             bytes = &bytes[used..];
             let last = slots.under_way(slot) == 1;
             if last && !bytes.is_empty() && fault.is_none() {
@@ -522,6 +542,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 None => {
                     slots.connection(slot).good += u64::from(phase == Phase::Window);
                     record.good(phase, flight.times, self.arrived);
+                    if is_sampled {
+                        record.sample(number, answer);
+                    }
                 }
                 Some(fault) => record.error(phase, *fault, self.arrived, None),
             }

@@ -19,6 +19,9 @@ pub struct Evidence {
     /// The size of one right answer, before the load.
     #[serde(default)]
     pub answer: Option<AnswerSize>,
+    /// Those of the contract's steps that a few answers under load could be held to.
+    #[serde(default)]
+    pub contract_under_load: Vec<ContractStep>,
     /// The contract's steps again, right after the load, where it came to that.
     #[serde(default)]
     pub contract_after: Vec<ContractStep>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -215,6 +216,25 @@ fn an_open_loop_sends_what_is_due_and_the_warm_up_is_apart() {
     let sent = said.count("sent") + warmup;
     assert_eq!(server.requests_once(sent), sent, "the server counts otherwise");
     assert!(said.json["lateness_us"]["samples"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn a_queue_of_the_warm_up_is_not_the_windows() {
+    let slow = |connection: &mut TcpStream, _: &Seen| {
+        std::thread::sleep(Duration::from_millis(20));
+        connection.write_all(GOOD).map(|()| After::Keep)
+    };
+    let server = Server::start(slow);
+    // Half of what is asked can be answered at most: when the window begins, the first of its
+    // requests would be sent after it.
+    let options = ["-c", "1", "-d", "1s", "--warmup", "2s", "--rate", "100"];
+    let said = load(&[&[&*server.url("/")][..], &options].concat());
+    said.assert_conserved("a queue");
+    assert!(said.count("good") > 0, "the warm-up's were sent instead: {}", said.json["requests"]);
+    let warmup = &said.json["warmup_requests"];
+    assert_eq!(warmup["scheduled"], 200);
+    let shed = warmup["shed"].as_u64().unwrap();
+    assert!(shed > 50, "{warmup}");
 }
 
 // What it says and writes.

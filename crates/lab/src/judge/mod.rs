@@ -422,6 +422,7 @@ mod tests {
                 cores: vec![vec![0], vec![1]],
             },
             contract: vec![step.clone()],
+            contract_under_load: vec![step.clone()],
             contract_after: vec![step],
             answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50 }),
             load: Some(Load {

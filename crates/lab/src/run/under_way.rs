@@ -209,20 +209,20 @@ impl<'a> UnderWay<'a> {
             return Ok(None);
         };
         if judge::asks_for_second_client(slot, &evidence) {
-            let began = Instant::now();
             evidence.second_client = match machine.with_second_client(slot.load.cores) {
                 Err(why) => Some(SecondClient::Missing { why }),
                 Ok(place) => {
                     tell(Event::SecondClient(slot));
+                    let began = Instant::now();
                     let again = bench.trial(&self.run.plan, slot, place, rate, contender)?;
+                    let seconds = began.elapsed().as_secs_f64();
+                    self.run.spent.second_client_s += seconds;
+                    // The next like it will take as long.
+                    evidence.overhead_s += seconds;
                     let Some(again) = again else { return Ok(None) };
                     Some(second_client(&again))
                 }
             };
-            let seconds = began.elapsed().as_secs_f64();
-            self.run.spent.second_client_s += seconds;
-            // The next like it will take as long.
-            evidence.overhead_s += seconds;
         }
         let findings = judge::judge(slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))

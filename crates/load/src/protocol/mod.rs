@@ -25,6 +25,9 @@ pub(crate) trait Protocol {
     /// The most bytes of any request.
     fn request_bytes_max(&self) -> usize;
 
+    /// Whether a part of the answer was taken before.
+    fn is_under_way(connection: &Self::Connection) -> bool;
+
     /// Takes bytes that belong to the answer of request `number`.
     fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed;
 

@@ -159,6 +159,7 @@ pub mod tests {
                 };
                 10
             ],
+            sampled_answers: vec![],
             threads: vec![
                 ThreadUse {
                     cpu: Some(0),

@@ -245,6 +245,11 @@ impl Protocol for Http1 {
     }
 
     #[inline]
+    fn is_under_way(kept: &Self::Connection) -> bool {
+        kept.is_some()
+    }
+
+    #[inline]
     fn feed(&mut self, kept: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed {
         if kept.is_none()
             && let Some(answer) = self.take_whole(bytes, number)
