@@ -161,7 +161,7 @@ fails, --find-rate takes it as not held.
 
 Exit codes:
   0    the load was offered, and something was answered
-  1    not one good answer
+  1    not one good answer, or nobody was there any more before all of -n were asked
   2    wrong arguments or input
   3    a condition of --fail-if held or is unknown, or --find-rate found no rate
   4    the load could not be offered, or the result not be written
@@ -525,7 +525,7 @@ pub mod tests {
         let documented = include_str!("../../../../../docs/exit-codes.md");
         for code in [
             Exit::Ok,
-            Exit::NoGoodAnswer,
+            Exit::Unanswered,
             Exit::BadInput,
             Exit::Condition,
             Exit::System,

@@ -9,8 +9,9 @@ use std::process::ExitCode;
 pub enum Exit {
     /// As asked.
     Ok = 0,
-    /// The load was offered, and not one answer was good.
-    NoGoodAnswer = 1,
+    /// The load was offered, and not one answer was good; or nobody could be connected to
+    /// any more before all requests were made.
+    Unanswered = 1,
     /// The arguments, or a file or name that they give, are wrong.
     BadInput = 2,
     /// A condition of `--fail-if` held or is unknown, or that of `--find-rate`

@@ -47,7 +47,7 @@ impl Searched {
         if self.interrupted {
             Exit::Interrupted
         } else if self.no_answer {
-            Exit::NoGoodAnswer
+            Exit::Unanswered
         } else if self.found.holds.is_some() {
             Exit::Ok
         } else {
@@ -341,7 +341,7 @@ pub mod tests {
         let mut searched = searched();
         assert_eq!(searched.exit(), Exit::Ok);
         searched.no_answer = true;
-        assert_eq!(searched.exit(), Exit::NoGoodAnswer);
+        assert_eq!(searched.exit(), Exit::Unanswered);
         searched.interrupted = true;
         assert_eq!(searched.exit(), Exit::Interrupted);
     }

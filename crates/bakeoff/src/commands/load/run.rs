@@ -3,6 +3,7 @@
 use load::ceiling::Ceiling;
 use load::condition::{Condition, Judgement, Measured, Unit, Verdict};
 use load::limit::Warning;
+use load::plan::Until;
 use load::{Outcome, Plan};
 use report::units;
 
@@ -31,13 +32,19 @@ impl Run {
     pub fn exit(&self) -> Exit {
         if self.outcome.interrupted {
             Exit::Interrupted
-        } else if self.outcome.account.good == 0 {
-            Exit::NoGoodAnswer
+        } else if self.outcome.account.good == 0 || self.is_given_up() {
+            Exit::Unanswered
         } else if self.conditions.iter().any(fails_the_run) {
             Exit::Condition
         } else {
             Exit::Ok
         }
+    }
+
+    /// Whether it came to its end before so many requests were made as were asked for.
+    pub fn is_given_up(&self) -> bool {
+        let Until::Requests(asked) = self.plan.until else { return false };
+        self.outcome.account.scheduled < asked && !self.outcome.interrupted
     }
 
     /// Says on standard error which conditions fail the run.
@@ -265,8 +272,13 @@ pub mod tests {
         assert_eq!(run.exit(), Exit::Condition);
         run.conditions = condition("p99.9999 > 10ms", &run);
         assert_eq!(run.exit(), Exit::Condition, "an unknown condition passed for a success");
+        let asked = run.outcome.account.scheduled;
+        run.plan.until = Until::Requests(asked);
+        assert_eq!(run.exit(), Exit::Condition);
+        run.plan.until = Until::Requests(asked + 1);
+        assert_eq!(run.exit(), Exit::Unanswered, "a run that was given up passed for a whole one");
         run.outcome.account.good = 0;
-        assert_eq!(run.exit(), Exit::NoGoodAnswer);
+        assert_eq!(run.exit(), Exit::Unanswered);
         run.outcome.interrupted = true;
         assert_eq!(run.exit(), Exit::Interrupted);
     }

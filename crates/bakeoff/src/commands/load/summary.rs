@@ -68,16 +68,16 @@ fn heading(run: &Run) -> Option<String> {
         Duration::ZERO => String::new(),
         warmup => format!(" after {} of warm-up", time(warmup)),
     };
-    let cut_short = match (outcome.interrupted, run.plan.until) {
-        (false, Until::Requests(asked)) if outcome.account.scheduled < asked => {
-            let asked = units::of(asked, "request");
-            format!(", given up: {asked} were asked for, and nobody could be connected to any more")
-        }
-        (false, _) => String::new(),
-        (true, Until::Elapsed(asked)) => format!(", interrupted: {} were asked for", time(asked)),
-        (true, Until::Requests(asked)) => {
-            format!(", interrupted: {} were asked for", units::of(asked, "request"))
-        }
+    let asked = match run.plan.until {
+        Until::Elapsed(asked) => time(asked),
+        Until::Requests(asked) => units::of(asked, "request"),
+    };
+    let cut_short = if outcome.interrupted {
+        format!(", interrupted: {asked} were asked for")
+    } else if run.is_given_up() {
+        format!(", given up: {asked} were asked for, and nobody could be connected to any more")
+    } else {
+        String::new()
     };
     let measured = match outcome.window {
         Duration::ZERO => "measured nothing".to_string(),

@@ -55,19 +55,21 @@ struct Parts {
 impl Parts {
     fn of(url: &str) -> Result<Parts, Complaint> {
         let wrong = |what: String| format!("{url:?} is not a URL to load: {what}");
-        match url.split_once("://") {
-            Some(("http", _)) => {}
-            Some(("https", _)) => {
+        // A scheme may be in capitals (RFC 3986, 3.1).
+        let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+        match scheme.as_deref() {
+            Some("http") => {}
+            Some("https") => {
                 return Err("https:// needs TLS, which bakeoff load does not speak yet; \
                             give an http:// URL"
                     .into());
             }
-            Some(("h2" | "h2c" | "http2", _)) => {
+            Some("h2" | "h2c" | "http2") => {
                 return Err("bakeoff load does not speak HTTP/2 yet; give an http:// URL, which \
                             is asked in HTTP/1.1"
                     .into());
             }
-            Some((scheme, _)) => return Err(wrong(format!("it is {scheme}://, and not http://"))),
+            Some(scheme) => return Err(wrong(format!("it is {scheme}://, and not http://"))),
             None => return Err(wrong("it does not begin with http://".into())),
         }
         let uri: Uri =
@@ -128,6 +130,7 @@ mod tests {
         assert_eq!(parts("http://a:8080/x?y=1"), strings("a", 8080, "a:8080", "/x?y=1"));
         assert_eq!(parts("http://[::1]:81/"), strings("::1", 81, "[::1]:81", "/"));
         assert_eq!(parts("http://[::1]"), strings("::1", 80, "[::1]", "/"));
+        assert_eq!(parts("HTTP://a"), strings("a", 80, "a", "/"));
         assert_eq!(parts("http://a?x=1"), strings("a", 80, "a", "/?x=1"));
         assert_eq!(parts("http://a/b#fragment"), strings("a", 80, "a", "/b"));
     }
