@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use load::histogram;
-use load::outcome::Latency;
+use load::outcome::{Account, Latency};
 use load::plan::{Arrivals, Expect, Target, Until};
 use load::template::Request;
 use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
@@ -71,17 +71,8 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         sent: seen.account.sent,
         good: seen.account.good,
         in_flight: seen.account.in_flight,
-        errors: seen
-            .account
-            .errors
-            .iter()
-            .map(|error| ErrorKind {
-                kind: error.kind.name().into(),
-                count: error.count,
-                first_s: error.first.as_secs_f64(),
-                example: harmless(&error.example),
-            })
-            .collect(),
+        errors: errors(&seen.account),
+        warmup_errors: errors(&seen.warmup),
         offered_rate: match plan.arrivals {
             Arrivals::Closed => None,
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate),
@@ -113,6 +104,16 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         backend: seen.backend.clone(),
         interrupted: seen.interrupted,
     }
+}
+
+fn errors(account: &Account) -> Vec<ErrorKind> {
+    let errors = account.errors.iter().map(|error| ErrorKind {
+        kind: error.kind.name().into(),
+        count: error.count,
+        first_s: error.first.as_secs_f64(),
+        example: harmless(&error.example),
+    });
+    errors.collect()
 }
 
 /// How long requests waited for a connection, with those that found one free.

@@ -196,6 +196,9 @@ pub struct Load {
     pub in_flight: u64,
     /// Errors by kind.
     pub errors: Vec<ErrorKind>,
+    /// Errors of the warm-up's requests by kind. Older runs don't have them.
+    #[serde(default)]
+    pub warmup_errors: Vec<ErrorKind>,
     /// The offered rate of an open loop, a second.
     pub offered_rate: Option<f64>,
     /// From the intended start to the whole answer, in µs.

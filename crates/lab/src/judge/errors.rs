@@ -1,5 +1,7 @@
 //! Were the answers answers?
 
+use result::evidence::ErrorKind;
+
 use super::{Check, Scope, Seen, Word, percent};
 
 /// Share of errors from which on a figure is invalid.
@@ -7,12 +9,14 @@ const SHARE_MAX: f64 = 0.001;
 
 /// The kind of errors that are the client's own: no port, no open file.
 const CLIENTS_OWN: &str = "client";
+/// The kind of errors that are answers to somebody else.
+const WRONG_BODY: &str = "wrong_body";
 
 pub(super) const ERRORS: Check = Check {
     id: "errors",
-    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own.",
-    threshold: "none; invalid from one wrong body, more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
-    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
+    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own. Those of the warm-up are told beside.",
+    threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
+    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or lower the load.",
     scope: Scope::Trial(look),
 };
@@ -22,9 +26,18 @@ fn look(seen: &Seen) -> Word {
     if load.sent == 0 {
         return Word::invalid("nothing sent", "Not one request was sent.");
     }
-    let count: u64 = load.errors.iter().map(|error| error.count).sum();
+    let (count, warmup) = (total(&load.errors), total(&load.warmup_errors));
     let share = count as f64 / load.sent as f64;
-    let value = format!("{count} of {} ({})", load.sent, percent(share));
+    let mut value = format!("{count} of {} ({})", load.sent, percent(share));
+    if warmup > 0 {
+        value = format!("{value}, {warmup} more in the warm-up");
+    }
+    let is_wrong = |error: &&ErrorKind| error.kind == WRONG_BODY;
+    if let Some(error) = load.warmup_errors.iter().find(is_wrong) {
+        let says =
+            format!("An answer of the warm-up was to no request of its own: {}", error.example);
+        return Word::invalid(value, says);
+    }
     let Some(worst) = load.errors.iter().max_by_key(|error| error.count) else {
         return match load.good {
             // Whoever asked is waiting still.
@@ -36,7 +49,7 @@ fn look(seen: &Seen) -> Word {
         };
     };
     let says = format!("Most of them are `{}`, for example: {}", worst.kind, worst.example);
-    let wrong_body = load.errors.iter().any(|error| error.kind == "wrong_body");
+    let wrong_body = load.errors.iter().any(|error| is_wrong(&error));
     let client = load.errors.iter().find(|error| error.kind == CLIENTS_OWN);
     // With a connection a request, fewer are established at once than asked for.
     let left_out =
@@ -54,9 +67,12 @@ fn look(seen: &Seen) -> Word {
     }
 }
 
+fn total(errors: &[ErrorKind]) -> u64 {
+    errors.iter().map(|error| error.count).sum()
+}
+
 #[cfg(test)]
 mod tests {
-    use result::evidence::ErrorKind;
     use result::finding::Verdict;
 
     use super::super::tests::word_after_load;
@@ -77,6 +93,18 @@ mod tests {
     #[test]
     fn a_single_wrong_body_makes_the_figures_invalid() {
         assert_eq!(with("wrong_body", 1), Verdict::Invalid);
+    }
+
+    #[test]
+    fn errors_of_the_warm_up_are_told_and_only_wrong_bodies_held_against_it() {
+        let with = |kind: &str| {
+            let kind = ErrorKind { kind: kind.into(), count: 3, ..ErrorKind::default() };
+            word_after_load(&ERRORS, |load| load.warmup_errors.push(kind))
+        };
+        let refused = with("refused");
+        assert_eq!(refused.verdict, Verdict::Valid);
+        assert_eq!(refused.value, "0 of 200000 (0.0 %), 3 more in the warm-up");
+        assert_eq!(with("wrong_body").verdict, Verdict::Invalid);
     }
 
     #[test]

@@ -31,6 +31,8 @@ struct Connection {
     generation: u32,
     established: bool,
     portion: Portion,
+    /// Whether it stands in `unread`.
+    is_unread: bool,
     /// What the kernel had no room for, in order.
     unsent: VecDeque<*const [u8]>,
 }
@@ -42,6 +44,12 @@ pub(crate) struct Epoll {
     ready: Vec<epoll::Event>,
     /// The next of `ready` to look at.
     position: usize,
+    /// Connections of which more may be there than was read. They come after the others,
+    /// with the next batch: one whose server is faster than this thread reads would else
+    /// keep it from all others, and from the time.
+    unread: VecDeque<epoll::Event>,
+    /// How many of `unread` are of this batch.
+    unread_now: usize,
     /// What came of the last look beyond the event that it gave.
     more: VecDeque<Event>,
     buffer: Box<[u8]>,
@@ -59,23 +67,27 @@ impl Epoll {
             connections: (0..setup.slots).map(|_| Connection::default()).collect(),
             ready: Vec::with_capacity(EVENTS),
             position: 0,
+            unread: VecDeque::new(),
+            unread_now: 0,
             more: VecDeque::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             setup,
         })
     }
 
-    /// Reads what a connection has. `ended` says that the server's end was
-    /// announced, so that it is looked for even after a short read.
-    fn receive(&mut self, slot: Slot, ended: bool) -> Option<Event> {
-        let socket = self.connections[slot as usize].socket.as_ref()?;
+    /// Reads a buffer of what a connection has. Where the server's end was announced, it
+    /// is looked for even after a short read.
+    fn receive(&mut self, slot: Slot, event: epoll::Event) -> Option<Event> {
+        let connection = &mut self.connections[slot as usize];
+        let socket = connection.socket.as_ref()?;
         match rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
             Ok((0, _)) => Some(Event::Ended(slot)),
             Ok((length, _)) => {
-                if length == BUFFER || ended {
-                    // More may lie there: this connection is looked at again
-                    // before the rest.
-                    self.position -= 1;
+                let flags = event.flags;
+                let may_have_more = length == BUFFER || flags.contains(EventFlags::RDHUP);
+                if may_have_more && !connection.is_unread {
+                    connection.is_unread = true;
+                    self.unread.push_back(event);
                 }
                 Some(Event::Received(slot, Received { buffer: 0, start: 0, length: length as u32 }))
             }
@@ -84,14 +96,31 @@ impl Epoll {
         }
     }
 
+    /// What is to be looked at next of this batch.
+    fn take(&mut self) -> Option<epoll::Event> {
+        if let Some(&event) = self.ready.get(self.position) {
+            self.position += 1;
+            return Some(event);
+        }
+        self.unread_now = self.unread_now.checked_sub(1)?;
+        let event = self.unread.pop_front()?;
+        if let Some(connection) = self.connection_of(event) {
+            connection.is_unread = false;
+        }
+        Some(event)
+    }
+
+    /// The connection that an event is of, unless it was closed meanwhile.
+    fn connection_of(&mut self, event: epoll::Event) -> Option<&mut Connection> {
+        let data = event.data.u64();
+        let connection = &mut self.connections[slot_of(event) as usize];
+        (connection.generation == data as u32).then_some(connection)
+    }
+
     fn look(&mut self, event: epoll::Event) -> Option<Event> {
         // Copied, since the kernel's event is packed.
-        let (data, flags) = (event.data.u64(), event.flags);
-        let slot = (data >> 32) as Slot;
-        let connection = &mut self.connections[slot as usize];
-        if connection.generation != data as u32 {
-            return None;
-        }
+        let (slot, flags) = (slot_of(event), event.flags);
+        let connection = self.connection_of(event)?;
         if !connection.established {
             return Self::established(connection, slot, flags);
         }
@@ -103,7 +132,7 @@ impl Epoll {
         }
         if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::ERR | EventFlags::HUP)
         {
-            return self.receive(slot, flags.contains(EventFlags::RDHUP));
+            return self.receive(slot, event);
         }
         None
     }
@@ -119,6 +148,10 @@ impl Epoll {
             Ok(Err(error)) | Err(error) => Some(Event::ConnectFailed(slot, error.raw_os_error())),
         }
     }
+}
+
+fn slot_of(event: epoll::Event) -> Slot {
+    (event.data.u64() >> 32) as Slot
 }
 
 /// Hands the kernel what it has room for.
@@ -184,6 +217,7 @@ impl Backend for Epoll {
         if let Some(socket) = connection.socket.take() {
             connection.generation = connection.generation.wrapping_add(1);
             connection.established = false;
+            connection.is_unread = false;
             connection.unsent.clear();
             // Closing the only descriptor takes it out of the epoll set.
             drop(socket);
@@ -195,6 +229,8 @@ impl Backend for Epoll {
         if !self.more.is_empty() {
             return Ok(());
         }
+        self.unread_now = self.unread.len();
+        let at_most = if self.unread_now > 0 { Duration::ZERO } else { at_most };
         let timeout = Timespec {
             tv_sec: at_most.as_secs() as i64,
             tv_nsec: i64::from(at_most.subsec_nanos()),
@@ -216,9 +252,7 @@ impl Backend for Epoll {
         if let Some(event) = self.more.pop_front() {
             return Some((self.setup.clock.now(), event));
         }
-        while self.position < self.ready.len() {
-            let event = self.ready[self.position];
-            self.position += 1;
+        while let Some(event) = self.take() {
             if let Some(seen) = self.look(event) {
                 // It is read only now, and may have come just now.
                 return Some((self.setup.clock.now(), seen));
@@ -233,5 +267,85 @@ impl Backend for Epoll {
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
         self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+    use crate::clock::Clock;
+
+    /// What comes of a batch: which connections, and how many bytes of each.
+    fn batch(backend: &mut Epoll) -> Vec<(Slot, u32)> {
+        backend.wait(Duration::from_secs(5)).unwrap();
+        let mut seen = Vec::new();
+        while let Some((_, event)) = backend.next() {
+            match event {
+                Event::Received(slot, received) => seen.push((slot, received.length)),
+                other => panic!("nothing else was sent, but {other:?} came"),
+            }
+            // One for what was left, and one for what the kernel tells anew.
+            assert!(seen.len() <= 4, "a batch has no end while a server keeps sending");
+        }
+        seen
+    }
+
+    /// Writes until a whole buffer can be read from the first connection.
+    fn fill(backend: &Epoll, mut peer: &TcpStream) {
+        peer.set_nonblocking(true).unwrap();
+        let socket = backend.connections[0].socket.as_ref().unwrap();
+        while rustix::io::ioctl_fionread(socket).unwrap() < BUFFER as u64 {
+            // There may be no room for more until the kernel passed on what it has.
+            let _ = peer.write(&[0; 4096]);
+        }
+    }
+
+    #[test]
+    fn a_server_that_sends_faster_than_is_read_keeps_nobody_waiting() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut backend = Epoll::new(Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots: 2,
+            one_shot: false,
+            pipelined: false,
+            request_bytes_max: 1,
+        })
+        .unwrap();
+        let mut connect = |slot| {
+            backend.connect(slot, None).unwrap();
+            while !matches!(backend.next(), Some((_, Event::Connected(_)))) {
+                backend.wait(Duration::from_secs(5)).unwrap();
+            }
+            listener.accept().unwrap().0
+        };
+        let (fast, mut slow) = (connect(0), connect(1));
+        let socket = backend.connections[0].socket.as_ref().unwrap();
+        sockopt::set_socket_recv_buffer_size(socket, 4 * BUFFER).unwrap();
+        fill(&backend, &fast);
+        slow.write_all(&[0; 100]).unwrap();
+        let full = (0, BUFFER as u32);
+        let first = batch(&mut backend);
+        assert!(first.contains(&full) && first.contains(&(1, 100)), "{first:?}");
+        for _ in 0..10 {
+            fill(&backend, &fast);
+            assert!(batch(&mut backend).contains(&full), "again, though no edge may have come");
+        }
+        slow.write_all(&[0; 50]).unwrap();
+        fill(&backend, &fast);
+        assert!(batch(&mut backend).contains(&(1, 50)));
+        // What was left of one is no event of the next on its slot.
+        fill(&backend, &fast);
+        backend.wait(Duration::from_secs(5)).unwrap();
+        while backend.unread.is_empty() {
+            assert!(matches!(backend.next(), Some((_, Event::Received(0, _)))));
+        }
+        backend.close(0);
+        backend.wait(Duration::ZERO).unwrap();
+        assert!(backend.next().is_none());
+        assert!(backend.unread.is_empty());
     }
 }
