@@ -43,8 +43,9 @@ impl ThisMachine {
     /// three cores on: against one core, one less is no loss.
     ///
     /// All cores: from four physical cores on, the contender has the first half
-    /// and the load the rest, so that neither takes time from the other. With
-    /// fewer, both have all, and the figures say so.
+    /// and the load the rest, so that neither takes time from the other; from five
+    /// on, one of these is kept for a second client. With fewer, both have all, and
+    /// the figures say so.
     pub fn split(&self, cores: Cores) -> Place {
         self.share(cores).0
     }
@@ -84,7 +85,12 @@ impl ThisMachine {
             (Cores::One, _) => (all[..1].to_vec(), all, Vec::new()),
             (Cores::All, cores) if cores.len() >= 4 => {
                 let (server, client) = cores.split_at(cores.len() / 2);
-                (server.concat(), client.concat(), Vec::new())
+                match client {
+                    [client @ .., last] if cores.len() >= 5 => {
+                        (server.concat(), client.concat(), last.clone())
+                    }
+                    _ => (server.concat(), client.concat(), Vec::new()),
+                }
             }
             (Cores::All, _) => (all.clone(), all, Vec::new()),
         };
@@ -213,6 +219,16 @@ mod tests {
             assert_eq!(both.client_cpus, (1..count).collect::<Vec<_>>());
             assert!(!both.shared());
         }
+        for count in 5..=8 {
+            let machine = ThisMachine { cores: cores[..count].to_vec(), is_told: true };
+            let first = machine.split(Cores::All);
+            let both = machine.with_second_client(Cores::All).unwrap();
+            assert_eq!(both.server_cpus, (0..count / 2).collect::<Vec<_>>());
+            assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
+            assert_eq!(first.client_cpus, (count / 2..count - 1).collect::<Vec<_>>());
+            assert_eq!(both.client_cpus, (count / 2..count).collect::<Vec<_>>());
+            assert!(!both.shared());
+        }
     }
 
     #[test]
@@ -226,7 +242,7 @@ mod tests {
         let why = |cores: &[&[usize]], which| machine(cores).with_second_client(which).unwrap_err();
         insta::assert_snapshot!(why(&[&[0], &[1]], Cores::One), @"Of the machine's 2 cores none is left: a second client had nowhere to run.");
         insta::assert_snapshot!(why(&[&[0]], Cores::One), @"The machine has one core: a second client had nowhere to run.");
-        for count in [2, 4, 8] {
+        for count in [2, 3, 4] {
             let cores: Vec<Vec<usize>> = (0..count).map(|cpu| vec![cpu]).collect();
             let machine = ThisMachine { cores, is_told: true };
             assert!(machine.with_second_client(Cores::All).is_err(), "{count} cores");
@@ -245,7 +261,7 @@ mod tests {
     fn from_four_cores_on_nothing_is_shared() {
         let place = machine(&[&[0], &[1], &[2], &[3], &[4]]).split(Cores::All);
         assert_eq!(place.server_cpus, [0, 1]);
-        assert_eq!(place.client_cpus, [2, 3, 4]);
+        assert_eq!(place.client_cpus, [2, 3]);
     }
 
     #[test]

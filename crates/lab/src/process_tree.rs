@@ -137,11 +137,13 @@ fn open_files(pid: i32) -> Option<u64> {
 /// The parent of the kernel's threads; no program of a user can be its child.
 const KTHREADD: i32 = 2;
 
-/// CPU seconds of all processes that can be seen, their ended children among
-/// them: so what a short-lived process used is not lost, but turns up with its
-/// parent. The kernel's threads for network traffic are left out: under load,
-/// what they do is the load's own.
+/// CPU seconds of all processes, their ended children among them: so what a
+/// short-lived process used is not lost, but turns up with its parent. The
+/// kernel's threads for network traffic are left out: under load, what they do is
+/// the load's own. `None` where not all can be seen.
 pub fn cpu_of_all() -> Option<f64> {
+    // A container, or a /proc that hides what is others', doesn't show the kernel's threads.
+    stat(KTHREADD).filter(|stat| stat.comm == "kthreadd")?;
     let pids = fs::read_dir("/proc").ok()?.flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let used = pids.filter_map(|pid| {

@@ -42,7 +42,13 @@ fn look(seen: &Seen) -> Word {
     };
     let (value, taken) = (thread.value(), thread.taken());
     if taken < BUSY_SUSPECT {
-        return Word::valid(value, "The client had time to spare.").against(BUSY);
+        return match thread.waited {
+            Some(_) => Word::valid(value, "The client had time to spare.").against(BUSY),
+            None => Word::not_checked(
+                "Whether the client's threads waited for a processor, the kernel doesn't tell.",
+            )
+            .advise("Use a kernel that counts it (CONFIG_SCHED_INFO, on in Debian's)."),
+        };
     }
     let idle = server_share(seen).filter(|it| !seen.is_open_loop() && *it < SERVER_IDLE);
     let (is_limit, value, alone) = match idle {
@@ -163,12 +169,15 @@ mod tests {
     #[test]
     fn a_busy_client_casts_doubt_and_a_saturated_one_makes_the_figures_invalid() {
         let with = |share| {
-            word_after_load(&CLIENT_LIMIT, |load| load.client_busy_share = vec![0.2, share])
+            word_after_load(&CLIENT_LIMIT, |load| {
+                load.client_busy_share = vec![0.2, share];
+                load.client_run_delay_share = Some(vec![0.0; 2]);
+            })
         };
         assert_eq!(with(0.849).verdict, Verdict::Valid);
         assert_eq!(with(0.85).verdict, Verdict::Suspect);
         assert_eq!(with(0.97).verdict, Verdict::Invalid);
-        assert_eq!(with(0.97).value, "97.0 % busy");
+        assert_eq!(with(0.97).value, "97.0 % busy, 0.0 % waiting for a processor");
     }
 
     /// The word on a client that was busy for this share, and waited for another.
@@ -189,8 +198,10 @@ mod tests {
     }
 
     #[test]
-    fn where_waiting_is_not_counted_the_value_says_nothing_of_it() {
-        assert_eq!(waiting(0.6, None).value, "60.0 % busy");
+    fn where_waiting_is_not_counted_a_busy_client_is_seen_and_an_idle_one_not_checked() {
+        assert_eq!(waiting(0.6, None).verdict, Verdict::NotChecked, "it may have waited");
+        let word = waiting(0.97, None);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "97.0 % busy"));
     }
 
     #[test]
@@ -203,7 +214,7 @@ mod tests {
         };
         let word = with(0.9, 2.0);
         assert_eq!(word.verdict, Verdict::Invalid);
-        assert_eq!(word.value, "90.0 % busy, the contender 50.0 %");
+        assert_eq!(word.value, "90.0 % busy, 1.0 % waiting for a processor, the contender 50.0 %");
         assert_eq!(with(0.9, 3.9).verdict, Verdict::Suspect, "both were busy");
         assert_eq!(with(0.5, 2.0).verdict, Verdict::Valid, "something else was the limit");
     }
@@ -224,7 +235,9 @@ mod tests {
         waited: Option<&[f64]>,
     ) -> Finding {
         word_after(&CLIENT_LIMIT, |evidence| {
-            evidence.load.as_mut().unwrap().client_busy_share = vec![busy];
+            let load = evidence.load.as_mut().unwrap();
+            load.client_busy_share = vec![busy];
+            load.client_run_delay_share = Some(vec![0.0]);
             evidence.second_client = Some(SecondClient::Measured {
                 client_cpus: vec![1, 2],
                 rate,
@@ -247,7 +260,8 @@ mod tests {
         let told = with_second(0.99, 90_000.0, 0, &[0.9, 0.9]);
         assert_eq!(
             told.value,
-            "99.0 % busy; 50000 answers a second, 90000 with a second client (+80.0 %)"
+            "99.0 % busy, 0.0 % waiting for a processor; 50000 answers a second, 90000 with a second \
+             client (+80.0 %)"
         );
     }
 

@@ -39,9 +39,9 @@ impl Written {
                     Some(bytes as f64 / load_s / load.rate.max(1.0))
                 };
                 let to_output = under_load(evidence.server_output_bytes);
-                is_whole &= to_disks.is_some() && to_output.is_some();
                 // A file system in memory hands nothing to a disk.
                 let to_files = [to_disks, under_load(evidence.server_folder_bytes)];
+                is_whole &= to_files.into_iter().chain([to_output]).all(|it| it.is_some());
                 let to_files = to_files.into_iter().flatten().reduce(f64::max);
                 (to_files.is_some() || to_output.is_some())
                     .then(|| to_files.unwrap_or(0.0) + to_output.unwrap_or(0.0))
@@ -85,6 +85,7 @@ fn look(compared: &Compared) -> Word {
 
 #[cfg(test)]
 mod tests {
+    use result::evidence::Evidence;
     use result::finding::Verdict;
 
     use super::super::tests::field;
@@ -149,9 +150,16 @@ mod tests {
 
     #[test]
     fn writes_that_nobody_counted_are_not_checked() {
-        let mut field = field();
-        field.each("a", |evidence| evidence.server_disk_write_bytes = None);
-        assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::NotChecked);
+        let takes: [fn(&mut Evidence); 3] = [
+            |evidence| evidence.server_disk_write_bytes = None,
+            |evidence| evidence.server_output_bytes = None,
+            |evidence| evidence.server_folder_bytes = None,
+        ];
+        for take in takes {
+            let mut field = field();
+            field.each("a", take);
+            assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::NotChecked);
+        }
     }
 
     #[test]

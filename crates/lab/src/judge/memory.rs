@@ -49,16 +49,20 @@ fn look(seen: &Seen) -> Word {
         )
         .against("fewer than 10 faults a second");
     }
+    let limit = seen.evidence.limits.memory_limit_bytes;
     let peak = group.and_then(|group| group.memory_peak_bytes);
-    let of_limit = peak
-        .zip(seen.evidence.limits.memory_limit_bytes)
-        .map(|(peak, limit)| peak as f64 / limit.max(1) as f64);
+    let of_limit = peak.zip(limit).map(|(peak, limit)| peak as f64 / limit.max(1) as f64);
     if let Some(share) = of_limit.filter(|&share| share >= OF_LIMIT_SUSPECT) {
         return Word::suspect(
             format!("{} of its limit", percent(share)),
             "The contender's memory reached its limit.",
         )
         .against("less than 95 % of the limit");
+    }
+    if limit.is_some() && peak.is_none() {
+        return Word::not_checked(
+            "There is a limit to the contender's memory, and how near it came isn't known.",
+        );
     }
     match (killed, swapped, faults) {
         (Some(_), Some(swapped), Some(faults)) => Word::valid(
@@ -132,6 +136,7 @@ mod tests {
             |evidence: &mut Evidence| evidence.machine.oom_kills = None,
             |evidence: &mut Evidence| evidence.machine.swap_out_bytes = None,
             |evidence: &mut Evidence| evidence.server.major_faults = None,
+            |evidence: &mut Evidence| evidence.limits.memory_limit_bytes = Some(1_000),
         ] {
             assert_eq!(with(change).0, Verdict::NotChecked);
         }

@@ -364,14 +364,16 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::path::Path;
 
     use hdrhistogram::Histogram;
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
-        Sample, Second, ServerUse, ThreadGroup,
+        Sample, Second, ServerUse, ThreadGroup, ThreadUse,
     };
     use result::plan::Cores;
+    use serde_json::Value;
 
     use super::*;
 
@@ -440,6 +442,7 @@ mod tests {
                 answers_a_connection: (1_900, 2_100),
                 client_cpu_s: 2.4,
                 client_busy_share: vec![0.6],
+                client_run_delay_share: Some(vec![0.01]),
                 per_second: vec![second; 4],
                 ..Load::default()
             }),
@@ -447,8 +450,10 @@ mod tests {
             server_cpu_s: Some(3.96),
             server_disk_write_bytes: Some(0),
             server_output_bytes: Some(0),
+            server_folder_bytes: Some(0),
             load_s: Some(4.5),
             server: ServerUse {
+                threads: vec![ThreadUse { cpu_s: 3.9, cpus: vec![0], ..ThreadUse::default() }],
                 thread_groups: vec![ThreadGroup::default()],
                 major_faults: Some(0),
                 disk_read_bytes: Some(0),
@@ -625,6 +630,83 @@ mod tests {
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();
             assert_ne!(finding.fix, check.fix, "advice against a fault that nobody saw");
         }
+    }
+
+    /// The ways to what may be missing of evidence: `/machine/oom_kills`,
+    /// `/samples/*/server_cpu_s`, `/samples` as a whole.
+    fn ways(within: &Value, way: &str, found: &mut BTreeSet<String>) {
+        match within {
+            Value::Object(fields) => {
+                for (name, field) in fields {
+                    ways(field, &format!("{way}/{name}"), found);
+                }
+            }
+            Value::Array(items) => {
+                items.iter().for_each(|item| ways(item, &format!("{way}/*"), found));
+            }
+            _ => {}
+        }
+        if !way.ends_with('*') {
+            found.insert(way.to_string());
+        }
+    }
+
+    /// Takes away what a way leads to, wherever it leads.
+    fn take(from: &mut Value, way: &str) {
+        let (step, rest) = way[1..].split_once('/').map_or((&way[1..], None), |(step, rest)| {
+            (step, Some(&way[way.len() - rest.len() - 1..]))
+        });
+        match (from, rest) {
+            (Value::Array(items), Some(rest)) => items.iter_mut().for_each(|it| take(it, rest)),
+            (Value::Object(fields), Some(rest)) => {
+                fields.get_mut(step).into_iter().for_each(|it| take(it, rest));
+            }
+            (Value::Object(fields), None) => match fields.get_mut(step) {
+                Some(Value::Array(items)) => items.clear(),
+                Some(other) => *other = Value::Null,
+                None => {}
+            },
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn a_sensor_that_is_missing_is_named_by_the_checks_that_need_it() {
+        let mut found = BTreeSet::new();
+        for (_, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+            ways(&serde_json::to_value(evidence).unwrap(), "", &mut found);
+        }
+        found.remove("");
+        let without = |evidence: &Evidence, way: &str| -> Option<Evidence> {
+            let mut value = serde_json::to_value(evidence).unwrap();
+            take(&mut value, way);
+            serde_json::from_value(value).ok()
+        };
+        let unchecked = |way: &String| -> Option<String> {
+            let mut findings = Vec::new();
+            for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+                findings.extend(judge(&slot, &without(&evidence, way)?));
+            }
+            let mut field = field();
+            let of_the_trials = judge(&field.trials[0].slot, &without(&sound().1, way)?);
+            for trial in &mut field.trials {
+                trial.findings.clone_from(&of_the_trials);
+                trial.evidence = without(&trial.evidence, way)?;
+            }
+            findings.extend(field.judge());
+            findings.retain(|it| it.verdict != Verdict::Valid);
+            let verdicts = findings.iter().map(|it| it.verdict);
+            let worst = verdicts.max().unwrap_or(Verdict::Valid);
+            assert!(worst <= Verdict::NotChecked, "without {way}: {findings:?}");
+            let ids: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
+            let ids = match ids.is_empty() {
+                true => "no check by itself".to_string(),
+                false => ids.into_iter().collect::<Vec<_>>().join(", "),
+            };
+            Some(format!("{}: {ids}\n", &way[1..]))
+        };
+        let table: String = found.iter().filter_map(unchecked).collect();
+        insta::assert_snapshot!(table);
     }
 
     #[test]

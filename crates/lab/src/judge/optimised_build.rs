@@ -2,14 +2,15 @@
 
 use std::cmp::Reverse;
 
+use result::finding::Verdict;
 use result::plan::BuildFile;
 
 use super::{Check, Compared, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
-    signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them; words that slow a program down in the scripts that the build calls. What else these or a build file do isn't seen.",
-    threshold: "no debug build, sanitizer, profiler or interpreter asked for; C and C++ compilers with -O1 or more, rustc with -O or an opt-level, cargo and Zig with a release profile or mode, CMake and Meson with an optimised build type; not checked where that is one of the project's own",
+    signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them; words that slow a program down in the scripts that the build calls, and the compilers that are called there.",
+    threshold: "no debug build, sanitizer, profiler or interpreter asked for; C and C++ compilers with -O1 or more, rustc with -O or an opt-level, cargo and Zig with a release profile or mode, CMake and Meson with an optimised build type; in a script *suspect* instead of invalid; not checked where that is one of the project's own, or a script or Makefile that can't be seen tells it",
     why: "These builds are for finding mistakes, and 2 to 50 times slower; compilers that don't optimise unless told are the oldest mistake of benchmarks. In 2009 `optimize_for = SPEED` was missing, and the winner changed.",
     fix: "Build as the contender's documentation says for production: `cargo build --release`, `-O2`, `-DCMAKE_BUILD_TYPE=Release`, `-Doptimize=ReleaseFast`.",
     scope: Scope::Row(look),
@@ -49,7 +50,13 @@ fn look(compared: &Compared) -> Word {
     };
     let environment: Vec<String> =
         contender.environment.iter().map(|(_, value)| value.clone()).collect();
-    let found = [command(build), command(&contender.run), slow(&words(&environment))];
+    let found = [
+        command(build),
+        command(&contender.run),
+        slow(&words(&environment)),
+        by_make(&words(build)),
+        unseen(build, &contender.build_files),
+    ];
     let in_scripts = contender.build_files.iter().filter_map(in_script);
     let mut found: Vec<Word> = found.into_iter().flatten().chain(in_scripts).collect();
     found.sort_by_key(|word| Reverse(word.verdict));
@@ -94,18 +101,65 @@ fn slow(words: &[&str]) -> Option<Word> {
     })
 }
 
-/// The first word that slows a program down in a script, comments left out. A script may
-/// have it for another case, so that it is no more than doubtful.
+/// What speaks against a script, comments left out, if anything does. It may have a slow
+/// word for another case, and a compiler's options in a variable, so that it is no more than
+/// doubtful.
 fn in_script(file: &BuildFile) -> Option<Word> {
-    if !file.text.starts_with("#!") {
+    if !is_script(file) {
         return None;
     }
-    let lines = file.text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let text = file.text.replace("\\\n", " ");
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let lines = lines.map(|line| line.split_once(" #").map_or(line, |(code, _)| code));
     let lines: Vec<String> = lines.map(String::from).collect();
-    let Word { value, says, .. } = slow(&words(&lines))?;
+    let all = words(&lines);
+    // One may stand in a variable of another line.
+    let optimises_somewhere = has_c_optimisation(&all);
+    let compiler = || {
+        let mut lines = lines.iter().map(|line| words(std::slice::from_ref(line)));
+        lines.find_map(|line| not_fast(&line).filter(|_| !optimises_somewhere && compiles(&line)))
+    };
     let name = &file.name;
-    Some(Word::suspect(format!("{value} in {name}"), format!("In {name}: {says}")))
+    match slow(&all).or_else(compiler) {
+        Some(Word { value, says, verdict: Verdict::Invalid, .. }) => {
+            Some(Word::suspect(format!("{value} in {name}"), format!("In {name}: {says}")))
+        }
+        Some(word) => Some(word),
+        None => by_make(&all),
+    }
+}
+
+fn is_script(file: &BuildFile) -> bool {
+    file.text.starts_with("#!")
+}
+
+/// Whether a line of a script does more than ask a tool for its version, or look for it.
+fn compiles(line: &[&str]) -> bool {
+    !line.iter().any(|word| ["--version", "command", "which", "-v"].contains(word))
+}
+
+/// What is said of a build by make, whose file isn't seen, unless it is told to optimise.
+fn by_make(words: &[&str]) -> Option<Word> {
+    let makes = !calls(words, |it| ["make", "gmake"].contains(&it)).is_empty();
+    (makes && !has_c_optimisation(words)).then(|| {
+        Word::not_checked("Whether the Makefile optimises, the command doesn't tell.")
+            .advise("Say it in the command, such as `make CFLAGS=-O2`.")
+    })
+}
+
+/// What is said of a build by a script, if that isn't there to be looked at as a whole.
+fn unseen(build: &[String], files: &[BuildFile]) -> Option<Word> {
+    let shells = ["sh", "bash", "dash", "zsh"];
+    let program = build.first()?;
+    let script = match shells.contains(&program.rsplit('/').next().unwrap_or(program)) {
+        true => build.get(1).filter(|it| !it.starts_with('-'))?,
+        false => Some(program).filter(|it| it.starts_with(['.', '$']) && it.contains('/'))?,
+    };
+    let is_whole = files.iter().any(is_script) && !files.iter().any(|it| is_script(it) && it.cut);
+    (!is_whole).then(|| {
+        Word::not_checked(format!("What `{script}` does isn't seen, or not as a whole."))
+            .advise("Let a script of the contender's own folder build it, of 16 KiB at most.")
+    })
 }
 
 /// What speaks against a command by the tool that it calls first of these, if
@@ -268,7 +322,7 @@ fn has_c_optimisation(words: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use result::finding::{Finding, Verdict};
+    use result::finding::Finding;
 
     use super::super::tests::field;
     use super::*;
@@ -351,7 +405,8 @@ mod tests {
             "rustc -C opt-level=3 hello.rs",
             "g++ -O2 -o hello hello.cpp",
             "x86_64-linux-gnu-gcc-12 -O3 -o hello hello.c",
-            "make CC=/usr/bin/gcc",
+            "make CFLAGS=-O2",
+            "sh -c 'make CXXFLAGS=\"-g -O3\" -j2'",
             "go build -o hello .",
             "go build -gcflags=-m .",
             "mvn -q package",
@@ -366,7 +421,6 @@ mod tests {
             "zig build -Doptimize=ReleaseFast --prefix out",
             "zig build --release=safe",
             "zig build-exe -OReleaseSmall hello.zig",
-            "sh build.sh",
         ] {
             let word = built_by(build, "hello --inspector=off");
             assert_eq!(word.verdict, Verdict::Valid, "{build}: {word:?}");
@@ -382,6 +436,10 @@ mod tests {
             ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Fuzzing", "`-DCMAKE_BUILD_TYPE=Fuzzing`"),
             ("cmake --preset fast", "`--preset`"),
             ("meson setup --buildtype=custom build", "`--buildtype=custom`"),
+            ("make CC=/usr/bin/gcc", "Makefile"),
+            ("sh -c 'cd server && gmake'", "Makefile"),
+            ("sh build.sh", "`build.sh`"),
+            ("$SOURCE/../shared/build.sh out", "`$SOURCE/../shared/build.sh`"),
         ] {
             let word = built_by(build, "hello");
             assert_eq!(word.verdict, Verdict::NotChecked, "{build}: {word:?}");
@@ -404,6 +462,29 @@ mod tests {
         assert_eq!(word.says, "In build.sh: `-race` is Go's race detector.");
         for text in ["#!/bin/sh\n# -race is slow\ngo build . # no -race\n", "int O; // -O0 -pg"] {
             assert_eq!(with(text).verdict, Verdict::Valid, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_compiler_in_a_script_is_looked_at_as_one_in_the_command() {
+        let with = |text: &str, cut: bool| {
+            let mut field = field();
+            let file = BuildFile { name: "build.sh".into(), text: text.into(), cut };
+            field.contenders[0].build_files = vec![file];
+            field.contenders[0].build = Some(vec!["./build.sh".into()]);
+            field.word(&OPTIMISED_BUILD, "a")
+        };
+        let word = with("#!/bin/sh\ngcc -o x \\\n    x.c\n", false);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Suspect, "no -O2 in build.sh"));
+        assert_eq!(with("#!/bin/sh\ncargo build\n", false).verdict, Verdict::Suspect);
+        assert_eq!(with("#!/bin/sh\ncd src; make\n", false).verdict, Verdict::NotChecked);
+        for text in [
+            "#!/bin/sh\ngcc -o x \\\n    -O2 x.c\n",
+            "#!/bin/sh\nflags='-g -O2'\ngcc $flags -o x x.c\nmake\n",
+            "#!/bin/sh\ngcc --version\ncommand -v cc\ngo build .\n",
+        ] {
+            assert_eq!(with(text, false).verdict, Verdict::Valid, "{text}");
+            assert_eq!(with(text, true).verdict, Verdict::NotChecked, "the rest isn't seen");
         }
     }
 

@@ -26,6 +26,11 @@ pub(crate) const SERVER_CORES: Check = Check {
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
+    let threads = &seen.evidence.server.threads;
+    let is_told = threads.iter().any(|thread| !thread.cpus.is_empty());
+    if !is_told || seen.evidence.place.server_cpus.is_empty() {
+        return Word::not_checked("On which processors the contender's threads ran is not known.");
+    }
     if let Some((thread, cpus)) = elsewhere(seen, load.seconds) {
         return Word::invalid(
             format!("thread {} on processor {cpus}", thread.name),
@@ -62,16 +67,18 @@ fn look(seen: &Seen) -> Word {
     } else if share_with_others < USED_SUSPECT {
         Word::suspect(value, format!("{who} left a part of the cores idle."))
     } else if place.shared() {
-        let says = "Server and client together used the cores given; whether the server left some \
-                    to the client, that doesn't tell.";
-        Word::valid(value, says)
+        let says = "Server and client together used the cores given; whether the server could have \
+                    used those that it left to the client, that doesn't tell.";
+        Word::not_checked(says).advise(
+            "Use a machine on which both have cores of their own, or one core (`--cores 1`).",
+        )
     } else {
         Word::valid(value, format!("{who} used the cores given."))
     }
 }
 
 /// A thread that ran and may do so where the contender has no processor, and the numbers of
-/// those where it may. Older runs don't have them.
+/// those where it may.
 fn elsewhere<'a>(seen: &Seen<'a>, window_s: f64) -> Option<(&'a ThreadUse, String)> {
     let given = &seen.evidence.place.server_cpus;
     let threads = seen.evidence.server.threads.iter();
@@ -93,6 +100,7 @@ mod tests {
         word_after(&SERVER_CORES, |evidence| {
             evidence.server_cpu_s = Some(cpu_s);
             evidence.place.server_cpus = (10..10 + cores).collect();
+            evidence.server.threads[0].cpus = vec![10];
         })
         .verdict
     }
@@ -131,8 +139,14 @@ mod tests {
             evidence.place.client_cpus = vec![0, 1];
             evidence.server_cpu_s = Some(5.0);
         });
-        assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "1.85 of 2 cores"));
+        assert_eq!(word.verdict, Verdict::NotChecked, "one core of two may have been the server's");
         assert!(word.says.contains("that doesn't tell"), "{}", word.says);
+        let word = word_after(&SERVER_CORES, |evidence| {
+            evidence.place.server_cpus = vec![0, 1];
+            evidence.place.client_cpus = vec![0, 1];
+            evidence.server_cpu_s = Some(2.0);
+        });
+        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "1.10 of 2 cores"));
     }
 
     #[test]
@@ -173,7 +187,7 @@ mod tests {
             (Verdict::Invalid, "thread worker on processor 1, 2")
         );
         assert_eq!(with(2.0, &[0]).verdict, Verdict::Valid);
-        assert_eq!(with(2.0, &[]).verdict, Verdict::Valid, "older runs don't tell");
+        assert_eq!(with(2.0, &[]).verdict, Verdict::NotChecked, "older runs don't tell");
         assert_eq!(with(0.01, &[1]).verdict, Verdict::Valid, "it hardly ran");
     }
 

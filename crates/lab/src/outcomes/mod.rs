@@ -103,6 +103,7 @@ pub(crate) mod tests {
                 server_cpu_s: Some(1.0),
                 server_disk_write_bytes: Some(0),
                 server_output_bytes: Some(0),
+                server_folder_bytes: Some(0),
                 ..Evidence::default()
             },
             findings: vec![finding("contract", Verdict::Valid)],

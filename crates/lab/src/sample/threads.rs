@@ -59,7 +59,8 @@ impl Threads {
                 }
             }
         }
-        (!threads.is_empty()).then_some(threads)
+        // Where the kernel has the file, but doesn't count, all are 0.
+        threads.iter().any(|thread| thread.switches > 0).then_some(threads)
     }
 }
 
@@ -81,8 +82,7 @@ pub(super) fn allowed(pids: &[i32]) -> BTreeMap<i32, Vec<usize>> {
     allowed.collect()
 }
 
-/// From `CPU-ns waiting-ns times`. All three are 0 where the kernel has the file,
-/// but doesn't count.
+/// From `CPU-ns waiting-ns times`.
 fn scheduled(text: &str) -> Option<(f64, f64, u64)> {
     let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
     let (cpu, delay, switches) = (numbers.next()??, numbers.next()??, numbers.next()??);
