@@ -1,4 +1,4 @@
-//! The bare loop: the least that any client on this ring must do.
+//! The bare loop: what a client on this ring can't do without.
 //!
 //! It sends a fixed request again whenever bytes have come, without looking at
 //! them, without a histogram and without a clock a request. What it costs is
@@ -7,6 +7,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use crate::address::Sources;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Event, Setup};
@@ -50,20 +51,23 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
     }
     let began = Instant::now();
     let mut bare = Bare { answers: 0, took: Duration::ZERO };
+    // As a run of load does: with one address the kernel looks for a free port ever longer.
+    let mut sources = Sources::new(plan.target.address, !plan.keep_alive, plan.connections, 0);
     for slot in 0..plan.connections {
         if plan.keep_alive {
             // SAFETY: the request outlives the backend's use of it.
             unsafe { backend.send(slot, request) };
         } else {
-            backend.connect(slot, None).map_err(fail)?;
+            backend.connect(slot, sources.next()).map_err(fail)?;
             if slot % PACE == PACE - 1 {
-                bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
+                bare.turn_over(&mut backend, &mut sources, plan.keep_alive, request)
+                    .map_err(fail)?;
             }
         }
     }
     let end = began + duration;
     while Instant::now() < end {
-        bare.turn_over(&mut backend, plan.keep_alive, request).map_err(fail)?;
+        bare.turn_over(&mut backend, &mut sources, plan.keep_alive, request).map_err(fail)?;
     }
     bare.took = began.elapsed();
     Ok(bare)
@@ -97,6 +101,7 @@ impl Bare {
     fn turn_over(
         &mut self,
         backend: &mut Uring<'_>,
+        sources: &mut Sources,
         keep_alive: bool,
         request: &[u8],
     ) -> io::Result<()> {
@@ -114,12 +119,12 @@ impl Bare {
                         unsafe { backend.send(slot, request) };
                     } else {
                         backend.close(slot);
-                        backend.connect(slot, None)?;
+                        backend.connect(slot, sources.next())?;
                     }
                 }
                 Event::Ended(slot) | Event::Broken(slot, _) | Event::ConnectFailed(slot, _) => {
                     backend.close(slot);
-                    backend.connect(slot, None)?;
+                    backend.connect(slot, sources.next())?;
                 }
             }
         }

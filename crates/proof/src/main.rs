@@ -69,8 +69,8 @@ fn show(command: &Command) -> Result<bool, String> {
     let interrupt = Interrupt::listen()?;
     raise_open_files();
     match command {
-        Command::Speed(arguments) => speed::run(arguments, &interrupt).map(|()| true),
-        Command::Bodies(arguments) => bodies::run(arguments, &interrupt).map(|()| true),
+        Command::Speed(arguments) => speed::run(arguments, &interrupt),
+        Command::Bodies(arguments) => bodies::run(arguments, &interrupt),
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
         Command::Truth(arguments) => truth::run(arguments, &interrupt),

@@ -58,7 +58,8 @@ pub struct Effort {
 }
 
 impl Effort {
-    fn rounds(&self) -> u32 {
+    /// How often each client is put to each load.
+    pub fn rounds(&self) -> u32 {
         if self.quick { 3 } else { self.rounds }
     }
 

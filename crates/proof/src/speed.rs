@@ -40,7 +40,8 @@ enum Mode {
 }
 
 /// Measures, and prints tables that a README can take.
-pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
+/// Tells whether all holds that is asked of the clients that were to be measured.
+pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cells: Vec<Cell> = arguments
         .modes
         .iter()
@@ -77,14 +78,15 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<(), String> {
         );
     }
     println!("\nWhat is asked of it: medians of paired ratios (smallest to largest)\n");
-    println!("{}", claims_table(&measured, &cells));
+    let (table, hold) = claims_table(&measured, &cells, &arguments.tools);
+    println!("{table}");
     if !measured.notes.is_empty() {
         println!("\nTo know beside it:");
         for note in &measured.notes {
             println!("- {note}");
         }
     }
-    Ok(())
+    Ok(hold)
 }
 
 /// A row a client, a column a number of connections.
@@ -154,25 +156,33 @@ const CLAIMS: [Claim; 3] = [
     Claim { of: Tool::BakeoffEpoll, base: Tool::Wrk, at_most: |_| 1.0 },
 ];
 
-fn claims_table(measured: &Measured, cells: &[Cell]) -> Table {
+/// The claims about these clients, and whether all hold. One that nothing was measured of
+/// doesn't.
+fn claims_table(measured: &Measured, cells: &[Cell], tools: &[Tool]) -> (Table, bool) {
     let mut table = markdown();
     table.set_header(["CPU a request", "load", "measured", "at most", ""]);
-    for Claim { of, base, at_most } in CLAIMS {
+    let mut all_hold = true;
+    let asked = CLAIMS.iter().filter(|it| tools.contains(&it.of) && tools.contains(&it.base));
+    for Claim { of, base, at_most } in asked {
         for cell in cells {
-            let Some(ratio) = measured.ratio(cell, of, base, |sample| sample.cpu_us) else {
-                continue;
-            };
+            let ratio = measured.ratio(cell, *of, *base, |sample| sample.cpu_us);
             let at_most = at_most(cell.connections);
+            let word = match ratio {
+                Some(ratio) if ratio.median <= at_most => "holds",
+                Some(_) => "MISSED",
+                None => "NOT SHOWN",
+            };
+            all_hold &= word == "holds";
             table.add_row([
                 format!("{} / {}", of.name(), base.name()),
                 cell.in_words(),
-                spread(ratio),
+                ratio.map_or("–".to_string(), spread),
                 format!("{at_most:.2}"),
-                if ratio.median <= at_most { "holds" } else { "MISSED" }.to_string(),
+                word.to_string(),
             ]);
         }
     }
-    table
+    (table, all_hold)
 }
 
 /// A table that is one in Markdown as well as in a terminal.
@@ -223,6 +233,41 @@ mod tests {
             rows(&rate_table(&measured, &[&cell], &tools)),
             [header, ["bakeoff", "1,000 (2.10)"], ["wrk", "750"], ["hey", "–"]]
         );
+    }
+
+    #[test]
+    fn a_claim_that_is_missed_or_that_nothing_was_measured_of_doesnt_hold() {
+        let shown = |cpu_us: [Option<f64>; 3], connections, tools: &[Tool]| {
+            let cell = Cell { close: false, connections, path: "/".into() };
+            let mut measured = Measured::default();
+            for (tool, cpu_us) in [Tool::Bakeoff, Tool::Wrk, Tool::Bare].into_iter().zip(cpu_us) {
+                let sample = cpu_us.map(|cpu_us| Sample { cpu_us, rate: 1_000.0 });
+                measured.add(&cell, tool, sample);
+            }
+            let (table, hold) = claims_table(&measured, &[cell], tools);
+            let words = rows(&table).into_iter().skip(1).map(|row| row[4].clone());
+            (words.collect::<Vec<_>>(), hold)
+        };
+        let [all, pair] =
+            [&[Tool::Bakeoff, Tool::Wrk, Tool::Bare][..], &[Tool::Bakeoff, Tool::Bare]];
+        let with = |wrk, bare| shown([Some(1.0), Some(wrk), Some(bare)], 5_000, all);
+        assert_eq!(with(1.48, 1.0), (vec!["holds".into(), "holds".into()], true));
+        assert_eq!(
+            with(1.46, 1.0),
+            (vec!["holds".into(), "MISSED".into()], false),
+            "0.68 of wrk's"
+        );
+        assert_eq!(with(1.48, 0.9), (vec!["MISSED".into(), "holds".into()], false), "1.10 of it");
+        let at = |connections, wrk| shown([Some(1.0), Some(wrk), Some(1.0)], connections, all).1;
+        assert!(at(1_000, 1.23) && !at(1_000, 1.21), "0.82 of wrk's");
+        for few in [30, 100] {
+            assert!(at(few, 1.09) && !at(few, 1.08), "0.92 of wrk's");
+        }
+        let without = |tools| shown([Some(1.0), None, Some(1.0)], 30, tools);
+        assert_eq!(without(all), (vec!["holds".into(), "NOT SHOWN".into()], false));
+        assert_eq!(without(pair), (vec!["holds".into()], true), "nobody asked for wrk");
+        assert_eq!(CLAIMS[2].of, Tool::BakeoffEpoll);
+        assert!([30, 5_000].map(CLAIMS[2].at_most) == [1.0; 2], "as much as wrk at most");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub enum Tool {
     Bakeoff,
     /// `bakeoff load` on epoll.
     BakeoffEpoll,
-    /// The bare loop of the crate `load`: no client on this ring can do less.
+    /// The bare loop of the crate `load`: what a client on this ring can't do without.
     Bare,
     /// wrk.
     Wrk,
@@ -338,6 +338,21 @@ mod tests {
         let bad = "  Total:\t1.0 secs\nStatus code distribution:\n  [200]\t10 responses\n  \
                    [404]\t3 responses\n\nError distribution:\n  [7]\tGet \"http://a/\": dial\n";
         assert_eq!(Tool::Hey.count(bad), count(10, 10, 1.0));
+    }
+
+    #[test]
+    fn oha_is_understood_with_and_without_failures() {
+        let output = |statuses: &str, errors: &str| {
+            format!(
+                "{{\"summary\": {{\"successRate\": 1.0, \"total\": 1.25}}, \"details\": {{}},\n\
+                 \"statusCodeDistribution\": {statuses}, \"errorDistribution\": {errors}}}"
+            )
+        };
+        let good = output(r#"{"200": 2086}"#, r#"{"aborted due to deadline": 3}"#);
+        assert_eq!(Tool::Oha.count(&good), count(2086, 0, 1.25));
+        let refused = r#"{"Connection refused (os error 111)": 4}"#;
+        let bad = output(r#"{"200": 10, "204": 1, "404": 3}"#, refused);
+        assert_eq!(Tool::Oha.count(&bad), count(11, 7, 1.25));
     }
 
     #[test]

@@ -25,7 +25,8 @@ pub struct Figure {
 pub enum Allowed {
     /// A time in µs: this share of it and so many µs.
     Time(Margin),
-    /// The same of a time that may be up to so many µs by itself, which are no fewer.
+    /// The same; beyond it, a time up to so many µs, which are no fewer, has an
+    /// explanation.
     TimeUpTo(f64, Margin),
     /// A rate: this share of it.
     Share(f64),
@@ -47,8 +48,32 @@ pub struct Margin {
     pub us: f64,
 }
 
+/// What is said of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// It is what it should be.
+    Holds,
+    /// It isn't, and the server's record has what else it may be.
+    Explained,
+    /// It isn't.
+    Missed,
+}
+
 impl Figure {
     /// Whether it is what it should be.
+    pub fn word(&self) -> Word {
+        match (self.allowed, self.measured) {
+            _ if self.holds() => Word::Holds,
+            (Allowed::TimeUpTo(until, Margin { share, us }), Some(measured))
+                if (self.expected..=until + share * until + us).contains(&measured) =>
+            {
+                Word::Explained
+            }
+            _ => Word::Missed,
+        }
+    }
+
+    /// Whether it is, without more.
     pub fn holds(&self) -> bool {
         match self.allowed {
             Allowed::FarBelow => self.used() < 1.0,
@@ -60,13 +85,9 @@ impl Figure {
     fn used(&self) -> f64 {
         let Some(measured) = self.measured else { return f64::INFINITY };
         let apart = (measured - self.expected).abs();
-        let of_time = |expected: f64, margin: Margin| {
-            (measured - expected).abs() / (margin.share * expected + margin.us)
-        };
         match self.allowed {
-            Allowed::Time(margin) => of_time(self.expected, margin),
-            Allowed::TimeUpTo(until, margin) => {
-                of_time(measured.clamp(self.expected, until), margin)
+            Allowed::Time(margin) | Allowed::TimeUpTo(_, margin) => {
+                (measured - self.expected).abs() / (margin.share * self.expected + margin.us)
             }
             // Where nothing was asked for, nothing may be.
             Allowed::Share(share) => apart / (share * self.expected).max(f64::MIN_POSITIVE),
@@ -107,15 +128,16 @@ impl Figure {
         [
             self.of.clone(),
             self.name.clone(),
-            match self.allowed {
-                Allowed::TimeUpTo(until, _) => {
-                    format!("{:.3} to {}", self.expected / 1e3, number(until))
-                }
-                _ => number(self.expected),
-            },
+            number(self.expected),
             self.measured.map_or_else(|| "none".into(), number),
             allowed,
-            if self.holds() { "holds" } else { "MISSED" }.into(),
+            match (self.word(), self.allowed) {
+                (Word::Holds, _) => "holds".into(),
+                (Word::Explained, Allowed::TimeUpTo(until, _)) => {
+                    format!("beyond; the next requests came by {}", number(until))
+                }
+                _ => "MISSED".into(),
+            },
         ]
     }
 }
@@ -190,12 +212,18 @@ mod tests {
         assert!(!figure(5_000.0, 5_201.0, margin).holds());
         assert!(!figure(5_000.0, 4_799.0, margin).holds());
         let up_to = Allowed::TimeUpTo(6_000.0, Margin { share: 0.02, us: 100.0 });
-        for (measured, holds) in
-            [(4_799.0, false), (4_800.0, true), (5_500.0, true), (6_220.0, true), (6_221.0, false)]
-        {
+        for (measured, word) in [
+            (4_799.0, Word::Missed),
+            (4_800.0, Word::Holds),
+            (5_200.0, Word::Holds),
+            (5_201.0, Word::Explained),
+            (6_220.0, Word::Explained),
+            (6_221.0, Word::Missed),
+        ] {
             let figure = figure(5_000.0, measured, up_to);
-            assert_eq!(figure.holds(), holds, "{measured} of 5,000 to 6,000");
-            assert!(table(&[figure]).to_string().contains("5.000 to 6.000 ms"));
+            assert_eq!(figure.word(), word, "{measured} of 5,000 to 6,000");
+            let is_told = table(&[figure]).to_string().contains("next requests came by 6.000 ms");
+            assert_eq!(is_told, word == Word::Explained);
         }
         assert!(figure(1_000.0, 1_005.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_006.0, Allowed::Share(0.005)).holds());
