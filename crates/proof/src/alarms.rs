@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use report::load_names;
+use report::{load_names, units};
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load};
 use result::{Run, State, Trial, shell};
@@ -24,16 +24,60 @@ pub struct Arguments {
     runs: Vec<PathBuf>,
 }
 
-/// Prints a table that docs/false-alarms.md can take.
-pub fn run(arguments: &Arguments) -> Result<(), String> {
+/// What sampling may take of one core, and the lab's own of a run's time.
+const SAMPLING_MAX: f64 = 0.01;
+const OVERHEAD_MAX: f64 = 0.25;
+
+/// Prints a table that docs/false-alarms.md can take. Tells whether the lab itself took no
+/// more than it may: what the checks said, a person has to judge.
+pub fn run(arguments: &Arguments) -> Result<bool, String> {
     let runs = arguments.runs.iter().map(|folder| read(folder));
     let runs = runs.collect::<Result<Vec<Run>, String>>()?;
     let trials: usize = runs.iter().map(|run| run.trials.len()).sum();
     let disturbed: usize = runs.iter().map(|run| run.disturbed.len()).sum();
     println!("{trials} trials; {disturbed} more were made again for the machine's sake.");
-    println!("{}\n", neighbours(runs.iter().flat_map(|run| &run.trials)));
+    println!("{}", neighbours(runs.iter().flat_map(|run| &run.trials)));
+    let (costs, hold) = costs(&runs);
+    println!("{costs}\n");
     println!("{}", tally(&runs.iter().map(figures).collect::<Vec<_>>()));
-    Ok(())
+    Ok(hold)
+}
+
+/// What the lab itself took, and whether it was no more than it may.
+fn costs(runs: &[Run]) -> (String, bool) {
+    let sampling = runs.iter().flat_map(|run| &run.trials);
+    let sampling = Shares::of(sampling.filter_map(|it| it.evidence.sampling.core_share()));
+    let spent = runs.iter().map(|run| &run.spent).filter(|spent| spent.whole_s > 0.0);
+    let own = Shares::of(spent.map(|spent| spent.overhead_s() / spent.whole_s));
+    let words = format!(
+        "Sampling took {} of one core, of which {} may be; the lab's own was {} of a run's time, \
+         of which {} may be.",
+        sampling.as_ref().map_or("an unknown share".into(), Shares::in_words),
+        units::percent(SAMPLING_MAX),
+        own.as_ref().map_or("an unknown share".into(), Shares::in_words),
+        units::percent(OVERHEAD_MAX),
+    );
+    let is_within = |shares: Option<Shares>, most: f64| shares.is_some_and(|it| it.median <= most);
+    (words, is_within(sampling, SAMPLING_MAX) & is_within(own, OVERHEAD_MAX))
+}
+
+/// Shares of something, in the middle and at most.
+struct Shares {
+    median: f64,
+    most: f64,
+}
+
+impl Shares {
+    fn of(shares: impl Iterator<Item = f64>) -> Option<Shares> {
+        let mut shares: Vec<f64> = shares.collect();
+        shares.sort_by(f64::total_cmp);
+        Some(Shares { median: *shares.get(shares.len() / 2)?, most: *shares.last()? })
+    }
+
+    fn in_words(&self) -> String {
+        let Shares { median, most } = self;
+        format!("{} (median; at most {})", units::percent(*median), units::percent(*most))
+    }
 }
 
 /// Reads a run, and refuses one that was stopped: what it didn't measure would count
@@ -175,34 +219,63 @@ mod tests {
         }
     }
 
+    /// The folder of a run that measured nothing.
+    fn folder(state: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let run = serde_json::json!({
+            "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": state,
+            "command": "", "machine": result::plan::Machine::default(),
+            "study": {
+                "name": "", "title": "", "question": "", "contract": "", "published": [],
+            },
+            "contenders": [],
+            "plan": {
+                "profile": "quick", "seed": 1, "blocks": 6, "measure_s": 2.0,
+                "warmup_s": 0.5, "slots": [],
+            },
+            "trials": [], "outcomes": [],
+        });
+        std::fs::write(folder.path().join("run.json"), run.to_string()).unwrap();
+        folder
+    }
+
     #[test]
     fn a_run_that_was_stopped_is_not_tallied() {
         let of = |state: &str| {
-            let folder = tempfile::tempdir().unwrap();
-            let run = serde_json::json!({
-                "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": state,
-                "command": "", "machine": result::plan::Machine::default(),
-                "study": {
-                    "name": "", "title": "", "question": "", "contract": "", "published": [],
-                },
-                "contenders": [],
-                "plan": {
-                    "profile": "quick", "seed": 1, "blocks": 6, "measure_s": 2.0,
-                    "warmup_s": 0.5, "slots": [],
-                },
-                "trials": [], "outcomes": [],
-            });
-            std::fs::write(folder.path().join("run.json"), run.to_string()).unwrap();
+            let folder = folder(state);
             super::run(&Arguments { runs: vec![folder.path().into()] })
         };
-        assert_eq!(of("complete"), Ok(()));
+        assert_eq!(of("complete"), Ok(false), "what the lab took isn't known");
         let refused = of("unfinished").unwrap_err();
         assert!(refused.contains(" isn't complete; go on with it "), "{refused}");
     }
 
     #[test]
-    fn what_neighbours_did_is_counted_by_trial() {
-        let trial = |(before, after): (f64, f64), findings: &[Finding]| Trial {
+    fn what_the_lab_itself_took_is_held_against_what_it_may() {
+        let of = |sampling_s: f64, window_s: f64| {
+            let folder = folder("complete");
+            let mut run = read(folder.path()).unwrap();
+            run.spent.whole_s = 100.0;
+            run.spent.window_s = window_s;
+            let mut trial = trial((900.0, 900.0), &[]);
+            trial.evidence.sampling.sampling_s = 1.0;
+            trial.evidence.sampling.sampling_cpu_s = Some(sampling_s);
+            run.trials.push(trial);
+            costs(&[run])
+        };
+        let (words, hold) = of(0.004, 80.0);
+        assert_eq!(
+            words,
+            "Sampling took 0.4 % (median; at most 0.4 %) of one core, of which 1 % may be; \
+             the lab's own was 20 % (median; at most 20 %) of a run's time, of which 25 % may be."
+        );
+        assert!(hold);
+        assert!(!of(0.011, 80.0).1, "sampling took more than it may");
+        assert!(!of(0.004, 70.0).1, "the lab took more than it may");
+    }
+
+    fn trial((before, after): (f64, f64), findings: &[Finding]) -> Trial {
+        Trial {
             slot: Slot {
                 number: 0,
                 block: 0,
@@ -221,7 +294,11 @@ mod tests {
                 ..Evidence::default()
             },
             findings: findings.to_vec(),
-        };
+        }
+    }
+
+    #[test]
+    fn what_neighbours_did_is_counted_by_trial() {
         let unsteady = finding("steady", Verdict::Suspect, "-12 %");
         let trials = [
             trial((900.0, 890.0), &[]),

@@ -50,7 +50,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Command::parse() {
         Command::Keeper => return lab::keeper::main(),
-        Command::Alarms(arguments) => alarms::run(&arguments).map(|()| true),
+        Command::Alarms(arguments) => alarms::run(&arguments),
         Command::Bare(arguments) => bare::run(&arguments).map(|()| true),
         Command::CalibrationServer(arguments) => truth::calibration::run(arguments).map(|()| true),
         command => show(&command),
