@@ -1,11 +1,14 @@
-//! The contenders of the web study where they are treated as its load never treats them.
+//! The contenders of the web study where they are treated as its load never treats them,
+//! and what their names promise.
 //!
 //! - [`hostile`]: what no client of the study sends;
 //! - [`open_files`]: hardly any files that may be open;
+//! - [`transports`]: what they wait with for connections;
 //! - [`server`]: a contender that a test starts.
 
+#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
+mod fixture;
 mod hostile;
 mod open_files;
 mod server;
-#[path = "../../../crates/bakeoff/tests/fixture/skipped.rs"]
-mod skipped;
+mod transports;

@@ -16,7 +16,7 @@ use lab::{prepare, process_tree, programs};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::skipped::skipped;
+use crate::fixture::skipped;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const WITHIN: Duration = Duration::from_secs(60);

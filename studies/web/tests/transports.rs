@@ -1,0 +1,81 @@
+//! A contender on Netty is named after its way to the kernel. That it goes this way is seen
+//! by the files that it has open, and where it may not, it is absent and goes no other.
+
+use std::fs;
+use std::process::Command;
+
+use lab::contender::Placeholders;
+use lab::prepare;
+
+use crate::fixture::skipped;
+use crate::server::{Server, contenders, is_built};
+
+const FILES: u64 = 1024;
+
+/// What a server waits with for the kernel, by the kernel's names.
+fn waits_with(server: &Server) -> Vec<String> {
+    let kinds = ["anon_inode:[eventpoll]", "anon_inode:[io_uring]"];
+    let folders = server.processes().into_iter().map(|pid| format!("/proc/{pid}/fd"));
+    let files = folders.flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten());
+    let targets =
+        files.filter_map(|file| fs::read_link(file.path()).ok()?.to_str().map(str::to_string));
+    let mut found: Vec<_> = targets.filter(|target| kinds.contains(&&**target)).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[test]
+fn a_server_on_netty_uses_the_transport_that_it_is_named_after() {
+    let all = contenders();
+    for (name, expected) in
+        [("netty-epoll", "anon_inode:[eventpoll]"), ("netty-io-uring", "anon_inode:[io_uring]")]
+    {
+        if !is_built(name) {
+            continue;
+        }
+        let contender = all.iter().find(|contender| contender.name == name).expect(name);
+        // It has answered, so that its event loops are there.
+        let server = Server::start(contender, FILES);
+        assert_eq!(waits_with(&server), [expected], "{name}");
+    }
+}
+
+/// Becomes its arguments, to whom the kernel refuses a system call, as containers have it
+/// (seccomp): io_uring_setup, which has the same number on all processors.
+const FORBIDS_IO_URING: &str = r#"
+my %prctl = (x86_64 => 157, aarch64 => 167);
+my $prctl = $prctl{(POSIX::uname())[4]} or exit 99;
+# Load the call's number; if it is that one, EPERM; else allow it.
+my $filter = pack '(SCCL)4', 0x20, 0, 0, 0, 0x15, 0, 1, 425, 6, 0, 0, 0x50001, 6, 0, 0, 0x7fff0000;
+# PR_SET_NO_NEW_PRIVS, and PR_SET_SECCOMP with a filter.
+syscall($prctl, 38, 1, 0, 0, 0) == 0 or exit 99;
+syscall($prctl, 22, 2, pack('Sx![P]P', 4, $filter)) == 0 or exit 99;
+exec @ARGV;
+"#;
+
+/// What makes a contender absent and not failed.
+const ABSENT: i32 = 69;
+
+#[test]
+fn netty_on_io_uring_is_absent_where_that_is_forbidden() {
+    const NAME: &str = "netty-io-uring";
+    if !is_built(NAME) {
+        return;
+    }
+    let all = contenders();
+    let contender = all.iter().find(|contender| contender.name == NAME).unwrap();
+    let build = prepare::build_folder(contender);
+    let placeholders = Placeholders { build, ..Placeholders::default() };
+    // What its build ends with as well.
+    let probe = placeholders.fill_all(&contender.file.versions["netty"]);
+    let output =
+        Command::new("perl").args(["-MPOSIX", "-e", FORBIDS_IO_URING]).args(probe).output();
+    let output = output.unwrap();
+    if output.status.code() == Some(99) {
+        return skipped("skipped", "the kernel takes no filter of system calls");
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(ABSENT), "{said}");
+    assert!(said.contains("Netty can't use io_uring on this machine: "), "{said}");
+}
