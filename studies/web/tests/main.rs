@@ -2,6 +2,7 @@
 //! and what their names promise.
 //!
 //! - [`hostile`]: what no client of the study sends;
+//! - [`kept`]: connections that are to be kept, and are or aren't;
 //! - [`open_files`]: hardly any files that may be open;
 //! - [`transports`]: what they wait with for connections;
 //! - [`server`]: a contender that a test starts.
@@ -9,6 +10,7 @@
 #[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
 mod fixture;
 mod hostile;
+mod kept;
 mod open_files;
 mod server;
 mod transports;

@@ -18,7 +18,8 @@ use tempfile::TempDir;
 
 use crate::fixture::skipped;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// The project's folder.
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const WITHIN: Duration = Duration::from_secs(60);
 
 /// The contenders of the study.
