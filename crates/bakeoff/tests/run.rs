@@ -5,11 +5,13 @@ mod fixture;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::process::Command;
 
 use fixture::{Lab, keys, said, skipped};
 use lab::place::ThisMachine;
 use lab::plan::{Choice, Order, plan};
 use lab::study::Study;
+use result::evidence::CpuSource;
 use result::finding::Verdict;
 use result::plan::{Arrivals, Cores, Load};
 use result::{Run, State};
@@ -455,6 +457,38 @@ fn a_clients_control_group_tells_what_its_threads_used() {
         assert!(group.memory_peak_bytes.is_none_or(|bytes| bytes > 0), "{group:?}");
         assert!(group.oom_kills.is_none_or(|count| count == 0), "{group:?}");
     }
+}
+
+/// For this run alone the machine looks as if it had none.
+#[test]
+fn without_control_groups_cpu_time_is_that_of_the_process_tree() {
+    let lab = Lab::with_good().measuring_a_second();
+    let bakeoff = lab.command(&["run", "s"]);
+    let script = "mount -t tmpfs none /sys/fs/cgroup || exit 99; exec \"$@\"";
+    let mut apart = Command::new("unshare");
+    apart.args(["--mount", "sh", "-c", script, "sh"]);
+    apart.arg(bakeoff.get_program()).args(bakeoff.get_args());
+    apart.current_dir(lab.dir.path()).env("TMPDIR", lab.path("tmp"));
+    let said = match lab.output(&mut apart) {
+        Ok(said) => said,
+        Err(why) => return skipped("skipped", &format!("unshare can't be started: {why}")),
+    };
+    if said.code == Some(99) || said.stderr.starts_with("unshare: ") {
+        return skipped("skipped", said.stderr.trim());
+    }
+    for trial in &lab.run().trials {
+        let evidence = &trial.evidence;
+        let (server, client) = (&evidence.server, evidence.client.as_ref().unwrap());
+        assert_eq!(server.cpu_source, CpuSource::ProcessTree);
+        assert_eq!(client.cpu_source, CpuSource::ProcessTree);
+        assert_eq!((&server.cgroup, &client.cgroup), (&None, &None));
+        let seconds = evidence.load.as_ref().expect("it got as far as load").seconds;
+        // A busy machine reads later than it notes, and the kernel counts in ticks.
+        let most_s = 1.5 * seconds * evidence.place.server_cpus.len() as f64;
+        let cpu_s = evidence.server_cpu_s.expect("the process tree is read");
+        assert!(0.0 < cpu_s && cpu_s <= most_s, "{cpu_s} s in {seconds} s: {server:?}");
+    }
+    lab.assert_nothing_is_left();
 }
 
 #[test]
