@@ -1,10 +1,15 @@
 //! The set-up scripts, run where only a few programs can be found.
 
+#[path = "../../bakeoff/tests/fixture/skipped.rs"]
+mod skipped;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use skipped::skipped;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -44,8 +49,8 @@ fn install(machine: &tempfile::TempDir, what: &str) -> Output {
         .unwrap()
 }
 
-/// What the set-up says and does where `listed` is needed to run.
-fn install_with_needs(listed: &str, machine: &tempfile::TempDir) -> Output {
+/// The set-up where `listed` is needed to run.
+fn setup_with_needs(listed: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let setup = folder.path().join("setup");
     fs::create_dir(&setup).unwrap();
@@ -55,6 +60,13 @@ fn install_with_needs(listed: &str, machine: &tempfile::TempDir) -> Output {
     symlink("/bin/cat", setup.join("needs")).unwrap();
     symlink(root().join("Cargo.toml"), folder.path().join("Cargo.toml")).unwrap();
     fs::write(setup.join("run"), listed).unwrap();
+    folder
+}
+
+/// What it says and does there.
+fn install_with_needs(listed: &str, machine: &tempfile::TempDir) -> Output {
+    let setup = setup_with_needs(listed);
+    let setup = setup.path().join("setup");
     Command::new(setup.join("install"))
         .arg("run")
         .env("PATH", machine.path())
@@ -168,6 +180,81 @@ fn without_root_the_one_command_is_printed_and_nothing_fails() {
     assert!(said.contains("apt-get install --no-install-recommends "), "{said}");
     assert!(said.contains("wrk apache2-utils nghttp2-client hey"), "{said}");
     assert!(said.contains("a load generator to compare with"), "it says why:\n{said}");
+}
+
+/// What the set-up says as root where these packages are missing, how it ends, what it
+/// asked of Debian's programs, and what it left where services are forbidden to start;
+/// `None` where nobody here may have a file system of his own.
+fn install_as_root(packages: &[&str]) -> Option<(String, Option<i32>, Vec<String>)> {
+    let machine = machine_with(&["cargo"]);
+    let tools = ["mktemp", "grep", "rm", "chmod", "comm", "sort", "tail", "cat", "ls"];
+    for tool in tools {
+        symlink(Path::new("/usr/bin").join(tool), machine.path().join(tool)).unwrap();
+    }
+    let debian = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup/debian");
+    for program in ["id", "apt-get", "dpkg-query", "dpkg", "update-rc.d"] {
+        symlink(&debian, machine.path().join(program)).unwrap();
+    }
+    let listed = packages.iter().map(|name| format!("{name}\t{name}\tthe contender x\n"));
+    let folder = setup_with_needs(&listed.collect::<String>());
+    let calls = folder.path().join("calls");
+    fs::write(&calls, "").unwrap();
+    // The machine's own /usr/sbin stays as it is: ours is empty, and for us alone.
+    let script = "mount -t tmpfs none /usr/sbin || exit 99
+        PATH=$1 ./install run; ended=$?; PATH=$1 ls -A /usr/sbin >>$CALLS; exit $ended";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh"])
+        .arg(machine.path())
+        .env("CALLS", &calls)
+        .current_dir(folder.path().join("setup"))
+        .output();
+    let output = output.ok().filter(|output| {
+        let is_refused = output.stderr.starts_with(b"unshare: ");
+        output.status.code() != Some(99) && !is_refused
+    })?;
+    let calls = fs::read_to_string(calls).unwrap();
+    Some((said(&output), output.status.code(), calls.lines().map(String::from).collect()))
+}
+
+#[test]
+fn as_root_each_package_is_installed_without_its_service_and_a_failure_goes_on() {
+    let Some((said, ended, calls)) = install_as_root(&["broken", "with-service"]) else {
+        return skipped("skipped", "nobody here may have a /usr/sbin of his own");
+    };
+    assert_eq!(ended, Some(0), "{said}");
+    assert!(said.contains("Missing on this machine:"), "{said}");
+    assert!(said.contains("the contender x (Debian package with-service)"), "it says why:\n{said}");
+    assert!(said.contains("going on without:\n    E: Unable to locate package broken"), "{said}");
+    assert_eq!(
+        calls,
+        [
+            "apt-get APT::Update::Error-Mode=any",
+            "services may start: 101",
+            "apt-get broken",
+            "apt-get with-service",
+            "services may start: 101",
+            "update-rc.d with-service disable",
+        ],
+        "the list is read once, each package is tried, and nothing is left in /usr/sbin"
+    );
+}
+
+#[test]
+fn an_installation_that_is_interrupted_leaves_services_as_they_were() {
+    let Some((said, ended, calls)) = install_as_root(&["interrupted", "with-service"]) else {
+        return skipped("skipped", "nobody here may have a /usr/sbin of his own");
+    };
+    assert_eq!(ended, Some(130), "{said}");
+    assert_eq!(
+        calls,
+        [
+            "apt-get APT::Update::Error-Mode=any",
+            "services may start: 101",
+            "apt-get interrupted",
+            "services may start: 101",
+        ],
+        "nothing more is installed, and nothing is left in /usr/sbin"
+    );
 }
 
 #[test]
