@@ -72,6 +72,22 @@ fn the_stories_are_those_of_the_files() {
     }
 }
 
+/// A mistake that was added after the last measurement would be told of, and never shown.
+#[test]
+fn each_mistake_that_can_be_made_was_measured() {
+    let page = std::fs::read_to_string(root().join("docs/mistakes.md")).expect("docs/mistakes.md");
+    let (_, measured) = page.split_once("\n# As measured").expect("what was measured");
+    let rows = measured.lines().filter_map(|line| line.strip_prefix("| "));
+    let rows: Vec<&str> = rows.filter_map(|row| row.split(" |").next()).collect();
+    let all = all();
+    let made = all.iter().filter(|it| it.file.set_up.is_some());
+    let made: Vec<String> = made.map(|it| format!("{} {}", it.file.number, it.name)).collect();
+    for mistake in &made {
+        assert!(rows.contains(&&**mistake), "{mistake} has no row: `make mistakes`");
+    }
+    assert!(measured.contains(&format!("All {} that can be made", made.len())), "{}", made.len());
+}
+
 const WHOLE: &str = r#"
 number = 1
 title = "t"
