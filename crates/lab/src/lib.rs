@@ -2,7 +2,6 @@
 //! trial of it is made (trial and what it is made of), what that shows (judge,
 //! outcomes), and the whole in its order (run).
 
-mod build_files;
 pub mod cgroup;
 pub mod client;
 pub mod compare;
@@ -39,6 +38,7 @@ pub mod sample;
 mod skipped;
 pub mod statistics;
 pub mod study;
+mod texts;
 pub mod toml_file;
 pub mod trial;
 mod yardstick;

@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 use load::Stop;
 use result::plan::Version;
 
-use crate::build_files;
 use crate::cgroup::Group;
 use crate::contender::{Contender, Placeholders};
 use crate::digest;
 use crate::keeper::Order;
 use crate::kept::Kept;
 use crate::programs;
+use crate::texts;
 
 /// The exit code of a build that lacks something which `needs` can't name: a
 /// program of a certain age, a feature of the kernel. `EX_UNAVAILABLE` of
@@ -112,7 +112,8 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         source_sha256: digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref())
             .ok(),
         build: Some(file.build.clone()),
-        build_files: build_files::of(contender),
+        build_files: texts::of_build(contender),
+        configuration: texts::of_configuration(contender),
         run: file.run.clone(),
         environment: file.environment.clone().into_iter().collect(),
         warmup_s: file.warmup_s,

@@ -446,9 +446,12 @@ fn has_figures(run: &Run, name: &str) -> bool {
 
 /// What is not as it was with a contender.
 fn differs(before: &result::plan::Contender, now: &result::plan::Contender) -> Option<String> {
-    // The build's are among the files, and older runs don't keep their texts.
-    let build_files = now.build_files.clone();
-    let before = &result::plan::Contender { build_files, ..before.clone() };
+    // These are among the files, and older runs don't keep their texts.
+    let before = &result::plan::Contender {
+        build_files: now.build_files.clone(),
+        configuration: now.configuration.clone(),
+        ..before.clone()
+    };
     match &now.absent {
         Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
         None if before.source_sha256 != now.source_sha256 => {
@@ -713,12 +716,18 @@ run = ["$BUILD/server"]
     }
 
     #[test]
-    fn a_run_that_keeps_no_texts_of_builds_is_gone_on_with() {
+    fn a_run_that_keeps_no_texts_is_gone_on_with() {
         let begun = Begun::new();
         let now = &begun.run.contenders[0];
         let kept: Vec<_> = now.build_files.iter().map(|file| &*file.name).collect();
         assert_eq!(kept, ["../shared/flags"]);
-        let older = result::plan::Contender { build_files: Vec::new(), ..now.clone() };
+        let configuration = now.build_files.clone();
+        let now = &result::plan::Contender { configuration, ..now.clone() };
+        let older = result::plan::Contender {
+            build_files: Vec::new(),
+            configuration: Vec::new(),
+            ..now.clone()
+        };
         assert_eq!(differs(&older, now), None);
     }
 

@@ -7,7 +7,7 @@ use std::io::Read;
 use base64::prelude::*;
 use report::html;
 use result::finding::Verdict;
-use result::plan::{Arrivals, BuildFile, Contender};
+use result::plan::{Arrivals, Contender, TextFile};
 use result::{LeftOut, Run};
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
@@ -180,28 +180,51 @@ fn a_script_of_a_build_can_be_opened_beside_its_command_and_is_shown_as_it_is() 
     let script = "#!/bin/sh\n\tcc -O2 -DNAME=\"<b>&amp;\" \\\n    hello.c\n";
     let file = &mut run.contenders[1].build_files[0];
     file.text = script.into();
-    let shown = text_of_builds(&page(&run));
+    let shown = shown_files(&page(&run));
     assert_eq!(shown, [script]);
 
     let file = &mut run.contenders[1].build_files[0];
     (file.text, file.cut) = ("cc -O2\n".repeat(2_000), true);
     let page = page(&run);
-    assert_eq!(text_of_builds(&page), ["cc -O2\n".repeat(2_000)], "it is shown to its end");
+    assert_eq!(shown_files(&page), ["cc -O2\n".repeat(2_000)], "it is shown to its end");
     let opened = text(&page, "dd details");
     assert!(opened.ends_with("This is its beginning: the run keeps no more of it."), "{opened}");
 }
 
+/// Settings that make a server fast or slow stand there.
+#[test]
+fn a_configuration_can_be_opened_and_is_shown_as_it_is() {
+    let mut run = fixture::web();
+    let text = "events { worker_connections 16384; }\nroot \"</pre><b>&amp;\";\n";
+    let file = TextFile { name: "nginx.conf".into(), text: text.into(), cut: false };
+    run.contenders[0].configuration = vec![file.clone()];
+    run.contenders[2].configuration = vec![file];
+    let page = page(&run);
+    let said = text_of_configuration(&page);
+    assert_eq!(said[0], format!("nginx.conf{text}"));
+    let above = "nginx.confIts text is the same as that of nginx, by configuration alone, above.";
+    assert_eq!(said[1..], [above]);
+}
+
+/// What opens where a contender's configuration stands.
+fn text_of_configuration(page: &Html) -> Vec<String> {
+    let facts = all(page, "h4 + dl > div");
+    let facts = facts.iter().filter(|it| it.text().next() == Some("configuration"));
+    let details = Selector::parse("details").unwrap();
+    facts.flat_map(|it| it.select(&details)).map(|it| it.text().collect()).collect()
+}
+
 /// Those that the page has room for, as they are shown.
-fn text_of_builds(page: &Html) -> Vec<String> {
+fn shown_files(page: &Html) -> Vec<String> {
     all(page, "dd details > pre").iter().map(|it| it.text().collect()).collect()
 }
 
 #[test]
-fn an_older_run_that_keeps_no_texts_of_builds_is_shown_without() {
+fn an_older_run_that_keeps_no_texts_is_shown_without() {
     let mut older = serde_json::to_value(fixture::web()).unwrap();
     for contender in older["contenders"].as_array_mut().unwrap() {
         let contender = contender.as_object_mut().unwrap();
-        for key in ["sources", "build_files"] {
+        for key in ["sources", "build_files", "configuration"] {
             assert!(contender.remove(key).is_some(), "there is no {key}");
         }
     }
@@ -215,12 +238,12 @@ fn texts_of_builds_that_the_page_has_no_room_for_are_said_to_be_elsewhere() {
     let mut run = fixture::web();
     let texts = [8_000, 6_000, 4_000, 2_000].map(|length| "&".repeat(length));
     for (contender, text) in run.contenders.iter_mut().zip(texts.clone()) {
-        contender.build_files = vec![BuildFile { name: "build.sh".into(), text, cut: false }];
+        contender.build_files = vec![TextFile { name: "build.sh".into(), text, cut: false }];
     }
     let page = page(&run);
     // An ampersand takes five bytes in a page, so that 64 KiB hold all but one; the longest
     // is the most likely to be no script.
-    assert!(text_of_builds(&page) == texts[1..], "not those that most scripts are among");
+    assert!(shown_files(&page) == texts[1..], "not those that most scripts are among");
     let says = "its text is in run.json beside it only";
     let opened = all(&page, "dd details");
     let elsewhere = opened.iter().filter(|it| it.text().any(|text| text.contains(says)));
@@ -231,9 +254,9 @@ fn texts_of_builds_that_the_page_has_no_room_for_are_said_to_be_elsewhere() {
 fn a_text_that_several_builds_share_is_shown_once() {
     let mut run = fixture::web();
     let shared = run.contenders[1].build_files[0].clone();
-    run.contenders[2].build_files = vec![BuildFile { name: "../own/build.sh".into(), ..shared }];
+    run.contenders[2].build_files = vec![TextFile { name: "../own/build.sh".into(), ..shared }];
     let page = page(&run);
-    assert_eq!(text_of_builds(&page).len(), 1);
+    assert_eq!(shown_files(&page).len(), 1);
     let opened: String = all(&page, "dd details")[1].text().collect();
     let says = "../own/build.shIts text is the same as that of Go net/http, above.";
     assert_eq!(opened, says);
@@ -243,10 +266,11 @@ fn a_text_that_several_builds_share_is_shown_once() {
 fn a_large_page_has_the_texts_of_builds_that_it_has_room_for_and_names_the_others() {
     let run = fixture::largest();
     let page = page(&run);
-    let files: Vec<_> = run.contenders.iter().flat_map(|it| &it.build_files).collect();
+    let files = |it: &Contender| it.build_files.len() + it.configuration.len();
+    let files: usize = run.contenders.iter().map(files).sum();
     let opened = all(&page, "dd details");
-    assert_eq!(opened.len(), files.len(), "of each the reader is told where it is");
-    assert!(!text_of_builds(&page).is_empty(), "there is room for some");
+    assert_eq!(opened.len(), files, "of each the reader is told where it is");
+    assert!(!shown_files(&page).is_empty(), "there is room for some");
 }
 
 #[test]

@@ -125,7 +125,12 @@ pub struct Contender {
     /// The texts of its files that this command names, and of the scripts that those call:
     /// flags may stand there. None in records of versions that didn't keep them.
     #[serde(default)]
-    pub build_files: Vec<BuildFile>,
+    pub build_files: Vec<TextFile>,
+    /// The texts of the files of its folder that each trial has a copy of, with their
+    /// placeholders filled in there: its configuration. None in records of versions that
+    /// didn't keep them.
+    #[serde(default)]
+    pub configuration: Vec<TextFile>,
     /// The command that starts it. `$HOST`, `$PORT` and the like stand for what
     /// differs from trial to trial.
     pub run: Vec<String>,
@@ -139,9 +144,9 @@ pub struct Contender {
     pub absent: Option<String>,
 }
 
-/// A text file that a build uses.
+/// A text file that a contender is built or run with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BuildFile {
+pub struct TextFile {
     /// Its name, from the contender's folder.
     pub name: String,
     /// What it holds.

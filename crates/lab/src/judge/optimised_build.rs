@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use result::finding::Verdict;
-use result::plan::BuildFile;
+use result::plan::TextFile;
 
 use super::{Check, Compared, Scope, Word};
 
@@ -104,7 +104,7 @@ fn slow(words: &[&str]) -> Option<Word> {
 /// What speaks against a script, comments left out, if anything does. It may have a slow
 /// word for another case, and a compiler's options in a variable, so that it is no more than
 /// doubtful.
-fn in_script(file: &BuildFile) -> Option<Word> {
+fn in_script(file: &TextFile) -> Option<Word> {
     if !is_script(file) {
         return None;
     }
@@ -129,7 +129,7 @@ fn in_script(file: &BuildFile) -> Option<Word> {
     }
 }
 
-fn is_script(file: &BuildFile) -> bool {
+fn is_script(file: &TextFile) -> bool {
     file.text.starts_with("#!")
 }
 
@@ -148,7 +148,7 @@ fn by_make(words: &[&str]) -> Option<Word> {
 }
 
 /// What is said of a build by a script, if that isn't there to be looked at as a whole.
-fn unseen(build: &[String], files: &[BuildFile]) -> Option<Word> {
+fn unseen(build: &[String], files: &[TextFile]) -> Option<Word> {
     let shells = ["sh", "bash", "dash", "zsh"];
     let program = build.first()?;
     let script = match shells.contains(&program.rsplit('/').next().unwrap_or(program)) {
@@ -453,7 +453,7 @@ mod tests {
     fn a_word_in_a_script_of_the_build_casts_doubt() {
         let with = |text: &str| {
             let mut field = field();
-            let file = BuildFile { name: "build.sh".into(), text: text.into(), cut: false };
+            let file = TextFile { name: "build.sh".into(), text: text.into(), cut: false };
             field.contenders[0].build_files = vec![file];
             field.word(&OPTIMISED_BUILD, "a")
         };
@@ -469,7 +469,7 @@ mod tests {
     fn a_compiler_in_a_script_is_looked_at_as_one_in_the_command() {
         let with = |text: &str, cut: bool| {
             let mut field = field();
-            let file = BuildFile { name: "build.sh".into(), text: text.into(), cut };
+            let file = TextFile { name: "build.sh".into(), text: text.into(), cut };
             field.contenders[0].build_files = vec![file];
             field.contenders[0].build = Some(vec!["./build.sh".into()]);
             field.word(&OPTIMISED_BUILD, "a")

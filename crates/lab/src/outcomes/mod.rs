@@ -55,6 +55,7 @@ pub(crate) mod tests {
             source_sha256: None,
             build: Some(Vec::new()),
             build_files: Vec::new(),
+            configuration: Vec::new(),
             run: Vec::new(),
             environment: Vec::new(),
             warmup_s: 0.0,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, html};
 use result::Run;
 use result::evidence::CpuSource;
-use result::plan::{BuildFile, Contender, Cores};
+use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
 use super::{checks, prose};
@@ -13,10 +13,11 @@ use crate::summary;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
 
-/// Bytes of the page that the texts of builds may take: those of a study fit.
-pub const BUILD_FILES_BYTES: usize = 64 << 10;
+/// Bytes of the page that the texts of builds and configurations may take: those of a study
+/// fit.
+pub const TEXTS_BYTES: usize = 64 << 10;
 
-/// The last part of the page, in which the texts of builds have so many bytes of room.
+/// The last part of the page, in which the texts of contenders' files have so many bytes of room.
 pub fn disclosure(run: &Run, room: usize) -> Markup {
     let longest = longest_shown(run, room);
     html! {
@@ -187,9 +188,13 @@ fn command(words: &[String]) -> Markup {
     html! { code { (visible_command(&shell::command(words))) } }
 }
 
-/// What a contender is, with those texts of its build that have at most so many bytes.
+/// What a contender is, with those texts of its files that have at most so many bytes.
 fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
     let folder = format!("studies/{}/{}", run.study.name, contender.name);
+    let file = |file| text_file(file, who_has_it_above(run, contender, file), longest);
+    let configuration = html! { @for it in &contender.configuration { (file(it)) } };
+    let configuration =
+        (!contender.configuration.is_empty()).then_some(("configuration", configuration));
     let remark = contender.remark.as_ref().map(|remark| ("remark", prose(remark)));
     html! {
         h4 { (visible_name(&contender.title)) }
@@ -246,9 +251,7 @@ fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
                         Some(words) => (command(words)),
                         None => "unknown: the run was made before that was kept",
                     }
-                    @for file in &contender.build_files {
-                        (build_file(file, who_has_it_above(run, contender, file), longest))
-                    }
+                    @for it in &contender.build_files { (file(it)) }
                 },
             ),
             ("command", command(&contender.run)),
@@ -259,18 +262,18 @@ fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
                     @if contender.environment.is_empty() { "nothing set" }
                 },
             ),
-        ].into_iter().chain(remark).collect()))
+        ].into_iter().chain(configuration).chain(remark).collect()))
     }
 }
 
-/// How many bytes a text of a build may have to be shown, so that those that are have
-/// room. Long ones go first: scripts, where flags stand, are shorter than sources.
+/// How many bytes a text of a file may have to be shown, so that those that are have
+/// room. Long ones go first: scripts and configuration, where settings stand, are shorter than
+/// sources.
 fn longest_shown(run: &Run, mut room: usize) -> usize {
     let mut lengths: Vec<usize> = Vec::new();
     for contender in &run.contenders {
-        let files = contender.build_files.iter();
-        let own = files.filter(|file| who_has_it_above(run, contender, file).is_none());
-        lengths.extend(own.map(|file| build_text(file).0.len()));
+        let own = files(contender).filter(|file| who_has_it_above(run, contender, file).is_none());
+        lengths.extend(own.map(|file| text_of(file).0.len()));
     }
     lengths.sort_unstable();
     for length in lengths {
@@ -282,19 +285,24 @@ fn longest_shown(run: &Run, mut room: usize) -> usize {
     usize::MAX
 }
 
-/// The first contender above this one whose build uses a file of the same text, as one
-/// that several share.
+/// The files of which a contender's record has the texts.
+fn files(contender: &Contender) -> impl Iterator<Item = &TextFile> {
+    contender.build_files.iter().chain(&contender.configuration)
+}
+
+/// The first contender above this one that has a file of the same text, as one that several
+/// share.
 fn who_has_it_above<'a>(
     run: &'a Run,
     contender: &Contender,
-    file: &BuildFile,
+    file: &TextFile,
 ) -> Option<&'a Contender> {
-    let is_it = |other: &BuildFile| (&other.text, other.cut) == (&file.text, file.cut);
+    let is_it = |other: &TextFile| (&other.text, other.cut) == (&file.text, file.cut);
     let mut above = run.contenders.iter().take_while(|other| other.name != contender.name);
-    above.find(|other| other.build_files.iter().any(is_it))
+    above.find(|other| files(other).any(is_it))
 }
 
-fn build_text(file: &BuildFile) -> Markup {
+fn text_of(file: &TextFile) -> Markup {
     html! {
         pre.verbatim role="region" aria-label=(visible_name(&file.name)) tabindex="0" {
             (visible_lines(&file.text))
@@ -302,10 +310,10 @@ fn build_text(file: &BuildFile) -> Markup {
     }
 }
 
-/// A file that a build uses, to be opened: its text if it has at most so many bytes, and
+/// A file of a contender, to be opened: its text if it has at most so many bytes, and
 /// nobody has it above.
-fn build_file(file: &BuildFile, above: Option<&Contender>, longest: usize) -> Markup {
-    let text = build_text(file);
+fn text_file(file: &TextFile, above: Option<&Contender>, longest: usize) -> Markup {
+    let text = text_of(file);
     html! {
         details {
             summary { code { (visible_name(&file.name)) } }

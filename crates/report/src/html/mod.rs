@@ -25,7 +25,7 @@ use result::Run;
 use result::finding::Verdict;
 use sha2::{Digest, Sha256};
 
-use self::disclosure::{BUILD_FILES_BYTES, disclosure};
+use self::disclosure::{TEXTS_BYTES, disclosure};
 use crate::summary;
 use crate::text::{visible, visible_name};
 
@@ -90,7 +90,7 @@ impl Detail {
 /// The whole page.
 pub fn html(run: &Run) -> String {
     let room = BYTES_MAX - STYLE.len() - SCRIPT.len() - AROUND_BYTES;
-    let [without_texts, with_texts] = [0, BUILD_FILES_BYTES].map(|it| disclosure(run, it));
+    let [without_texts, with_texts] = [0, TEXTS_BYTES].map(|it| disclosure(run, it));
     let choices =
         [(Detail::All, &with_texts), (Detail::Brief, &with_texts), (Detail::Less, &without_texts)];
     let (detail, whole) = choices
@@ -101,9 +101,7 @@ pub fn html(run: &Run) -> String {
     let left = room.saturating_sub(whole.0.len());
     let body = match detail {
         Detail::All | Detail::Brief => whole,
-        Detail::Less | Detail::Bare => {
-            body(run, detail, &disclosure(run, left.min(BUILD_FILES_BYTES)))
-        }
+        Detail::Less | Detail::Bare => body(run, detail, &disclosure(run, left.min(TEXTS_BYTES))),
     };
     let page = html! {
         (DOCTYPE)

@@ -1,23 +1,23 @@
-//! The texts of what a build is told to use: where the command is a script, flags stand
-//! in that.
+//! The texts of a contender's files in which settings stand: those that its build is told to
+//! use, since where the command is a script, flags stand in that, and its configuration.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use result::plan::BuildFile;
+use result::plan::TextFile;
 
 use crate::contender::{Contender, Placeholders};
 use crate::prepare::{BUILD, build_folder};
 
 /// Bytes of a text that are kept, so that a long one doesn't swell each report.
 const BYTES_MAX: usize = 16 << 10;
-/// Files that are kept: scripts may call others, and those again.
+/// Files of a kind that are kept: scripts may call others, and those again.
 const FILES_MAX: usize = 8;
 
 /// The text files among a contender's sources that its build's command names, and the
 /// scripts there that these call. What a build made is none.
-pub fn of(contender: &Contender) -> Vec<BuildFile> {
+pub fn of_build(contender: &Contender) -> Vec<TextFile> {
     let roots = roots(contender);
     let placeholders = Placeholders {
         source: contender.source.clone(),
@@ -33,23 +33,40 @@ pub fn of(contender: &Contender) -> Vec<BuildFile> {
         && files.len() < FILES_MAX
     {
         let Some((path, name)) = within(&roots, &path) else { continue };
-        let Some(mut text) = text_of(&path) else { continue };
+        let Some(text) = text_of(&path) else { continue };
         let is_script = text.starts_with("#!");
         if seen.contains(&path) || has_to_be_script && !is_script {
             continue;
         }
-        let cut = text.len() > BYTES_MAX;
-        if cut {
-            let end = (0..=BYTES_MAX).rev().find(|&at| text.is_char_boundary(at));
-            text.truncate(end.unwrap_or_default());
-        }
+        let file = bounded(name, text);
         if let Some(folder) = path.parent().filter(|_| is_script) {
-            left.extend(called(&text).map(|called| (folder.join(called), true)));
+            left.extend(called(&file.text).map(|called| (folder.join(called), true)));
         }
         seen.push(path);
-        files.push(BuildFile { name, text, cut });
+        files.push(file);
     }
     files
+}
+
+/// The text files among those that each trial has a copy of, as they are before their
+/// placeholders are filled in.
+pub fn of_configuration(contender: &Contender) -> Vec<TextFile> {
+    let roots = roots(contender);
+    let files = contender.file.files.iter().filter_map(|name| {
+        let (path, name) = within(&roots, &contender.source.join(name))?;
+        Some(bounded(name, text_of(&path)?))
+    });
+    files.take(FILES_MAX).collect()
+}
+
+/// A file with so much of its text as is kept.
+fn bounded(name: String, mut text: String) -> TextFile {
+    let cut = text.len() > BYTES_MAX;
+    if cut {
+        let end = (0..=BYTES_MAX).rev().find(|&at| text.is_char_boundary(at));
+        text.truncate(end.unwrap_or_default());
+    }
+    TextFile { name, text, cut }
 }
 
 /// The folders that it is made from: each by the beginning of its files' names, and
@@ -99,9 +116,18 @@ mod tests {
 
     use super::*;
 
-    /// The files of a build with this command, in a study with these files. The
-    /// contender is in the folder `own`, and names `shared`.
-    fn kept(build: &str, files: &[(&str, &[u8])]) -> Vec<BuildFile> {
+    /// The files of a build with this command, in a study with these files.
+    fn kept(build: &str, files: &[(&str, &[u8])]) -> Vec<TextFile> {
+        kept_of(&format!("build = {build}"), files, of_build)
+    }
+
+    /// Those of a contender with this line in its file. It is in the folder `own`, and
+    /// names `shared`.
+    fn kept_of(
+        line: &str,
+        files: &[(&str, &[u8])],
+        of: fn(&Contender) -> Vec<TextFile>,
+    ) -> Vec<TextFile> {
         let study = tempfile::tempdir().unwrap();
         let write = |name: &str, content: &[u8]| {
             let path = study.path().join(name);
@@ -109,7 +135,7 @@ mod tests {
             fs::write(path, content).unwrap();
         };
         let head = "title = 't'\nlanguage = 'C'\ntier = 'idiomatic'\nrun = ['x']\n";
-        let text = format!("{head}sources = ['../shared']\nbuild = {build}\n");
+        let text = format!("{head}sources = ['../shared']\n{line}\n");
         write("own/contender.toml", text.as_bytes());
         write("shared/Greeting.java", b"class Greeting {}\n");
         for (name, content) in files {
@@ -119,7 +145,7 @@ mod tests {
         of(&Contender::read(&study.path().join("own"), "own").unwrap())
     }
 
-    fn names(files: &[BuildFile]) -> Vec<&str> {
+    fn names(files: &[TextFile]) -> Vec<&str> {
         files.iter().map(|file| &*file.name).collect()
     }
 
@@ -167,6 +193,24 @@ mod tests {
         assert_eq!((kept[0].text.len(), kept[0].cut), (BYTES_MAX, false));
         assert_eq!((kept[1].text.len(), kept[1].cut), (BYTES_MAX - 1, true));
         assert!(long.starts_with(&kept[1].text));
+    }
+
+    #[test]
+    fn the_configuration_is_kept_as_its_author_wrote_it() {
+        let text = "listen $HOST:$PORT;\nkeepalive_requests 1000000;\n";
+        let long = "#".repeat(BYTES_MAX + 1);
+        let files: [(&str, &[u8]); 4] = [
+            ("own/nginx.conf", text.as_bytes()),
+            ("own/long.conf", long.as_bytes()),
+            ("own/zeros", b"a\0b"),
+            ("own/unnamed.conf", b"x"),
+        ];
+        let line = "files = ['nginx.conf', 'long.conf', 'zeros', 'link', 'gone']";
+        let kept = kept_of(line, &files, of_configuration);
+        assert_eq!(names(&kept), ["nginx.conf", "long.conf"]);
+        assert_eq!((&*kept[0].text, kept[0].cut), (text, false));
+        assert_eq!((kept[1].text.len(), kept[1].cut), (BYTES_MAX, true));
+        assert_eq!(kept_of("build = ['cat', 'nginx.conf']", &files, of_configuration), []);
     }
 
     #[test]
