@@ -354,6 +354,39 @@ fn a_second_that_the_window_cuts_is_no_drop_of_the_rate() {
 }
 
 #[test]
+fn a_strip_has_every_second_of_every_block_and_marks_those_with_errors() {
+    let mut run = fixture::web();
+    let is_go = |it: &&mut result::Trial| {
+        it.slot.load.connections == 30 && it.slot.contender == "go" && !it.slot.twin
+    };
+    for trial in run.trials.iter_mut().filter(is_go) {
+        let load = trial.evidence.load.as_mut().unwrap();
+        match trial.slot.block {
+            0 => (load.per_second[1].good, load.per_second[1].errors) = (0, 3),
+            2 => load.per_second[4].errors = 1,
+            // The window cuts the last second, which is no drop, but its errors were.
+            5 => (load.seconds, load.per_second[4].errors) = (4.2, 1),
+            _ => {}
+        }
+    }
+    let page = page(&run);
+    let drawn = |contender: &str, path: &str| -> Vec<&str> {
+        let row = format!("#one-kept-alive-30 .row[data-contender='{contender}'] .strip {path}");
+        all(&page, &row).iter().map(|it| it.attr("d").unwrap()).collect()
+    };
+    let blocks_and_seconds = |contender| {
+        let paths = drawn(contender, ".rates");
+        assert_eq!(paths.len(), 1, "{paths:?}");
+        (paths[0].matches('M').count(), paths[0].matches('H').count())
+    };
+    assert_eq!(blocks_and_seconds("erlang"), (6, 30));
+    assert_eq!(blocks_and_seconds("go"), (6, 29), "the second that is cut has no rate");
+    assert!(drawn("go", ".rates")[0].contains("H1V28.0H2V"), "no drop in the second one");
+    assert_eq!(drawn("go", ".errors"), ["M1,29h1M15,29h1M31.5,29h1"]);
+    assert!(drawn("erlang", ".errors").is_empty(), "it had none");
+}
+
+#[test]
 fn a_lower_bound_is_hatched_and_marked() {
     let page = page(&fixture::web());
     assert_eq!(all(&page, "#one-kept-alive-30 rect.hatched").len(), 1);

@@ -56,9 +56,13 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
 /// The whole seconds of a trial: of a window of 1.2 s the second one is a fifth, and would
 /// look like a fifth of the rate.
 fn seconds(trial: &Trial) -> &[Second] {
-    trial.evidence.load.as_ref().map_or(&[], |load| {
-        let whole = load.per_second.len().min(load.seconds as usize);
-        &load.per_second[..whole]
+    whole_and_cut(trial).0
+}
+
+/// The whole seconds of a trial, and what the window cuts.
+fn whole_and_cut(trial: &Trial) -> (&[Second], &[Second]) {
+    trial.evidence.load.as_ref().map_or((&[], &[]), |load| {
+        load.per_second.split_at(load.per_second.len().min(load.seconds as usize))
     })
 }
 
@@ -70,18 +74,27 @@ fn errors(trial: &Trial) -> u64 {
 fn strip(trials: &[&Trial], highest: u64) -> Markup {
     let mut rates = String::new();
     let mut errors = String::new();
+    let mut mark = |at: f64| {
+        // Writing to a string can't fail.
+        let _ = write!(errors, "M{at},{}h1", HEIGHT - 1.0);
+    };
     let mut at = 0.0;
     for trial in trials {
-        for (number, second) in seconds(trial).iter().enumerate() {
+        let (whole, cut) = whole_and_cut(trial);
+        for (number, second) in whole.iter().enumerate() {
             let y = HEIGHT - 2.0 - second.good as f64 / highest as f64 * (HEIGHT - 4.0);
             let join = if number == 0 { format!("M{at}") } else { "V".into() };
             let comma = if number == 0 { "," } else { "" };
-            at += 1.0;
-            // Writing to a string can't fail.
-            let _ = write!(rates, "{join}{comma}{y:.1}H{at}");
+            let _ = write!(rates, "{join}{comma}{y:.1}H{}", at + 1.0);
             if second.errors > 0 {
-                let _ = write!(errors, "M{},{}h1", at - 1.0, HEIGHT - 1.0);
+                mark(at);
             }
+            at += 1.0;
+        }
+        // One that the window cuts has a place only for its errors.
+        if cut.iter().any(|second| second.errors > 0) {
+            mark(at);
+            at += 1.0;
         }
         at += GAP;
     }

@@ -13,19 +13,32 @@ mod scriptless;
 
 use std::path::Path;
 
-use chromium::{browser, title, written};
+use chromium::{Browser, browser, title, written};
 use result::Run;
 
 /// Put into a copy of the page: opens all that opens, and names what sticks out
-/// of the page, or of its own box and is cut there.
+/// of the page, or of its own box and is cut there, and text in drawings that the drawing
+/// or something around it cuts.
 const MEASURE: &str = r#"<script>
 addEventListener("load", () => {
   document.querySelectorAll("details").forEach(details => details.open = true);
   const width = document.documentElement.clientWidth;
+  const hides = overflow => overflow === "hidden" || overflow === "clip";
+  const cutsText = (element, text) => {
+    const { overflowX, overflowY } = getComputedStyle(element);
+    const box = element.getBoundingClientRect();
+    return hides(overflowX) && (text.left < box.left - 1 || text.right > box.right + 1)
+      || hides(overflowY) && (text.top < box.top - 1 || text.bottom > box.bottom + 1);
+  };
   const isCut = element => {
+    if (element instanceof SVGTextElement) {
+      const text = element.getBoundingClientRect();
+      let around = element.parentElement;
+      while (around && !cutsText(around, text)) around = around.parentElement;
+      return around !== null;
+    }
     if (!(element instanceof HTMLElement) || ["SELECT", "INPUT"].includes(element.tagName)) return false;
     const { overflowX, overflowY } = getComputedStyle(element);
-    const hides = overflow => overflow === "hidden" || overflow === "clip";
     return hides(overflowX) && element.scrollWidth > element.clientWidth + 1
       || hides(overflowY) && element.scrollHeight > element.clientHeight + 1;
   };
@@ -61,19 +74,60 @@ fn nothing_sticks_out_of_a_phone_or_a_desk() {
     let largest = ("largest", fixture::largest(), phone);
     for (name, run, widths) in all.chain([largest]) {
         for &width in widths {
-            let page = report::html(&run)
-                .replacen("http-equiv", "data-was", 1)
-                .replace("</body>", &format!("{MEASURE}</body>"));
-            let page = written(&format!("{name}-{width}"), &page);
-            let frame = written(&format!("{name}-{width}-frame"), &frame(&page, width));
-            let dom = browser.open(&frame).stdout;
-            let dom = String::from_utf8_lossy(&dom);
             assert_eq!(
-                title(&dom),
+                measured(&browser, name, &run, width, MEASURE),
                 format!(r#"{{"width":{width},"scroll":{width},"out":[]}}"#),
                 "{name} at {width} pixels"
             );
         }
+    }
+}
+
+/// What this script tells of a run's page that is as wide as asked.
+fn measured(browser: &Browser, name: &str, run: &Run, width: u32, script: &str) -> String {
+    let page = report::html(run)
+        .replacen("http-equiv", "data-was", 1)
+        .replace("</body>", &format!("{script}</body>"));
+    let page = written(&format!("{name}-{width}"), &page);
+    let frame = written(&format!("{name}-{width}-frame"), &frame(&page, width));
+    let dom = browser.open(&frame).stdout;
+    title(&String::from_utf8_lossy(&dom)).to_string()
+}
+
+/// Labels stand beyond the box of a plot's drawing, which must not cut them.
+#[test]
+fn text_that_a_drawing_cuts_is_found() {
+    let Some(browser) = browser() else { return };
+    let script = format!("<style>.plot svg {{ overflow: hidden }}</style>{MEASURE}");
+    let out = measured(&browser, "cut", &fixture::quick(), 400, &script);
+    assert!(out.contains("\"out\":[\"text."), "{out}");
+}
+
+/// Put into a copy of the page: tells how many strips of seconds there are, of how many the
+/// rates are seen within, and how many have marks of errors that are.
+const STRIPS: &str = r#"<script>
+addEventListener("load", () => {
+  document.querySelectorAll("details").forEach(details => details.open = true);
+  const strips = [...document.querySelectorAll(".strip")];
+  const seen = selector => strips.filter(strip => {
+    const path = strip.querySelector(selector);
+    if (!path) return false;
+    const [around, box] = [strip, path].map(it => it.getBoundingClientRect());
+    const { stroke, strokeWidth } = getComputedStyle(path);
+    return stroke !== "none" && parseFloat(strokeWidth) > 0 && path.getTotalLength() > 0
+      && box.width > 0 && box.left >= around.left - 1 && box.right <= around.right + 1
+      && box.top >= around.top - 1 && box.bottom <= around.bottom + 1;
+  }).length;
+  parent.postMessage(JSON.stringify([strips.length, seen(".rates"), seen(".errors")]), "*");
+});
+</script>"#;
+
+#[test]
+fn strips_of_seconds_are_drawn_with_marks_where_errors_were() {
+    let Some(browser) = browser() else { return };
+    for width in [400, 1400] {
+        let told = measured(&browser, "strips", &fixture::web(), width, STRIPS);
+        assert_eq!(told, "[12,12,1]", "at {width} pixels");
     }
 }
 
