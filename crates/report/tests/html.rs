@@ -297,12 +297,17 @@ fn a_build_that_is_not_known_is_told() {
 #[test]
 fn a_lighter_contract_is_named_wherever_its_contender_is() {
     let page = page(&fixture::lighter());
-    for part in ["h1", "table", "#one-kept-alive-5000", "#all-kept-alive-1000"] {
+    let rate = ".one-rate table";
+    let [chart, points] = ["figure:has(svg.curve)", "[aria-label='Points of the curve']"];
+    let loads = ["#one-kept-alive-5000", "#all-kept-alive-1000"];
+    for part in ["h1", "table", loads[0], loads[1], rate, chart, points] {
         let text = text(&page, part);
         assert!(text.contains("nginx, static file (lighter contract: static)"), "{part}: {text}");
         let named = text.matches("nginx, static file").count();
         assert_eq!(text.matches("nginx, static file (lighter").count(), named, "{part}: {text}");
     }
+    let alternative = all(&page, "svg.curve")[0].attr("aria-label").unwrap();
+    assert!(alternative.starts_with("nginx, static file (lighter contract: static), p99"));
     let says = "nginx, static file keeps the lighter contract";
     assert!(text(&page, "header").contains(says), "the reader isn't told what it leaves out");
     let facts = text(&page, "h4 + dl");

@@ -25,6 +25,20 @@ fn an_invalid_figure_is_struck_out_with_its_reason() {
 }
 
 #[test]
+fn a_lighter_contract_is_named_wherever_its_contender_is() {
+    let text = markdown(&fixture::lighter());
+    let mut rows = 0;
+    for line in text.lines().filter(|line| line.contains("nginx, static file")) {
+        let named = line.matches("nginx, static file").count();
+        let with_it = line.matches("nginx, static file (lighter contract: static)").count();
+        let is_note = line.contains("nginx, static file keeps the lighter contract");
+        assert!(with_it == named || is_note, "{line}");
+        rows += usize::from(line.starts_with("| "));
+    }
+    assert_eq!(rows, 4 + 1 + 2, "four loads, a rate for all, and two points of a curve: {text}");
+}
+
+#[test]
 fn every_table_has_its_columns_whatever_is_written_in_it() {
     for run in [fixture::published(), fixture::hostile(), fixture::quick()] {
         let text = markdown(&run);

@@ -46,6 +46,10 @@ fn a_lighter_contract_is_marked_at_the_name_and_explained() {
         let text = plain(&run, columns);
         assert!(text.contains("1 *nginx"), "no mark at {columns} columns: {text}");
         assert!(text.contains("* keeps a lighter contract"), "unexplained at {columns} columns");
+        let (_, open_loops) = text.split_once("One rate for all").unwrap();
+        let (rate, curve) = open_loops.split_once("Each at shares of its own maximum").unwrap();
+        assert_eq!(rate.matches("*nginx").count(), 1, "{columns} columns: {rate}");
+        assert_eq!(curve.matches("*nginx").count(), 2, "{columns} columns: {curve}");
     }
 }
 
