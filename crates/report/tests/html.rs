@@ -754,6 +754,21 @@ fn what_failed_at_first_is_shown_with_its_reason() {
 }
 
 #[test]
+fn trials_that_the_page_has_no_room_for_are_said_to_be_elsewhere() {
+    let says = "The trials are too many to be kept in this page; run.json beside it has them.";
+    let mut run = fixture::web();
+    assert!(!text(&page(&run), "footer").contains(says));
+    // Nothing to compress, in a text that isn't shown.
+    let digest = |at: u64| format!("{:016x}", at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    run.trials[0].evidence.process.last_words = (0..150_000).map(digest).collect();
+    let html = html(&run);
+    assert!(html.len() <= 1_000_000, "{} bytes", html.len());
+    let page = Html::parse_document(&html);
+    assert!(text(&page, "footer").contains(says));
+    assert!(all(&page, "a[download]").is_empty(), "what isn't there can't be downloaded");
+}
+
+#[test]
 fn the_raw_data_is_the_run_without_histograms() {
     let mut run = fixture::disturbed();
     let page = page(&run);
