@@ -111,6 +111,18 @@ fn texts(record: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn sampling_that_took_more_than_it_may_is_said_to() {
+    let page = |sampling_cpu_s| {
+        let mut run = fixture::web();
+        run.trials[0].evidence.sampling.sampling_cpu_s = Some(sampling_cpu_s);
+        html(&run)
+    };
+    let says = "which is more than the 1 % that it may";
+    assert!(page(0.051).contains(says), "1.02 % of 5 s");
+    assert!(!page(0.05).contains(says));
+}
+
+#[test]
 fn the_disclosure_has_all_that_repeats_the_run() {
     let run = fixture::web();
     let page = page(&run);
