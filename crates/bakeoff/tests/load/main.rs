@@ -6,7 +6,8 @@
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`ports`]: on a machine with hardly any ports;
-//! - [`support`]: the server that a test commands, and the run against it.
+//! - [`support`]: the server that a test commands, and the run against it;
+//! - [`warm_up`]: what is left out of every figure.
 
 mod bodies;
 mod client;
@@ -17,3 +18,4 @@ mod ports;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 mod support;
+mod warm_up;

@@ -1,0 +1,80 @@
+//! What happens in the warm-up is in none of the window's figures.
+
+use std::io::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::support::{After, Said, Seen, Server, backends, load};
+
+/// What an answer takes while the server is cold.
+const SLOW: Duration = Duration::from_millis(400);
+/// For how long it is, which with the last slow answer is well within the warm-up.
+const COLD: Duration = Duration::from_millis(700);
+const WARMUP: &str = "2s";
+
+/// A run against a server that is slow while it is cold, and the length of a request.
+fn while_cold(arguments: &[&str]) -> (Said, u64) {
+    let first = OnceLock::new();
+    let length = std::sync::Arc::new(AtomicUsize::new(0));
+    let server = Server::start({
+        let length = length.clone();
+        move |connection, seen: &Seen| {
+            length.store(seen.head.len() + "\r\n\r\n".len(), Ordering::Relaxed);
+            let is_cold = first.get_or_init(Instant::now).elapsed() < COLD;
+            std::thread::sleep(if is_cold { SLOW } else { Duration::from_millis(1) });
+            connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").map(|()| After::Keep)
+        }
+    });
+    let url = server.url("/");
+    let said = load(&[&[&*url, "-d", "1s", "--warmup", WARMUP], arguments].concat());
+    (said, length.load(Ordering::Relaxed) as u64)
+}
+
+#[test]
+fn what_a_cold_server_takes_is_in_no_figure() {
+    for backend in backends() {
+        for pace in [&["-c", "4"][..], &["-c", "12", "--rate", "20"]] {
+            let (said, length) = while_cold(&[pace, &["--backend", backend]].concat());
+            let what = format!("{backend} {pace:?}: {}", said.json);
+            said.assert_conserved(&what);
+            assert!(said.json["warmup_requests"]["good"].as_u64().unwrap() >= 4, "{what}");
+            assert!(said.count("good") > 0, "{what}");
+            for times in ["service_us", "response_us"] {
+                let times = &said.json[times];
+                let samples = times["samples"].as_u64().unwrap();
+                let known = samples - times["censored"].as_u64().unwrap();
+                assert_eq!(known, said.count("good"), "{what}");
+                let max = Duration::from_secs_f64(times["max"].as_f64().unwrap() / 1e6);
+                assert!(max < SLOW, "an answer of the warm-up counts: {what}");
+            }
+            let late = said.json["lateness_us"]["samples"].as_u64().unwrap();
+            let due = if pace.contains(&"--rate") { said.count("sent") } else { 0 };
+            assert_eq!(late, due, "{what}");
+            assert_eq!(said.json["bytes"]["sent"], said.count("sent") * length, "{what}");
+        }
+    }
+}
+
+#[test]
+fn what_was_never_answered_in_the_warm_up_is_in_no_figure() {
+    for backend in backends() {
+        for pace in [&["-c", "4"][..], &["-c", "12", "--rate", "20"]] {
+            let first = OnceLock::new();
+            let server = Server::start(move |connection, _| {
+                if first.get_or_init(Instant::now).elapsed() < COLD {
+                    return Ok(After::Keep);
+                }
+                connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").map(|()| After::Keep)
+            });
+            let url = server.url("/");
+            let base = ["-d", "500ms", "--warmup", WARMUP, "--timeout", "500ms"];
+            let said = load(&[&[&*url, "--backend", backend], &base[..], pace].concat());
+            let what = format!("{backend} {pace:?}: {}", said.json);
+            said.assert_conserved(&what);
+            assert!(said.json["warmup_requests"]["errors"].as_u64().unwrap() >= 4, "{what}");
+            let unanswered = said.errors("timeout") + said.count("in_flight");
+            assert_eq!(said.json["service_us"]["censored"], unanswered, "{what}");
+        }
+    }
+}
