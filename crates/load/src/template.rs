@@ -25,6 +25,13 @@ impl Request {
     pub fn get(path: impl Into<String>) -> Request {
         Request { method: "GET".into(), path: path.into(), headers: Vec::new(), body: Vec::new() }
     }
+
+    /// Whether a part of it that has placeholders has that of a nonce.
+    pub fn has_nonce(&self) -> bool {
+        let headers = self.headers.iter().flat_map(|(name, value)| [name, value]);
+        let texts = headers.chain([&self.path]).map(String::as_bytes);
+        texts.chain([&*self.body]).any(|text| memchr::memmem::find(text, NONCE).is_some())
+    }
 }
 
 /// Bytes with placeholders, cut into pieces.
@@ -41,8 +48,7 @@ enum Piece {
 impl Template {
     /// Cuts bytes at their placeholders. Any other brace stands for itself.
     pub(crate) fn parse(mut bytes: &[u8]) -> Template {
-        const NAMES: [(&[u8], Piece); 2] =
-            [(b"{counter}", Piece::Counter), (b"{nonce}", Piece::Nonce)];
+        const NAMES: [(&[u8], Piece); 2] = [(b"{counter}", Piece::Counter), (NONCE, Piece::Nonce)];
         let mut pieces = Vec::new();
         let mut plain = Vec::new();
         while let Some(&first) = bytes.first() {
@@ -108,6 +114,9 @@ impl Template {
         self.0.iter().map(length).sum()
     }
 }
+
+/// What stands for a nonce.
+const NONCE: &[u8] = b"{nonce}";
 
 /// Digits of a nonce.
 const NONCE_DIGITS: usize = 16;

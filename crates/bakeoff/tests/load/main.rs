@@ -5,6 +5,7 @@
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`nginx`]: against one that does nothing wrong;
+//! - [`nonces`]: what no two runs ask for;
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`support`]: the server that a test commands, and the run against it;
 //! - [`warm_up`]: what is left out of every figure.
@@ -14,6 +15,7 @@ mod client;
 mod command;
 mod misbehaving;
 mod nginx;
+mod nonces;
 mod ports;
 #[path = "../fixture/skipped.rs"]
 mod skipped;

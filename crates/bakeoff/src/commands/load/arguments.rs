@@ -111,9 +111,10 @@ pub struct Arguments {
         help_heading = CLIENT)]
     pub backend: Backend,
 
-    /// Decides nonces and Poisson arrivals: the same seed offers the same load
-    #[arg(long, value_name = "NUMBER", default_value_t = 1, help_heading = CLIENT)]
-    pub seed: u64,
+    /// Decides nonces and Poisson arrivals: the same seed offers the same load [default: by
+    /// chance, so that no answer kept from an earlier run is the right one]
+    #[arg(long, value_name = "NUMBER", help_heading = CLIENT)]
+    pub seed: Option<u64>,
 
     /// Fail (exit code 3) if this holds, as 'p99 > 10ms'; may be given several times
     #[arg(long = "fail-if", value_name = "CONDITION", conflicts_with = "find_rate",
@@ -267,7 +268,7 @@ impl Arguments {
                 Backend::Uring => BackendChoice::Uring,
                 Backend::Epoll => BackendChoice::Epoll,
             },
-            seed: self.seed,
+            seed: self.seed.unwrap_or_else(lab::run::a_seed),
             ..Plan::new(target, requests)
         })
     }

@@ -121,9 +121,15 @@ pub fn run(
         ArrivalsChoice::Constant => "open loop, constant arrivals",
         ArrivalsChoice::Poisson => "open loop, random arrivals",
     };
+    // A seed of its own for each step, so that none is answered with what one before it asked.
+    let at = |rate: f64, step: usize| Plan {
+        arrivals: arguments.arrivals.at(rate),
+        seed: plan.seed.wrapping_add(step as u64),
+        ..plan.clone()
+    };
     output.print(&format!(
         "{}\nsearching the highest rate at which {condition}, in steps of {}\n\n",
-        summary::plan(&arguments.url, pace, plan),
+        summary::plan(&arguments.url, pace, &at(START, 0)),
         units::time(step_length.as_secs_f64() * 1e6),
     ));
     let mut no_answer = false;
@@ -132,7 +138,7 @@ pub fn run(
             Next::Try(offered) => offered,
             Next::Done(found) => break found,
         };
-        let plan = Plan { arrivals: arguments.arrivals.at(offered), ..plan.clone() };
+        let plan = at(offered, steps.len());
         let outcome = {
             let mut live = Live::new(&plan, arguments.quiet);
             load::run(&plan, stop, &mut |news| live.show(news))?

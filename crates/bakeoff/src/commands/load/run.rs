@@ -123,7 +123,7 @@ pub mod tests {
 
     /// A closed loop of ten seconds that went well.
     pub fn good() -> Run {
-        let plan = parse(&["http://127.0.0.1:8080/", "-c", "100", "--warmup", "1s"])
+        let plan = parse(&["http://127.0.0.1:8080/", "-c", "100", "--warmup", "1s", "--seed", "1"])
             .unwrap()
             .plan()
             .unwrap();

@@ -10,6 +10,7 @@ use load::ceiling::Maximum;
 use load::outcome::{Account, Latency, Outcome};
 use load::plan::{Arrivals, Plan, Target, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
+use load::template::Request;
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
@@ -45,8 +46,12 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
         1 => String::new(),
         paths => format!(", {paths} paths in turn"),
     };
+    // Only where another would offer another load.
+    let by_chance = matches!(plan.arrivals, Arrivals::Poisson(_))
+        || plan.requests.iter().any(Request::has_nonce);
+    let seed = if by_chance { format!(", seed {}", plan.seed) } else { String::new() };
     let address = resolved(plan).map_or_else(String::new, |address| format!(" ({address})"));
-    format!("{}{address} · {pace} · {connections}{kept}{paths}", text::visible(url))
+    format!("{}{address} · {pace} · {connections}{kept}{paths}{seed}", text::visible(url))
 }
 
 /// The address that the URL's name stands for; `None` where the URL has it itself.
