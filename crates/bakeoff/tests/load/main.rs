@@ -1,5 +1,6 @@
 //! `bakeoff load` as its users meet it.
 //!
+//! - [`backlog`]: thousands of connections and a common listen queue;
 //! - [`bodies`]: bodies larger than all that lies between it and the server;
 //! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
@@ -10,6 +11,7 @@
 //! - [`support`]: the server that a test commands, and the run against it;
 //! - [`warm_up`]: what is left out of every figure.
 
+mod backlog;
 mod bodies;
 mod client;
 mod command;
