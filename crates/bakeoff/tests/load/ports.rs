@@ -60,6 +60,30 @@ fn a_connection_a_request_takes_the_ports_of_many_addresses() {
 }
 
 #[test]
+fn ports_that_run_short_with_close_are_the_clients_error_too() {
+    let run = || {
+        // Else the kernel would take ports again a second after their use.
+        std::fs::write("/proc/sys/net/ipv4/tcp_tw_reuse", "0")?;
+        let server = Server::says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+        // More than four ports of each of 240 addresses.
+        io::Result::Ok(load(&[&server.url("/"), "-n", "3000", "-c", "10", "-t", "1", "--close"]))
+    };
+    let said = match with_four_ports(run).and_then(|said| said) {
+        Ok(said) => said,
+        Err(error) => {
+            return skipped("skipped", &format!("no network namespace of our own: {error}"));
+        }
+    };
+    said.assert_conserved("four ports, a connection a request");
+    let errors = said.errors("client");
+    assert!(errors > 0, "no port ran short: {}", said.json["requests"]);
+    assert_eq!(errors, said.count("errors"), "the server was blamed: {}", said.json["errors"]);
+    let warnings = said.json["warnings"].as_array().unwrap();
+    let blamed = warnings.iter().find(|warning| warning["id"] == "client_errors");
+    assert_eq!(blamed.expect("it is told")["client_limit"], true, "{warnings:?}");
+}
+
+#[test]
 fn a_run_is_not_thrown_away_because_its_ceiling_fails() {
     let run = || {
         let server = Server::says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
