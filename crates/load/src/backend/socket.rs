@@ -132,3 +132,35 @@ pub(super) fn retransmits(socket: &impl AsFd) -> u64 {
     };
     if result == 0 { u64::from(info.tcpi_total_retrans) } else { 0 }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::clock::Clock;
+
+    fn port_of(socket: &OwnedFd) -> u16 {
+        let address: std::net::SocketAddr =
+            rustix::net::getsockname(socket).unwrap().try_into().unwrap();
+        address.port()
+    }
+
+    #[test]
+    fn a_source_address_takes_no_port_before_it_connects() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let setup = Setup {
+            clock: Clock::start(),
+            address,
+            slots: 1,
+            one_shot: true,
+            pipelined: false,
+            request_bytes_max: 1,
+        };
+        let socket = open(&setup, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();
+        assert_eq!(port_of(&socket), 0, "the port is taken for all destinations");
+        rustix::net::connect(&socket, &address).unwrap();
+        assert_ne!(port_of(&socket), 0);
+    }
+}
