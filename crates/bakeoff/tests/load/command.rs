@@ -268,6 +268,46 @@ fn a_wait_for_a_connection_is_told_from_the_generators_own_delay() {
     }
 }
 
+/// The most that a client can be the limit: at times it doesn't run at all.
+#[test]
+fn a_client_that_is_stopped_blames_itself_and_hides_no_wait() {
+    const STOP: Duration = Duration::from_millis(50);
+    let server = Server::says(GOOD);
+    for backend in backends() {
+        // As many requests as a 99th percentile takes, and so many connections that one is free
+        // for each that came due in a stop.
+        let options = ["-c", "200", "-d", "5500ms", "--rate", "2k", "--backend", backend];
+        let before = server.requests();
+        let child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+            .args(["load", &server.url("/"), "-t", "1", "--json", "-"])
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        for stop in 1..=5 {
+            let reached = before + stop * 1_500;
+            assert!(server.requests_once(reached) >= reached, "{backend}: no load");
+            kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+            std::thread::sleep(STOP);
+            kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let warnings = json["warnings"].as_array().unwrap();
+        let late = warnings.iter().find(|warning| warning["id"] == "late");
+        let late = late.unwrap_or_else(|| panic!("{backend}: it is not told: {json}"));
+        assert_eq!(late["client_limit"], true, "{backend}: {late}");
+        let times = &json["response_us"];
+        let percentiles = times["percentiles"].as_array().unwrap();
+        let p99 = percentiles.iter().find(|it| it["percentile"] == 99.0).unwrap();
+        let (p99, max) = (p99["value"].as_f64().unwrap(), times["max"].as_f64().unwrap());
+        let stop = STOP.as_micros() as f64;
+        // 500 of 11,000 requests came due in a stop, and most of 110 in its first half.
+        assert!(max > stop * 0.8 && p99 > stop * 0.2, "{backend}: {times}");
+    }
+}
+
 #[test]
 fn the_summary_goes_to_stdout_and_nothing_else_where_no_terminal_is() {
     let server = Server::says(GOOD);
