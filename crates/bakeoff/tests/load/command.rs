@@ -477,10 +477,25 @@ fn a_search_finds_a_gap_and_shows_its_steps() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     let holds = found["holds"]["rate"].as_f64().expect("a rate is found");
     assert!(holds < 2_100.0, "8 connections can't have {holds} answers a second: {found}");
+    // A quarter of what the server can do, for a busy machine.
+    assert!(holds >= 500.0, "the search ended far below what the server can do: {found}");
     assert!(found["fails"]["rate"].as_f64().unwrap() > holds, "{found}");
     let steps = found["steps"].as_array().unwrap().len();
     assert!(steps >= 3, "{found}");
     assert_eq!(said.stderr.matches("  step ").count(), steps, "{}", said.stderr);
+}
+
+#[test]
+fn a_search_finds_the_rate_that_a_latency_ends_at() {
+    let server = of_4_ms();
+    // Beyond 2,000 a second a queue grows, and half of a step of 0.5 s waits for 50 ms
+    // from 2,400 a second on.
+    let said = search(&server, "p50 < 50ms");
+    let found = &said.json["find_rate"];
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    let holds = found["holds"]["rate"].as_f64().expect("a rate is found");
+    assert!((500.0..2_800.0).contains(&holds), "{found}");
+    assert!(found["fails"]["rate"].as_f64().unwrap() > holds, "{found}");
 }
 
 #[test]
