@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -721,6 +721,64 @@ fn an_interrupt_prints_what_there_is() {
         let summary = String::from_utf8(output.stderr).unwrap();
         assert!(summary.contains("interrupted: 600 s were asked for"), "{summary}");
     }
+}
+
+#[test]
+fn an_interrupt_of_a_run_that_still_connects_prints_what_there_is() {
+    // Its queue takes two, and nobody accepts.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 1).unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    for more in [&["-d", "90s"][..], &["-n", "50"], &["-d", "90s", "--rate", "100"]] {
+        let child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+            .args(["load", &url, "-c", "50", "-t", "1", "--timeout", "90s", "--json", "-"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        while processors(child.id()).is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        let told = Instant::now();
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{more:?}: {stderr}");
+        assert!(told.elapsed() < Duration::from_secs(60), "{more:?}: it waited for its timeout");
+        let json: Value = serde_json::from_slice(&output.stdout).expect("the JSON is whole");
+        assert_eq!(json["interrupted"], true, "{more:?}: {json}");
+        let established = json["connections"]["established"].as_u64().unwrap();
+        assert!(established < 50, "{more:?}: all were made: {json}");
+        assert_eq!(json["requests"]["good"], 0, "{more:?}: {json}");
+    }
+}
+
+#[test]
+fn an_interrupted_search_tells_the_steps_that_were_over() {
+    let server = Server::says(GOOD);
+    let child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+        .args(["load", &server.url("/"), "-c", "8", "-t", "1", "-d", "1s", "--json", "-"])
+        .args(["--find-rate", "errors < 1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The first step has 1,000.
+    assert!(server.requests_once(1_100) >= 1_100, "there was no second step");
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("the JSON is whole");
+    let found = &json["find_rate"];
+    assert_eq!(found["interrupted"], true, "{found}");
+    let steps = found["steps"].as_array().unwrap();
+    assert!(!steps.is_empty(), "{found}");
+    assert_eq!(stderr.matches("  step ").count(), steps.len(), "{stderr}");
+    let told = stderr.replace('\n', " ");
+    assert!(told.contains("The search was interrupted"), "{stderr}");
 }
 
 #[test]
