@@ -72,6 +72,16 @@ fn the_quick_profile_is_a_part_of_the_full_one_and_allows_ranks() {
     assert!(more.is_empty(), "the full profile lacks {more:?}");
 }
 
+/// Twins and the points of the curve included, warm-ups not.
+#[test]
+fn the_quick_profile_measures_for_4_minutes_at_most() {
+    let study = study();
+    let quick = &study.file.profile["quick"];
+    let plan = planned(quick, &Choice::default(), &quick.contender_names());
+    let measured_s = plan.slots.len() as f64 * plan.measure_s;
+    assert!(measured_s <= 240.0, "it measures for {measured_s} s");
+}
+
 /// As README has them: those of one core, and those of all, a connection a request.
 #[test]
 fn the_seven_rows_of_2009_take_25_minutes_of_measuring_at_most() {
