@@ -352,6 +352,50 @@ fn nothing_outlives_a_bakeoff_that_is_killed() {
     lab.assert_nothing_is_left();
 }
 
+/// A contender with a build that lasts; starts a run, and gives the build's process once it is
+/// there.
+fn in_a_long_build(lab: &Lab) -> (std::process::Child, i32) {
+    let pid = lab.path("build-pid");
+    // Written under another name, so that the number is whole.
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", pid.display());
+    let build = format!("build = [\"sh\", \"-c\", \"{script}\"]");
+    lab.contender("slow", "[\"slow\"]", &build);
+    let child = lab.start(&["run", "s"]);
+    lab.wait_until("the build runs", || pid.is_file());
+    let build = std::fs::read_to_string(pid).unwrap().trim().parse().unwrap();
+    (child, build)
+}
+
+/// Whether this process is such a build. It has its number to itself while it lives.
+fn builds(pid: i32) -> bool {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    command.windows(4).any(|word| word == b"1000")
+}
+
+#[test]
+fn a_run_that_is_interrupted_in_a_build_ends_it_and_says_that_nothing_was_measured() {
+    let lab = Lab::with_good();
+    let (child, build) = in_a_long_build(&lab);
+    assert!(builds(build), "the build isn't there");
+    send(&child, Signal::INT);
+    let said = said(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{said:?}");
+    said.assert_complains(&["interrupted before the first trial; nothing was measured"]);
+    assert!(!builds(build), "when bakeoff ends, all has ended");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn no_build_outlives_a_bakeoff_that_is_killed() {
+    let lab = Lab::with_good();
+    let (mut child, build) = in_a_long_build(&lab);
+    assert!(builds(build), "the build isn't there");
+    send(&child, Signal::KILL);
+    child.wait().unwrap();
+    lab.wait_until("the build is gone", || !builds(build));
+    lab.assert_nothing_is_left();
+}
+
 /// Whoever presses Ctrl-C sends it to all of the terminal's process group.
 #[test]
 fn a_client_leaves_ctrl_c_to_bakeoff_which_ends_it() {
