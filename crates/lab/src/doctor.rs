@@ -155,10 +155,12 @@ impl Nobody {
         let window = began.elapsed();
         let mut evidence = Evidence { place, ..Evidence::default() };
         sampler.finish(began, window, &mut evidence);
-        // Its client's thread had nothing to do.
+        // Its client's thread had nothing to do. How long it waited, the kernel tells where it
+        // does so of the contender's.
         evidence.load = Some(evidence::Load {
             seconds: window.as_secs_f64(),
             client_busy_share: vec![0.0],
+            client_run_delay_share: evidence.server.run_delay_s.map(|_| vec![0.0]),
             ..evidence::Load::default()
         });
         evidence.core_speeds = yardstick::speeds_since(&evidence.place.server_cpus, &speeds_before);

@@ -23,6 +23,9 @@ use crate::turns::{Turn, Turns};
 
 /// The longest sleep: how soon a request to stop is heard.
 const SLEEP_NS_MAX: u64 = 20_000_000;
+/// A thread that comes back so long after it meant to was kept away: the process was
+/// stopped, or others had the processor.
+const AWAY_NS_MIN: u64 = SLEEP_NS_MAX;
 /// The longest wait for answers after the window; then they count as in flight.
 const DRAIN_NS_MAX: u64 = 2_000_000_000;
 /// A handshake that took so long may have lost a SYN: the kernel sends it again
@@ -59,6 +62,8 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     arrived: u64,
     /// The latest time known.
     now: u64,
+    /// From when until when this thread was last kept away.
+    away: (u64, u64),
     next_scan: u64,
 }
 
@@ -92,6 +97,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             under_way: 0,
             arrived: now,
             now,
+            away: (now, now),
             next_scan: now,
         }
     }
@@ -283,8 +289,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// Sleeps until something happens or this time has come, and sees to it.
     fn turn_over(&mut self, until: u64) -> io::Result<()> {
         let sleep = until.saturating_sub(self.now).min(SLEEP_NS_MAX);
+        let back_at = self.now + sleep;
         self.backend.wait(Duration::from_nanos(sleep))?;
         self.now = self.clock.now();
+        if self.now > back_at + AWAY_NS_MIN {
+            self.away = (back_at, self.now);
+        }
         while let Some((came, event)) = self.backend.next() {
             self.arrived = came;
             self.now = self.now.max(came);
@@ -472,9 +482,15 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.under_way += 1;
         // Slots are taken in the order in which they became free: if this one did
         // after the request was due, none was free then.
-        let waited = self.slots.connection(slot).free_since.saturating_sub(turn.intended);
+        let free_since = self.slots.connection(slot).free_since;
+        let waited = free_since.saturating_sub(turn.intended);
         if waited > 0 && turn.phase == Phase::Window {
-            self.record.connection_wait.saturating_record(waited);
+            // While this thread was away nobody saw who was free.
+            let (from, until) = self.away;
+            let away = until.min(free_since).saturating_sub(from.max(turn.intended));
+            if waited > away {
+                self.record.connection_wait.saturating_record(waited - away);
+            }
         }
         let times = Times { intended: turn.intended, begun: self.now, sent: self.now };
         self.slots.push(slot, Flight { number: turn.number, times })

@@ -485,6 +485,7 @@ mod tests {
     use lab::doctor::Room;
     use result::evidence::{
         self, Cgroup, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample, ServerUse,
+        ThreadUse,
     };
     use result::plan::Version;
 
@@ -505,6 +506,7 @@ mod tests {
             load: Some(evidence::Load {
                 seconds: 2.0,
                 client_busy_share: vec![0.0],
+                client_run_delay_share: Some(vec![0.0]),
                 ..evidence::Load::default()
             }),
             samples: vec![sample; 2],
@@ -515,6 +517,7 @@ mod tests {
             steal_share: Some(0.0),
             server: ServerUse {
                 cgroup: group.clone(),
+                threads: vec![ThreadUse { cpus: vec![0], ..ThreadUse::default() }],
                 major_faults: Some(0),
                 disk_read_bytes: Some(0),
                 ..ServerUse::default()
