@@ -278,7 +278,7 @@ fn a_client_that_is_stopped_blames_itself_and_hides_no_wait() {
     let cases = backends().into_iter().flat_map(|it| ["200", "20"].map(|many| (it, many)));
     for (backend, connections) in cases {
         // As many requests as a 99th percentile takes.
-        let options = ["-c", connections, "-d", "5500ms", "--rate", "2k", "--backend", backend];
+        let options = ["-c", connections, "-d", "2750ms", "--rate", "4k", "--backend", backend];
         let before = server.requests();
         let child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
             .args(["load", &server.url("/"), "-t", "1", "--json", "-"])
