@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::Timespec;
@@ -50,6 +50,8 @@ pub(crate) struct Epoll {
     unread: VecDeque<epoll::Event>,
     /// How many of `unread` are of this batch.
     unread_now: usize,
+    /// Whether the kernel waits to the nanosecond (from Linux 5.11 on).
+    waits_exactly: bool,
     /// What came of the last look beyond the event that it gave.
     more: VecDeque<Event>,
     buffer: Box<[u8]>,
@@ -69,6 +71,7 @@ impl Epoll {
             position: 0,
             unread: VecDeque::new(),
             unread_now: 0,
+            waits_exactly: true,
             more: VecDeque::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
             setup,
@@ -150,8 +153,38 @@ impl Epoll {
     }
 }
 
+/// Waits for events, for so long at most, and writes them to the front of the room.
+///
+/// rustix has this only for programs that run on no older kernel, and rounds up to
+/// milliseconds else: requests of an open loop would go out by as much too late.
+fn wait_exactly(
+    epoll: &OwnedFd,
+    room: &mut [MaybeUninit<epoll::Event>],
+    timeout: &Timespec,
+) -> io::Result<usize> {
+    let (events, length) = (room.as_mut_ptr(), room.len());
+    let no_signals = std::ptr::null::<libc::sigset_t>();
+    // SAFETY: the kernel writes at most `length` events, which are laid out as its own.
+    let taken = unsafe {
+        libc::syscall(
+            libc::SYS_epoll_pwait2,
+            epoll.as_raw_fd(),
+            events,
+            length as libc::c_int,
+            std::ptr::from_ref(timeout),
+            no_signals,
+            0_usize,
+        )
+    };
+    usize::try_from(taken).map_err(|_| io::Error::last_os_error())
+}
+
 fn slot_of(event: epoll::Event) -> Slot {
     (event.data.u64() >> 32) as Slot
+}
+
+fn is_any(error: &io::Error, known: &[Errno]) -> bool {
+    known.iter().any(|it| error.raw_os_error() == Some(it.raw_os_error()))
 }
 
 /// Hands the kernel what it has room for.
@@ -238,10 +271,19 @@ impl Backend for Epoll {
         self.ready.clear();
         self.position = 0;
         let spare: &mut [MaybeUninit<epoll::Event>] = self.ready.spare_capacity_mut();
-        let taken = match epoll::wait(&self.epoll, spare, Some(&timeout)) {
-            Ok((events, _)) => events.len(),
-            Err(Errno::INTR) => 0,
-            Err(error) => return Err(error.into()),
+        let mut taken = match self.waits_exactly {
+            true => wait_exactly(&self.epoll, spare, &timeout),
+            false => Err(Errno::NOSYS.into()),
+        };
+        // What is forbidden to a container isn't always said to be unknown.
+        if taken.as_ref().is_err_and(|it| is_any(it, &[Errno::NOSYS, Errno::PERM])) {
+            self.waits_exactly = false;
+            let waited = epoll::wait(&self.epoll, spare, Some(&timeout));
+            taken = waited.map(|(events, _)| events.len()).map_err(io::Error::from);
+        }
+        let taken = match taken {
+            Err(error) if is_any(&error, &[Errno::INTR]) => 0,
+            taken => taken?,
         };
         // SAFETY: the kernel wrote that many events at the front.
         unsafe { self.ready.set_len(taken) };
@@ -278,6 +320,37 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
 
+    /// An instance for so many connections to this listener.
+    fn backend(listener: &TcpListener, slots: u32) -> Epoll {
+        Epoll::new(Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots,
+            one_shot: false,
+            pipelined: false,
+            request_bytes_max: 1,
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn a_wait_is_not_rounded_up_to_milliseconds() {
+        let mut backend = backend(&TcpListener::bind("127.0.0.1:0").unwrap(), 1);
+        let mut takes = |wait: Duration| {
+            let waits = (0..50).map(|_| {
+                let began = std::time::Instant::now();
+                backend.wait(wait).unwrap();
+                began.elapsed()
+            });
+            waits.min().unwrap()
+        };
+        let (short, long) = (takes(Duration::from_micros(100)), takes(Duration::from_millis(1)));
+        if !backend.waits_exactly {
+            return crate::skipped::skipped("this kernel waits by milliseconds");
+        }
+        assert!(short * 2 < long, "a wait of 0.1 ms took {short:?}, one of 1 ms {long:?}");
+    }
+
     /// What comes of a batch: which connections, and how many bytes of each.
     fn batch(backend: &mut Epoll) -> Vec<(Slot, u32)> {
         backend.wait(Duration::from_secs(5)).unwrap();
@@ -306,15 +379,7 @@ mod tests {
     #[test]
     fn a_server_that_sends_faster_than_is_read_keeps_nobody_waiting() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut backend = Epoll::new(Setup {
-            clock: Clock::start(),
-            address: listener.local_addr().unwrap(),
-            slots: 2,
-            one_shot: false,
-            pipelined: false,
-            request_bytes_max: 1,
-        })
-        .unwrap();
+        let mut backend = backend(&listener, 2);
         let mut connect = |slot| {
             backend.connect(slot, None).unwrap();
             while !matches!(backend.next(), Some((_, Event::Connected(_)))) {
