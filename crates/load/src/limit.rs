@@ -24,13 +24,13 @@ pub enum Warning {
     },
     /// Requests went out late although connections were free.
     Late {
-        /// 99th percentile of lateness.
-        p99: Duration,
+        /// How late which percentile of them was.
+        late: Lateness,
     },
     /// Requests waited because every connection was taken.
     ConnectionsBusy {
-        /// 99th percentile of lateness.
-        p99: Duration,
+        /// How late which percentile of them was.
+        late: Lateness,
         /// Connections of the plan.
         connections: u32,
     },
@@ -81,6 +81,15 @@ pub enum Warning {
         /// The most answers that a connection had.
         answers_max: u64,
     },
+}
+
+/// How late the latest requests went out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lateness {
+    /// A percentile of lateness: 99 speaks of the latest 1 %.
+    pub percentile: u32,
+    /// Its value, which those were late by at least.
+    pub least: Duration,
 }
 
 /// A client thread of whose time so much is taken has none to be on time.
@@ -156,20 +165,22 @@ impl fmt::Display for Warning {
                      can reach."
                 )
             }
-            Warning::Late { p99 } => write!(
+            Warning::Late { late } => write!(
                 f,
-                "The client sent 1 % of the requests at least {} late, although connections \
+                "The client sent {} % of the requests at least {} late, although connections \
                  were free. Its own delay is in the response times. Give it \
                  processors that nothing else uses, or offer less.",
-                time(*p99)
+                100 - late.percentile,
+                time(late.least)
             ),
-            Warning::ConnectionsBusy { p99, connections } => write!(
+            Warning::ConnectionsBusy { late, connections } => write!(
                 f,
-                "1 % of the requests waited at least {} for a free connection: all \
+                "{} % of the requests waited at least {} for a free connection: all \
                  {connections} were taken. The wait is in the response times, as it would be for \
                  users behind a pool of this size. To see the server without it, give more \
                  connections (-c).",
-                time(*p99)
+                100 - late.percentile,
+                time(late.least)
             ),
             Warning::RateNotReached { offered, reached } => write!(
                 f,
@@ -303,24 +314,30 @@ fn client_errors(outcome: &Outcome) -> Option<Warning> {
     Some(Warning::ClientErrors { count: error.count, example: error.example.clone() })
 }
 
-/// Requests that went out late, for want of time or of a connection.
+/// Requests that went out late, for want of time or of a connection: by the highest
+/// percentile that so many have, since that is the one a reader would take for the server's.
 fn late(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
-    let p99 = value(read_exact(&outcome.lateness, Statistic::Percentile(99.0)))?;
-    let response = value(read(&outcome.response, Statistic::Percentile(99.0)))?;
-    if p99 < LATENESS_MIN || p99.as_secs_f64() < LATENESS_SHARE * response.as_secs_f64() {
+    let (late, response) = [99, 90, 50].into_iter().find_map(|percentile| {
+        let statistic = Statistic::Percentile(percentile.into());
+        let least = value(read_exact(&outcome.lateness, statistic))?;
+        Some((Lateness { percentile, least }, value(read(&outcome.response, statistic))?))
+    })?;
+    let least = late.least;
+    if least < LATENESS_MIN || least.as_secs_f64() < LATENESS_SHARE * response.as_secs_f64() {
         return None;
     }
-    Some(if connection_wait_p99(outcome) * 2 >= p99 {
-        Warning::ConnectionsBusy { p99, connections: plan.connections }
+    Some(if connection_wait(outcome, late.percentile) * 2 >= least {
+        Warning::ConnectionsBusy { late, connections: plan.connections }
     } else {
-        Warning::Late { p99 }
+        Warning::Late { late }
     })
 }
 
-/// How long 1 % of all requests waited for a connection at least.
-fn connection_wait_p99(outcome: &Outcome) -> Duration {
+/// A percentile of how long all requests waited for a connection.
+fn connection_wait(outcome: &Outcome, percentile: u32) -> Duration {
     let waits = &outcome.connection_wait;
-    let beyond = outcome.lateness.len() as f64 * 0.01 / waits.len() as f64;
+    let share_beyond = f64::from(100 - percentile) / 100.0;
+    let beyond = outcome.lateness.len() as f64 * share_beyond / waits.len() as f64;
     // More than all of those that waited: the others didn't.
     let waited = if beyond > 1.0 { 0 } else { waits.value_at_quantile(1.0 - beyond) };
     Duration::from_nanos(waited)
@@ -460,6 +477,25 @@ mod tests {
         let mut outcome = quiet();
         (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
         assert_eq!(ids(OPEN, &outcome), ["late"]);
+    }
+
+    #[test]
+    fn a_run_too_short_for_a_p99_has_its_lateness_named_all_the_same() {
+        let late_by = |requests: u64, late: u64| {
+            let mut outcome = outcome(&vec![1_000; (requests - late) as usize], &[]);
+            outcome.lateness.clear();
+            outcome.lateness.record_n(50_000, requests - late).unwrap();
+            outcome.lateness.record_n(40_000_000, late).unwrap();
+            outcome.response.good.record_n(41_000_000, late).unwrap();
+            super::late(&plan(OPEN), &outcome).map(|warning| warning.to_string())
+        };
+        let begins = |warning: Option<String>, words: &str| {
+            assert!(warning.as_deref().is_some_and(|text| text.starts_with(words)), "{warning:?}");
+        };
+        begins(late_by(2_000, 250), "The client sent 10 % of the requests at least 40.0 ms late");
+        begins(late_by(300, 200), "The client sent 50 % of the requests at least 40.0 ms late");
+        assert_eq!(late_by(2_000, 150), None, "the highest that is shown is none of theirs");
+        assert_eq!(late_by(100, 100), None, "nothing is said of so few");
     }
 
     #[test]
@@ -641,8 +677,13 @@ mod tests {
         let all = [
             Warning::ThreadBusy { thread: 1, busy_share: 0.934, run_delay_share: None },
             Warning::ThreadBusy { thread: 1, busy_share: 0.25, run_delay_share: Some(0.743) },
-            Warning::Late { p99: Duration::from_micros(12_340) },
-            Warning::ConnectionsBusy { p99: second, connections: 64 },
+            Warning::Late {
+                late: Lateness { percentile: 99, least: Duration::from_micros(12_340) },
+            },
+            Warning::ConnectionsBusy {
+                late: Lateness { percentile: 90, least: second },
+                connections: 64,
+            },
             Warning::RateNotReached { offered: 20_000.0, reached: 17_345.6 },
             Warning::RateNotReached { offered: 0.5, reached: 0.25 },
             Warning::Shed { shed: 12, scheduled: 20_000 },

@@ -23,7 +23,7 @@ pub struct Arguments {
     seconds: u32,
 }
 
-/// Tells whether no request ended in an error.
+/// Tells whether so many connections were open at once, and no request ended in an error.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
     let nginx = Nginx::start(&place, &[], interrupt)?;
@@ -46,6 +46,12 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     for error in &report.errors {
         println!("{} × {}: {}", error.count, error.kind, error.example);
     }
-    println!("{}", if report.errors.is_empty() { "No error: holds." } else { "MISSED." });
-    Ok(report.errors.is_empty())
+    let at_once = report.connections.established;
+    let word = match (report.errors.is_empty(), at_once == arguments.connections) {
+        (true, true) => "All at once, and no error: holds.".into(),
+        (true, false) => format!("MISSED: never were all {} open at once.", arguments.connections),
+        (false, _) => "MISSED: there were errors.".into(),
+    };
+    println!("{word}");
+    Ok(report.errors.is_empty() && at_once == arguments.connections)
 }

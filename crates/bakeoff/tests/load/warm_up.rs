@@ -78,3 +78,34 @@ fn what_was_never_answered_in_the_warm_up_is_in_no_figure() {
         }
     }
 }
+
+/// Against a server that answers at once for a second and slowly from then on.
+fn while_quick(arguments: &[&str]) -> Said {
+    let first = OnceLock::new();
+    let server = Server::start(move |connection, _| {
+        let is_quick = first.get_or_init(Instant::now).elapsed() < Duration::from_secs(1);
+        if !is_quick {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        connection.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").map(|()| After::Keep)
+    });
+    load(&[&[&*server.url("/"), "-c", "4", "-d", "1s"], arguments].concat())
+}
+
+#[test]
+fn cpu_time_of_the_warm_up_is_in_no_figure() {
+    for backend in backends() {
+        let seconds = |warmup| {
+            let said = while_quick(&["--backend", backend, "--warmup", warmup]);
+            let cpu = &said.json["cpu"];
+            let all = cpu["user_s"].as_f64().unwrap() + cpu["system_s"].as_f64().unwrap();
+            let of_threads = said.json["threads"].as_array().unwrap().iter();
+            let busy: f64 = of_threads.map(|thread| thread["busy_share"].as_f64().unwrap()).sum();
+            (all, busy, said.json.to_string())
+        };
+        let (within, busy_within, _) = seconds("0s");
+        let (before, busy_before, said) = seconds("1500ms");
+        assert!(2.0 * before < within, "{backend}: {before} s, and {within} s without: {said}");
+        assert!(2.0 * busy_before < busy_within, "{backend}: {busy_before}: {said}");
+    }
+}

@@ -1,14 +1,14 @@
 //! The calibration server: it takes a known time for each request, and records
 //! the time that it took in truth.
 //!
-//! The record runs from the arrival of a request, which the kernel stamps, to
-//! the end of the call that sent the answer. So it holds what a busy machine
-//! adds on the server's side, and what a client says beyond it is the client's.
+//! The record runs from the arrival of a request, which the kernel stamps, to the
+//! moment before the answer is sent. So it holds what a busy machine adds on the
+//! server's side, and what a client says beyond it is the client's.
 //!
 //! Or the machine's, if that stopped the client's processor: a virtual machine's host
-//! does so for parts of a millisecond, and tells nobody. A client in a closed loop asks
-//! again as soon as it has read an answer, so that the time until the next request on
-//! a connection holds such a pause too. It is recorded as well.
+//! does so for parts of a millisecond, and tells nobody. Where both are on one processor
+//! it stops both. The client goes first there: it has its answer, and asks again, while the
+//! server is still in the call that sends it.
 
 use std::io::{self, IoSliceMut, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -50,9 +50,6 @@ pub struct Record {
     pub answered: u64,
     /// µs from arrival to answer, at each of [`QUANTILES`]; none without answers.
     pub times_us: Vec<f64>,
-    /// µs from arrival to that of the next request on the connection, at each of
-    /// [`QUANTILES`]; none where no connection had two.
-    pub cycles_us: Vec<f64>,
     /// Answers a second in its busiest tenth of a second.
     pub busiest_rate: f64,
 }
@@ -60,18 +57,9 @@ pub struct Record {
 impl Record {
     /// The time at one of [`QUANTILES`] in µs.
     pub fn time_us(&self, quantile: f64) -> Option<f64> {
-        at(quantile, &self.times_us)
+        let at = QUANTILES.iter().position(|known| *known == quantile)?;
+        self.times_us.get(at).copied()
     }
-
-    /// The time until the next request at one of [`QUANTILES`] in µs.
-    pub fn cycle_us(&self, quantile: f64) -> Option<f64> {
-        at(quantile, &self.cycles_us)
-    }
-}
-
-fn at(quantile: f64, values: &[f64]) -> Option<f64> {
-    let at = QUANTILES.iter().position(|known| *known == quantile)?;
-    values.get(at).copied()
 }
 
 /// An answer.
@@ -89,7 +77,6 @@ struct Server {
     service: Service,
     received: AtomicU64,
     answers: Mutex<Vec<Answered>>,
-    cycles: Mutex<Vec<Duration>>,
 }
 
 pub fn run(arguments: Arguments) -> Result<(), String> {
@@ -116,19 +103,13 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
 
 impl Server {
     fn new(service: Service) -> Server {
-        Server {
-            service,
-            received: AtomicU64::new(0),
-            answers: Mutex::new(Vec::new()),
-            cycles: Mutex::new(Vec::new()),
-        }
+        Server { service, received: AtomicU64::new(0), answers: Mutex::new(Vec::new()) }
     }
 
     fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
         let mut pending = Vec::new();
         let mut arrived = UNIX_EPOCH;
-        let mut arrived_before = None;
         loop {
             let end = loop {
                 match pending.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
@@ -142,33 +123,29 @@ impl Server {
                 let record = serde_json::to_string(&self.record())?;
                 return answer(&mut stream, &record);
             }
-            if let Some(before) = arrived_before.replace(arrived) {
-                lock(&self.cycles).push(arrived.duration_since(before).unwrap_or_default());
-            }
             let number = self.received.fetch_add(1, Ordering::Relaxed);
             std::thread::sleep(self.service.time(number));
-            answer(&mut stream, "done\n")?;
             let at = SystemTime::now();
+            answer(&mut stream, "done\n")?;
             let took = at.duration_since(arrived).unwrap_or_default();
-            lock(&self.answers).push(Answered { at, took });
+            self.answers().push(Answered { at, took });
         }
     }
 
+    /// A thread that panicked while it added an answer left the others whole.
+    fn answers(&self) -> MutexGuard<'_, Vec<Answered>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn record(&self) -> Record {
-        let answers = lock(&self.answers).clone();
+        let answers = self.answers().clone();
         Record {
             received: self.received.load(Ordering::Relaxed),
             answered: answers.len() as u64,
             times_us: quantiles_us(answers.iter().map(|answer| answer.took).collect()),
-            cycles_us: quantiles_us(lock(&self.cycles).clone()),
             busiest_rate: busiest_rate(answers.iter().map(|answer| answer.at).collect()),
         }
     }
-}
-
-/// A thread that panicked while it added a value left the others whole.
-fn lock<T>(values: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
-    values.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn quantiles_us(mut times: Vec<Duration>) -> Vec<f64> {
@@ -219,8 +196,6 @@ fn answer(stream: &mut TcpStream, body: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
-
     use super::*;
 
     fn record(milliseconds: impl Iterator<Item = u64>) -> Record {
@@ -242,27 +217,5 @@ mod tests {
         assert_eq!(times_us, [500e3, 900e3, 990e3, 999e3]);
         assert_eq!(record(1..=1).times_us, [1e3; 4]);
         assert!(record(1..1).times_us.is_empty(), "no answers have no quantiles");
-    }
-
-    #[test]
-    fn a_client_that_is_late_to_ask_again_shows_in_the_cycles_and_not_in_the_times() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        setsockopt(&listener, sockopt::ReceiveTimestampns, &true).unwrap();
-        let server = Server::new("1ms".parse().unwrap());
-        let late = Duration::from_millis(300);
-        std::thread::scope(|scope| {
-            scope.spawn(|| server.serve(listener.accept().unwrap().0).unwrap_err());
-            let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-            for _ in 0..2 {
-                client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-                let mut answer = [0; 4096];
-                assert!(client.read(&mut answer).unwrap() > 0);
-                std::thread::sleep(late);
-            }
-        });
-        let record = server.record();
-        let [time, cycle] = [record.time_us(0.5), record.cycle_us(0.5)].map(Option::unwrap);
-        assert_eq!(lock(&server.cycles).len(), 1, "two requests are one cycle");
-        assert!(cycle - time > 200e3, "the cycle has {cycle} µs, and the server took {time}");
     }
 }

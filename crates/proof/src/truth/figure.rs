@@ -25,9 +25,6 @@ pub struct Figure {
 pub enum Allowed {
     /// A time in µs: this share of it and so many µs.
     Time(Margin),
-    /// The same; beyond it, a time up to so many µs, which are no fewer, has an
-    /// explanation.
-    TimeUpTo(f64, Margin),
     /// A rate: this share of it.
     Share(f64),
     /// A count: nothing.
@@ -48,32 +45,8 @@ pub struct Margin {
     pub us: f64,
 }
 
-/// What is said of a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
-    /// It is what it should be.
-    Holds,
-    /// It isn't, and the server's record has what else it may be.
-    Explained,
-    /// It isn't.
-    Missed,
-}
-
 impl Figure {
     /// Whether it is what it should be.
-    pub fn word(&self) -> Word {
-        match (self.allowed, self.measured) {
-            _ if self.holds() => Word::Holds,
-            (Allowed::TimeUpTo(until, Margin { share, us }), Some(measured))
-                if (self.expected..=until + share * until + us).contains(&measured) =>
-            {
-                Word::Explained
-            }
-            _ => Word::Missed,
-        }
-    }
-
-    /// Whether it is, without more.
     pub fn holds(&self) -> bool {
         match self.allowed {
             Allowed::FarBelow => self.used() < 1.0,
@@ -86,9 +59,7 @@ impl Figure {
         let Some(measured) = self.measured else { return f64::INFINITY };
         let apart = (measured - self.expected).abs();
         match self.allowed {
-            Allowed::Time(margin) | Allowed::TimeUpTo(_, margin) => {
-                (measured - self.expected).abs() / (margin.share * self.expected + margin.us)
-            }
+            Allowed::Time(Margin { share, us }) => apart / (share * self.expected + us),
             // Where nothing was asked for, nothing may be.
             Allowed::Share(share) => apart / (share * self.expected).max(f64::MIN_POSITIVE),
             Allowed::Nothing | Allowed::Yes if apart == 0.0 => 0.0,
@@ -109,15 +80,13 @@ impl Figure {
 
     fn cells(&self) -> [String; 6] {
         let number = |value: f64| match self.allowed {
-            Allowed::Time(_) | Allowed::TimeUpTo(..) | Allowed::FarBelow => {
-                format!("{:.3} ms", value / 1e3)
-            }
+            Allowed::Time(_) | Allowed::FarBelow => format!("{:.3} ms", value / 1e3),
             Allowed::Share(_) => format!("{value:.1} /s"),
             Allowed::Nothing => format!("{value}"),
             Allowed::Yes => if value == 1.0 { "yes" } else { "no" }.into(),
         };
         let allowed = match self.allowed {
-            Allowed::Time(Margin { share, us }) | Allowed::TimeUpTo(_, Margin { share, us }) => {
+            Allowed::Time(Margin { share, us }) => {
                 format!("± {:.3} ms", (share * self.expected + us) / 1e3)
             }
             Allowed::Share(share) => format!("± {:.1} %", share * 100.0),
@@ -131,13 +100,7 @@ impl Figure {
             number(self.expected),
             self.measured.map_or_else(|| "none".into(), number),
             allowed,
-            match (self.word(), self.allowed) {
-                (Word::Holds, _) => "holds".into(),
-                (Word::Explained, Allowed::TimeUpTo(until, _)) => {
-                    format!("beyond; the next requests came by {}", number(until))
-                }
-                _ => "MISSED".into(),
-            },
+            if self.holds() { "holds" } else { "MISSED" }.into(),
         ]
     }
 }
@@ -211,20 +174,6 @@ mod tests {
         assert!(figure(5_000.0, 5_200.0, margin).holds());
         assert!(!figure(5_000.0, 5_201.0, margin).holds());
         assert!(!figure(5_000.0, 4_799.0, margin).holds());
-        let up_to = Allowed::TimeUpTo(6_000.0, Margin { share: 0.02, us: 100.0 });
-        for (measured, word) in [
-            (4_799.0, Word::Missed),
-            (4_800.0, Word::Holds),
-            (5_200.0, Word::Holds),
-            (5_201.0, Word::Explained),
-            (6_220.0, Word::Explained),
-            (6_221.0, Word::Missed),
-        ] {
-            let figure = figure(5_000.0, measured, up_to);
-            assert_eq!(figure.word(), word, "{measured} of 5,000 to 6,000");
-            let is_told = table(&[figure]).to_string().contains("next requests came by 6.000 ms");
-            assert_eq!(is_told, word == Word::Explained);
-        }
         assert!(figure(1_000.0, 1_005.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_006.0, Allowed::Share(0.005)).holds());
         assert!(!figure(1_000.0, 1_001.0, Allowed::Nothing).holds());
