@@ -202,8 +202,9 @@ fn install_as_root(packages: &[&str]) -> Option<(String, Option<i32>, Vec<String
     // The machine's own /usr/sbin stays as it is: ours is empty, and for us alone.
     let script = "mount -t tmpfs none /usr/sbin || exit 99
         PATH=$1 ./install run; ended=$?; PATH=$1 ls -A /usr/sbin >>$CALLS; exit $ended";
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script, "sh"])
+    // A job in the background is deaf to the interrupt, and so is all that it starts.
+    let output = Command::new("env")
+        .args(["--default-signal=INT", "unshare", "--mount", "sh", "-c", script, "sh"])
         .arg(machine.path())
         .env("CALLS", &calls)
         .current_dir(folder.path().join("setup"))

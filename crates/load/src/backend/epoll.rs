@@ -33,6 +33,9 @@ struct Connection {
     portion: Portion,
     /// Whether it stands in `unread`.
     is_unread: bool,
+    /// Whether the server's end was announced, which is done once: what stands in `unread`
+    /// may be an event from before that.
+    ends: bool,
     /// What the kernel had no room for, in order.
     unsent: VecDeque<*const [u8]>,
 }
@@ -86,8 +89,7 @@ impl Epoll {
         match rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
             Ok((0, _)) => Some(Event::Ended(slot)),
             Ok((length, _)) => {
-                let flags = event.flags;
-                let may_have_more = length == BUFFER || flags.contains(EventFlags::RDHUP);
+                let may_have_more = length == BUFFER || connection.ends;
                 if may_have_more && !connection.is_unread {
                     connection.is_unread = true;
                     self.unread.push_back(event);
@@ -124,6 +126,7 @@ impl Epoll {
         // Copied, since the kernel's event is packed.
         let (slot, flags) = (slot_of(event), event.flags);
         let connection = self.connection_of(event)?;
+        connection.ends |= flags.contains(EventFlags::RDHUP);
         if !connection.established {
             return Self::established(connection, slot, flags);
         }
@@ -223,6 +226,7 @@ impl Backend for Epoll {
         connection.socket = Some(socket);
         connection.portion = Portion::default();
         connection.established = false;
+        connection.ends = false;
         Ok(Some(self.setup.clock.now()))
     }
 
@@ -376,20 +380,43 @@ mod tests {
         }
     }
 
+    /// Connects this slot; gives the server's end.
+    fn connect(backend: &mut Epoll, slot: Slot, listener: &TcpListener) -> TcpStream {
+        backend.connect(slot, None).unwrap();
+        while !matches!(backend.next(), Some((_, Event::Connected(_)))) {
+            backend.wait(Duration::from_secs(5)).unwrap();
+        }
+        let socket = backend.connections[slot as usize].socket.as_ref().unwrap();
+        sockopt::set_socket_recv_buffer_size(socket, 4 * BUFFER).unwrap();
+        listener.accept().unwrap().0
+    }
+
+    #[test]
+    fn an_end_that_comes_while_something_is_unread_is_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut backend = backend(&listener, 1);
+        let peer = connect(&mut backend, 0, &listener);
+        fill(&backend, &peer);
+        backend.wait(Duration::from_secs(5)).unwrap();
+        while backend.unread.is_empty() {
+            assert!(matches!(backend.next(), Some((_, Event::Received(..)))));
+        }
+        // The end is announced with a buffer full of bytes before it: what is left is less.
+        fill(&backend, &peer);
+        drop(peer);
+        let ended = (0..10).any(|_| {
+            backend.wait(Duration::from_millis(100)).unwrap();
+            std::iter::from_fn(|| backend.next()).any(|(_, event)| matches!(event, Event::Ended(_)))
+        });
+        assert!(ended, "nobody looks for the end that the kernel announced");
+    }
+
     #[test]
     fn a_server_that_sends_faster_than_is_read_keeps_nobody_waiting() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut backend = backend(&listener, 2);
-        let mut connect = |slot| {
-            backend.connect(slot, None).unwrap();
-            while !matches!(backend.next(), Some((_, Event::Connected(_)))) {
-                backend.wait(Duration::from_secs(5)).unwrap();
-            }
-            listener.accept().unwrap().0
-        };
-        let (fast, mut slow) = (connect(0), connect(1));
-        let socket = backend.connections[0].socket.as_ref().unwrap();
-        sockopt::set_socket_recv_buffer_size(socket, 4 * BUFFER).unwrap();
+        let fast = connect(&mut backend, 0, &listener);
+        let mut slow = connect(&mut backend, 1, &listener);
         fill(&backend, &fast);
         slow.write_all(&[0; 100]).unwrap();
         let full = (0, BUFFER as u32);
