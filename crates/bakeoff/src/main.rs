@@ -1,5 +1,8 @@
 //! The command `bakeoff`.
 
+// They panic where nobody reads on; `commands::printing` doesn't.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod commands;
 
 use std::process::ExitCode;

@@ -598,6 +598,28 @@ fn a_full_disk_keeps_what_was_there_and_with_more_room_the_run_goes_on() {
     lab.assert_resume_completes(&run);
 }
 
+/// As where both are kept in files on that disk.
+#[test]
+fn a_full_disk_under_what_is_printed_costs_nothing_that_is_measured() {
+    let lab = Lab::with_good();
+    let unheard = |arguments: &[&str]| {
+        let bakeoff = lab.command(arguments);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "exec \"$@\" >/dev/full 2>/dev/full", "sh"]);
+        shell.arg(bakeoff.get_program()).args(bakeoff.get_args());
+        lab.output(shell.current_dir(lab.dir.path()).env("TMPDIR", lab.path("tmp"))).unwrap()
+    };
+    assert_eq!(unheard(&["run", "s"]).code, Some(4), "the tables weren't printed");
+    assert_eq!(lab.run().state, State::Complete);
+    assert!(lab.path("runs/latest/report.html").is_file());
+    assert_eq!(unheard(&["report", "runs/latest"]).code, Some(4));
+    assert_eq!(unheard(&["check", "s/good"]).code, Some(4));
+    assert_eq!(unheard(&["new", "s/another"]).code, Some(0), "it is written");
+    assert!(lab.path("studies/s/another/contender.toml").is_file());
+    assert_eq!(unheard(&["run", "nothing"]).code, Some(2), "what is wrong can't be said, but told");
+    lab.assert_nothing_is_left();
+}
+
 /// The machine's failure and no contender's: nobody is given up, and nothing is recorded.
 fn failed_by_the_machine(lab: &Lab, said: &fixture::Said, why: &str) -> result::Run {
     assert_eq!(said.code, Some(4), "{said:?}");

@@ -15,6 +15,7 @@ use result::plan::Cores;
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
+use super::printing::{Output, complain};
 
 /// The contender doesn't keep its contract, or can't be had.
 const FAILED: u8 = 1;
@@ -34,7 +35,7 @@ pub struct Arguments {
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
-        eprintln!("bakeoff check: {sentence}");
+        complain("check", &sentence);
         ExitCode::from(code)
     };
     let Some((study, name)) = arguments.contender.split_once('/') else {
@@ -63,9 +64,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         Prepared::Interrupted => return ExitCode::from(INTERRUPTED),
     };
-    println!("{} ({})", record.title, arguments.contender);
+    let mut output = Output::to_stdout();
+    output.line(&format!("{} ({})", record.title, arguments.contender));
     for version in &record.versions {
-        println!("  {}: {}", version.of, visible(&version.says));
+        output.line(&format!("  {}: {}", version.of, visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
     let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
@@ -76,10 +78,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Cores::All => ("on all cores", Depth::Thorough),
             Cores::One => ("on one core", Depth::Quick),
         };
-        println!("{on}:");
-        let checked = bench.check(contender, cores, depth, |step| match &step.wrong {
-            None => println!("  ✓ {}: {}", step.asked, visible(&step.saw)),
-            Some(wrong) => println!("  ✗ {}: {}", step.asked, visible(wrong)),
+        output.line(&format!("{on}:"));
+        let checked = bench.check(contender, cores, depth, |step| {
+            let (sign, says) = match &step.wrong {
+                None => ("✓", &step.saw),
+                Some(wrong) => ("✗", wrong),
+            };
+            output.line(&format!("  {sign} {}: {}", step.asked, visible(says)));
         });
         if stop.asked() {
             return ExitCode::from(INTERRUPTED);
@@ -104,8 +109,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
     }
     if broken.is_empty() {
-        println!("It keeps the contract: {}.", kept.join(", "));
-        return ExitCode::SUCCESS;
+        output.line(&format!("It keeps the contract: {}.", kept.join(", ")));
+        return match output.failure() {
+            None => ExitCode::SUCCESS,
+            Some(error) => failed(SYSTEM, format!("it keeps the contract; printing that: {error}")),
+        };
     }
     failed(FAILED, format!("{name} breaks the contract in {}", broken.join(", and in ")))
 }

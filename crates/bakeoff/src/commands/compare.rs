@@ -7,6 +7,7 @@ use report::text::visible_json;
 use result::comparison::{Comparison, Word};
 
 use super::exit_codes::{BAD_INPUT, SYSTEM};
+use super::printing::complain;
 use super::report::{print_text, read};
 
 /// Some figure changed beyond noise.
@@ -34,7 +35,7 @@ pub struct Arguments {
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
-        eprintln!("bakeoff compare: {sentence}");
+        complain("compare", &sentence);
         ExitCode::from(code)
     };
     let (a, b) = match read(&arguments.a).and_then(|a| Ok((a, read(&arguments.b)?))) {

@@ -16,6 +16,7 @@ use result::plan::{Cores, Load, Machine};
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
+use super::printing::complain;
 use super::report::print_text;
 
 /// Not one contender of the study can be had.
@@ -52,7 +53,7 @@ pub struct Arguments {
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
-        eprintln!("bakeoff doctor: {sentence}");
+        complain("doctor", &sentence);
         ExitCode::from(code)
     };
     let study = match study(&arguments) {

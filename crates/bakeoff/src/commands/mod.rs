@@ -7,5 +7,6 @@ mod exit_codes;
 pub mod load;
 pub mod mistakes;
 pub mod new;
+mod printing;
 pub mod report;
 pub mod run;

@@ -10,6 +10,7 @@ use report::Terminal;
 use result::{Run, State};
 
 use super::exit_codes::{BAD_INPUT, SYSTEM};
+use super::printing::{complain, note};
 
 /// Shows a run's tables, and writes its report.html, report.md and trials.csv anew
 #[derive(clap::Args)]
@@ -25,21 +26,32 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let run = match read(&arguments.run) {
         Ok(run) => run,
         Err(sentence) => {
-            eprintln!("bakeoff report: {sentence}");
+            complain("report", &sentence);
             return ExitCode::from(BAD_INPUT);
         }
     };
     let file = file_of(&arguments.run);
-    match print(&run).and_then(|()| write(&run, file.parent().unwrap_or(Path::new(".")))) {
-        Ok(page) => {
-            eprintln!("\nThe whole report: {}", page.display());
-            ExitCode::SUCCESS
-        }
-        Err(sentence) => {
-            eprintln!("bakeoff report: {sentence}");
-            ExitCode::from(SYSTEM)
-        }
+    let printed = print(&run);
+    let written = write(&run, file.parent().unwrap_or(Path::new(".")));
+    match tell_of_report("report", printed, written) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(SYSTEM),
     }
+}
+
+/// Says where the report is, and what couldn't be printed or written of it, which costs
+/// nothing of the rest. Tells whether all was.
+pub fn tell_of_report(
+    command: &str,
+    printed: Result<(), String>,
+    written: Result<PathBuf, String>,
+) -> bool {
+    if let Ok(page) = &written {
+        note(&format!("\nThe whole report: {}", page.display()));
+    }
+    let missing = [printed.err(), written.err()];
+    missing.iter().flatten().for_each(|sentence| complain(command, sentence));
+    missing.iter().all(Option::is_none)
 }
 
 /// Writes the report into a run's folder in each of its forms, and says where the

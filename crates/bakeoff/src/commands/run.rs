@@ -17,7 +17,8 @@ use result::{Run, State, shell};
 use self::progress::Progress;
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
-use super::report::{print, write};
+use super::printing::{complain, note};
+use super::report::{print, tell_of_report, write};
 
 /// Something failed, so that figures are missing.
 const INCOMPLETE: u8 = 1;
@@ -95,7 +96,7 @@ fn mode(text: &str) -> Result<KeepAlive, &'static str> {
 pub fn run(arguments: Arguments) -> ExitCode {
     let stop = Stop::default();
     if let Err(error) = interrupt::stops(&stop) {
-        eprintln!("bakeoff run: waiting for Ctrl-C: {error}");
+        complain("run", &format!("waiting for Ctrl-C: {error}"));
         return SYSTEM.into();
     }
     let progress = Progress::new();
@@ -109,7 +110,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     match ended {
         Ok(ended) => conclude(&ended, &arguments.studies),
         Err(error) => {
-            eprintln!("bakeoff run: {error}");
+            complain("run", &error.to_string());
             exit_code(&error).into()
         }
     }
@@ -153,13 +154,9 @@ fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
     let run = &ended.run;
     let here = shown(&ended.folder);
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
-    let report = printed.and_then(|()| write(run, &here));
-    match &report {
-        Ok(page) => eprintln!("\nThe whole report: {}", page.display()),
-        Err(sentence) => eprintln!("bakeoff run: {sentence}"),
-    }
+    let told = tell_of_report("run", printed, write(run, &here));
     if let Some(sentence) = time_spent::sentence(&run.spent) {
-        eprintln!("{sentence}");
+        note(&sentence);
     }
     let resume = to_go_on(&here, studies);
     let kept = match run.trials.len() {
@@ -168,20 +165,22 @@ fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
     };
     match &ended.early {
         None => {}
-        Some(Early::Interrupted) => eprintln!("Interrupted. {kept}. To go on: {resume}"),
-        Some(Early::GivenUp(names)) => eprintln!(
+        Some(Early::Interrupted) => {
+            note(&format!("Interrupted. {kept}. To go on: {resume}"));
+        }
+        Some(Early::GivenUp(names)) => note(&format!(
             "Given up after repeated failures: {}. Mend what failed, then: {resume}",
             names.join(", ")
-        ),
+        )),
         Some(Early::Failed(error)) => {
-            eprintln!("bakeoff run: {error}");
-            eprintln!("{kept}. To go on: {resume}");
+            complain("run", &error.to_string());
+            note(&format!("{kept}. To go on: {resume}"));
         }
     }
     match &ended.early {
         Some(Early::Interrupted) => INTERRUPTED.into(),
         Some(Early::Failed(error)) => exit_code(error).into(),
-        _ if report.is_err() => SYSTEM.into(),
+        _ if !told => SYSTEM.into(),
         _ if !ended.builds_failed.is_empty() || !is_whole(run) => INCOMPLETE.into(),
         _ if !some_figure_stands(run) => NO_FIGURE.into(),
         _ => ExitCode::SUCCESS,

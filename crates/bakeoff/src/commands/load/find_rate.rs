@@ -8,10 +8,10 @@ use load::plan::{Plan, Until};
 use load::search::{Edge, Found, Next, Search, Step, step};
 use report::units;
 
+use super::super::printing::Output;
 use super::arguments::{Arguments, ArrivalsChoice};
 use super::exit::{Exit, Failure};
 use super::live::Live;
-use super::output::Output;
 use super::run::{measured, rate};
 use super::{quantity, summary};
 

@@ -17,12 +17,12 @@ use signal_hook::{flag, low_level};
 /// # Errors
 /// The kernel's, which is not known to have any here.
 pub fn stops(stop: &Stop) -> io::Result<()> {
+    let came_before = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
-        let came_before = Arc::new(AtomicBool::new(false));
-        // In this order: the first looks for an earlier signal, the second
-        // remembers this one.
+        // In this order: the first looks for an earlier signal of either kind, the
+        // second remembers this one.
         flag::register_conditional_default(signal, came_before.clone())?;
-        flag::register(signal, came_before)?;
+        flag::register(signal, came_before.clone())?;
         let stop = stop.clone();
         // SAFETY: it does no more than store a flag, which a signal handler may.
         unsafe { low_level::register(signal, move || stop.now()) }?;

@@ -5,7 +5,7 @@
 //! - `interrupt`, `live`: while it runs;
 //! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`;
 //! - `find_rate`: many runs, in search of a rate;
-//! - `output`: where all this is written to;
+//! - `sink`: the files, or standard output, that results are written to;
 //! - `exit`: what the exit code says.
 
 pub mod arguments;
@@ -15,9 +15,9 @@ mod hdr;
 pub mod interrupt;
 mod json;
 mod live;
-mod output;
 mod quantity;
 mod run;
+mod sink;
 mod summary;
 mod target;
 
@@ -29,15 +29,16 @@ use load::{Plan, Stop, ceiling, limit};
 pub use self::arguments::Arguments;
 use self::exit::{Exit, Failure};
 use self::live::Live;
-use self::output::{Output, Sink};
 use self::run::Run;
+use self::sink::Sink;
+use super::printing::{self, Output};
 
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
     match carry_out(&arguments) {
         Ok(exit) => exit.into(),
         Err(failure) => {
-            output::complain(&failure.sentence);
+            complain(&failure.sentence);
             failure.exit.into()
         }
     }
@@ -49,7 +50,11 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
     let json = arguments.json.as_deref().map(Sink::open).transpose()?;
     let hdr = arguments.hdr.as_deref().map(Sink::open).transpose()?;
     let stdout_is_taken = [&json, &hdr].into_iter().flatten().any(Sink::is_stdout);
-    let mut output = Output::new(arguments.quiet, stdout_is_taken);
+    let mut output = match (arguments.quiet, stdout_is_taken) {
+        (true, _) => Output::to_nobody(),
+        (false, true) => Output::to_stderr(),
+        (false, false) => Output::to_stdout(),
+    };
     let stop = Stop::default();
     interrupt::stops(&stop).map_err(|error| Failure::system("waiting for Ctrl-C", &error))?;
 
@@ -57,7 +62,7 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
         let found = find_rate::run(arguments, &plan, condition, &stop, &mut output)?;
         let document = json::search(&arguments.url, &plan, &found);
         let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
-        let missing = [output.failure(), no_json];
+        let missing = [not_printed(output), no_json];
         return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
     }
     let (run, no_ceiling) = measure(arguments, plan, &stop)?;
@@ -66,15 +71,25 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
     let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
     let no_hdr = hdr.and_then(|hdr| hdr.write(|into| hdr::write(&run.outcome, into)).err());
     run.complain();
-    let missing = [output.failure(), no_json, no_hdr, no_ceiling];
+    let missing = [not_printed(output), no_json, no_hdr, no_ceiling];
     Ok(complain_of(&missing).unwrap_or_else(|| run.exit()))
+}
+
+/// Why the result isn't printed, though it can still be written elsewhere.
+fn not_printed(output: Output) -> Option<Failure> {
+    output.failure().map(|error| Failure::system("printing the result", &error))
+}
+
+/// Says on standard error what went wrong.
+fn complain(sentence: &str) {
+    printing::complain("load", sentence);
 }
 
 /// Says which parts of a result there aren't, though there are the others; gives the exit
 /// code that the first of them makes.
 fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
     let mut failures = missing.iter().flatten();
-    failures.clone().for_each(|failure| output::complain(&failure.sentence));
+    failures.clone().for_each(|failure| complain(&failure.sentence));
     failures.next().map(|failure| failure.exit)
 }
 

@@ -7,8 +7,8 @@ use load::plan::Until;
 use load::{Outcome, Plan};
 use report::units;
 
+use super::complain;
 use super::exit::Exit;
-use super::output::complain;
 
 /// All that is told of a run.
 pub struct Run {
@@ -247,8 +247,8 @@ pub mod tests {
             .to_vec();
         run.ceiling = Some(Ceiling {
             rate: 9_900.0,
-            busy_share: 0.97,
-            server_busy_share: None,
+            busy_share: 0.49,
+            server_busy_share: Some(0.5),
             server_cpu_s: None,
             client_cpu_s: 20e-6,
             server_cpus: vec![0, 1],

@@ -286,7 +286,7 @@ fn ceiling(run: &Run) -> Option<String> {
             format!("ceiling      about {}, estimated against {place}", rate(about))
         }
     };
-    if !ceiling.shared {
+    if !(ceiling.shared && matches!(maximum, Maximum::Measured(_))) {
         let server = ceiling.server_busy_share.map_or("?".to_string(), units::percent);
         let cost = |seconds: f64| units::time(seconds * 1e6);
         let server_cost = ceiling.server_cpu_s.map_or("?".to_string(), cost);

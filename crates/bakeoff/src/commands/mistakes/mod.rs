@@ -14,6 +14,7 @@ use museum::{figure, verdict};
 use self::table::{Came, Entry};
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
+use super::printing::{complain, note, part_of_note};
 use super::report::{print_text, write};
 use super::run::progress::time;
 
@@ -49,7 +50,7 @@ pub struct Arguments {
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
-        eprintln!("bakeoff mistakes: {sentence}");
+        complain("mistakes", &sentence);
         ExitCode::from(code)
     };
     let read = mistake::read_all(&arguments.mistakes);
@@ -86,10 +87,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
             }
         }
     }
-    eprintln!();
+    note("");
     let printed = print_text(|terminal| table::table(&entries, known, terminal));
     let runs = arguments.runs.display();
-    eprintln!("Took {}. Every run has its report in {runs}.", time(began.elapsed().as_secs_f64()));
+    let took = time(began.elapsed().as_secs_f64());
+    note(&format!("Took {took}. Every run has its report in {runs}."));
     match (early, printed) {
         (Some(Error::Interrupted), _) => {
             let left = mistakes.len() - entries.len();
@@ -115,14 +117,14 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
         let study = file.waits_for.as_ref().map(|study| study.get_ref().clone());
         return Ok(came(Came::Waits(study.unwrap_or_default())));
     };
-    eprint!("{:>2}. {}: ", file.number, file.title);
+    part_of_note(&format!("{:>2}. {}: ", file.number, file.title));
     let exhibit = match museum.make(mistake, set_up, &mut |_| {}) {
         Err(Error::NotHere(why)) => {
-            eprintln!("can't be made here");
+            note("can't be made here");
             return Ok(came(Came::NotShown(why)));
         }
         Err(error) => {
-            eprintln!();
+            note("");
             return Err(error);
         }
         Ok(exhibit) => exhibit,
@@ -131,7 +133,7 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
     let Exhibit { sabotaged, made_again, .. } = &exhibit;
     let seen = verdict::of(&sabotaged.run, exhibit.clean(), &set_up.expect);
     let (naive, truth) = figure::of(&sabotaged.run, exhibit.clean(), set_up.expect.naive);
-    eprintln!("{}", table::word(&seen));
+    note(table::word(&seen));
     Ok(came(Came::Made {
         naive,
         truth,
@@ -146,7 +148,7 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
 fn keep_reports(exhibit: &Exhibit) {
     for kept in [Some(&exhibit.sabotaged), exhibit.clean.as_ref()].into_iter().flatten() {
         if let Err(sentence) = write(&kept.run, &kept.folder) {
-            eprintln!("bakeoff mistakes: {sentence}");
+            complain("mistakes", &sentence);
         }
     }
 }

@@ -13,6 +13,7 @@ use result::shell;
 
 use self::skeleton::{GENERAL, LANGUAGES, Skeleton};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
+use super::printing::{Output, complain};
 
 /// Writes a contender to fill in: a commented contender.toml, with --language a server as well
 #[derive(clap::Args)]
@@ -34,7 +35,7 @@ pub struct Arguments {
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
     let failed = |code: u8, sentence: String| {
-        eprintln!("bakeoff new: {sentence}");
+        complain("new", &sentence);
         ExitCode::from(code)
     };
     let Some((study, name)) = arguments.contender.split_once('/') else {
@@ -55,8 +56,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let files = skeleton.files(study, name, &visible(&file.contract.says));
     match write(&folder, &files) {
         Ok(()) => {
-            say(&folder, &files, skeleton);
-            println!("Then: {}", to_check(&arguments.contender, &arguments.studies));
+            let mut output = Output::to_stdout();
+            say(&mut output, &folder, &files, skeleton);
+            output.line(&format!("Then: {}", to_check(&arguments.contender, &arguments.studies)));
+            // It is written, whether that could be told or not.
             ExitCode::SUCCESS
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -79,14 +82,12 @@ fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     written
 }
 
-fn say(folder: &Path, files: &[(&str, String)], skeleton: &Skeleton) {
-    println!("{} has {}.", folder.display(), names(files));
-    match skeleton.files.is_empty() {
-        true => {
-            println!("Fill in `language` and `run`, and put its source or configuration there.")
-        }
-        false => println!("It starts as it is; look for FILL IN to make it answer right."),
-    }
+fn say(output: &mut Output, folder: &Path, files: &[(&str, String)], skeleton: &Skeleton) {
+    output.line(&format!("{} has {}.", folder.display(), names(files)));
+    output.line(match skeleton.files.is_empty() {
+        true => "Fill in `language` and `run`, and put its source or configuration there.",
+        false => "It starts as it is; look for FILL IN to make it answer right.",
+    });
 }
 
 /// The command that checks a contender of these studies, as a shell reads it.

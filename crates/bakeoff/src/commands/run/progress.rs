@@ -14,6 +14,7 @@ use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load, Plan, Study};
 use result::{Run, Trial};
 
+use super::super::printing::note;
 use super::manners;
 
 /// Shows the events of a run.
@@ -124,7 +125,7 @@ impl Progress {
     /// Prints text above the line.
     fn say(&self, text: &str) {
         match self.line.is_hidden() {
-            true => eprintln!("{text}"),
+            true => note(text),
             false => self.line.println(text),
         }
     }
@@ -272,7 +273,7 @@ mod tests {
             })
         };
         serde_json::from_value(json!({
-            "schema": 3, "bakeoff": "", "id": "", "started": "", "state": "unfinished",
+            "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "unfinished",
             "command": "", "machine": Machine::default(),
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",
