@@ -17,7 +17,7 @@ use result::comparison::{
 };
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
-use result::plan::{Contender, Load};
+use result::plan::{Contender, Load, Machine};
 use result::{Run, State, shell};
 
 use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
@@ -71,13 +71,19 @@ fn only(run: &Run, contender: &str) -> String {
 /// Why runs are of different things as a whole.
 fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     let (on, by) = (&a.machine, &b.machine);
-    let memory = |run: &Run| run.machine.memory_bytes.map_or("unknown".into(), |it| it.to_string());
+    let memory = |on: &Machine| on.memory_bytes.map_or("unknown".into(), |it| it.to_string());
+    // What the kernel keeps of it for itself is not the same each time it starts.
+    let is_alike = on
+        .memory_bytes
+        .zip(by.memory_bytes)
+        .is_some_and(|(on, by)| on.abs_diff(by) <= on.max(by) / 100);
+    let memory = (memory(on), if is_alike { memory(on) } else { memory(by) });
     let kept = |run: &Run| format!("{}: {}", run.study.name, run.study.contract);
     [
         ("the study and its contract", kept(a), kept(b)),
         ("the processor", on.cpu.clone(), by.cpu.clone()),
         ("the CPUs used", format!("{:?}", on.cpus), format!("{:?}", by.cpus)),
-        ("the memory in bytes", memory(a), memory(b)),
+        ("the memory in bytes", memory.0, memory.1),
         ("the kernel", on.kernel.clone(), by.kernel.clone()),
         ("the settings of the kernel", format!("{:?}", on.sysctl), format!("{:?}", by.sysctl)),
         ("the version of bakeoff, which makes the load", a.bakeoff.clone(), b.bakeoff.clone()),

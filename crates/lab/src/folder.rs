@@ -257,7 +257,7 @@ mod tests {
             fs::write(&path, text).unwrap();
             read(&path).unwrap_err().to_string()
         };
-        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 3"));
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 4"));
         assert!(complaint("{}").contains("this is no run of bakeoff"));
         assert!(complaint("no json").contains("this is no run of bakeoff"));
         let mut json = serde_json::to_value(run()).unwrap();
@@ -289,6 +289,7 @@ mod tests {
         let load = Load::closed(30, Cores::One, true);
         let mut trials = vec![outcomes::tests::trial("go", 0, &load, 100.0)];
         let of_load = trials[0].evidence.load.as_mut().unwrap();
+        of_load.service_us = of_load.response_us.clone();
         of_load.service_us.at[0].at_least = true;
         let mut old = run_of(&[outcomes::tests::contender("go")], trials);
         outcomes::conclude(&mut old);
@@ -306,6 +307,26 @@ mod tests {
         assert!(row.rate.at_least, "the client was the limit");
         assert!(row.p99_us.unwrap().at_least, "requests without an answer are in it");
         assert_eq!(row.limit, None);
+    }
+
+    #[test]
+    fn times_without_the_wait_for_the_connection_are_not_passed_off_as_todays() {
+        let load = Load::closed(30, Cores::One, false);
+        let trials = vec![outcomes::tests::trial("go", 0, &load, 100.0)];
+        let mut old = run_of(&[outcomes::tests::contender("go")], trials);
+        outcomes::conclude(&mut old);
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        let read_as = |schema: u32| {
+            let mut value = serde_json::to_value(&old).unwrap();
+            value["schema"] = schema.into();
+            fs::write(&path, value.to_string()).unwrap();
+            let mut run = read(&path).unwrap();
+            let shown = run.outcomes.remove(0).rows.remove(0).p99_us.is_some();
+            (shown, run.trials.remove(0).evidence.load.unwrap().response_us.at.len())
+        };
+        assert_eq!(read_as(SCHEMA), (true, 1));
+        assert_eq!(read_as(3), (false, 0));
     }
 
     fn trial(number: u32) -> Trial {

@@ -1,19 +1,37 @@
 //! Runs that older versions wrote, brought to the form of this one.
 
-use result::evidence::{Load, Percentile};
+use result::evidence::{Load, Percentile, Percentiles};
+use result::plan::{self, Arrivals};
 use result::{Run, SCHEMA};
 use serde_json::Value;
 
 /// The first version whose rates say by themselves whether they are lower bounds.
 const RATES_ARE_BOUNDS: u64 = 3;
+/// The first version whose times have the wait for the connection in them, where each
+/// request has one of its own.
+const CONNECTIONS_ARE_TIMED: u64 = 4;
 
 /// Reads a run of a schema that this version knows.
 pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
-    if schema >= RATES_ARE_BOUNDS {
+    if schema >= CONNECTIONS_ARE_TIMED {
         return serde_json::from_slice(bytes);
     }
     let mut value: Value = serde_json::from_slice(bytes)?;
-    for outcome in list(&mut value, "outcomes") {
+    if schema < RATES_ARE_BOUNDS {
+        mark_rates(&mut value);
+    }
+    let mut run: Run = serde_json::from_value(value)?;
+    if schema < RATES_ARE_BOUNDS {
+        mark_times(&mut run);
+    }
+    withhold_times(&mut run);
+    run.schema = SCHEMA;
+    Ok(run)
+}
+
+/// The first runs had it beside a rate whether it is a lower bound.
+fn mark_rates(value: &mut Value) {
+    for outcome in list(value, "outcomes") {
         for row in list(outcome, "rows") {
             let is_bound = row.get("rate_at_least") == Some(&true.into());
             if let Some(rate) = row.get_mut("rate").and_then(Value::as_object_mut) {
@@ -21,10 +39,20 @@ pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
             }
         }
     }
-    let mut run: Run = serde_json::from_value(value)?;
-    mark_times(&mut run);
-    run.schema = SCHEMA;
-    Ok(run)
+}
+
+/// Times that leave a wait out are no times of today's kind, and aren't known as such.
+fn withhold_times(run: &mut Run) {
+    let lacks_it = |load: &plan::Load| load.arrivals == Arrivals::Closed && !load.keep_alive;
+    for outcome in run.outcomes.iter_mut().filter(|outcome| lacks_it(&outcome.load)) {
+        for row in &mut outcome.rows {
+            (row.p50_us, row.p99_us) = (None, None);
+        }
+    }
+    let trials = run.trials.iter_mut().chain(&mut run.disturbed);
+    for trial in trials.filter(|trial| lacks_it(&trial.slot.load)) {
+        trial.evidence.load.iter_mut().for_each(|it| it.response_us = Percentiles::default());
+    }
 }
 
 /// What a list of this name holds; nothing, if it isn't there: then reading says so.

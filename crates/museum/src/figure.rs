@@ -38,14 +38,14 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
     };
     match naive {
         Naive::Rate => both(rate, Figure::Rate),
-        Naive::P99 => both(|load| p99(&load.service_us), Figure::TimeUs),
+        Naive::P99 => both(|load| p99(&load.response_us), Figure::TimeUs),
         Naive::LongestConnect => both(|load| load.connect_us.max, Figure::LongestUs),
         Naive::Connections => {
             both(|load| Some(load.connections_established.into()), Figure::Connections)
         }
         Naive::P99OfStalls => {
-            let by_time: fn(&Load) -> _ = |load| lab::judge::p99_by_time_us(&load.service_us);
-            let counted = median_of(sabotaged, |load| p99(&load.service_us), Figure::TimeUs);
+            let by_time: fn(&Load) -> _ = |load| lab::judge::p99_by_time_us(&load.response_us);
+            let counted = median_of(sabotaged, |load| p99(&load.response_us), Figure::TimeUs);
             (counted, median_of(sabotaged, by_time, Figure::TimeUs))
         }
         Naive::Winner => {

@@ -225,7 +225,7 @@ pub(crate) mod tests {
         let load = Load::closed(1, Cores::One, true);
         let outcome = Outcome { load, noise_floor: None, rows, sentence: String::new() };
         let mut run: Run = serde_json::from_value(serde_json::json!({
-            "schema": 3, "bakeoff": "", "id": "", "started": "", "state": "complete",
+            "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),
             "study": { "name": "", "title": "", "question": "", "contract": "", "published": [] },
             "contenders": [contender("a"), contender("b")],

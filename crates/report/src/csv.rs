@@ -61,10 +61,9 @@ const COLUMNS: [Column; 35] = [
     ("errors", |it| {
         of_load(it, |load| Some(load.errors.iter().map(|error| error.count).sum::<u64>() as f64))
     }),
-    ("latency_counts_from", |it| match &it.trial.evidence.load {
+    ("latency_counts_from", |it| match it.trial.evidence.load {
         None => String::new(),
-        Some(load) if load.offered_rate.is_some() => "intended start".into(),
-        Some(_) => "send".into(),
+        Some(_) => latency::begins(&it.trial.slot.load).trim_start_matches("the ").into(),
     }),
     ("latency_p50_us", |it| percentile(it, 50.0)),
     ("latency_p90_us", |it| percentile(it, 90.0)),

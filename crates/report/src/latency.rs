@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use result::Trial;
 use result::evidence::{Load, Percentiles};
+use result::plan::{self, Arrivals};
 
 /// Samples that have to lie beyond a percentile: with fewer, a few single events
 /// decide it. The lab withholds its percentiles by the same rule.
@@ -22,10 +23,19 @@ pub struct Time {
     pub at_least: bool,
 }
 
-/// The distribution that a reader means by latency: from the intended start in
-/// an open loop, from the send in a closed one, which has no intended start.
+/// The distribution that a reader means by latency, which [`begins`] as the load has it.
 pub fn read(load: &Load) -> &Percentiles {
-    if load.offered_rate.is_some() { &load.response_us } else { &load.service_us }
+    &load.response_us
+}
+
+/// What the times of a load count from.
+pub fn begins(load: &plan::Load) -> &'static str {
+    match (load.arrivals, load.keep_alive) {
+        (Arrivals::Closed, true) => "the send",
+        // As a user waits for it, and as ab counted in 2009.
+        (Arrivals::Closed, false) => "the first packet of its connection",
+        _ => "the intended start",
+    }
 }
 
 /// The median over the trials. `None` where one of them saw no load, or has too few
@@ -148,7 +158,7 @@ mod tests {
     use result::evidence::{Evidence, Percentile};
     use result::plan::{self, Cores, Slot};
 
-    fn trial(offered_rate: Option<f64>, at: &[(f64, f64, bool)]) -> Trial {
+    fn trial(at: &[(f64, f64, bool)]) -> Trial {
         let percentiles = Percentiles {
             count: 1,
             censored: at.iter().filter(|at| at.2).count() as u64,
@@ -159,7 +169,7 @@ mod tests {
                 .collect(),
             ..Percentiles::default()
         };
-        let load = Load { offered_rate, service_us: percentiles, ..Load::default() };
+        let load = Load { response_us: percentiles, ..Load::default() };
         let slot = Slot {
             number: 0,
             block: 0,
@@ -177,7 +187,7 @@ mod tests {
 
     #[test]
     fn one_trial_with_a_lower_bound_makes_the_median_one() {
-        let trials = [trial(None, &[(99.0, 10.0, false)]), trial(None, &[(99.0, 30.0, true)])];
+        let trials = [trial(&[(99.0, 10.0, false)]), trial(&[(99.0, 30.0, true)])];
         let trials: Vec<_> = trials.iter().collect();
         assert_eq!(percentile(&trials, 99.0), Some(Time { us: 20.0, at_least: true }));
         assert_eq!(largest(&trials), Some(Time { us: 30.0, at_least: true }));
@@ -185,10 +195,8 @@ mod tests {
 
     #[test]
     fn a_percentile_that_one_trial_withheld_is_withheld() {
-        let trials = [
-            trial(None, &[(50.0, 1.0, false), (99.0, 10.0, false)]),
-            trial(None, &[(50.0, 1.0, false)]),
-        ];
+        let trials =
+            [trial(&[(50.0, 1.0, false), (99.0, 10.0, false)]), trial(&[(50.0, 1.0, false)])];
         let trials: Vec<_> = trials.iter().collect();
         assert_eq!(percentile(&trials, 99.0), None);
         assert!(percentile(&trials, 50.0).is_some());
@@ -196,16 +204,21 @@ mod tests {
 
     #[test]
     fn without_load_in_one_trial_there_is_none() {
-        let good = trial(None, &[(50.0, 1.0, false)]);
+        let good = trial(&[(50.0, 1.0, false)]);
         let mut failed = good.clone();
         failed.evidence.load = None;
         assert_eq!(percentile(&[&good, &failed], 50.0), None);
     }
 
     #[test]
-    fn an_open_loop_counts_from_the_intended_start() {
-        let open = trial(Some(1_000.0), &[(50.0, 1.0, false)]);
-        assert_eq!(percentile(&[&open], 50.0), None, "service time was shown as response time");
+    fn what_was_waited_for_a_connection_is_part_of_the_time() {
+        let mut closed = trial(&[(50.0, 1_300.0, false)]);
+        closed.slot.load.keep_alive = false;
+        let load = closed.evidence.load.as_mut().unwrap();
+        load.service_us = load.response_us.clone();
+        load.service_us.at[0].value = 300.0;
+        assert_eq!(percentile(&[&closed], 50.0).map(|time| time.us), Some(1_300.0));
+        assert_eq!(begins(&closed.slot.load), "the first packet of its connection");
     }
 
     #[test]

@@ -579,7 +579,7 @@ fn nothing_is_drawn_where_samples_run_out() {
         few.at.clear();
         let of = |trial: &&mut result::Trial| trial.slot.contender == contender;
         for trial in run.trials.iter_mut().filter(of) {
-            trial.evidence.load.as_mut().unwrap().service_us = few.clone();
+            trial.evidence.load.as_mut().unwrap().response_us = few.clone();
         }
     };
     keep(&mut run, "go", 1_000);
@@ -608,7 +608,7 @@ fn the_lines_of_invalid_figures_and_of_bounds_are_marked_so() {
 fn a_run_without_histograms_says_that_there_is_no_plot() {
     let mut run = fixture::web();
     for trial in &mut run.trials {
-        trial.evidence.load.as_mut().unwrap().service_us.histogram = "?".into();
+        trial.evidence.load.as_mut().unwrap().response_us.histogram = "?".into();
     }
     let page = page(&run);
     assert!(all(&page, ".plot").is_empty());
@@ -622,6 +622,36 @@ fn open_loops_have_their_percentiles_from_the_intended_start() {
     let plot = text(&page, ".one-rate figure:has(.plot)");
     assert!(plot.contains("from the intended start") && !plot.contains("coordinated"), "{plot}");
     insta::assert_snapshot!(told_of_percentiles(&page, ".one-rate"));
+}
+
+/// As ab counted in 2009, beside whose times they stand.
+#[test]
+fn with_a_connection_a_request_the_wait_for_it_is_in_all_times() {
+    let page = page(&fixture::largest());
+    let from = "from the first packet of its connection";
+    let section = "[id$='-closed-30']";
+    assert!(text(&page, &format!("{section} figure:has(.plot) figcaption")).contains(from));
+    let times = text(&page, &format!("{section} table:has(caption)"));
+    assert!(times.contains(&format!("Time to the whole answer, {from}")), "{times}");
+}
+
+/// A line that is drawn without its values and units tells nothing.
+#[test]
+fn each_chart_has_its_values_and_units_on_its_axes() {
+    let page = page(&fixture::open_loops());
+    let scale = text(&page, "figure:has(.curve) .scale");
+    assert!(scale.starts_with("0\n") && scale.contains("k/s"), "{scale}");
+    for curve in all(&page, ".curve") {
+        let named: Vec<String> = curve
+            .select(&Selector::parse("text").unwrap())
+            .map(|text| text.text().collect())
+            .collect();
+        assert!(named.len() == 2 && named.iter().all(|it| it.ends_with('s')), "{named:?}");
+    }
+    for figure in ["figure:has(.bar) .scale", "figure:has(.plot) .times"] {
+        let axis = text(&page, figure);
+        assert!(axis.contains("/s") || axis.contains("µs") || axis.contains("ms"), "{axis}");
+    }
 }
 
 #[test]

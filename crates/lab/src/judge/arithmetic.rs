@@ -20,7 +20,7 @@ const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
 
 pub(super) const ARITHMETIC: Check = Check {
     id: "arithmetic",
-    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time, with the time to connect where each connection serves one request.",
+    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time, with the wait for the connection where each serves one request.",
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
@@ -47,11 +47,8 @@ fn look(seen: &Seen) -> Word {
                     is not known.";
         return Word::not_checked(says).advise("Measure for longer, or with fewer connections.");
     }
-    let mean_us = match seen.slot.load.keep_alive {
-        true => load.service_us.mean,
-        false => load.service_us.mean.zip(load.connect_us.mean).map(|(a, b)| a + b),
-    };
-    let Some((mean_us, max_us)) = mean_us.zip(load.service_us.max) else {
+    let times = &load.response_us;
+    let Some((mean_us, max_us)) = times.mean.zip(times.max) else {
         return Word::not_checked("No answer came, so that there are no times.");
     };
     let busy = load.rate * mean_us / 1e6;
@@ -192,7 +189,7 @@ mod tests {
 
     #[test]
     fn littles_law_tells_when_connections_wait_for_the_client() {
-        let mean = |factor: f64| with(|load| load.service_us.mean = Some(2_000.0 * factor)).0;
+        let mean = |factor: f64| with(|load| load.response_us.mean = Some(2_000.0 * factor)).0;
         assert_eq!(mean(0.8), Verdict::Valid);
         assert_eq!(mean(0.7), Verdict::Suspect);
         assert_eq!(mean(0.4), Verdict::Invalid);
@@ -202,8 +199,8 @@ mod tests {
     #[test]
     fn an_answer_as_long_as_the_window_is_no_contradiction() {
         let (verdict, says) = with(|load| {
-            load.service_us.mean = Some(2_600.0);
-            load.service_us.max = Some(4e6);
+            load.response_us.mean = Some(2_600.0);
+            load.response_us.max = Some(4e6);
         });
         assert_eq!(verdict, Verdict::Valid, "{says}");
     }
@@ -215,7 +212,7 @@ mod tests {
                 load.errors = vec![ErrorKind { count, ..ErrorKind::default() }];
                 load.scheduled += count;
                 load.sent += count;
-                load.service_us.mean = Some(2_000.0 * factor);
+                load.response_us.mean = Some(2_000.0 * factor);
             })
         };
         assert_eq!(with(1, 1.0).0, Verdict::Valid);
@@ -248,12 +245,10 @@ mod tests {
 
     #[test]
     fn a_connection_of_one_request_is_at_work_while_it_is_made() {
-        let with = |factor: f64| {
-            let (slot, mut evidence) = of_one_request_each();
-            evidence.load.as_mut().unwrap().connect_us.mean = Some(1_000.0 * factor);
-            word_on(&ARITHMETIC, &slot, &evidence).value
-        };
-        assert_eq!(with(1.0), "100 of 100 connections busy");
-        assert_eq!(with(0.0), "50 of 100 connections busy");
+        let (slot, mut evidence) = of_one_request_each();
+        assert_eq!(word_on(&ARITHMETIC, &slot, &evidence).value, "100 of 100 connections busy");
+        let load = evidence.load.as_mut().unwrap();
+        load.response_us = load.service_us.clone();
+        assert_eq!(word_on(&ARITHMETIC, &slot, &evidence).value, "50 of 100 connections busy");
     }
 }

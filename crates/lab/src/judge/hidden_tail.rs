@@ -29,7 +29,7 @@ fn look(seen: &Seen) -> Word {
     if seen.is_open_loop() {
         return Word::valid("open loop", "Response times count from when requests were due.");
     }
-    let Some(waits) = Waits::of(&load.service_us) else {
+    let Some(waits) = Waits::of(&load.response_us) else {
         return Word::not_checked("The distribution of times is not known.");
     };
     let p99_us = waits.0.value_at_quantile(0.99) as f64 / NS_A_US;
@@ -100,7 +100,7 @@ mod tests {
     fn a_stall_that_no_percentile_shows_casts_doubt() {
         // 100 connections stood still for 400 ms, of 4 s with 50,000 answers each.
         let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram = stalled);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = stalled);
         assert_eq!(word.verdict, Verdict::Suspect);
         assert_eq!(word.value, "10.0 % in waits above 20 ms");
     }
@@ -108,14 +108,14 @@ mod tests {
     #[test]
     fn a_slow_tail_that_percentiles_show_is_no_stall() {
         let slow = histogram(&[(2_000, 180_000), (60_000, 4_000)]);
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram = slow);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = slow);
         assert_eq!(word.verdict, Verdict::Valid, "{}", word.value);
     }
 
     #[test]
     fn hiccups_of_a_quick_server_are_no_stall() {
         let quick = histogram(&[(50, 40_000), (5_000, 60)]);
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram = quick);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = quick);
         assert_eq!(word.verdict, Verdict::Valid, "{}", word.value);
         assert_eq!(word.value, "0.0 % in waits above 10 ms");
     }
@@ -124,14 +124,14 @@ mod tests {
     fn an_open_loop_has_it_in_its_response_times() {
         let (mut slot, mut evidence) = sound();
         slot.load.arrivals = result::plan::Arrivals::Own { percent: 50 };
-        evidence.load.as_mut().unwrap().service_us.histogram =
+        evidence.load.as_mut().unwrap().response_us.histogram =
             histogram(&[(2_000, 180_000), (400_000, 100)]);
         assert_eq!(word_on(&HIDDEN_TAIL, &slot, &evidence).verdict, Verdict::Valid);
     }
 
     #[test]
     fn an_unknown_distribution_is_not_checked() {
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.service_us.histogram.clear());
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 

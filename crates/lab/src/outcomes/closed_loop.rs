@@ -340,14 +340,14 @@ mod tests {
     fn a_percentile_that_one_block_lacks_is_withheld() {
         let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
         assert_eq!(concluded(&trials).rows[0].p99_us.as_ref().unwrap().median, 10_000.0);
-        trials[2].evidence.load.as_mut().unwrap().service_us.at.clear();
+        trials[2].evidence.load.as_mut().unwrap().response_us.at.clear();
         assert_eq!(concluded(&trials).rows[0].p99_us, None);
     }
 
     #[test]
     fn a_percentile_that_is_a_lower_bound_in_one_block_is_one() {
         let mut trials = trials(&STEADY, &[50.0; 6], &NOISY);
-        trials[2].evidence.load.as_mut().unwrap().service_us.at[0].at_least = true;
+        trials[2].evidence.load.as_mut().unwrap().response_us.at[0].at_least = true;
         let outcome = concluded(&trials);
         let at_least = |row: usize| outcome.rows[row].p99_us.as_ref().unwrap().at_least;
         assert!(at_least(0) && !at_least(1));

@@ -172,7 +172,7 @@ mod tests {
     fn times_of_an_open_loop_count_from_when_a_request_was_due() {
         let mut run = run();
         for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
-            load.response_us.at = load.service_us.at.clone();
+            load.service_us.at = load.response_us.at.clone();
             load.response_us.at[0].value *= 3.0;
         }
         let point = &outcomes(&run)[0].lines[0].points[0];

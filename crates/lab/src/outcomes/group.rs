@@ -69,8 +69,8 @@ impl<'a> Group<'a> {
         self.estimate(contender, figure).filter(|estimate| estimate.blocks.len() == blocks)
     }
 
-    /// A percentile of the times that readers mean by latency: in a closed loop
-    /// from the send, in an open one from when the request was due.
+    /// A percentile of the times that readers mean by latency: from when a request was
+    /// due, with the wait for its connection if it has one of its own.
     pub(super) fn latency_us(&self, contender: &str, percentile: f64) -> Option<Estimate> {
         let trials = self.of(contender, false);
         let found: Vec<evidence::Percentile> =
@@ -490,9 +490,7 @@ fn an_answer(cpu_s: f64, answers: u64) -> Option<f64> {
 }
 
 fn latency(trial: &Trial, percentile: f64) -> Option<evidence::Percentile> {
-    let load = load(trial)?;
-    let times = if load.offered_rate.is_some() { &load.response_us } else { &load.service_us };
-    times.at.iter().find(|one| one.percentile == percentile).copied()
+    load(trial)?.response_us.at.iter().find(|one| one.percentile == percentile).copied()
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ pub(crate) mod tests {
                     rate,
                     answers: rate as u64,
                     client_cpu_s: 0.5,
-                    service_us: Percentiles { at: vec![p99], ..Percentiles::default() },
+                    response_us: Percentiles { at: vec![p99], ..Percentiles::default() },
                     ..evidence::Load::default()
                 }),
                 answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50 }),

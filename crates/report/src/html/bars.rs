@@ -40,7 +40,7 @@ impl Axis {
     }
 
     /// The same in per cent.
-    fn percent(&self, value: f64) -> String {
+    pub fn percent(&self, value: f64) -> String {
         format!("{:.1}%", f64::from(self.thousandths(value)) / 10.0)
     }
 

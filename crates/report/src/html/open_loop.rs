@@ -7,6 +7,7 @@ use result::finding::Verdict;
 use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Estimate};
 use result::plan::Arrivals;
 
+use super::bars::Axis;
 use super::checks::{in_cell, sign};
 use super::times::PERCENTILES;
 use super::{Detail, figure, percentiles, prose, scrolling};
@@ -112,9 +113,8 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
             figcaption {
                 "Response time by rate "
                 span.quiet {
-                    "from left to right 0 to " (units::count(axes.rate_max)) " answers/s; upwards "
-                    (units::time(axes.us_min)) " to " (units::time(axes.us_max))
-                    ", each line ten times the one below; ● p99, ○ p50"
+                    "from left to right answers/s; upwards the time, each line ten times the one "
+                    "below; ● p99, ○ p50"
                     @if is_invalid_anywhere(curve) { ", dashed where invalid" }
                 }
             }
@@ -126,6 +126,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
                     span.value.quiet { (hundred_percent(run, curve, line)) }
                 }
             }
+            div.row { (axes.rate.scale("/s")) }
         }
         @for line in &curve.lines {
             @if let Some(reason) = &line.left_out {
@@ -209,7 +210,7 @@ const HEIGHT: f64 = 64.0;
 
 /// Common axes: the rate from zero, times by powers of ten.
 struct Axes {
-    rate_max: f64,
+    rate: Axis,
     us_min: f64,
     us_max: f64,
 }
@@ -224,12 +225,11 @@ impl Axes {
         let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
         let us_min = 10_f64.powf(low.log10().floor());
         let us_max = 10_f64.powf(high.log10().ceil()).max(us_min * 10.0);
-        let rates = points().map(|point| point.rate.median).filter(|rate| rate.is_finite());
-        Axes { rate_max: rates.fold(0.0, f64::max).max(1.0) * 1.03, us_min, us_max }
+        Axes { rate: Axis::over(points().map(|point| &point.rate)), us_min, us_max }
     }
 
     fn x(&self, point: &CurvePoint) -> String {
-        format!("{:.1}%", (point.rate.median / self.rate_max * 100.0).clamp(0.0, 100.0))
+        self.rate.percent(point.rate.median)
     }
 
     fn y(&self, us: f64) -> String {
@@ -254,6 +254,9 @@ impl Axes {
                 @for us in self.powers() {
                     line.grid x1="0" x2="100%" y1=(self.y(us)) y2=(self.y(us)) {}
                 }
+                // Names for all lines would lie on each other.
+                text x="3" y=(self.y(self.us_max)) dy="11" { (percentiles::axis_time(self.us_max)) }
+                text x="3" y=(self.y(self.us_min)) dy="-3" { (percentiles::axis_time(self.us_min)) }
                 @for (points, class) in [(&p50, "p50"), (&p99, "p99")] {
                     @for pair in points.windows(2) {
                         line.(class) x1=(pair[0].0) y1=(pair[0].1) x2=(pair[1].0) y2=(pair[1].1) {}

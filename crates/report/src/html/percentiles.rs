@@ -70,9 +70,9 @@ pub fn plot<'a>(
             }
         };
     };
-    let (from, says) = match load.arrivals {
-        Arrivals::Closed => ("from the send", CLOSED_LOOP),
-        _ => ("from the intended start", OPEN_LOOP),
+    let says = match load.arrivals {
+        Arrivals::Closed => CLOSED_LOOP,
+        _ => OPEN_LOOP,
     };
     let has = |what: fn(&Line) -> bool| lines.iter().any(what);
     html! {
@@ -80,7 +80,7 @@ pub fn plot<'a>(
             figcaption {
                 "Response time by percentile "
                 span.quiet {
-                    (from) "; upwards the time, to the right the share of requests within it, "
+                    "from " (latency::begins(load)) "; upwards the time, to the right the share of requests within it, "
                     "a tenth as many beyond at each 9; less is better"
                 }
             }
@@ -314,7 +314,7 @@ fn percent(share: f64) -> String {
 }
 
 /// A round time without more digits than it needs, as `20 µs`.
-fn axis_time(us: f64) -> String {
+pub fn axis_time(us: f64) -> String {
     let (factor, unit) = match us {
         us if us < 0.999 => (1e-3, "ns"),
         us if us < 999.0 => (1.0, "µs"),

@@ -37,7 +37,8 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 "Second by second "
                 span.quiet {
                     "answers/s from 0 to " (units::count(highest as f64))
-                    ", blocks from left to right, seconds with errors marked below"
+                    ", seconds from left to right, with a gap between blocks; those with errors are \
+                     marked below"
                 }
             }
             @for row in &outcome.rows {

@@ -16,16 +16,11 @@ pub const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 
 /// A row a contender.
 pub fn table(run: &Run, outcome: &Outcome) -> Markup {
-    let open_loop = run.trials.iter().any(|trial| {
-        trial.slot.load == outcome.load
-            && trial.evidence.load.as_ref().is_some_and(|load| load.offered_rate.is_some())
-    });
-    let from = if open_loop { "from the intended start" } else { "from the send" };
     let table = html! {
         table.sortable {
             caption {
                 span {
-                    "Time to the whole answer, " (from)
+                    "Time to the whole answer, from " (latency::begins(&outcome.load))
                     "; – where fewer than 100 requests lie beyond"
                 }
             }
