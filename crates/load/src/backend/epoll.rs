@@ -25,6 +25,10 @@ pub(super) const BUFFER: usize = 64 * 1024;
 const INTEREST: EventFlags =
     EventFlags::IN.union(EventFlags::OUT).union(EventFlags::RDHUP).union(EventFlags::ET);
 
+/// That there is something to read: bytes, an end, or an error.
+const READABLE: EventFlags =
+    EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ERR).union(EventFlags::HUP);
+
 #[derive(Default)]
 struct Connection {
     socket: Option<OwnedFd>,
@@ -128,7 +132,13 @@ impl Epoll {
         let connection = self.connection_of(event)?;
         connection.ends |= flags.contains(EventFlags::RDHUP);
         if !connection.established {
-            return Self::established(connection, slot, flags);
+            let seen = Self::established(connection, slot, flags);
+            // What came together with the connection isn't told of again.
+            if connection.established && flags.intersects(READABLE) {
+                connection.is_unread = true;
+                self.unread.push_back(event);
+            }
+            return seen;
         }
         if flags.contains(EventFlags::OUT)
             && !connection.unsent.is_empty()
@@ -136,8 +146,7 @@ impl Epoll {
         {
             return Some(Event::Broken(slot, error.raw_os_error()));
         }
-        if flags.intersects(EventFlags::IN | EventFlags::RDHUP | EventFlags::ERR | EventFlags::HUP)
-        {
+        if flags.intersects(READABLE) {
             return self.receive(slot, event);
         }
         None
@@ -389,6 +398,30 @@ mod tests {
         let socket = backend.connections[slot as usize].socket.as_ref().unwrap();
         sockopt::set_socket_recv_buffer_size(socket, 4 * BUFFER).unwrap();
         listener.accept().unwrap().0
+    }
+
+    #[test]
+    fn what_comes_together_with_the_connection_is_seen() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut backend = backend(&listener, 2);
+        for slot in [0, 1] {
+            backend.connect(slot, None).unwrap();
+        }
+        let (mut speaks, _) = listener.accept().unwrap();
+        speaks.write_all(b"unasked").unwrap();
+        // The second ends without a word; nothing of either was looked at meanwhile.
+        drop(listener.accept().unwrap());
+        std::thread::sleep(Duration::from_millis(20));
+        let mut seen = Vec::new();
+        for _ in 0..3 {
+            backend.wait(Duration::from_millis(100)).unwrap();
+            seen.extend(std::iter::from_fn(|| backend.next()).map(|(_, event)| event));
+        }
+        let connected = seen.iter().filter(|it| matches!(it, Event::Connected(_))).count();
+        assert_eq!(connected, 2, "{seen:?}");
+        let has = |what: fn(&Event) -> bool| seen.iter().any(what);
+        assert!(has(|it| matches!(it, Event::Received(_, bytes) if bytes.length == 7)), "{seen:?}");
+        assert!(has(|it| matches!(it, Event::Ended(_))), "{seen:?}");
     }
 
     #[test]
