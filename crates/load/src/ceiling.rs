@@ -40,10 +40,12 @@ pub struct Ceiling {
 /// What is known of a client's own maximum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Maximum {
-    /// The client was the limit, and the null server was not: this is it.
+    /// The client was the limit, and the null server was not, or the processors that
+    /// they share were: this is it.
     Measured(f64),
-    /// The null server held it up: with the CPU time that a request took, a client
-    /// that is busy all the time reaches about this.
+    /// Nobody is known to have been: with the CPU time that a request took, a client that
+    /// is busy all the time reaches about this, or one and the null server on processors
+    /// that they share.
     Estimated(f64),
 }
 
@@ -60,13 +62,23 @@ impl Ceiling {
     /// The client's own maximum. More load takes less CPU time a request, so that
     /// an estimate is rather low.
     ///
-    /// On shared processors the client got no more of them, whatever its share.
+    /// Of shared processors the client gets what the null server leaves: there the two
+    /// together are busy or not.
     pub fn maximum(&self) -> Maximum {
-        let is_client =
-            self.busy_share >= BUSY && self.server_busy_share.is_some_and(|it| it < BUSY);
-        match self.shared || is_client {
+        let server = self.server_busy_share;
+        let (is_limit, busy_share) = match self.shared {
+            true => {
+                let both = self.busy_share + server.unwrap_or(1.0 - self.busy_share);
+                (server.is_some() && both >= BUSY, both.min(1.0))
+            }
+            false => {
+                let is_limit = self.busy_share >= BUSY && server.is_some_and(|it| it < BUSY);
+                (is_limit, self.busy_share)
+            }
+        };
+        match is_limit {
             true => Maximum::Measured(self.rate),
-            false => Maximum::Estimated(self.rate / self.busy_share),
+            false => Maximum::Estimated(self.rate / busy_share),
         }
     }
 }
@@ -151,8 +163,7 @@ fn allowed_cpus() -> Result<Vec<usize>, Error> {
 /// The processors that the plan's threads run on.
 fn client_cpus(plan: &Plan, allowed: &[usize]) -> Vec<usize> {
     let cpus = if plan.cpus.is_empty() { allowed } else { &plan.cpus };
-    let threads = if plan.threads == 0 { cpus.len() } else { plan.threads };
-    let mut used: Vec<usize> = cpus.iter().copied().take(threads).collect();
+    let mut used: Vec<usize> = cpus.iter().copied().take(plan.threads_of(allowed)).collect();
     used.sort_unstable();
     used.dedup();
     used
@@ -188,9 +199,11 @@ mod tests {
     }
 
     #[test]
-    fn of_a_shared_processor_the_client_got_no_more() {
-        let shared = Ceiling { shared: true, ..ceiling(0.5, Some(0.5)) };
-        assert_eq!(shared.maximum(), Maximum::Measured(20_000.0));
+    fn of_a_shared_processor_the_client_gets_what_the_server_leaves() {
+        let of = |busy, server| Ceiling { shared: true, ..ceiling(busy, server) }.maximum();
+        assert_eq!(of(0.5, Some(0.49)), Maximum::Measured(20_000.0));
+        assert_eq!(of(0.3, Some(0.2)), Maximum::Estimated(40_000.0), "half of it was idle");
+        assert_eq!(of(0.3, None), Maximum::Estimated(20_000.0), "as much may have been, or none");
     }
 
     #[test]
@@ -211,6 +224,9 @@ mod tests {
         };
         let mut plan = Plan::new(target, vec![Request::get("/")]);
         let used = |plan: &Plan| client_cpus(plan, &[0, 1, 2, 3]);
+        assert_eq!(plan.connections, 1, "by default");
+        assert_eq!(used(&plan), [0], "a thread without a connection has nothing to do");
+        plan.connections = 100;
         assert_eq!(used(&plan), [0, 1, 2, 3]);
         plan.threads = 1;
         assert_eq!(used(&plan), [0], "a thread on processor 0 leaves three to the null server");
