@@ -642,6 +642,16 @@ mod tests {
         let once_by_chance =
             sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "8", 1002), ("4", "9", 1002)]);
         assert_eq!(wrong_under_load(&contract(), &once_by_chance), [""; 0]);
+        // Of each second two are sampled.
+        let renewed_each_second = sampled(&[
+            ("1", "7", 1000),
+            ("2", "7", 1000),
+            ("3", "8", 1001),
+            ("4", "8", 1001),
+            ("5", "9", 1002),
+            ("6", "9", 1002),
+        ]);
+        assert_eq!(wrong_under_load(&contract(), &renewed_each_second).len(), 1);
         let one = wrong_under_load(&contract(), &canned[..1]);
         assert_eq!(one, [""; 0], "one answer differs from none");
         let same_for_all = Contract { fresh: false, ..contract() };

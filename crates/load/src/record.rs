@@ -13,6 +13,10 @@ use crate::protocol::Fault;
 /// a day that offers more than is served has waits of a day.
 const LONGEST_NS: u64 = 2 * 86_400 * 1_000_000_000;
 
+/// Answers of one second of a thread that are kept as samples: two, because they differ at
+/// once where a server makes each anew, and not where it does so from time to time.
+const SAMPLES_A_SECOND: usize = 2;
+
 /// The largest answer that is kept as a sample.
 const SAMPLE_BYTES_MAX: usize = 4096;
 
@@ -43,8 +47,8 @@ pub(crate) struct SecondOfThread {
     pub bytes: u64,
     /// The most connections that were open in it.
     pub open_max: u32,
-    /// The first good answer in it that came in one piece and is small enough.
-    pub sample: Option<Sample>,
+    /// The first good answers in it that came in one piece and are small enough.
+    pub samples: Vec<Sample>,
 }
 
 /// A good answer as it came.
@@ -62,7 +66,7 @@ impl SecondOfThread {
     pub(crate) const DRAIN: i64 = i64::MAX;
 
     fn new(thread: usize, number: i64, open: u32) -> SecondOfThread {
-        let (service, sample) = (histogram(), None);
+        let (service, samples) = (histogram(), Vec::new());
         SecondOfThread {
             thread,
             number,
@@ -71,7 +75,7 @@ impl SecondOfThread {
             errors: 0,
             bytes: 0,
             open_max: open,
-            sample,
+            samples,
         }
     }
 }
@@ -196,18 +200,18 @@ impl Record {
         self.second.bytes += bytes as u64;
     }
 
-    /// Whether this second still lacks its sample of an answer.
+    /// Whether this second still lacks samples of its answers.
     #[inline(always)]
-    pub(crate) fn lacks_sample(&self) -> bool {
-        self.second.sample.is_none()
+    pub(crate) fn lacks_samples(&self) -> bool {
+        self.second.samples.len() < SAMPLES_A_SECOND
     }
 
-    /// Keeps a good answer as this second's sample, if it is small enough.
+    /// Keeps a good answer as a sample of this second, if it is small enough.
     #[cold]
     pub(crate) fn sample(&mut self, number: u64, bytes: &[u8]) {
         if bytes.len() <= SAMPLE_BYTES_MAX {
             let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-            self.second.sample = Some(Sample { number, at, bytes: bytes.to_vec() });
+            self.second.samples.push(Sample { number, at, bytes: bytes.to_vec() });
         }
     }
 

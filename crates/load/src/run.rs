@@ -338,9 +338,7 @@ impl Collected {
         if new.number == SecondOfThread::BEFORE || new.number == SecondOfThread::DRAIN {
             return;
         }
-        if let Some(sample) = new.sample {
-            self.samples.offer(sample);
-        }
+        self.samples.offer(new.samples);
         let sum = self.seconds.entry(new.number).or_insert_with(|| Sum {
             second: Second::default(),
             open_max: 0,

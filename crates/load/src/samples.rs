@@ -5,14 +5,14 @@ use crate::plan::Plan;
 use crate::record::Sample;
 use crate::template::Template;
 
-/// The most that are kept.
+/// The most seconds of which samples are kept.
 const KEPT_MAX: usize = 16;
 
-/// Keeps the first of those offered, and from then on each one that is as far from the
-/// last.
+/// Keeps those of the first second that is offered, and from then on of each one that is as
+/// far from the last.
 #[derive(Debug)]
 pub(crate) struct Samples {
-    kept: Vec<Sample>,
+    kept: Vec<Vec<Sample>>,
     /// Of so many offered one is kept.
     every: u64,
     offered: u64,
@@ -25,9 +25,13 @@ impl Default for Samples {
 }
 
 impl Samples {
-    pub(crate) fn offer(&mut self, sample: Sample) {
+    /// Offers the samples of a thread's second.
+    pub(crate) fn offer(&mut self, of_second: Vec<Sample>) {
+        if of_second.is_empty() {
+            return;
+        }
         if self.offered.is_multiple_of(self.every) {
-            self.kept.push(sample);
+            self.kept.push(of_second);
         }
         self.offered += 1;
         if self.kept.len() > KEPT_MAX {
@@ -46,7 +50,7 @@ impl Samples {
             let expected = String::from_utf8_lossy(&expected).into_owned();
             SampledAnswer { at, expected, bytes }
         };
-        self.kept.into_iter().map(with_text).collect()
+        self.kept.into_iter().flatten().map(with_text).collect()
     }
 }
 
@@ -61,9 +65,12 @@ mod tests {
         for offered in [1, 16, 17, 100, 86_400] {
             let mut samples = Samples::default();
             for number in 0..offered {
-                samples.offer(Sample { number, at: Duration::ZERO, bytes: Vec::new() });
+                let sample = || Sample { number, at: Duration::ZERO, bytes: Vec::new() };
+                samples.offer(vec![sample(), sample()]);
+                samples.offer(Vec::new());
             }
-            let numbers: Vec<u64> = samples.kept.iter().map(|sample| sample.number).collect();
+            assert!(samples.kept.iter().all(|of_second| of_second.len() == 2), "they go together");
+            let numbers: Vec<u64> = samples.kept.iter().map(|it| it[0].number).collect();
             assert!(numbers.len() <= KEPT_MAX, "{} are kept of {offered}", numbers.len());
             assert!(numbers.len() >= KEPT_MAX.min(offered as usize) / 2, "{numbers:?}");
             assert_eq!(numbers[0], 0);

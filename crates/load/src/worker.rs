@@ -537,7 +537,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 return self.unasked(slot, Fault { kind: ErrorKind::Malformed, example });
             };
             let partial = &mut slots.connection(slot).partial;
-            let is_sampled = record.lacks_sample() && !P::is_under_way(partial);
+            let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
             let fed = protocol.feed(partial, bytes, number);
             let (used, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
