@@ -139,12 +139,12 @@ impl ThisMachine {
         Kept::start(order)
     }
 
-    /// Who else than the descendants of `root` listens on the port, in words.
-    /// An answer from there would be somebody else's.
-    pub fn foreign_listener(&self, port: u16, root: i32) -> Option<String> {
+    /// Who else than the descendants of `root` may take what is sent to this address, in
+    /// words. An answer from there would be somebody else's.
+    pub fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String> {
         let own = process_tree::sockets(root);
         let foreign = listeners()
-            .find(|socket| socket.local_address.port() == port && !own.contains(&socket.inode))?;
+            .find(|socket| takes(socket.local_address, address) && !own.contains(&socket.inode))?;
         Some(holder(foreign.inode).unwrap_or("a process that can't be seen from here".into()))
     }
 
@@ -156,6 +156,13 @@ impl ThisMachine {
             .map(|socket| socket.local_address.port())
             .collect()
     }
+}
+
+/// Whether a listener may be given a connection to this address of IPv4: it listens there,
+/// or on all addresses, which those of IPv6 (`::`) have among them.
+fn takes(listener: SocketAddr, asked: SocketAddr) -> bool {
+    let there = listener.ip().to_canonical();
+    listener.port() == asked.port() && (there == asked.ip() || there.is_unspecified())
 }
 
 /// All TCP sockets here that listen.
@@ -281,16 +288,29 @@ mod tests {
     }
 
     #[test]
+    fn who_listens_on_all_addresses_takes_what_is_sent_to_one() {
+        let asked = "127.0.0.1:80".parse().unwrap();
+        let takes = |listener: &str| takes(listener.parse().unwrap(), asked);
+        assert!(
+            ["127.0.0.1:80", "0.0.0.0:80", "[::]:80", "[::ffff:127.0.0.1]:80"].map(takes)
+                == [true; 4]
+        );
+        assert!(["127.0.0.1:81", "172.17.0.1:80", "[::1]:80"].map(takes) == [false; 3]);
+    }
+
+    #[test]
     fn a_port_that_somebody_else_listens_on_is_seen() {
         let place = machine(&[&[0]]);
         let listener = TcpListener::bind((place.host(), 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let address = listener.local_addr().unwrap();
         let own = std::process::id() as i32;
-        assert_eq!(place.foreign_listener(port, own), None, "our own listener is no stranger");
-        assert!(place.listening_ports(own).contains(&port));
+        assert_eq!(place.foreign_listener(address, own), None, "our own listener is no stranger");
+        assert!(place.listening_ports(own).contains(&address.port()));
         let nobody = i32::MAX;
-        let stranger = place.foreign_listener(port, nobody).expect("a stranger listens");
+        let stranger = place.foreign_listener(address, nobody).expect("a stranger listens");
         assert!(stranger.contains(&own.to_string()), "{stranger}");
+        let beside_it = SocketAddr::new([127, 0, 0, 2].into(), address.port());
+        assert_eq!(place.foreign_listener(beside_it, nobody), None, "nothing comes from there");
         assert!(place.listening_ports(nobody).is_empty());
     }
 }

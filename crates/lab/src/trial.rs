@@ -294,7 +294,7 @@ impl Bench<'_> {
             }
             std::thread::sleep(TRY_EVERY);
         }
-        match self.machine.foreign_listener(address.port(), kept.root()) {
+        match self.machine.foreign_listener(address, kept.root()) {
             None => Ok(()),
             Some(who) => Err(format!("{who} listens on its port {} as well", address.port())),
         }
