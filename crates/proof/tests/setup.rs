@@ -326,6 +326,36 @@ fn a_rust_that_is_new_enough_or_says_no_version_is_taken_as_it_is() {
     }
 }
 
+/// As with rustup's minimal profile.
+#[test]
+fn without_a_program_of_the_lints_it_is_installed_or_the_tests_go_on_without() {
+    let setup = |rustup: bool, what: &str| {
+        let machine = machine_with(if rustup { &["cc", "rustup"] } else { &["cc"] });
+        let rust = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup/rust");
+        symlink(&rust, machine.path().join("cargo")).unwrap();
+        let output = Command::new(root().join("setup/install"))
+            .arg(what)
+            .env("PATH", machine.path())
+            .envs([("VERSION_OF_RUST", &*rust_needed()), ("LACKS", "clippy")])
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        said(&output)
+    };
+    let installs = "Installing clippy, which Rust here lacks for the lints …";
+    let with_rustup = setup(true, "test");
+    assert!(
+        with_rustup.contains(installs) && !with_rustup.contains("without lints"),
+        "{with_rustup}"
+    );
+    let without = setup(false, "test");
+    assert!(without.contains(installs), "{without}");
+    assert!(
+        without.contains("going on without lints. To install:\n  rustup component add clippy\n")
+    );
+    assert!(!setup(false, "run").contains("clippy"), "a run needs no lints");
+}
+
 #[test]
 fn the_manual_asks_for_the_rust_that_the_workspace_needs() {
     let needed = format!("{} or newer", rust_needed());

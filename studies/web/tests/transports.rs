@@ -2,12 +2,11 @@
 //! by the files that it has open, and where it may not, it is absent and goes no other.
 
 use std::fs;
-use std::process::Command;
 
 use lab::contender::Placeholders;
 use lab::prepare;
 
-use crate::fixture::skipped;
+use crate::fixture::output_without_io_uring;
 use crate::server::{Server, contenders, is_built};
 
 const FILES: u64 = 1024;
@@ -41,19 +40,6 @@ fn a_server_on_netty_uses_the_transport_that_it_is_named_after() {
     }
 }
 
-/// Becomes its arguments, to whom the kernel refuses a system call, as containers have it
-/// (seccomp): io_uring_setup, which has the same number on all processors.
-const FORBIDS_IO_URING: &str = r#"
-my %prctl = (x86_64 => 157, aarch64 => 167);
-my $prctl = $prctl{(POSIX::uname())[4]} or exit 99;
-# Load the call's number; if it is that one, EPERM; else allow it.
-my $filter = pack '(SCCL)4', 0x20, 0, 0, 0, 0x15, 0, 1, 425, 6, 0, 0, 0x50001, 6, 0, 0, 0x7fff0000;
-# PR_SET_NO_NEW_PRIVS, and PR_SET_SECCOMP with a filter.
-syscall($prctl, 38, 1, 0, 0, 0) == 0 or exit 99;
-syscall($prctl, 22, 2, pack('Sx![P]P', 4, $filter)) == 0 or exit 99;
-exec @ARGV;
-"#;
-
 /// What makes a contender absent and not failed.
 const ABSENT: i32 = 69;
 
@@ -69,12 +55,7 @@ fn netty_on_io_uring_is_absent_where_that_is_forbidden() {
     let placeholders = Placeholders { build, ..Placeholders::default() };
     // What its build ends with as well.
     let probe = placeholders.fill_all(&contender.file.versions["netty"]);
-    let output =
-        Command::new("perl").args(["-MPOSIX", "-e", FORBIDS_IO_URING]).args(probe).output();
-    let output = output.unwrap();
-    if output.status.code() == Some(99) {
-        return skipped("skipped", "the kernel takes no filter of system calls");
-    }
+    let Some(output) = output_without_io_uring(probe) else { return };
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(ABSENT), "{said}");
     assert!(said.contains("Netty can't use io_uring on this machine: "), "{said}");

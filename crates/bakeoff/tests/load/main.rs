@@ -4,6 +4,7 @@
 //! - [`bodies`]: bodies larger than all that lies between it and the server;
 //! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
+//! - [`fallback`]: where the kernel permits no io_uring;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`nonces`]: what no two runs ask for;
@@ -15,6 +16,7 @@ mod backlog;
 mod bodies;
 mod client;
 mod command;
+mod fallback;
 mod misbehaving;
 mod nginx;
 mod nonces;
@@ -23,3 +25,5 @@ mod ports;
 mod skipped;
 mod support;
 mod warm_up;
+#[path = "../fixture/without_io_uring.rs"]
+mod without_io_uring;

@@ -57,15 +57,15 @@ struct Effort {
     /// many seconds.
     fast_rate_k: u32,
     fast_seconds: f64,
-    /// On which backends stalls and rates alone are looked at.
-    backends: &'static [&'static str],
+    /// On how many backends stalls and rates alone are looked at.
+    backends: usize,
     /// How far times may be off.
     margin: Margin,
     /// How far a rate may be off.
     rate_margin: f64,
 }
 
-const BACKENDS: [&str; 2] = ["io_uring", "epoll"];
+const BACKENDS: &[&str] = &["io_uring", "epoll"];
 
 const FULL: Effort = Effort {
     constant_ms: 5,
@@ -77,7 +77,7 @@ const FULL: Effort = Effort {
     connections: 100,
     fast_rate_k: 20,
     fast_seconds: 3.0,
-    backends: &BACKENDS,
+    backends: 2,
     margin: Margin { share: 0.02, us: 100.0 },
     rate_margin: 0.005,
 };
@@ -94,7 +94,7 @@ const QUICK: Effort = Effort {
     connections: 300,
     fast_rate_k: 5,
     fast_seconds: 1.0,
-    backends: &[BACKENDS[0]],
+    backends: 1,
     margin: Margin { share: 0.25, us: 5_000.0 },
     rate_margin: 0.05,
 };
@@ -115,7 +115,15 @@ const STALL_BEGINS: f64 = 0.3;
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let rounds = arguments.rounds;
     let effort = if arguments.quick { QUICK } else { FULL };
-    let bench = Bench { effort, place: Place::find()?, interrupt };
+    let chosen = load::chosen_backend();
+    let backends = match BACKENDS.contains(&&*chosen) {
+        true => BACKENDS,
+        false => {
+            println!("Only what this machine permits: {chosen}.\n");
+            &BACKENDS[1..]
+        }
+    };
+    let bench = Bench { effort, backends, place: Place::find()?, interrupt };
     let neighbours = match priority::before_all_others() {
         Ok(()) => "before all other processes of this machine",
         Err(_) => "among the other processes of this machine, which show in the times",
@@ -139,6 +147,8 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
 /// Where experiments are made.
 struct Bench<'a> {
     effort: Effort,
+    /// The backends that this machine permits.
+    backends: &'static [&'static str],
     place: Place,
     interrupt: &'a Interrupt,
 }
@@ -146,7 +156,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     fn experiments(&self) -> Result<Vec<Figure>, String> {
         let mut figures = Vec::new();
-        for backend in BACKENDS {
+        for backend in self.backends {
             let constant = format!("constant {} ms", self.effort.constant_ms);
             for side in [Side::SameProcessor, Side::OwnProcessor] {
                 figures.extend(self.closed(&constant, &self.constant(), side, backend)?);
@@ -155,7 +165,7 @@ impl Bench<'_> {
             figures.extend(self.closed("two-valued", two_valued, Side::SameProcessor, backend)?);
             figures.extend(self.open(&constant, backend)?);
         }
-        for backend in self.effort.backends {
+        for backend in self.backends.iter().take(self.effort.backends) {
             for threads in [1, 2] {
                 for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
                     figures.extend(self.fast(arrivals, threads, backend)?);
