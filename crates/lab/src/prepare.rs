@@ -127,7 +127,7 @@ pub fn build_folder(contender: &Contender) -> PathBuf {
 }
 
 /// What is missing of its needs, and what to do about it.
-fn missing(contender: &Contender) -> Option<String> {
+pub fn missing(contender: &Contender) -> Option<String> {
     let needs = contender.file.needs.iter();
     let missing: Vec<_> = needs.filter(|(need, _)| !is_there(need)).collect();
     let names: Vec<_> = missing.iter().map(|(need, _)| format!("`{need}`")).collect();

@@ -21,6 +21,8 @@ use crate::fixture::skipped;
 /// The project's folder.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 const WITHIN: Duration = Duration::from_secs(60);
+/// A build's word that something is missing which no package is known to give.
+pub const ABSENT: i32 = 69;
 
 /// The contenders of the study.
 pub fn contenders() -> Vec<Contender> {
@@ -28,7 +30,7 @@ pub fn contenders() -> Vec<Contender> {
     study.unwrap_or_else(|why| panic!("{why}")).contenders
 }
 
-/// Has a contender built by bakeoff; whether it can be had.
+/// Builds a contender; whether it can be had.
 pub fn is_built(name: &str) -> bool {
     static WHY_NOT: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
     // Each once, and none beside another: the tests run at the same time.
@@ -40,17 +42,32 @@ pub fn is_built(name: &str) -> bool {
     why_not.is_none()
 }
 
-/// Has a contender built, or says why it can't be had here.
+/// Builds a contender, or says why it can't be had here. That it keeps its contract is
+/// seen elsewhere.
 fn build(name: &str) -> Option<String> {
-    let mut check = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
-    check.arg("check").arg(format!("web/{name}")).current_dir(ROOT).stdin(Stdio::null());
-    let output = check.output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    if stderr.starts_with(&format!("bakeoff check: {name} is absent: ")) {
-        return Some(stderr.trim().into());
+    let all = contenders();
+    let contender = all.iter().find(|contender| contender.name == name).expect(name);
+    if let Some(missing) = prepare::missing(contender) {
+        return Some(format!("{name}: {missing}"));
     }
-    assert!(output.status.success(), "{name}: {stderr}");
-    None
+    let build = prepare::build_folder(contender);
+    let placeholders = Placeholders {
+        source: contender.source.clone(),
+        build: build.clone(),
+        ..Placeholders::default()
+    };
+    let command = placeholders.fill_all(&contender.file.build);
+    let Some((program, arguments)) = command.split_first() else { return None };
+    fs::create_dir_all(build).unwrap();
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&contender.source).stdin(Stdio::null());
+    let output = command.env_clear().envs(programs::environment()).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    match output.status.code() {
+        Some(0) => None,
+        Some(ABSENT) => Some(format!("{name}: {}", stderr.trim())),
+        _ => panic!("{name}: its build failed: {stderr}"),
+    }
 }
 
 /// A contender that runs, and ends when dropped with all that it started.

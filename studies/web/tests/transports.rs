@@ -7,7 +7,7 @@ use lab::contender::Placeholders;
 use lab::prepare;
 
 use crate::fixture::output_without_io_uring;
-use crate::server::{Server, contenders, is_built};
+use crate::server::{ABSENT, Server, contenders, is_built};
 
 const FILES: u64 = 1024;
 
@@ -39,9 +39,6 @@ fn a_server_on_netty_uses_the_transport_that_it_is_named_after() {
         assert_eq!(waits_with(&server), [expected], "{name}");
     }
 }
-
-/// What makes a contender absent and not failed.
-const ABSENT: i32 = 69;
 
 #[test]
 fn netty_on_io_uring_is_absent_where_that_is_forbidden() {
