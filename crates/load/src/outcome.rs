@@ -32,8 +32,8 @@ pub struct Outcome {
     /// From the send to the whole answer.
     pub service: Latency,
     /// The generator's own delay: sent minus intended; where a request has a
-    /// connection of its own, SYN minus intended, since the handshake that follows is
-    /// the server's. Empty in a closed loop.
+    /// connection of its own, without the handshake, which is the server's. Empty in a
+    /// closed loop.
     #[serde(with = "histogram")]
     pub lateness: Histogram<u64>,
     /// The part of lateness that is not the generator's own: of the requests that

@@ -122,7 +122,7 @@ pub(crate) struct Record {
     pub warmup: Tally,
     pub window: Tally,
     /// Response times, kept apart only where they differ from service times.
-    pub response: Option<Latency>,
+    pub response: Option<(Since, Latency)>,
     pub service_censored: Histogram<u64>,
     pub lateness: Histogram<u64>,
     /// Of the window's requests that found every connection taken: how long, from
@@ -142,25 +142,45 @@ pub(crate) struct Record {
 pub(crate) struct Times {
     /// When it was due.
     pub intended: u64,
-    /// When it was taken up: sent, or its connection begun.
+    /// When it was taken up: sent, or its connection begun, and later by what this thread
+    /// needed to see that the connection is there.
     pub begun: u64,
     /// When it was sent.
     pub sent: u64,
 }
 
+/// From when response times count, where they aren't service times.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Since {
+    /// When the request was due, in an open loop.
+    Intended,
+    /// When it was taken up, in a closed loop in which each has a connection of its own:
+    /// what the thread takes for itself, nobody is kept waiting by.
+    Begun,
+}
+
+impl Since {
+    fn of(self, times: Times) -> u64 {
+        match self {
+            Since::Intended => times.intended,
+            Since::Begun => times.begun,
+        }
+    }
+}
+
 impl Record {
-    /// An empty record. `response_differs` says whether a request may be sent
-    /// later than it is due.
+    /// An empty record. `since` says from when response times count, if they aren't
+    /// service times.
     pub(crate) fn new(
         thread: usize,
-        response_differs: bool,
+        since: Option<Since>,
         seconds: Sender<SecondOfThread>,
     ) -> Record {
         let latency = || Latency { good: histogram(), censored: histogram() };
         Record {
             warmup: Tally::default(),
             window: Tally::default(),
-            response: response_differs.then(latency),
+            response: since.map(|since| (since, latency())),
             service_censored: histogram(),
             lateness: histogram(),
             connection_wait: histogram(),
@@ -224,8 +244,8 @@ impl Record {
             return;
         }
         self.second.service.saturating_record(now.saturating_sub(times.sent));
-        if let Some(response) = &mut self.response {
-            response.good.saturating_record(now.saturating_sub(times.intended));
+        if let Some((since, response)) = &mut self.response {
+            response.good.saturating_record(now.saturating_sub(since.of(times)));
             self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
         }
     }
@@ -246,15 +266,15 @@ impl Record {
             return;
         }
         self.service_censored.saturating_record(now.saturating_sub(times.sent));
-        if let Some(response) = &mut self.response {
-            response.censored.saturating_record(now.saturating_sub(times.intended));
+        if let Some((since, response)) = &mut self.response {
+            response.censored.saturating_record(now.saturating_sub(since.of(times)));
             self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
         }
     }
 
     /// A request of the window was never sent, though it was due so long ago.
     pub(crate) fn shed(&mut self, waited: u64) {
-        if let Some(response) = &mut self.response {
+        if let Some((_, response)) = &mut self.response {
             response.censored.saturating_record(waited);
         }
     }

@@ -18,7 +18,7 @@ use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};
 use crate::plan::{Arrivals, BackendChoice, Plan, Until};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
-use crate::record::{Record, SecondOfThread, Tally, histogram, merge};
+use crate::record::{Record, SecondOfThread, Since, Tally, histogram, merge};
 use crate::samples::Samples;
 use crate::turns::{Turns, Window};
 use crate::worker::Worker;
@@ -207,8 +207,12 @@ impl Share<'_> {
         let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
         limits::bind(cpu)?;
         limits::wake_on_time();
-        let differs = self.plan.arrivals != Arrivals::Closed || !self.plan.keep_alive;
-        let mut record = Record::new(self.thread, differs, seconds);
+        let since = match (self.plan.arrivals, self.plan.keep_alive) {
+            (Arrivals::Closed, true) => None,
+            (Arrivals::Closed, false) => Some(Since::Begun),
+            _ => Some(Since::Intended),
+        };
+        let mut record = Record::new(self.thread, since, seconds);
         record.usage.cpu = Some(cpu);
         let setup = Setup {
             clock: self.clock,
@@ -402,7 +406,7 @@ fn put_together(
         merge(&mut outcome.warmup, &account(&record.warmup, window.start));
         outcome.bytes_sent += record.bytes_sent;
         outcome.service.censored += &record.service_censored;
-        if let Some(response) = &record.response {
+        if let Some((_, response)) = &record.response {
             outcome.response.good += &response.good;
             outcome.response.censored += &response.censored;
         }
@@ -530,7 +534,7 @@ mod tests {
         let (to, from) = mpsc::channel();
         // Each thread has its 600 when the other has lost them.
         for (thread, open) in [(0, [600, 0]), (1, [100, 600])] {
-            let mut record = Record::new(thread, false, to.clone());
+            let mut record = Record::new(thread, None, to.clone());
             for (number, open) in (0..).zip(open) {
                 record.begin_second(number, open);
             }
@@ -546,7 +550,7 @@ mod tests {
     fn a_second_has_the_times_of_all_threads_and_keeps_no_histogram() {
         let (to, from) = mpsc::channel();
         for (thread, time) in [(0, 1_000_000), (1, 3_000_000)] {
-            let mut record = Record::new(thread, false, to.clone());
+            let mut record = Record::new(thread, None, to.clone());
             for number in 0..3 {
                 record.begin_second(number, 1);
                 record.good(Phase::Window, Times::default(), time);

@@ -365,7 +365,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.send_again(slot);
             self.take_requests(slot);
         } else {
-            self.send(slot, self.slots.place(slot, 0));
+            let place = self.slots.place(slot, 0);
+            // That the connection was there already is no wait for it.
+            self.slots.flight(place).times.begun += self.now - self.arrived;
+            self.send(slot, place);
         }
     }
 

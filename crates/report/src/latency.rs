@@ -33,7 +33,7 @@ pub fn begins(load: &plan::Load) -> &'static str {
     match (load.arrivals, load.keep_alive) {
         (Arrivals::Closed, true) => "the send",
         // As a user waits for it, and as ab counted in 2009.
-        (Arrivals::Closed, false) => "the first packet of its connection",
+        (Arrivals::Closed, false) => "the send and the handshake before it",
         _ => "the intended start",
     }
 }
@@ -218,7 +218,7 @@ mod tests {
         load.service_us = load.response_us.clone();
         load.service_us.at[0].value = 300.0;
         assert_eq!(percentile(&[&closed], 50.0).map(|time| time.us), Some(1_300.0));
-        assert_eq!(begins(&closed.slot.load), "the first packet of its connection");
+        assert_eq!(begins(&closed.slot.load), "the send and the handshake before it");
     }
 
     #[test]

@@ -628,7 +628,7 @@ fn open_loops_have_their_percentiles_from_the_intended_start() {
 #[test]
 fn with_a_connection_a_request_the_wait_for_it_is_in_all_times() {
     let page = page(&fixture::largest());
-    let from = "from the first packet of its connection";
+    let from = "from the send and the handshake before it";
     let section = "[id$='-closed-30']";
     assert!(text(&page, &format!("{section} figure:has(.plot) figcaption")).contains(from));
     let times = text(&page, &format!("{section} table:has(caption)"));

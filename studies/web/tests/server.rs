@@ -57,7 +57,7 @@ fn build(name: &str) -> Option<String> {
         ..Placeholders::default()
     };
     let command = placeholders.fill_all(&contender.file.build);
-    let Some((program, arguments)) = command.split_first() else { return None };
+    let (program, arguments) = command.split_first()?;
     fs::create_dir_all(build).unwrap();
     let mut command = Command::new(program);
     command.args(arguments).current_dir(&contender.source).stdin(Stdio::null());

@@ -783,6 +783,22 @@ fn an_interrupted_search_tells_the_steps_that_were_over() {
     assert!(told.contains("The search was interrupted"), "{stderr}");
 }
 
+/// A busy client sees late that a connection is there, and that is its own time.
+#[test]
+fn with_a_connection_a_request_its_response_time_is_handshake_and_answer() {
+    let server = Server::says(GOOD);
+    for backend in backends() {
+        let url = server.url("/");
+        let base = [&*url, "-n", "2000", "-c", "50", "-t", "1", "--close"];
+        let said = load(&[&base[..], &["--backend", backend]].concat());
+        assert_eq!(said.count("good"), 2000, "{}", said.json);
+        let mean = |times: &str| said.json[times]["mean"].as_f64().unwrap();
+        let parts = mean("service_us") + mean("connect_us");
+        let off = mean("response_us") / parts - 1.0;
+        assert!(off.abs() < 0.005, "{backend}: {off} beyond {parts} us: {}", said.json);
+    }
+}
+
 #[test]
 fn a_second_interrupt_kills_at_once() {
     let server = Server::says(GOOD);
