@@ -597,6 +597,7 @@ fn a_contenders_children_and_threads_are_sampled() {
         assert!(sample.server_threads >= Some(2) && sample.server_open_files > Some(0));
         assert!(sample.client_rss_bytes > Some(0) && sample.load_average.is_some());
         assert!(sample.connections_established.is_none_or(|count| count == 4), "{sample:?}");
+        assert!(sample.tcp_sockets > Some(0), "at least the one that listens: {sample:?}");
         let sampling = &evidence.sampling;
         assert!(sampling.sampling_cpu_s > Some(0.0), "{sampling:?}");
         // A goal of 1 % is for a quiet machine, which that of a test isn't.

@@ -41,6 +41,9 @@ pub struct Sample {
     pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace.
     pub tcp_retransmits: Option<u64>,
+    /// TCP sockets that are open in this network namespace: of contender, client and
+    /// all others, a connection within it twice. Older runs don't have it.
+    pub tcp_sockets: Option<u64>,
     /// CPU seconds of the client's process.
     pub client_cpu_s: Option<f64>,
     /// Resident memory of the client's process, in bytes.

@@ -26,7 +26,7 @@ pub(super) struct Machine {
     pub tcp_retransmits: Option<u64>,
     pub listen_overflows: Option<u64>,
     pub loopback_bytes: Option<u64>,
-    pub time_wait: Option<u64>,
+    pub tcp_sockets: Option<TcpSockets>,
     /// The lowest and the highest, in MHz.
     pub frequency: Option<(f64, f64)>,
 }
@@ -59,7 +59,7 @@ pub(super) fn read(frequency: &Frequency) -> Machine {
             .and_then(|text| counter_in(&text, "TcpExt:", "ListenOverflows")),
         // The first number is what was received; on this interface that is all.
         loopback_bytes: text("/proc/net/dev").and_then(|text| numbers_after(&text, "lo:")?.next()),
-        time_wait: tcp_sockets().map(|(_, waiting)| waiting),
+        tcp_sockets: tcp_sockets(),
         frequency: frequency.read(),
     }
 }
@@ -80,21 +80,29 @@ fn counter_in(text: &str, table: &str, name: &str) -> Option<u64> {
     values.split(' ').nth(at)?.parse().ok()
 }
 
-/// TCP sockets of this network namespace: those in use, and those that have ended
-/// and wait for late segments.
-pub(super) fn tcp_sockets() -> Option<(u64, u64)> {
+/// TCP sockets of this network namespace, as the kernel counts them while it opens and
+/// closes them: to read that costs the same however many there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct TcpSockets {
+    /// In use: both ends of a connection within the machine.
+    pub open: u64,
+    /// Ended, waiting for late segments.
+    pub time_wait: u64,
+}
+
+pub(super) fn tcp_sockets() -> Option<TcpSockets> {
     tcp_sockets_in(&fs::read_to_string("/proc/net/sockstat").ok()?)
 }
 
 /// From `TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1`.
-fn tcp_sockets_in(text: &str) -> Option<(u64, u64)> {
+fn tcp_sockets_in(text: &str) -> Option<TcpSockets> {
     let line = text.lines().find_map(|line| line.strip_prefix("TCP: "))?;
     let after = |name: &str| {
         let mut words = line.split(' ');
         words.find(|word| *word == name)?;
         words.next()?.parse().ok()
     };
-    Some((after("inuse")?, after("tw")?))
+    Some(TcpSockets { open: after("inuse")?, time_wait: after("tw")? })
 }
 
 /// Where the frequency of some processors can be read.
@@ -191,7 +199,7 @@ mod tests {
     #[test]
     fn sockets_in_use_and_waiting_ones_are_told_apart() {
         let text = "sockets: used 45\nTCP: inuse 12 orphan 0 tw 5003 alloc 12 mem 76\n";
-        assert_eq!(tcp_sockets_in(text), Some((12, 5003)));
+        assert_eq!(tcp_sockets_in(text), Some(TcpSockets { open: 12, time_wait: 5003 }));
         assert_eq!(tcp_sockets_in("TCP: inuse 12\n"), None);
     }
 

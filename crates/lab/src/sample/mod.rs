@@ -296,9 +296,9 @@ impl Sources {
         self.counted_in_window |= is_owed;
         is_owed
             || depth == Depth::Most && {
-                let (ends, waiting) = machine::tcp_sockets().unwrap_or_default();
-                let seconds =
-                    ends as f64 * COUNTING_S_AN_END + waiting as f64 * COUNTING_S_A_WAITING;
+                let there_are = machine::tcp_sockets().unwrap_or_default();
+                let seconds = there_are.open as f64 * COUNTING_S_AN_END
+                    + there_are.time_wait as f64 * COUNTING_S_A_WAITING;
                 self.counting.is_due(Some(seconds))
             }
     }

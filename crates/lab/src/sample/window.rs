@@ -189,6 +189,11 @@ impl Window<'_> {
         let mut in_second =
             self.readings.iter().filter(|reading| reading.at > from && reading.at <= to);
         let listeners = in_second.clone().find_map(|reading| reading.most.as_ref()?.listeners);
+        // The reading that is nearest to the window's end comes after it, when the
+        // connections are closed.
+        let last = in_second.clone().filter_map(|reading| reading.most.as_ref()).next_back();
+        let open_files =
+            |most: &Most| most.members.iter().map(|it| it.open_files).sum::<Option<u64>>();
         let jit = self.jit();
         Sample {
             at_s: rounded((to - self.began).as_secs_f64()),
@@ -198,7 +203,7 @@ impl Window<'_> {
             server_context_switches: whole(&self.threads(|it| Some(it.switches as f64))),
             server_run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
             server_major_faults: whole(&self.members(|it| Some(it.major_faults))),
-            server_open_files: members.and_then(|all| all.iter().map(|it| it.open_files).sum()),
+            server_open_files: last.filter(|it| !it.members.is_empty()).and_then(open_files),
             server_disk_write_bytes: whole(&self.members(|it| Some(it.disk_bytes?.1))),
             server_gc_pause_s: grown(&self.most(|most| most.gc_pause_s)),
             server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
@@ -206,6 +211,7 @@ impl Window<'_> {
             accept_queue: listeners.map(|it| it.accept_queue),
             listen_drops: counted(&self.most(|most| Some(most.listeners?.dropped.into()))),
             tcp_retransmits: machine(|most| most.machine.tcp_retransmits),
+            tcp_sockets: last.and_then(|most| Some(most.machine.tcp_sockets?.open)),
             client_cpu_s: grown(&self.series(|reading| reading.client_cpu_s)),
             client_rss_bytes: near.and_then(|most| most.client_rss_bytes),
             client_context_switches: whole(&self.client_threads(|it| Some(it.switches as f64))),
@@ -426,7 +432,7 @@ impl Window<'_> {
             io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
             loopback_bytes: bytes(|most| most.machine.loopback_bytes),
             listen_overflows_of_all: self.since_start(|most| most.machine.listen_overflows),
-            time_wait_max: machines().filter_map(|it| it.time_wait).max(),
+            time_wait_max: machines().filter_map(|it| Some(it.tcp_sockets?.time_wait)).max(),
         }
     }
 }
@@ -455,7 +461,7 @@ mod tests {
     use result::evidence::Sampling;
 
     use super::super::AllThreads;
-    use super::super::machine::Machine;
+    use super::super::machine::{Machine, TcpSockets};
     use super::*;
     use crate::cgroup::{Pressure, Throttled};
     use crate::connections::Listeners;
@@ -501,6 +507,7 @@ mod tests {
                     pressure: Pressure { cpu_s: Some(at_s / 4.0), ..Pressure::default() },
                     frequency: Some((2000.0 - at_s, 3000.0)),
                     load_average: Some(0.5),
+                    tcp_sockets: Some(TcpSockets { open: 61, time_wait: 3 }),
                     ..Machine::default()
                 },
                 gc_pause_s: Some(at_s / 8.0),
@@ -599,7 +606,26 @@ mod tests {
         assert_eq!(second.server_disk_write_bytes, Some(8));
         assert_eq!((second.server_threads, second.server_open_files), (Some(2), Some(9)));
         assert_eq!((second.connections_established, second.accept_queue), (Some(30), Some(2)));
+        assert_eq!((second.tcp_sockets, evidence.machine.time_wait_max), (Some(61), Some(3)));
         assert_eq!(second.client_context_switches, None, "its threads weren't read");
+    }
+
+    #[test]
+    fn connections_that_are_closed_after_the_window_count_as_open_in_its_last_second() {
+        let start = Instant::now();
+        let open = |at_s, open| {
+            let mut reading = reading(start, at_s, at_s);
+            let most = reading.most.as_mut().unwrap();
+            most.members[0].open_files = Some(open);
+            most.machine.tcp_sockets = Some(TcpSockets { open: 2 * open, time_wait: 0 });
+            reading
+        };
+        let readings = vec![open(0.5, 34), open(1.5, 34), open(2.25, 34), open(3.15, 4)];
+        let evidence = written(readings, start + Duration::from_millis(1_100), 2);
+        for sample in evidence.samples {
+            let counted = (sample.server_open_files, sample.tcp_sockets);
+            assert_eq!(counted, (Some(34), Some(68)), "at {} s", sample.at_s);
+        }
     }
 
     #[test]
