@@ -110,16 +110,23 @@ pub fn cpu_of(root: i32, pids: &[i32]) -> Option<f64> {
     (!alive.is_empty()).then(|| alive.iter().sum::<f64>() + reaped)
 }
 
+/// Resident memory of a process.
+pub fn rss_bytes(pid: i32) -> Option<u64> {
+    let line = String::from_utf8(proc_file::line(&format!("/proc/{pid}/statm"))?).ok()?;
+    // Pages, after those of the whole size (proc(5)).
+    Some(line.split(' ').nth(1)?.parse::<u64>().ok()? * procfs::page_size())
+}
+
 /// Bytes that came from disks for a process, and those that it handed to them; `None`
 /// where the kernel doesn't tell.
 pub fn disk_bytes(pid: i32) -> Option<(u64, u64)> {
-    let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let text = proc_file::text(format!("/proc/{pid}/io"))?;
     let number = |name| text.lines().find_map(|line| line.strip_prefix(name))?.parse().ok();
     Some((number("read_bytes: ")?, number("write_bytes: ")?))
 }
 
 fn swap_bytes(pid: i32) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let text = proc_file::text(format!("/proc/{pid}/status"))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmSwap:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Group, Trees};
+use crate::proc_file;
 
 /// What a group counted since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -109,7 +110,7 @@ impl Trees {
 }
 
 fn throttled(folders: &[PathBuf]) -> Option<Throttled> {
-    let texts = folders.iter().filter_map(|it| fs::read_to_string(it.join("cpu.stat")).ok());
+    let texts = folders.iter().filter_map(|it| proc_file::text(it.join("cpu.stat")));
     texts.fold(None, |sum: Option<Throttled>, text| {
         let Throttled { periods, seconds } = sum.unwrap_or_default();
         // Absent where the controller is off, so that there can be no quota.
@@ -123,7 +124,7 @@ fn throttled(folders: &[PathBuf]) -> Option<Throttled> {
 }
 
 fn read(folder: &Option<PathBuf>, file: &str) -> Option<String> {
-    fs::read_to_string(folder.as_ref()?.join(file)).ok()
+    proc_file::text(folder.as_ref()?.join(file))
 }
 
 /// A number of a file with a name and a number a line.
@@ -136,7 +137,7 @@ fn number(text: &str, name: &str) -> Option<u64> {
 /// a group have `.pressure`, those of the machine in `/proc/pressure` nothing.
 pub fn pressure(folder: &Path, suffix: &str) -> Pressure {
     let of = |what: &str| {
-        let text = fs::read_to_string(folder.join(format!("{what}{suffix}"))).ok()?;
+        let text = proc_file::text(folder.join(format!("{what}{suffix}")))?;
         some_pressure_s(&text)
     };
     Pressure { cpu_s: of("cpu"), memory_s: of("memory"), io_s: of("io") }

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
+use crate::proc_file;
+
 pub use counters::{Counted, Pressure, Throttled, pressure};
 pub use trees::Trees;
 
@@ -151,7 +153,7 @@ fn remove(folder: &Path) {
 /// Processes of one folder. Those of other process namespaces, which have no
 /// number here, are left out.
 fn processes_in(folder: &Path) -> Vec<i32> {
-    let text = fs::read_to_string(folder.join(PROCESSES)).unwrap_or_default();
+    let text = proc_file::text(folder.join(PROCESSES)).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).filter(|&pid| pid > 1).collect()
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use procfs::{Current, CurrentSI};
 
 use crate::cgroup::{self, Pressure};
+use crate::proc_file;
 
 /// Of more processors than these the frequency isn't asked.
 const FREQUENCIES_MAX: usize = 16;
@@ -33,10 +34,9 @@ pub(super) struct Machine {
 
 /// Reads everything, and the frequency of some processors.
 pub(super) fn read(frequency: &Frequency) -> Machine {
-    let text = |path: &str| fs::read_to_string(path).ok();
     let cpu = procfs::KernelStats::current().ok().map(|stats| stats.total);
     let seconds = |count: u64| count as f64 / procfs::ticks_per_second() as f64;
-    let vmstat = text("/proc/vmstat");
+    let vmstat = proc_file::text("/proc/vmstat");
     let of_vm = |name| numbers_after(vmstat.as_ref()?, name)?.next();
     let pages = |name| Some(of_vm(name)? * procfs::page_size());
     Machine {
@@ -53,12 +53,13 @@ pub(super) fn read(frequency: &Frequency) -> Machine {
         oom_kills: of_vm("oom_kill"),
         memory_available_bytes: procfs::Meminfo::current().ok().and_then(|it| it.mem_available),
         pressure: cgroup::pressure(Path::new("/proc/pressure"), ""),
-        tcp_retransmits: text("/proc/net/snmp")
+        tcp_retransmits: proc_file::text("/proc/net/snmp")
             .and_then(|text| counter_in(&text, "Tcp:", "RetransSegs")),
-        listen_overflows: text("/proc/net/netstat")
+        listen_overflows: proc_file::text("/proc/net/netstat")
             .and_then(|text| counter_in(&text, "TcpExt:", "ListenOverflows")),
         // The first number is what was received; on this interface that is all.
-        loopback_bytes: text("/proc/net/dev").and_then(|text| numbers_after(&text, "lo:")?.next()),
+        loopback_bytes: proc_file::text("/proc/net/dev")
+            .and_then(|text| numbers_after(&text, "lo:")?.next()),
         tcp_sockets: tcp_sockets(),
         frequency: frequency.read(),
     }
@@ -91,7 +92,7 @@ pub(super) struct TcpSockets {
 }
 
 pub(super) fn tcp_sockets() -> Option<TcpSockets> {
-    tcp_sockets_in(&fs::read_to_string("/proc/net/sockstat").ok()?)
+    tcp_sockets_in(&proc_file::text("/proc/net/sockstat")?)
 }
 
 /// From `TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1`.

@@ -31,7 +31,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use load::Moment;
-use procfs::process::Process;
 use result::evidence::{Evidence, Place, Sampling};
 use rustix::time::ClockId;
 
@@ -316,7 +315,6 @@ impl Sources {
     }
 
     fn most(&self) -> Most {
-        let client = Process::new(self.client_pid).and_then(|client| client.statm()).ok();
         Most {
             members: self.pids.iter().filter_map(|&pid| process_tree::member(pid)).collect(),
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
@@ -332,7 +330,7 @@ impl Sources {
                 self.pids.iter().copied().filter(|pid| !self.jvms.contains_key(pid)),
             ),
             client_group: (!self.client_group.is_nowhere()).then(|| self.client_group.counted()),
-            client_rss_bytes: client.map(|client| client.resident * procfs::page_size()),
+            client_rss_bytes: process_tree::rss_bytes(self.client_pid),
             client_disk_bytes: process_tree::disk_bytes(self.client_pid),
             listeners: connections::listeners(self.port),
         }
