@@ -582,7 +582,8 @@ fn the_next_run_ends_what_a_killed_bakeoff_and_its_killed_keeper_left() {
 
 #[test]
 fn a_contenders_children_and_threads_are_sampled() {
-    let lab = with_stubborn_child().measuring_a_second();
+    let lab = with_stubborn_child();
+    lab.change_study("measure_s = 0.3", "measure_s = 2");
     lab.bakeoff(&["run", "s"]);
     for trial in &lab.run().trials {
         let evidence = &trial.evidence;
@@ -593,14 +594,16 @@ fn a_contenders_children_and_threads_are_sampled() {
         assert!(server.processes[0].rss_max_bytes > 0, "{server:?}");
         assert!(server.processes[0].name.starts_with("perl"), "{server:?}");
         assert!(server.threads.is_empty() || server.threads.len() == 2, "{server:?}");
-        let sample = &evidence.samples[0];
+        // On a slow machine there may be no reading of all within the other second.
+        let sample = evidence.samples.iter().find(|sample| sample.tcp_sockets.is_some());
+        let sample = sample.unwrap_or_else(|| panic!("{:?}", evidence.samples));
         assert!(sample.server_threads >= Some(2) && sample.server_open_files > Some(0));
         assert!(sample.client_rss_bytes > Some(0) && sample.load_average.is_some());
         assert!(sample.connections_established.is_none_or(|count| count == 4), "{sample:?}");
         assert!(sample.tcp_sockets > Some(0), "at least the one that listens: {sample:?}");
         let sampling = &evidence.sampling;
         assert!(sampling.sampling_cpu_s > Some(0.0), "{sampling:?}");
-        // A goal of 1 % is for a quiet machine, which that of a test isn't.
+        // What is read at both ends isn't bounded, and takes longer without optimisation.
         let share = sampling.core_share();
         assert!(share.is_some_and(|share| share < 0.1), "sampling is dear: {sampling:?}");
     }

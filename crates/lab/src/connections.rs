@@ -7,6 +7,7 @@
 use std::io;
 use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::fd::OwnedFd;
 use rustix::net::netlink::SOCK_DIAG;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
@@ -71,6 +72,8 @@ struct Counted {
 }
 
 // From linux/netlink.h, linux/sock_diag.h and net/tcp_states.h.
+/// The kernel gives what doesn't fit into one datagram in several (netlink(7)).
+const DATAGRAM_BYTES_MAX: usize = 64 * 1024;
 const NLMSG_HEADER_BYTES: usize = 16;
 const NLMSG_DONE: u16 = 3;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -106,10 +109,12 @@ fn request(family: AddressFamily, state: u8, port: u16) -> [u8; 72] {
 fn ask(socket: &OwnedFd, request: &[u8]) -> io::Result<Counted> {
     rustix::net::send(socket, request, SendFlags::empty())?;
     let mut counted = Counted::default();
-    let mut buffer = vec![0; 64 * 1024];
+    // Memory is touched as far as the kernel has something to say, which mostly is little.
+    let mut buffer = Vec::with_capacity(DATAGRAM_BYTES_MAX);
     loop {
-        let (length, _) = rustix::net::recv(socket, &mut buffer[..], RecvFlags::empty())?;
-        if count(&buffer[..length], &mut counted)? {
+        buffer.clear();
+        rustix::net::recv(socket, spare_capacity(&mut buffer), RecvFlags::empty())?;
+        if count(&buffer, &mut counted)? {
             return Ok(counted);
         }
     }

@@ -22,7 +22,7 @@ use crate::contender::Contender;
 use crate::keeper::{Order, Scratch};
 use crate::place::ThisMachine;
 use crate::run::allow_connections;
-use crate::sample::Sampler;
+use crate::sample::{Expected, Sampler};
 use crate::study::Study;
 use crate::{judge, leftovers, machine, prepare, programs, yardstick};
 
@@ -146,7 +146,8 @@ impl Nobody {
         let speeds_before = yardstick::speeds(&place.server_cpus);
         let client = Client::start(kept.client_cgroup().clone(), &place.client_cpus)
             .map_err(|error| error.to_string())?;
-        let sampler = Sampler::start(&kept, &client, address.port(), &place);
+        let expected = Expected { connections: 0, length: WINDOW };
+        let sampler = Sampler::start(&kept, &client, address.port(), expected, &place);
         let began = Moment::now();
         sampler.in_window();
         while began.elapsed() < WINDOW && !stop.asked() {

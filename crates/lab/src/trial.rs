@@ -23,7 +23,7 @@ use crate::place::ThisMachine;
 use crate::prepare::build_folder;
 use crate::process_tree;
 use crate::programs;
-use crate::sample::Sampler;
+use crate::sample::{Expected, Sampler};
 use crate::study::Contract;
 use crate::yardstick;
 
@@ -101,7 +101,9 @@ impl Bench<'_> {
             let cpus = evidence.place.client_cpus.clone();
             let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
             let load = measure::load_plan(plan, slot, warmup_s, rate, self.contract, address, cpus);
-            self.measure(&load, running, evidence)?;
+            let length = Duration::from_secs_f64(warmup_s + plan.measure_s);
+            let expected = Expected { connections: load.connections, length };
+            self.measure(&load, expected, running, evidence)?;
             if !self.stop.asked() && running.kept.exited().is_none() {
                 let began = Instant::now();
                 evidence.contract_after = steps();
@@ -320,6 +322,7 @@ impl Bench<'_> {
     fn measure(
         &self,
         load: &load::Plan,
+        expected: Expected,
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
@@ -328,7 +331,7 @@ impl Bench<'_> {
         let group = running.kept.client_cgroup().clone();
         let mut client = Client::start(group, &evidence.place.client_cpus)?;
         let port = running.address.port();
-        let sampler = Sampler::start(&running.kept, &client, port, &evidence.place);
+        let sampler = Sampler::start(&running.kept, &client, port, expected, &evidence.place);
         let scratch_bytes = running.kept.scratch_bytes();
         let began = Instant::now();
         let output_bytes = running.kept.output_bytes();

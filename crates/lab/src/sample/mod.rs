@@ -12,13 +12,16 @@
 //! | `../process_tree.rs` | their processes in `/proc` |
 //! | `threads.rs`, `hotspot.rs` | their threads; what a JVM tells of its collections |
 //! | `compiled_code.rs` | how much machine code the contender's processes have made themselves |
-//! | `../connections.rs` | the connections at its port |
+//! | `../connections.rs`, `counting.rs` | the connections at its port |
 //! | `machine.rs` | the machine |
 //! | `series.rs`, `window.rs` | from readings to evidence |
+//! | `pace.rs` | how often |
 
 mod compiled_code;
+mod counting;
 mod hotspot;
 mod machine;
+mod pace;
 mod series;
 mod threads;
 mod window;
@@ -39,26 +42,25 @@ use crate::client::Client;
 use crate::connections::{self, Listeners};
 use crate::process_tree::{self, Member};
 use crate::{keeper, kept::Kept};
+use counting::Counting;
 use hotspot::PerfData;
 use machine::{Frequency, Machine};
+use pace::Pace;
 use threads::{Thread, Threads};
 
 const EVERY: Duration = Duration::from_millis(250);
-/// Everything is read so many times less often, which is at least once a second.
+/// Everything is read so many times less often, which is at least once a second, if there
+/// is no reason to put it off.
 const RARELY: usize = 3;
-/// What sampling as a whole may take is 1 % of one core. Of that, these may have
-/// so much, whose cost grows with what there is to read: counting connections,
+/// What sampling as a whole may take, of one core.
+const WHOLE_SHARE: f64 = 0.01;
+/// Of that, these may have so much, whose cost grows with what there is to read:
+/// connections,
 const COUNTING_SHARE: f64 = 0.002;
-/// reading threads,
+/// threads,
 const THREADS_SHARE: f64 = 0.001;
-/// and reading all processes of the machine.
+/// and all processes of the machine.
 const PROCESSES_SHARE: f64 = 0.001;
-/// To count connections the kernel goes through all of the machine, those that
-/// have ended and wait among them: so long for each, as measured. It is told
-/// beforehand, because the first count can be the one too many.
-const COUNTING_S_A_WAITING: f64 = 0.1e-6;
-/// Connections within the machine have two ends, of which one is counted.
-const COUNTING_S_AN_END: f64 = 0.6e-6;
 
 /// One reading.
 #[derive(Debug, Clone)]
@@ -98,6 +100,15 @@ struct AllThreads {
     client: Option<Vec<Thread>>,
 }
 
+/// The load that is going to be sampled.
+#[derive(Debug, Clone, Copy)]
+pub struct Expected {
+    /// Connections at once.
+    pub connections: u32,
+    /// How long it takes, its warm-up included. Sampling is paced by it.
+    pub length: Duration,
+}
+
 /// A thread that samples until it is finished.
 #[derive(Debug)]
 pub struct Sampler {
@@ -121,22 +132,36 @@ struct Sampled {
 
 impl Sampler {
     /// Starts to sample a contender, the connections at its port, its client, and the
-    /// machine.
+    /// machine, for about as long as this load will take.
     ///
     /// The thread runs on the load's processors: the contender's are its own, and
     /// what a client's thread loses shows in its busy share.
-    pub fn start(kept: &Kept, client: &Client, port: u16, place: &Place) -> Sampler {
+    pub fn start(
+        kept: &Kept,
+        client: &Client,
+        port: u16,
+        expected: Expected,
+        place: &Place,
+    ) -> Sampler {
         let in_window = Arc::new(AtomicBool::new(false));
         let cpus = &place.server_cpus;
-        let mut sources = Sources::new(kept, client, port, cpus, in_window.clone());
+        let mut sources = Sources::new(kept, client, port, expected, cpus, in_window.clone());
         let client_cpus = place.client_cpus.clone();
         let (stop, stopped) = mpsc::channel();
+        let (tell, told) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let _ = keeper::pin(&client_cpus);
             let began = Instant::now();
             let mut readings = vec![sources.read(Depth::Edge)];
+            drop(tell);
             while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let depth = if readings.len() % RARELY == 0 { Depth::Most } else { Depth::Cpu };
+                let mut latest = readings.iter().rev().take(RARELY - 1);
+                let is_time = latest.all(|it| it.most.is_none()) && sources.is_due();
+                // Connections are told of together with those that wait to be accepted.
+                let depth = match is_time || sources.counting.is_owed() {
+                    true => Depth::Most,
+                    false => Depth::Cpu,
+                };
                 readings.push(sources.read(depth));
             }
             readings.push(sources.read(Depth::Edge));
@@ -149,11 +174,13 @@ impl Sampler {
             let Sources { group, client_group, .. } = sources;
             Sampled { readings, group, client_group, allowed, sampling }
         });
+        // Until it has read what there was before.
+        let _: Result<(), _> = told.recv();
         Sampler { stop, in_window, thread }
     }
 
-    /// Says that the window has begun: from now on a count of connections is worth
-    /// its cost, whatever that is, once.
+    /// Says that the window has begun, in which all connections have to be there: they are
+    /// counted once.
     pub fn in_window(&self) {
         self.in_window.store(true, Ordering::Relaxed);
     }
@@ -208,9 +235,10 @@ struct Sources {
     threads: Threads,
     /// Each JVM among the processes, with its counters if it keeps some.
     jvms: BTreeMap<i32, Option<PerfData>>,
-    in_window: Arc<AtomicBool>,
-    counted_in_window: bool,
-    counting: Pace,
+    counting: Counting,
+    whole: Pace,
+    /// CPU seconds of the first reading: the last one will take as many.
+    edge_s: f64,
     thread_reading: Pace,
     process_reading: Pace,
 }
@@ -220,9 +248,11 @@ impl Sources {
         kept: &Kept,
         client: &Client,
         port: u16,
+        expected: Expected,
         server_cpus: &[usize],
         in_window: Arc<AtomicBool>,
     ) -> Sources {
+        let Expected { connections, length } = expected;
         Sources {
             root: kept.root(),
             group: kept.cgroup().inhabited(),
@@ -234,16 +264,27 @@ impl Sources {
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
-            in_window,
-            counted_in_window: false,
-            counting: Pace::new(COUNTING_SHARE),
-            thread_reading: Pace::new(THREADS_SHARE),
-            process_reading: Pace::new(PROCESSES_SHARE),
+            counting: Counting::new(
+                port,
+                connections,
+                COUNTING_SHARE * length.as_secs_f64(),
+                in_window,
+            ),
+            whole: Pace::new(WHOLE_SHARE, length),
+            edge_s: 0.0,
+            thread_reading: Pace::new(THREADS_SHARE, length),
+            process_reading: Pace::new(PROCESSES_SHARE, length),
         }
     }
 
+    /// Whether it is time to read more than CPU time. All that is read takes from the whole.
+    fn is_due(&mut self) -> bool {
+        self.whole.spent_s = own_cpu_s();
+        self.whole.is_due(self.whole.last_s, self.edge_s)
+    }
+
     fn read(&mut self, depth: Depth) -> Reading {
-        let is_edge = depth == Depth::Edge;
+        let before = own_cpu_s();
         if depth != Depth::Cpu {
             self.pids = match self.group.is_nowhere() {
                 true => process_tree::descendants(self.root),
@@ -264,19 +305,27 @@ impl Sources {
             established: None,
             others_cpu_s: None,
         };
-        if !is_edge && self.is_to_be_counted(depth) {
-            reading.established = self.counting.timed(|| connections::established(self.port));
+        if depth != Depth::Cpu {
+            self.read_more(depth, &mut reading);
         }
-        if depth == Depth::Cpu {
-            return reading;
+        if depth == Depth::Edge {
+            self.edge_s = own_cpu_s() - before;
         }
-        if is_edge || self.process_reading.is_due(None) {
+        reading
+    }
+
+    fn read_more(&mut self, depth: Depth, reading: &mut Reading) {
+        let is_edge = depth == Depth::Edge;
+        if !is_edge {
+            reading.established = self.counting.established();
+        }
+        if is_edge || self.process_reading.is_due_again() {
             let all = self.process_reading.timed(process_tree::cpu_of_all);
             let own = clock_s(ClockId::ProcessCPUTime);
-            let known = all.zip(server_cpu_s).zip(client_cpu_s);
+            let known = all.zip(reading.server_cpu_s).zip(reading.client_cpu_s);
             reading.others_cpu_s = known.map(|((all, server), client)| all - server - client - own);
         }
-        if is_edge || self.thread_reading.is_due(None) {
+        if is_edge || self.thread_reading.is_due_again() {
             let (threads, pids, client) = (&mut self.threads, &self.pids, self.client_pid);
             reading.threads = Some(self.thread_reading.timed(|| AllThreads {
                 servers: threads.read(pids),
@@ -284,22 +333,9 @@ impl Sources {
             }));
             self.find_jvms(reading.threads.as_ref());
         }
+        let before = own_cpu_s();
         reading.most = Some(self.most());
-        reading
-    }
-
-    /// Whether connections are counted at this reading: where that is cheap
-    /// enough, and once in the window whatever it costs.
-    fn is_to_be_counted(&mut self, depth: Depth) -> bool {
-        let is_owed = self.in_window.load(Ordering::Relaxed) && !self.counted_in_window;
-        self.counted_in_window |= is_owed;
-        is_owed
-            || depth == Depth::Most && {
-                let there_are = machine::tcp_sockets().unwrap_or_default();
-                let seconds = there_are.open as f64 * COUNTING_S_AN_END
-                    + there_are.time_wait as f64 * COUNTING_S_A_WAITING;
-                self.counting.is_due(Some(seconds))
-            }
+        self.whole.took(own_cpu_s() - before);
     }
 
     fn find_jvms(&mut self, threads: Option<&AllThreads>) {
@@ -337,69 +373,9 @@ impl Sources {
     }
 
     fn put_off(&self) -> u32 {
-        [&self.counting, &self.thread_reading, &self.process_reading]
+        [&self.whole, &self.thread_reading, &self.process_reading]
             .iter()
             .map(|pace| pace.put_off)
             .sum()
-    }
-}
-
-/// How often something is read that may cost much: as often as its share of one
-/// core allows.
-#[derive(Debug)]
-struct Pace {
-    core_share: f64,
-    began: Instant,
-    spent_s: f64,
-    /// What it cost the last time.
-    last_s: f64,
-    put_off: u32,
-}
-
-impl Pace {
-    fn new(core_share: f64) -> Pace {
-        Pace { core_share, began: Instant::now(), spent_s: 0.0, last_s: 0.0, put_off: 0 }
-    }
-
-    /// Whether its share covers one more, which will cost so much, or as much as
-    /// the last time.
-    fn is_due(&mut self, cost_s: Option<f64>) -> bool {
-        let cost_s = cost_s.unwrap_or(self.last_s);
-        let allowed_s = self.core_share * self.began.elapsed().as_secs_f64();
-        let is_due = self.spent_s + cost_s <= allowed_s;
-        self.put_off += u32::from(!is_due);
-        is_due
-    }
-
-    fn timed<T>(&mut self, read: impl FnOnce() -> T) -> T {
-        let before = own_cpu_s();
-        let read = read();
-        self.last_s = own_cpu_s() - before;
-        self.spent_s += self.last_s;
-        read
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_costs_more_than_its_share_is_put_off() {
-        let mut pace = Pace::new(0.5);
-        pace.began -= Duration::from_secs(10);
-        assert!(pace.is_due(Some(4.9)), "half of ten seconds covers it");
-        assert!(!pace.is_due(Some(5.1)));
-        pace.spent_s = 3.0;
-        assert!(!pace.is_due(Some(2.1)), "a part is spent");
-        assert_eq!(pace.put_off, 2);
-    }
-
-    #[test]
-    fn what_it_cost_the_last_time_is_expected_again() {
-        let mut pace = Pace::new(1e-12);
-        assert!(pace.is_due(None), "the first time its cost isn't known");
-        pace.timed(|| std::hint::black_box((0..1000).sum::<u64>()));
-        assert!(pace.last_s > 0.0 && !pace.is_due(None));
     }
 }
