@@ -92,18 +92,25 @@ pub(super) struct TcpSockets {
 }
 
 pub(super) fn tcp_sockets() -> Option<TcpSockets> {
-    tcp_sockets_in(&proc_file::text("/proc/net/sockstat")?)
+    let v4 = proc_file::text("/proc/net/sockstat")?;
+    // Not there where IPv6 isn't.
+    let v6 = proc_file::text("/proc/net/sockstat6").unwrap_or_default();
+    tcp_sockets_in(&v4, &v6)
 }
 
-/// From `TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1`.
-fn tcp_sockets_in(text: &str) -> Option<TcpSockets> {
-    let line = text.lines().find_map(|line| line.strip_prefix("TCP: "))?;
-    let after = |name: &str| {
-        let mut words = line.split(' ');
+/// From `TCP: inuse 5 orphan 0 tw 3 alloc 6 mem 1`, where the waiting ones are those of
+/// both versions, and `TCP6: inuse 2`. A server that listens on IPv6 has its IPv4
+/// connections there.
+fn tcp_sockets_in(v4: &str, v6: &str) -> Option<TcpSockets> {
+    let after = |text: &str, table: &str, name: &str| -> Option<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(table))?;
+        let mut words = line.split_ascii_whitespace();
         words.find(|word| *word == name)?;
         words.next()?.parse().ok()
     };
-    Some(TcpSockets { open: after("inuse")?, time_wait: after("tw")? })
+    let v6_open = after(v6, "TCP6:", "inuse").unwrap_or(0);
+    let open = after(v4, "TCP:", "inuse")? + v6_open;
+    Some(TcpSockets { open, time_wait: after(v4, "TCP:", "tw")? })
 }
 
 /// Where the frequency of some processors can be read.
@@ -171,6 +178,8 @@ fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
 
     #[test]
@@ -200,8 +209,31 @@ mod tests {
     #[test]
     fn sockets_in_use_and_waiting_ones_are_told_apart() {
         let text = "sockets: used 45\nTCP: inuse 12 orphan 0 tw 5003 alloc 12 mem 76\n";
-        assert_eq!(tcp_sockets_in(text), Some(TcpSockets { open: 12, time_wait: 5003 }));
-        assert_eq!(tcp_sockets_in("TCP: inuse 12\n"), None);
+        assert_eq!(tcp_sockets_in(text, ""), Some(TcpSockets { open: 12, time_wait: 5003 }));
+        let v6 = "TCP6: inuse 30\nUDP6: inuse 1\n";
+        assert_eq!(tcp_sockets_in(text, v6), Some(TcpSockets { open: 42, time_wait: 5003 }));
+        assert_eq!(tcp_sockets_in("TCP: inuse 12\n", v6), None);
+    }
+
+    #[test]
+    fn both_ends_of_a_connection_count_whichever_version_its_server_listens_on() {
+        const CONNECTIONS: u64 = 400;
+        /// Other tests open and close some meanwhile.
+        const OTHERS_MAX: u64 = 200;
+        for address in ["127.0.0.1:0", "[::]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else {
+                crate::skipped::skipped("there is no IPv6 here");
+                continue;
+            };
+            let to = ("127.0.0.1", listener.local_addr().unwrap().port());
+            let before = tcp_sockets().unwrap().open;
+            let ends: Vec<_> = (0..CONNECTIONS)
+                .map(|_| (TcpStream::connect(to).unwrap(), listener.accept().unwrap()))
+                .collect();
+            let grown = tcp_sockets().unwrap().open.saturating_sub(before);
+            assert!(grown.abs_diff(2 * CONNECTIONS) < OTHERS_MAX, "{address}: {grown}");
+            drop(ends);
+        }
     }
 
     #[test]
