@@ -215,31 +215,28 @@ mod tests {
         assert_eq!(tcp_sockets_in("TCP: inuse 12\n", v6), None);
     }
 
-    /// 400 connections from within the machine to who listens there.
-    fn both_ends_count(listener: &TcpListener) {
-        const CONNECTIONS: u64 = 400;
-        /// Other tests open and close some meanwhile.
-        const OTHERS_MAX: u64 = 200;
+    #[test]
+    fn both_ends_count_of_connections_to_a_server_that_listens_on_ipv6() {
+        const CONNECTIONS: u64 = 200;
+        let Ok(listener) = TcpListener::bind("[::]:0") else {
+            return crate::skipped::skipped("there is no IPv6 here");
+        };
         let to = ("127.0.0.1", listener.local_addr().unwrap().port());
-        let before = tcp_sockets().unwrap().open;
-        let _ends: Vec<_> = (0..CONNECTIONS)
-            .map(|_| (TcpStream::connect(to).unwrap(), listener.accept().unwrap()))
-            .collect();
-        let grown = tcp_sockets().unwrap().open.saturating_sub(before);
-        assert!(grown.abs_diff(2 * CONNECTIONS) < OTHERS_MAX, "they grew by {grown}");
-    }
-
-    #[test]
-    fn both_ends_of_a_connection_count() {
-        both_ends_count(&TcpListener::bind("127.0.0.1:0").unwrap());
-    }
-
-    #[test]
-    fn both_ends_count_of_a_server_that_listens_on_ipv6() {
-        match TcpListener::bind("[::]:0") {
-            Ok(listener) => both_ends_count(&listener),
-            Err(_) => crate::skipped::skipped("there is no IPv6 here"),
+        let mut seen = Vec::new();
+        // Other tests open and close some meanwhile, but not each time.
+        for _ in 0..50 {
+            let before = tcp_sockets().unwrap().open;
+            let ends: Vec<_> = (0..CONNECTIONS)
+                .map(|_| (TcpStream::connect(to).unwrap(), listener.accept().unwrap()))
+                .collect();
+            let grown = tcp_sockets().unwrap().open.saturating_sub(before);
+            drop(ends);
+            if grown.abs_diff(2 * CONNECTIONS) < CONNECTIONS / 10 {
+                return;
+            }
+            seen.push(grown);
         }
+        panic!("{CONNECTIONS} connections were {seen:?} sockets");
     }
 
     #[test]
