@@ -32,7 +32,7 @@ pub struct Sample {
     pub server_gc_pause_s: Option<f64>,
     /// CPU seconds of the contender's JVM for compiling.
     pub server_jit_cpu_s: Option<f64>,
-    /// Connections established at the contender's port, counted once where they are kept.
+    /// Connections established at the contender's port, where they are kept.
     pub connections_established: Option<u32>,
     /// Connections of those that the contender hasn't accepted yet.
     pub accept_queue: Option<u32>,

@@ -1,10 +1,12 @@
-//! Whether all connections are there that were asked for: they are counted once, when the
-//! window has begun, where they are kept.
+//! Whether all connections are there that were asked for: they are counted in the window,
+//! where they are kept, once in any case, and again where that is cheap. A server may have
+//! some in its queue at one moment, and none at the next.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::machine::{self, TcpSockets};
+use super::own_cpu_s;
 use crate::connections;
 
 /// To count connections the kernel goes through all of the machine, those that have ended
@@ -20,45 +22,70 @@ pub(super) struct Counting {
     port: u16,
     /// As many as the client was asked to make.
     asked: u32,
-    /// What it may take, unless connections are missing.
+    /// CPU seconds that it may take, but for the first count if connections are missing.
     cost_max_s: f64,
+    spent_s: f64,
+    /// What it cost the last time.
+    last_s: f64,
     /// The machine's before the first of them.
     sockets_before: Option<TcpSockets>,
     in_window: Arc<AtomicBool>,
-    is_done: bool,
+    has_told: bool,
 }
 
 impl Counting {
     /// To be made before the first connection.
     pub fn new(port: u16, asked: u32, cost_max_s: f64, in_window: Arc<AtomicBool>) -> Counting {
-        let sockets_before = machine::tcp_sockets();
-        Counting { port, asked, cost_max_s, sockets_before, in_window, is_done: false }
+        Counting {
+            port,
+            asked,
+            cost_max_s,
+            spent_s: 0.0,
+            last_s: 0.0,
+            sockets_before: machine::tcp_sockets(),
+            in_window,
+            has_told: false,
+        }
     }
 
-    /// Whether this is the time to count.
+    /// Whether the first count has to be made.
     pub fn is_owed(&self) -> bool {
-        !self.is_done && self.in_window.load(Ordering::Relaxed)
+        !self.has_told && self.is_in_window()
     }
 
-    /// The connections at the port, once.
+    fn is_in_window(&self) -> bool {
+        self.in_window.load(Ordering::Relaxed)
+    }
+
+    /// The connections at the port.
     pub fn established(&mut self) -> Option<u32> {
-        if !self.is_owed() {
+        if !self.is_in_window() {
             return None;
         }
-        self.is_done = true;
-        self.told_or_counted(machine::tcp_sockets(), || connections::established(self.port))
+        let port = self.port;
+        self.told_or_counted(machine::tcp_sockets(), || connections::established(port))
     }
 
     fn told_or_counted(
-        &self,
+        &mut self,
         sockets: Option<TcpSockets>,
         count: impl FnOnce() -> Option<u32>,
     ) -> Option<u32> {
-        let is_dear = cost_s(sockets.unwrap_or_default()) > self.cost_max_s;
-        match is_dear && self.are_all_there(sockets) {
-            true => Some(self.asked),
-            false => count(),
+        let is_first = !std::mem::replace(&mut self.has_told, true);
+        let cost_s = cost_s(sockets.unwrap_or_default()).max(self.last_s);
+        if self.spent_s + cost_s > self.cost_max_s {
+            if self.are_all_there(sockets) {
+                return Some(self.asked);
+            }
+            if !is_first {
+                return None;
+            }
         }
+        let before = own_cpu_s();
+        let counted = count();
+        self.last_s = own_cpu_s() - before;
+        self.spent_s += self.last_s;
+        counted
     }
 
     /// Whether the kernel's own count of all sockets, which costs nothing, grew by both
@@ -77,44 +104,52 @@ fn cost_s(there_are: TcpSockets) -> f64 {
 mod tests {
     use super::*;
 
-    /// What is told of 100 connections asked for, of which the kernel would count 64, with
-    /// ten sockets before and so many now.
-    fn told(open: u64, time_wait: u64) -> Option<u32> {
-        let counting = Counting {
-            port: 1,
-            asked: 100,
-            cost_max_s: 0.005,
-            sockets_before: Some(TcpSockets { open: 10, time_wait }),
-            in_window: Arc::default(),
-            is_done: true,
-        };
+    /// Of 100 connections asked for, with ten sockets before.
+    fn of_100() -> Counting {
+        let sockets_before = Some(TcpSockets { open: 10, time_wait: 0 });
+        Counting { sockets_before, ..Counting::new(1, 100, 0.005, Arc::default()) }
+    }
+
+    /// What is told with so many sockets, where the kernel would count 64 connections.
+    fn told(counting: &mut Counting, open: u64, time_wait: u64) -> Option<u32> {
         counting.told_or_counted(Some(TcpSockets { open, time_wait }), || Some(64))
     }
 
     #[test]
-    fn where_it_is_cheap_connections_are_counted() {
-        assert_eq!(told(210, 0), Some(64), "at the port, whatever else is open");
+    fn where_it_is_cheap_connections_are_counted_each_time() {
+        let mut counting = of_100();
+        for _ in 0..2 {
+            let counted = told(&mut counting, 210, 0);
+            assert_eq!(counted, Some(64), "at the port, whatever else is open");
+        }
+        counting.spent_s = 0.0049;
+        assert_eq!(told(&mut counting, 209, 0), None, "until its share is spent");
     }
 
     #[test]
     fn where_it_costs_much_and_all_ends_are_there_nobody_counts() {
-        assert_eq!(told(210, 131_072), Some(100));
+        assert_eq!(told(&mut of_100(), 210, 131_072), Some(100));
     }
 
     #[test]
-    fn where_an_end_is_missing_connections_are_counted_whatever_it_costs() {
-        assert_eq!(told(209, 131_072), Some(64));
+    fn where_an_end_is_missing_connections_are_counted_once_whatever_it_costs() {
+        let mut counting = of_100();
+        assert_eq!(told(&mut counting, 209, 131_072), Some(64));
+        assert_eq!(told(&mut counting, 209, 131_072), None);
+        assert_eq!(told(&mut counting, 210, 131_072), Some(100), "they have come");
     }
 
     #[test]
-    fn they_are_counted_once_and_in_the_window() {
+    fn they_are_counted_in_the_window_and_have_to_be_once() {
         let in_window = Arc::new(AtomicBool::new(false));
         let mut counting = Counting::new(1, 0, 1.0, in_window.clone());
         assert_eq!(counting.established(), None, "it hasn't begun");
+        assert!(!counting.is_owed());
         in_window.store(true, Ordering::Relaxed);
-        if machine::tcp_sockets().is_none() || counting.established().is_none() {
+        assert!(counting.is_owed());
+        if counting.established().is_none() {
             return crate::skipped::skipped("this kernel doesn't offer sock_diag");
         }
-        assert_eq!(counting.established(), None, "once is enough");
+        assert!(!counting.is_owed());
     }
 }

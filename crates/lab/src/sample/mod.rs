@@ -180,7 +180,7 @@ impl Sampler {
     }
 
     /// Says that the window has begun, in which all connections have to be there: they are
-    /// counted once.
+    /// counted from now on.
     pub fn in_window(&self) {
         self.in_window.store(true, Ordering::Relaxed);
     }
