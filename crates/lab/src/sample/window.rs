@@ -24,6 +24,9 @@ const BUSIEST: usize = 8;
 /// then, because it costs much, tells of such a time as a whole, but not of its seconds.
 const GAP_MAX: Duration = Duration::from_secs(2);
 
+/// What is at a moment, as memory, is what it was at a reading so near to it.
+const NEAR: Duration = Duration::from_secs(1);
+
 /// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
     let Sampled { readings, allowed, .. } = sampled;
@@ -152,38 +155,38 @@ impl Window<'_> {
         evidence.others_cpu_s = self.within(&self.series(|reading| reading.others_cpu_s));
     }
 
-    /// What is read about once a second, from the first reading to the last.
+    /// What isn't read each time, from the first reading to the last.
     fn mosts(&self) -> impl DoubleEndedIterator<Item = &Most> {
         self.readings.iter().filter_map(|reading| reading.most.as_ref())
     }
 
     /// The same, within the window and just around it.
     fn mosts_in_window(&self) -> impl Iterator<Item = &Most> {
-        let margin = Duration::from_secs(1);
-        let in_window = move |reading: &&Reading| {
-            reading.at + margin >= self.began && reading.at <= self.ended + margin
-        };
+        let in_window =
+            |reading: &&Reading| reading.at + NEAR >= self.began && reading.at <= self.ended + NEAR;
         self.readings.iter().filter(in_window).filter_map(|reading| reading.most.as_ref())
     }
 
     fn sample(&self, from: Instant, to: Instant) -> Sample {
-        let known = |series: &Series| {
-            growth(series, from, to).filter(|_| is_seen(series, from, to, GAP_MAX))
-        };
+        let seen = |series: &Series| is_seen(series, from, to, GAP_MAX);
+        let known = |series: &Series| growth(series, from, to).filter(|_| seen(series));
         let grown = |series: &Series| known(series).map(rounded);
         let counted = |series: &Series| known(series).map(|it| it.round() as u64);
-        let share = |series: &Series| self.share(series, from, to).map(rounded);
+        let share =
+            |series: &Series| self.share(series, from, to).filter(|_| seen(series)).map(rounded);
+        let stolen = self.most(|most| most.machine.steal_s);
         let all = |table: &Table<i32>| {
             growth_of_all(table, from, to).filter(|_| is_seen(table, from, to, GAP_MAX))
         };
         let whole = |table: &Table<i32>| all(table).map(|it| it.round() as u64);
         let machine =
             |of: fn(&Most) -> Option<u64>| counted(&self.most(|most| Some(of(most)? as f64)));
+        let distance = |reading: &Reading| reading.at.max(to) - reading.at.min(to);
         let near = self
             .readings
             .iter()
-            .filter(|reading| reading.most.is_some())
-            .min_by_key(|reading| reading.at.max(to).duration_since(reading.at.min(to)))
+            .filter(|reading| reading.most.is_some() && distance(reading) <= NEAR)
+            .min_by_key(|reading| distance(reading))
             .and_then(|reading| reading.most.as_ref());
         let members = near.map(|most| &most.members).filter(|members| !members.is_empty());
         let mut in_second =
@@ -215,7 +218,7 @@ impl Window<'_> {
             client_cpu_s: grown(&self.series(|reading| reading.client_cpu_s)),
             client_rss_bytes: near.and_then(|most| most.client_rss_bytes),
             client_context_switches: whole(&self.client_threads(|it| Some(it.switches as f64))),
-            steal_share: self.steal(from, to).map(rounded),
+            steal_share: self.steal(from, to).filter(|_| seen(&stolen)).map(rounded),
             load_average: near.and_then(|most| most.machine.load_average).map(rounded),
             swap_in_bytes: machine(|most| most.machine.swap_in_bytes),
             swap_out_bytes: machine(|most| most.machine.swap_out_bytes),
@@ -649,6 +652,31 @@ mod tests {
         assert_eq!(server.threads.len(), 3);
         assert!(server.threads.iter().all(|it| it.cpu_s_per_second.is_empty()), "{server:?}");
         assert_eq!(server.processes[0].cpu_s_per_second, [1.0; 3]);
+    }
+
+    #[test]
+    fn seconds_without_a_reading_near_them_have_only_their_cpu_time() {
+        let start = Instant::now();
+        let readings = (0..=24).map(|number| {
+            let at_s = f64::from(number) / 4.0;
+            let mut reading = reading(start, at_s, at_s);
+            let machine = &mut reading.most.as_mut().unwrap().machine;
+            (machine.steal_s, machine.passed_s) = (Some(at_s / 4.0), Some(2.0 * at_s));
+            // All but the first and the last two would have cost too much.
+            if number > 0 && number < 20 {
+                reading.most = None;
+            }
+            reading
+        });
+        let evidence = written(readings.collect(), start + Duration::from_millis(500), 5);
+        let [.., second, _, last] = &evidence.samples[..] else { panic!("five seconds") };
+        assert!(is(second.server_cpu_s, 1.0), "what was read is told: {second:?}");
+        assert_eq!((second.server_rss_bytes, second.load_average), (None, None));
+        assert_eq!((second.steal_share, second.cpu_pressure_share), (None, None));
+        assert_eq!((second.swap_in_bytes, second.server_major_faults), (None, None));
+        assert_eq!((last.server_rss_bytes, last.load_average), (Some(1000), Some(0.5)));
+        assert!(is(evidence.steal_share, 0.125), "the whole is known: {:?}", evidence.steal_share);
+        assert!(is(evidence.machine.cpu_pressure_share, 0.25), "{:?}", evidence.machine);
     }
 
     #[test]
