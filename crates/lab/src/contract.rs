@@ -49,7 +49,11 @@ pub fn answer_size(
 ) -> Option<AnswerSize> {
     let headers = if keep_alive { "" } else { CLOSE };
     let answer = Asker { address, contract }.right_answer_to(headers).ok()?;
-    Some(AnswerSize { head_bytes: answer.head_bytes as u64, body_bytes: answer.body.len() as u64 })
+    Some(AnswerSize {
+        head_bytes: answer.head_bytes as u64,
+        body_bytes: answer.body.len() as u64,
+        whole_bytes: Some(answer.whole_bytes as u64),
+    })
 }
 
 /// Goes through all steps, telling of each. If the first fails, the others have
@@ -578,6 +582,7 @@ mod tests {
         let head =
             "HTTP/1.1 200 X\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 33\r\n\r\n";
         assert_eq!(size.head_bytes, head.len() as u64);
+        assert_eq!(size.whole_bytes, Some(size.head_bytes + size.body_bytes));
         assert_eq!(answer_size(server(Fault::OtherStatus), &contract(), false), None);
     }
 

@@ -23,6 +23,8 @@ pub struct Answer {
     pub headers: Vec<(String, String)>,
     /// Its body.
     pub body: Vec<u8>,
+    /// All bytes of it, with what chunks add to the body.
+    pub whole_bytes: usize,
 }
 
 impl Answer {
@@ -79,7 +81,7 @@ impl Connection {
         let stream = TcpStream::connect_timeout(&address, within).map_err(no_connection)?;
         stream.set_nodelay(true).map_err(no_connection)?;
         let source = Stream { stream, within, deadline };
-        Ok(Connection { answers: Answers { source, received: Vec::new() } })
+        Ok(Connection { answers: Answers::new(source) })
     }
 
     /// Sends bytes as they are.
@@ -127,7 +129,9 @@ impl Connection {
 
 /// The answer that these bytes are.
 pub(crate) fn whole(bytes: &[u8]) -> Result<Answer, Wrong> {
-    let mut answers = Answers { source: NoMore, received: bytes.to_vec() };
+    let mut answers = Answers::new(NoMore);
+    answers.received_ever = bytes.len();
+    answers.received = bytes.to_vec();
     let answer = answers.next(false)?;
     match answers.received.len() {
         0 => Ok(answer),
@@ -194,10 +198,21 @@ struct Answers<S> {
     source: S,
     /// Bytes received and not yet used.
     received: Vec<u8>,
+    /// How many there were, used ones among them.
+    received_ever: usize,
 }
 
 impl<S: Source> Answers<S> {
+    fn new(source: S) -> Answers<S> {
+        Answers { source, received: Vec::new(), received_ever: 0 }
+    }
+
+    fn used(&self) -> usize {
+        self.received_ever - self.received.len()
+    }
+
     fn next(&mut self, to_head: bool) -> Result<Answer, Wrong> {
+        let before = self.used();
         let (head_length, mut answer) = loop {
             if let Some(parsed) = parse_head(&self.received)? {
                 break parsed;
@@ -217,6 +232,7 @@ impl<S: Source> Answers<S> {
         if !has_no_body {
             answer.body = self.body(&answer)?;
         }
+        answer.whole_bytes = self.used() - before;
         Ok(answer)
     }
 
@@ -327,7 +343,9 @@ impl<S: Source> Answers<S> {
 
     /// Receives what there is; 0 at the end.
     fn more(&mut self) -> Result<usize, Wrong> {
-        self.source.more(&mut self.received)
+        let count = self.source.more(&mut self.received)?;
+        self.received_ever += count;
+        Ok(count)
     }
 }
 
@@ -357,6 +375,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(usize, Answer)>, Wrong> {
                     })
                     .collect(),
                 body: Vec::new(),
+                whole_bytes: length,
             },
         ))),
         Err(error) => {
@@ -405,7 +424,9 @@ mod tests {
                 "2;x=y\r\nlo\r\n0\r\nTrailer: 1\r\n\r\n",
             ],
         ] {
-            assert_eq!(answer_of(words, false).unwrap().body, b"hello", "{words:?}");
+            let answer = answer_of(words, false).unwrap();
+            assert_eq!(answer.body, b"hello", "{words:?}");
+            assert_eq!(answer.whole_bytes, words.concat().len(), "{words:?}");
         }
     }
 

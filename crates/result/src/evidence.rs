@@ -51,7 +51,7 @@ pub struct Evidence {
     /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing.
     #[serde(alias = "listen_overflows")]
     pub listen_drops: Option<u64>,
-    /// TCP segments sent again in this network namespace within the window.
+    /// TCP segments sent again in this network namespace from before the first connection on.
     pub tcp_retransmits: Option<u64>,
     /// Share of the machine's CPU time stolen by its host within the window.
     pub steal_share: Option<f64>,
@@ -173,6 +173,9 @@ pub struct AnswerSize {
     pub head_bytes: u64,
     /// Bytes of the body, without what chunks add.
     pub body_bytes: u64,
+    /// All bytes, with what chunks add; `None` in older runs.
+    #[serde(default)]
+    pub whole_bytes: Option<u64>,
 }
 
 /// What the load generator saw. Its own report has more; this is what is judged.

@@ -61,9 +61,13 @@ mod tests {
     use super::super::tests::{Field, field};
     use super::*;
 
+    fn size(head_bytes: u64, body_bytes: u64) -> AnswerSize {
+        AnswerSize { head_bytes, body_bytes, whole_bytes: Some(head_bytes + body_bytes) }
+    }
+
     fn with(head_bytes: u64, body_bytes: u64) -> Verdict {
         let mut field = field();
-        field.each("a", |evidence| evidence.answer = Some(AnswerSize { head_bytes, body_bytes }));
+        field.each("a", |evidence| evidence.answer = Some(size(head_bytes, body_bytes)));
         field.word(&ANSWERS_ALIKE, "a").verdict
     }
 
@@ -82,7 +86,7 @@ mod tests {
             let mut field = field();
             field.contenders.truncate(2);
             field.each("a", |evidence| {
-                evidence.answer = Some(AnswerSize { head_bytes: 150, body_bytes });
+                evidence.answer = Some(size(150, body_bytes));
             });
             ["a", "b"].map(|name| field.word(&ANSWERS_ALIKE, name).verdict)
         };
@@ -95,7 +99,7 @@ mod tests {
         let mut field = field();
         field.contenders[0].lighter_contract = Some("static".into());
         field.each("a", |evidence| {
-            evidence.answer = Some(AnswerSize { head_bytes: 150, body_bytes: 5 });
+            evidence.answer = Some(size(150, 5));
         });
         assert_eq!(field.word(&ANSWERS_ALIKE, "a").verdict, Verdict::Valid);
     }

@@ -426,7 +426,7 @@ mod tests {
             contract: vec![step.clone()],
             contract_under_load: vec![step.clone()],
             contract_after: vec![step],
-            answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50 }),
+            answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50, whole_bytes: Some(200) }),
             load: Some(Load {
                 seconds: 4.0,
                 answers: 200_000,

@@ -1,6 +1,6 @@
 //! Were the answers under load the same as before it?
 
-use result::evidence::{ContractStep, Evidence};
+use result::evidence::{AnswerSize, ContractStep, Evidence};
 
 use super::{Check, Scope, Seen, Word};
 use crate::contract::{DATE_STEP, SAYS_DATE};
@@ -40,7 +40,8 @@ fn look(seen: &Seen) -> Word {
     }
     // Answers that are errors have other lengths.
     let sizes = seen.evidence.answer.filter(|_| load.errors.is_empty() && load.answers > 0);
-    let Some(before) = sizes.map(|it| (it.head_bytes + it.body_bytes) as f64) else {
+    let whole = |it: AnswerSize| it.whole_bytes.unwrap_or(it.head_bytes + it.body_bytes) as f64;
+    let Some(before) = sizes.map(whole) else {
         return Word::not_checked("The bytes of an answer are not known, before or under load.");
     };
     let under = load.received_bytes as f64 / load.answers as f64;
@@ -79,7 +80,7 @@ fn date(steps: &[ContractStep]) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{AnswerSize, ErrorKind};
+    use result::evidence::ErrorKind;
     use result::finding::Verdict;
 
     use super::super::tests::word_after;
@@ -148,13 +149,27 @@ mod tests {
         assert_eq!(with(160).value, "160 bytes under load, 200 before");
     }
 
+    /// Else it would be found fault with that a body comes in several chunks.
+    #[test]
+    fn what_chunks_add_is_a_part_of_the_answer_before_as_under_load() {
+        let with = |whole_bytes| {
+            word_after(&SAME_ANSWERS, |evidence| {
+                evidence.answer.as_mut().unwrap().whole_bytes = whole_bytes;
+                evidence.load.as_mut().unwrap().received_bytes = 223 * 200_000;
+            })
+        };
+        assert_eq!(with(Some(223)).verdict, Verdict::Valid);
+        assert_eq!(with(None).verdict, Verdict::Suspect, "an older run doesn't tell");
+    }
+
     #[test]
     fn what_cant_be_compared_is_not_checked() {
         for change in [
             |evidence: &mut Evidence| evidence.contract_after.clear(),
             |evidence: &mut Evidence| evidence.answer = None,
             |evidence: &mut Evidence| {
-                evidence.answer = Some(AnswerSize { head_bytes: 1, body_bytes: 1 });
+                evidence.answer =
+                    Some(AnswerSize { head_bytes: 1, body_bytes: 1, whole_bytes: None });
                 let error =
                     ErrorKind { kind: "reset".into(), count: 1, first_s: 0.0, example: "".into() };
                 evidence.load.as_mut().unwrap().errors.push(error);

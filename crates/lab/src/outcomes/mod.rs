@@ -99,7 +99,11 @@ pub(crate) mod tests {
                     response_us: Percentiles { at: vec![p99], ..Percentiles::default() },
                     ..evidence::Load::default()
                 }),
-                answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50 }),
+                answer: Some(AnswerSize {
+                    head_bytes: 150,
+                    body_bytes: 50,
+                    whole_bytes: Some(200),
+                }),
                 load_s: Some(1.0),
                 server_cpu_s: Some(1.0),
                 server_disk_write_bytes: Some(0),
