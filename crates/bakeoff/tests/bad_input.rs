@@ -3,9 +3,11 @@
 
 mod fixture;
 
+use std::fs::File;
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use fixture::{Lab, skipped};
 use result::finding::Verdict;
@@ -488,6 +490,38 @@ fn a_server_that_ignores_sigterm_is_killed_and_told_of() {
     lab.server("odd", "ignores-term", "");
     let said = lab.bakeoff(&["run", "s", "--seed", WITH_ODD_TWICE]);
     measured_and_told(&lab, &said, "odd didn't end on SIGTERM");
+}
+
+/// As a process does that can't be ended: else the run would wait for it for ever.
+#[test]
+fn an_output_that_somebody_holds_on_to_is_told_of_and_not_waited_for() {
+    let lab = Lab::new();
+    lab.server("odd", "good", "");
+    let pids = lab.path("pids");
+    let first_pid = || -> Option<u32> {
+        let pids = std::fs::read_to_string(&pids).ok()?;
+        pids.split_once('\n')?.0.parse().ok()
+    };
+    let held = std::thread::scope(|scope| {
+        let holder = scope.spawn(|| {
+            let deadline = Instant::now() + Duration::from_secs(60);
+            while Instant::now() < deadline {
+                let output = first_pid().map(|pid| format!("/proc/{pid}/fd/1"));
+                match output.and_then(|output| File::options().write(true).open(output).ok()) {
+                    Some(held) => return Some(held),
+                    None => std::thread::sleep(Duration::from_millis(1)),
+                }
+            }
+            None
+        });
+        lab.bakeoff(&["run", "s"]);
+        holder.join().unwrap()
+    });
+    assert!(held.is_some(), "nobody held it");
+    let failure = lab.run().trials.iter().find_map(|it| it.evidence.process.failure.clone());
+    assert!(failure.is_some_and(|why| why.ends_with("holds its output still")), "{:?}", lab.run());
+    drop(held);
+    lab.assert_nothing_is_left();
 }
 
 #[test]

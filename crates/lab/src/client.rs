@@ -75,7 +75,7 @@ impl Client {
 
     /// That of a command, whose stderr is the other end of this pipe.
     fn of(mut command: Command, output: PipeReader, group: Group) -> io::Result<Client> {
-        let (output, _) = Output::followed(output)?;
+        let (output, _) = Output::followed(output, Vec::new())?;
         let mut process = command.spawn()?;
         // It holds this side's copy of the output's writing end.
         drop(command);

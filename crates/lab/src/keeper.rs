@@ -37,7 +37,7 @@ use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Group;
-use crate::{perf_data, process_tree};
+use crate::{leftovers, perf_data, process_tree};
 
 /// The hidden subcommand of bakeoff that is the keeper.
 pub const SUBCOMMAND: &str = "keeper";
@@ -134,7 +134,7 @@ pub fn main() -> ExitCode {
     groups.iter().for_each(|group| group.remove());
     // Whatever the program made of it, the folder is the keeper's.
     if let Some(scratch) = &order.scratch {
-        let _ = fs::remove_dir_all(&scratch.path);
+        leftovers::remove_folder(&scratch.path);
     }
     match result {
         Ok(killed) => {
@@ -404,7 +404,8 @@ fn raise_open_files() {
 /// Binds the calling thread, and all that it starts, to the processors.
 pub(crate) fn pin(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
-    for &cpu in cpus {
+    // More than these a set can't hold.
+    for &cpu in cpus.iter().filter(|&&cpu| cpu < CpuSet::MAX_CPU) {
         set.set(cpu);
     }
     rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)

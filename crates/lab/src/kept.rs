@@ -12,12 +12,16 @@ use std::time::{Duration, Instant};
 
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
+use crate::leftovers;
 use crate::output_tail::{Output, lock};
 
 /// Of more files than these, what they take isn't added up.
 const FILES_MAX: usize = 10_000;
 /// The unit of a file's blocks, whatever the file system's are (stat(2)).
 const BLOCK_BYTES: u64 = 512;
+
+/// How long its output is read on once all that it started has ended.
+const READ_ON: Duration = Duration::from_secs(2);
 
 /// A program that runs under a keeper. Dropping it stops it.
 #[derive(Debug)]
@@ -101,7 +105,10 @@ impl Kept {
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         let pipe = |error| NotStarted::Machine(format!("couldn't make a pipe: {error}"));
         let (output_from, output_to) = std::io::pipe().map_err(pipe)?;
-        let (output, reader) = Output::followed(output_from).map_err(pipe)?;
+        // Each line that is written wakes whoever reads it.
+        let away = load::allowed_cpus().unwrap_or_default();
+        let away = away.into_iter().filter(|cpu| !order.cpus.contains(cpu)).collect();
+        let (output, reader) = Output::followed(output_from, away).map_err(pipe)?;
         let mut readers = vec![reader];
         let mut command = Command::new("/proc/self/exe");
         command
@@ -221,7 +228,6 @@ impl Kept {
         }
         // The keeper's own limit for SIGKILL is 10 s.
         let deadline = Instant::now() + self.grace + Duration::from_secs(12);
-        let mut result = Ok(());
         while matches!(self.keeper.try_wait(), Ok(None)) {
             if Instant::now() >= deadline {
                 let _ = self.keeper.kill();
@@ -234,17 +240,23 @@ impl Kept {
             let _ = self.cgroup.kill();
             self.cgroup.remove();
         }
-        for reader in self.readers.drain(..) {
-            let _ = reader.join();
+        // They end with the last who holds the other end, which may be one that nothing ends.
+        let deadline = Instant::now() + READ_ON;
+        while !self.readers.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let all_let_go = self.readers.drain(..).all(|reader| reader.is_finished());
+        if let Some(scratch) = &self.scratch {
+            leftovers::remove_folder(scratch);
         }
         let events = lock(&self.told.events).clone();
-        if let (None, Some(why)) = (events.stopped, events.failed) {
-            result = Err(why);
+        match (events.stopped, events.failed) {
+            (None, Some(why)) => Err(why),
+            _ if !all_let_go => Err("a process that it started elsewhere, or that can't be \
+                                     ended, holds its output still"
+                .into()),
+            _ => Ok(()),
         }
-        if let Some(scratch) = &self.scratch {
-            let _ = fs::remove_dir_all(scratch);
-        }
-        result
     }
 
     fn wait_until(&self, at_most: Duration, done: impl Fn(&Events) -> bool) -> Events {

@@ -5,8 +5,8 @@
 //! is: the process, when that began, and its process namespace. Only where that
 //! process is gone is anything removed.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use procfs::process::Process;
@@ -59,9 +59,26 @@ fn folders(from: &Path) -> Vec<PathBuf> {
 }
 
 fn remove_folders(from: &Path) {
-    for folder in folders(from) {
+    folders(from).iter().for_each(|folder| remove_folder(folder));
+}
+
+/// Removes a trial's folder, also where a program made folders in it that nobody may
+/// write to, as Go does with the modules that it has loaded.
+pub(crate) fn remove_folder(folder: &Path) {
+    if fs::remove_dir_all(folder).is_err() {
+        make_writable(folder);
         let _ = fs::remove_dir_all(folder);
     }
+}
+
+/// Folders only: a file is its folder's to remove. Of a link this is the link's own.
+fn make_writable(folder: &Path) {
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir());
+    if !is_folder || fs::set_permissions(folder, Permissions::from_mode(0o700)).is_err() {
+        return;
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.for_each(|entry| make_writable(&entry.path()));
 }
 
 /// Whether this belongs to a run of this process namespace that is gone.
@@ -161,6 +178,26 @@ mod tests {
         assert!(left(&elsewhere), "its process namespace can't be seen from here");
         assert!(!left(&reused), "another process has the number now");
         assert!(!left(&dead));
+    }
+
+    #[test]
+    fn a_folder_that_nobody_may_write_to_is_removed_as_well() {
+        use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+
+        let tmp = tempfile::tempdir().unwrap();
+        let modules = tmp.path().join("go/mod");
+        fs::create_dir_all(&modules).unwrap();
+        fs::write(modules.join("file"), "").unwrap();
+        for folder in [&modules, &tmp.path().join("go")] {
+            fs::set_permissions(folder, Permissions::from_mode(0o555)).unwrap();
+        }
+        // Whoever is root may write everywhere, which is given up here.
+        let none = CapabilitySet::empty();
+        let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+        set_capabilities(None, sets).unwrap();
+        assert!(fs::remove_dir_all(tmp.path().join("go")).is_err(), "nothing is shown otherwise");
+        remove_folder(&tmp.path().join("go"));
+        assert!(!tmp.path().join("go").exists());
     }
 
     #[test]

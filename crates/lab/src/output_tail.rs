@@ -6,6 +6,8 @@ use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
+use crate::keeper;
+
 /// What is kept of a program's output.
 const BYTES_MAX: usize = 64 * 1024;
 /// The longest line that is shown.
@@ -79,16 +81,23 @@ impl Output {
     }
 
     /// Of this pipe, which a thread reads to its end, so that nobody who writes ever waits.
+    /// It does so on these processors; on any, if none is named.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn followed(from: PipeReader) -> io::Result<(Arc<Mutex<Output>>, JoinHandle<()>)> {
+    pub fn followed(
+        from: PipeReader,
+        cpus: Vec<usize>,
+    ) -> io::Result<(Arc<Mutex<Output>>, JoinHandle<()>)> {
         // A second handle, to wait for more without holding on to the output.
         let pipe = from.try_clone()?;
         let output = Arc::new(Mutex::new(Output::new(from)));
         let reader = std::thread::spawn({
             let output = output.clone();
             move || {
+                if !cpus.is_empty() {
+                    let _ = keeper::pin(&cpus);
+                }
                 loop {
                     let _ = rustix::event::poll(&mut [PollFd::new(&pipe, PollFlags::IN)], None);
                     if !lock(&output).catch_up() {
