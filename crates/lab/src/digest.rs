@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 /// SHA-256 over all files of a folder, in hex: their names, contents, and whether
-/// they may be executed. The folder `leave_out` in it doesn't count.
+/// they may be executed. The folder `leave_out` in it doesn't count, nor does what Python makes
+/// beside each module once it is loaded.
 ///
 /// # Errors
 /// The system's, if a file can't be read.
@@ -89,7 +90,8 @@ fn collect(
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
         if kind.is_dir() {
-            if folder != root || entry.file_name() != leave_out {
+            let name = entry.file_name();
+            if (folder != root || name != leave_out) && name != "__pycache__" {
                 collect(root, &path, leave_out, files)?;
             }
         } else if kind.is_file() || kind.is_symlink() {
@@ -133,6 +135,9 @@ mod tests {
         assert_eq!(seen[0].len(), 64);
         fs::write(path("build/made"), "x").unwrap();
         assert_eq!(digest(), seen[0], "what a build makes is no source");
+        fs::create_dir(path("src/__pycache__")).unwrap();
+        fs::write(path("src/__pycache__/server.pyc"), "x").unwrap();
+        assert_eq!(digest(), seen[0], "what a start makes is no source");
 
         let mut changed = |what: &str| {
             assert!(!seen.contains(&digest()), "{what} went unnoticed");

@@ -109,8 +109,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         remark: file.remark.clone(),
         versions: Vec::new(),
         sources: contender.sources().map(|(name, _)| name.to_string()).collect(),
-        source_sha256: digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref())
-            .ok(),
+        source_sha256: source_digest(contender),
         build: Some(file.build.clone()),
         build_files: texts::of_build(contender),
         configuration: texts::of_configuration(contender),
@@ -119,6 +118,11 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         warmup_s: file.warmup_s,
         absent: None,
     }
+}
+
+/// A digest of all that a contender is made from; `None` where it can't be read.
+pub fn source_digest(contender: &Contender) -> Option<String> {
+    digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref()).ok()
 }
 
 /// The folder that a contender's build puts things into.

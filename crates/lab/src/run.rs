@@ -180,6 +180,18 @@ pub enum Error {
         /// What is not as it was.
         why: String,
     },
+    /// A contender is another one than the trials before were made with.
+    #[error(
+        "the files of {contender} were changed while the run was under way, so that its further \
+         trials would be of something else: put back what was in {folder}, or start a new run",
+        folder = folder.display()
+    )]
+    ChangedMeanwhile {
+        /// The contender.
+        contender: String,
+        /// Its folder.
+        folder: PathBuf,
+    },
     /// Stopped before the first trial.
     #[error("interrupted before the first trial; nothing was measured")]
     Interrupted,
@@ -713,6 +725,27 @@ run = ["$BUILD/server"]
         // It is killed now.
         let (_, kept) = Folder::open(begun.folder.path()).unwrap();
         assert!(kept.spent.whole_s >= at_least.as_secs_f64(), "{:?}", kept.spent);
+    }
+
+    /// Else a figure would be the median of two servers of one name.
+    #[test]
+    fn a_contender_that_is_changed_meanwhile_gets_no_further_trial() {
+        let begun = Begun::new();
+        let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
+        let stop = Stop::default();
+        let mut run = begun.run.clone();
+        let slot = Slot { number: 1, block: 1, ..run.trials[0].slot.clone() };
+        run.plan.slots = vec![run.trials[0].slot.clone(), slot];
+        begun.write("server/server.c", "int main() {}");
+        let under_way = UnderWay::new(&study, begun.folder.clone(), run, &stop);
+        let ended = under_way.go_on(&mut |_| (), Vec::new());
+        assert_eq!(ended.run.trials.len(), 1);
+        match ended.early {
+            Some(Early::Failed(Error::ChangedMeanwhile { contender, .. })) => {
+                assert_eq!(contender, "server");
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

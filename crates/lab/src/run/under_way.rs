@@ -10,10 +10,12 @@ use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
 use super::{Early, Ended, Error, Event, spent, time_left};
+use crate::contender::Contender;
 use crate::folder::{self, Folder};
 use crate::pair;
 use crate::place::ThisMachine;
 use crate::plan::Phase;
+use crate::prepare::source_digest;
 use crate::repeat::take_back_disturbed;
 use crate::study::Study;
 use crate::trial::Bench;
@@ -200,6 +202,7 @@ impl<'a> UnderWay<'a> {
     ) -> Result<Option<Trial>, Error> {
         let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
+        is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
         let contract = self.study.contract_of(contender);
         let bench = Bench { machine: &machine, contract, stop: self.stop };
@@ -226,6 +229,18 @@ impl<'a> UnderWay<'a> {
         }
         let findings = judge::judge(slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
+    }
+}
+
+/// Whether a contender's files are those that the run began with: its trials are compared
+/// as those of one thing.
+fn is_what_it_was(run: &Run, contender: &Contender) -> Result<(), Error> {
+    let Contender { name, source, .. } = contender;
+    let record = run.contenders.iter().find(|it| it.name == *name);
+    let before = record.and_then(|it| it.source_sha256.as_ref());
+    match before.is_none_or(|before| source_digest(contender).as_ref() == Some(before)) {
+        true => Ok(()),
+        false => Err(Error::ChangedMeanwhile { contender: name.clone(), folder: source.clone() }),
     }
 }
 
