@@ -9,7 +9,7 @@
 
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use load::{Moment, Stop};
 use result::evidence::{self, Evidence, Place};
@@ -146,10 +146,10 @@ impl Nobody {
         let speeds_before = yardstick::speeds(&place.server_cpus);
         let client = Client::start(kept.client_cgroup().clone(), &place.client_cpus)
             .map_err(|error| error.to_string())?;
-        let expected = Expected { connections: 0, length: WINDOW };
+        let expected = Expected { kept: Some(0), warmup: Duration::ZERO, window: WINDOW };
         let sampler = Sampler::start(&kept, &client, address.port(), expected, &place);
         let began = Moment::now();
-        sampler.in_window();
+        sampler.in_window(Instant::now() + WINDOW);
         while began.elapsed() < WINDOW && !stop.asked() {
             sleep(LOOK_EVERY);
         }

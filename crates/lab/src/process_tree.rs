@@ -1,6 +1,6 @@
 //! The descendants of a process, and what they have used.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 
 use procfs::FromRead;
@@ -46,23 +46,57 @@ pub struct Member {
     pub pid: i32,
     /// The name it gives itself, made harmless.
     pub name: String,
-    /// CPU seconds, those of its ended and reaped children included.
+    /// CPU seconds of its own.
     pub cpu_s: f64,
-    /// CPU seconds of those in the kernel.
-    pub system_cpu_s: f64,
+    /// What else it has used.
+    pub used: Used,
     /// Resident memory, in bytes. What it shares with others counts in full.
     pub rss_bytes: u64,
     /// Memory that is in swap, in bytes.
     pub swap_bytes: Option<u64>,
     /// Threads.
     pub threads: u32,
-    /// Page faults that had to wait for a disk, its reaped children's included.
+    /// Files that it has open.
+    pub open_files: Option<u64>,
+}
+
+/// What a process has used since its start, its ended children's included, if it has waited
+/// for them. So a child's end moves its share, and the sum over a family only grows; of
+/// one of them alone it may leap.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Used {
+    /// CPU seconds in the kernel.
+    pub system_cpu_s: f64,
+    /// Page faults that had to wait for a disk.
     pub major_faults: u64,
     /// Bytes that came from disks, and those handed to them; `None` where the kernel
     /// doesn't tell.
     pub disk_bytes: Option<(u64, u64)>,
-    /// Files that it has open.
-    pub open_files: Option<u64>,
+}
+
+impl Used {
+    fn of(pid: i32, stat: &Stat) -> Used {
+        Used {
+            system_cpu_s: seconds(stat.stime + stat.cstime.max(0) as u64),
+            major_faults: stat.majflt + stat.cmajflt,
+            disk_bytes: disk_bytes(pid),
+        }
+    }
+
+    /// What two have used together.
+    pub fn and(self, other: Used) -> Used {
+        let disk_bytes = self.disk_bytes.zip(other.disk_bytes);
+        Used {
+            system_cpu_s: self.system_cpu_s + other.system_cpu_s,
+            major_faults: self.major_faults + other.major_faults,
+            disk_bytes: disk_bytes.map(|(one, other)| (one.0 + other.0, one.1 + other.1)),
+        }
+    }
+}
+
+/// What a process and those that it has waited for have used; `None` if it is gone.
+pub fn used(pid: i32) -> Option<Used> {
+    stat(pid).map(|stat| Used::of(pid, &stat))
 }
 
 /// What a process has used; `None` if it is gone.
@@ -70,13 +104,11 @@ pub fn member(pid: i32) -> Option<Member> {
     let stat = stat(pid)?;
     Some(Member {
         pid,
-        cpu_s: cpu_s(&stat),
-        system_cpu_s: seconds(stat.stime + stat.cstime.max(0) as u64),
+        cpu_s: seconds(stat.utime + stat.stime),
+        used: Used::of(pid, &stat),
         rss_bytes: stat.rss * procfs::page_size(),
         swap_bytes: swap_bytes(pid),
         threads: stat.num_threads.max(0) as u32,
-        major_faults: stat.majflt + stat.cmajflt,
-        disk_bytes: disk_bytes(pid),
         open_files: open_files(pid),
         name: harmless(&stat.comm),
     })
@@ -144,15 +176,19 @@ fn open_files(pid: i32) -> Option<u64> {
 /// The parent of the kernel's threads; no program of a user can be its child.
 const KTHREADD: i32 = 2;
 
-/// CPU seconds of all processes, their ended children among them: so what a
+/// CPU seconds of all processes but these, their ended children among them: so what a
 /// short-lived process used is not lost, but turns up with its parent. The
 /// kernel's threads for network traffic are left out: under load, what they do is
 /// the load's own. `None` where not all can be seen.
-pub fn cpu_of_all() -> Option<f64> {
+///
+/// Nothing is subtracted: a child that nobody waits for is in no sum once it has ended,
+/// and in its control group's it is.
+pub fn cpu_of_all_but(known: &BTreeSet<i32>) -> Option<f64> {
     // A container, or a /proc that hides what is others', doesn't show the kernel's threads.
     stat(KTHREADD).filter(|stat| stat.comm == "kthreadd")?;
     let pids = fs::read_dir("/proc").ok()?.flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let pids = pids.filter(|pid| !known.contains(pid));
     let used = pids.filter_map(|pid| {
         let stat = stat(pid)?;
         let is_traffic = stat.ppid == KTHREADD && stat.comm.starts_with("ksoftirqd/");

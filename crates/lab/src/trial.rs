@@ -101,9 +101,7 @@ impl Bench<'_> {
             let cpus = evidence.place.client_cpus.clone();
             let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
             let load = measure::load_plan(plan, slot, warmup_s, rate, self.contract, address, cpus);
-            let length = Duration::from_secs_f64(warmup_s + plan.measure_s);
-            let expected = Expected { connections: load.connections, length };
-            self.measure(&load, expected, running, evidence)?;
+            self.measure(&load, Duration::from_secs_f64(plan.measure_s), running, evidence)?;
             if !self.stop.asked() && running.kept.exited().is_none() {
                 let began = Instant::now();
                 evidence.contract_after = steps();
@@ -322,7 +320,7 @@ impl Bench<'_> {
     fn measure(
         &self,
         load: &load::Plan,
-        expected: Expected,
+        window: Duration,
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
@@ -331,16 +329,20 @@ impl Bench<'_> {
         let group = running.kept.client_cgroup().clone();
         let mut client = Client::start(group, &evidence.place.client_cpus)?;
         let port = running.address.port();
+        let kept = load.keep_alive.then_some(load.connections);
+        let expected = Expected { kept, warmup: load.warmup, window };
         let sampler = Sampler::start(&running.kept, &client, port, expected, &evidence.place);
         let scratch_bytes = running.kept.scratch_bytes();
         let began = Instant::now();
         let output_bytes = running.kept.output_bytes();
+        let mut is_in_window = false;
         let seen = client.run(load, self.stop, &mut |progress| {
-            // Where connections are kept, one count tells whether all are there;
-            // where each has one request, they come and go between two counts.
             // It is told when a second has ended, the last of the warm-up among them.
-            if load.keep_alive && progress.elapsed_s >= load.warmup.as_secs_f64() {
-                sampler.in_window();
+            let measured_s = progress.elapsed_s - load.warmup.as_secs_f64();
+            if measured_s >= 0.0 && !is_in_window {
+                is_in_window = true;
+                let left_s = (window.as_secs_f64() - measured_s).max(0.0);
+                sampler.in_window(Instant::now() + Duration::from_secs_f64(left_s));
             }
         })?;
         let Some(seen) = seen else { return Ok(()) };

@@ -57,9 +57,19 @@ fn holds_code(map: &MemoryMap, all: &[MemoryMap]) -> bool {
         all.iter().any(|it| is_twin(&it))
     };
     match (is_shared(map), may(map, MMPermissions::EXECUTE)) {
-        (false, is_executed) => is_executed && map.pathname == MMapPath::Anonymous,
+        (false, is_executed) => is_executed && is_anonymous(&map.pathname),
         (true, true) => may(map, MMPermissions::WRITE) || !has_twin(MMPermissions::WRITE),
         (true, false) => may(map, MMPermissions::WRITE) && has_twin(MMPermissions::EXECUTE),
+    }
+}
+
+/// Whether memory comes from no file. A program may give it a name, as Ruby does with the
+/// code of its compiler (prctl(2), `PR_SET_VMA_ANON_NAME`).
+fn is_anonymous(path: &MMapPath) -> bool {
+    match path {
+        MMapPath::Anonymous => true,
+        MMapPath::Other(name) => name.starts_with("anon:"),
+        _ => false,
     }
 }
 
@@ -167,8 +177,10 @@ mod tests {
 5000-6000 rw-p 00000000 00:00 0                          [heap]
 6000-7000 rwxp 00000000 00:00 0                          [stack]
 7000-8000 r-xp 00000000 00:00 0                          [vdso]
+8000-9000 r-xp 00000000 00:00 0                          [anon:Ruby:rb_yjit_reserve_addr_space]
+9000-a000 rw-p 00000000 00:00 0                          [anon: glibc: malloc]
 ";
-        assert_eq!(code_in(maps), [0x3000, 0x4000]);
+        assert_eq!(code_in(maps), [0x3000, 0x4000, 0x8000]);
     }
 
     #[test]

@@ -1,9 +1,6 @@
 //! Whether all connections are there that were asked for: they are counted in the window,
-//! where they are kept, once in any case, and again where that is cheap. A server may have
-//! some in its queue at one moment, and none at the next.
-
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+//! where they are kept, when it begins in any case, and again where that is cheap. A server
+//! may have some in its queue at one moment, and none at the next.
 
 use super::machine::{self, TcpSockets};
 use super::own_cpu_s;
@@ -20,8 +17,8 @@ const S_AN_END: f64 = 0.6e-6;
 #[derive(Debug)]
 pub(super) struct Counting {
     port: u16,
-    /// As many as the client was asked to make.
-    asked: u32,
+    /// As many as the client was asked to make, where they are kept.
+    asked: Option<u32>,
     /// CPU seconds that it may take, but for the first count if connections are missing.
     cost_max_s: f64,
     spent_s: f64,
@@ -29,13 +26,12 @@ pub(super) struct Counting {
     last_s: f64,
     /// The machine's before the first of them.
     sockets_before: Option<TcpSockets>,
-    in_window: Arc<AtomicBool>,
     has_told: bool,
 }
 
 impl Counting {
     /// To be made before the first connection.
-    pub fn new(port: u16, asked: u32, cost_max_s: f64, in_window: Arc<AtomicBool>) -> Counting {
+    pub fn new(port: u16, asked: Option<u32>, cost_max_s: f64) -> Counting {
         Counting {
             port,
             asked,
@@ -43,39 +39,27 @@ impl Counting {
             spent_s: 0.0,
             last_s: 0.0,
             sockets_before: machine::tcp_sockets(),
-            in_window,
             has_told: false,
         }
     }
 
-    /// Whether the first count has to be made.
-    pub fn is_owed(&self) -> bool {
-        !self.has_told && self.is_in_window()
-    }
-
-    fn is_in_window(&self) -> bool {
-        self.in_window.load(Ordering::Relaxed)
-    }
-
-    /// The connections at the port.
+    /// The connections at the port, within the window.
     pub fn established(&mut self) -> Option<u32> {
-        if !self.is_in_window() {
-            return None;
-        }
-        let port = self.port;
-        self.told_or_counted(machine::tcp_sockets(), || connections::established(port))
+        let (asked, port) = (self.asked?, self.port);
+        self.told_or_counted(asked, machine::tcp_sockets(), || connections::established(port))
     }
 
     fn told_or_counted(
         &mut self,
+        asked: u32,
         sockets: Option<TcpSockets>,
         count: impl FnOnce() -> Option<u32>,
     ) -> Option<u32> {
         let is_first = !std::mem::replace(&mut self.has_told, true);
         let cost_s = cost_s(sockets.unwrap_or_default()).max(self.last_s);
         if self.spent_s + cost_s > self.cost_max_s {
-            if self.are_all_there(sockets) {
-                return Some(self.asked);
+            if self.are_all_there(asked, sockets) {
+                return Some(asked);
             }
             if !is_first {
                 return None;
@@ -90,9 +74,9 @@ impl Counting {
 
     /// Whether the kernel's own count of all sockets, which costs nothing, grew by both
     /// ends of as many connections as were asked for.
-    fn are_all_there(&self, sockets: Option<TcpSockets>) -> bool {
+    fn are_all_there(&self, asked: u32, sockets: Option<TcpSockets>) -> bool {
         let known = self.sockets_before.zip(sockets);
-        known.is_some_and(|(before, now)| now.open >= before.open + 2 * u64::from(self.asked))
+        known.is_some_and(|(before, now)| now.open >= before.open + 2 * u64::from(asked))
     }
 }
 
@@ -107,12 +91,12 @@ mod tests {
     /// Of 100 connections asked for, with ten sockets before.
     fn of_100() -> Counting {
         let sockets_before = Some(TcpSockets { open: 10, time_wait: 0 });
-        Counting { sockets_before, ..Counting::new(1, 100, 0.005, Arc::default()) }
+        Counting { sockets_before, ..Counting::new(1, Some(100), 0.005) }
     }
 
     /// What is told with so many sockets, where the kernel would count 64 connections.
     fn told(counting: &mut Counting, open: u64, time_wait: u64) -> Option<u32> {
-        counting.told_or_counted(Some(TcpSockets { open, time_wait }), || Some(64))
+        counting.told_or_counted(100, Some(TcpSockets { open, time_wait }), || Some(64))
     }
 
     #[test]
@@ -140,16 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn they_are_counted_in_the_window_and_have_to_be_once() {
-        let in_window = Arc::new(AtomicBool::new(false));
-        let mut counting = Counting::new(1, 0, 1.0, in_window.clone());
-        assert_eq!(counting.established(), None, "it hasn't begun");
-        assert!(!counting.is_owed());
-        in_window.store(true, Ordering::Relaxed);
-        assert!(counting.is_owed());
-        if counting.established().is_none() {
-            return crate::skipped::skipped("this kernel doesn't offer sock_diag");
+    fn where_none_is_kept_nothing_is_counted() {
+        assert_eq!(Counting::new(1, None, 1.0).established(), None);
+        if Counting::new(1, Some(0), 1.0).established().is_none() {
+            crate::skipped::skipped("this kernel doesn't offer sock_diag");
         }
-        assert!(!counting.is_owed());
     }
 }

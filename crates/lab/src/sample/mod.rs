@@ -27,8 +27,6 @@ mod threads;
 mod window;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -40,7 +38,7 @@ use rustix::time::ClockId;
 use crate::cgroup::{Counted, Group, Throttled, Trees};
 use crate::client::Client;
 use crate::connections::{self, Listeners};
-use crate::process_tree::{self, Member};
+use crate::process_tree::{self, Member, Used};
 use crate::{keeper, kept::Kept};
 use counting::Counting;
 use hotspot::PerfData;
@@ -80,6 +78,8 @@ struct Reading {
 #[derive(Debug, Clone)]
 struct Most {
     members: Vec<Member>,
+    /// Of all of them, and of those that have ended.
+    used: Option<Used>,
     group: Option<Counted>,
     throttled: Option<Throttled>,
     machine: Machine,
@@ -103,18 +103,36 @@ struct AllThreads {
 /// The load that is going to be sampled.
 #[derive(Debug, Clone, Copy)]
 pub struct Expected {
-    /// Connections at once.
-    pub connections: u32,
-    /// How long it takes, its warm-up included. Sampling is paced by it.
-    pub length: Duration,
+    /// Connections at once that are kept. Where each has one request, they come and go
+    /// between two counts, and there is nothing to count.
+    pub kept: Option<u32>,
+    /// How long it takes before it is measured.
+    pub warmup: Duration,
+    /// How long it is measured.
+    pub window: Duration,
+}
+
+impl Expected {
+    /// The whole, by which sampling is paced.
+    fn length(self) -> Duration {
+        self.warmup + self.window
+    }
 }
 
 /// A thread that samples until it is finished.
 #[derive(Debug)]
 pub struct Sampler {
-    stop: Sender<()>,
-    in_window: Arc<AtomicBool>,
+    tell: Sender<Told>,
     thread: JoinHandle<Sampled>,
+}
+
+/// What it is told.
+#[derive(Debug)]
+enum Told {
+    /// The window has begun, and ends about then.
+    InWindow { until: Instant },
+    /// The load is over.
+    Finish,
 }
 
 /// All that was read.
@@ -143,24 +161,37 @@ impl Sampler {
         expected: Expected,
         place: &Place,
     ) -> Sampler {
-        let in_window = Arc::new(AtomicBool::new(false));
-        let cpus = &place.server_cpus;
-        let mut sources = Sources::new(kept, client, port, expected, cpus, in_window.clone());
+        let mut sources = Sources::new(kept, client, port, expected, &place.server_cpus);
         let client_cpus = place.client_cpus.clone();
-        let (stop, stopped) = mpsc::channel();
         let (tell, told) = mpsc::channel();
+        let (begun, has_begun) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
             let _ = keeper::pin(&client_cpus);
             let began = Instant::now();
             let mut readings = vec![sources.read(Depth::Edge)];
-            drop(tell);
-            while stopped.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                let mut latest = readings.iter().rev().take(RARELY - 1);
-                let is_time = latest.all(|it| it.most.is_none()) && sources.is_due();
-                // Connections are told of together with those that wait to be accepted.
-                let depth = match is_time || sources.counting.is_owed() {
-                    true => Depth::Most,
-                    false => Depth::Cpu,
+            drop(begun);
+            let mut window_ends: Option<Instant> = None;
+            loop {
+                let to_end = window_ends.map(|it| it.saturating_duration_since(Instant::now()));
+                let wait = to_end.map_or(EVERY, |to_end| to_end.min(EVERY));
+                let depth = match told.recv_timeout(wait) {
+                    Ok(Told::InWindow { until }) => {
+                        window_ends = Some(until);
+                        Depth::Window
+                    }
+                    // What is used from now on isn't the window's.
+                    Err(RecvTimeoutError::Timeout) if to_end == Some(wait) => {
+                        window_ends = None;
+                        Depth::Cpu
+                    }
+                    Err(RecvTimeoutError::Timeout) => {
+                        let mut latest = readings.iter().rev().take(RARELY - 1);
+                        match latest.all(|it| it.most.is_none()) && sources.is_due() {
+                            true => Depth::Most,
+                            false => Depth::Cpu,
+                        }
+                    }
+                    Ok(Told::Finish) | Err(RecvTimeoutError::Disconnected) => break,
                 };
                 readings.push(sources.read(depth));
             }
@@ -175,21 +206,21 @@ impl Sampler {
             Sampled { readings, group, client_group, allowed, sampling }
         });
         // Until it has read what there was before.
-        let _: Result<(), _> = told.recv();
-        Sampler { stop, in_window, thread }
+        let _: Result<(), _> = has_begun.recv();
+        Sampler { tell, thread }
     }
 
-    /// Says that the window has begun, in which all connections have to be there: they are
-    /// counted from now on.
-    pub fn in_window(&self) {
-        self.in_window.store(true, Ordering::Relaxed);
+    /// Says that the window has begun, and when it will end. All connections that are
+    /// kept have to be there, and what was used before was used by the warm-up.
+    pub fn in_window(&self, until: Instant) {
+        let _ = self.tell.send(Told::InWindow { until });
     }
 
     /// Ends, and writes into the evidence what was seen within the window. The client
     /// has to be alive still.
     pub fn finish(self, began: Moment, window: Duration, evidence: &mut Evidence) {
         let began = Instant::now() - began.elapsed();
-        let _ = self.stop.send(());
+        let _ = self.tell.send(Told::Finish);
         if let Ok(sampled) = self.thread.join() {
             window::write(&sampled, began, window, evidence);
         }
@@ -201,11 +232,7 @@ impl Sampler {
 
 /// CPU seconds of the calling thread.
 fn own_cpu_s() -> f64 {
-    clock_s(ClockId::ThreadCPUTime)
-}
-
-fn clock_s(clock: ClockId) -> f64 {
-    let time = rustix::time::clock_gettime(clock);
+    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
@@ -216,7 +243,10 @@ enum Depth {
     Cpu,
     /// What is due.
     Most,
-    /// Before the first connection and after the last: all but connections, of
+    /// All, whatever it costs, when the window begins: else what the warm-up used would
+    /// be the window's.
+    Window,
+    /// The same before the first connection and after the last, but for connections, of
     /// which there are none.
     Edge,
 }
@@ -236,6 +266,7 @@ struct Sources {
     /// Each JVM among the processes, with its counters if it keeps some.
     jvms: BTreeMap<i32, Option<PerfData>>,
     counting: Counting,
+    is_in_window: bool,
     whole: Pace,
     /// CPU seconds of the first reading: the last one will take as many.
     edge_s: f64,
@@ -250,9 +281,8 @@ impl Sources {
         port: u16,
         expected: Expected,
         server_cpus: &[usize],
-        in_window: Arc<AtomicBool>,
     ) -> Sources {
-        let Expected { connections, length } = expected;
+        let length = expected.length();
         Sources {
             root: kept.root(),
             group: kept.cgroup().inhabited(),
@@ -264,12 +294,8 @@ impl Sources {
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
-            counting: Counting::new(
-                port,
-                connections,
-                COUNTING_SHARE * length.as_secs_f64(),
-                in_window,
-            ),
+            counting: Counting::new(port, expected.kept, COUNTING_SHARE * length.as_secs_f64()),
+            is_in_window: false,
             whole: Pace::new(WHOLE_SHARE, length),
             edge_s: 0.0,
             thread_reading: Pace::new(THREADS_SHARE, length),
@@ -280,11 +306,17 @@ impl Sources {
     /// Whether it is time to read more than CPU time. All that is read takes from the whole.
     fn is_due(&mut self) -> bool {
         self.whole.spent_s = own_cpu_s();
-        self.whole.is_due(self.whole.last_s, self.edge_s)
+        self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s)
+    }
+
+    /// How many readings of everything are to come whatever they cost.
+    fn ahead(&self) -> f64 {
+        if self.is_in_window { 1.0 } else { 2.0 }
     }
 
     fn read(&mut self, depth: Depth) -> Reading {
         let before = own_cpu_s();
+        self.is_in_window |= depth == Depth::Window;
         if depth != Depth::Cpu {
             self.pids = match self.group.is_nowhere() {
                 true => process_tree::descendants(self.root),
@@ -315,17 +347,17 @@ impl Sources {
     }
 
     fn read_more(&mut self, depth: Depth, reading: &mut Reading) {
-        let is_edge = depth == Depth::Edge;
-        if !is_edge {
+        if depth != Depth::Edge && self.is_in_window {
             reading.established = self.counting.established();
         }
-        if is_edge || self.process_reading.is_due_again() {
-            let all = self.process_reading.timed(process_tree::cpu_of_all);
-            let own = clock_s(ClockId::ProcessCPUTime);
-            let known = all.zip(reading.server_cpu_s).zip(reading.client_cpu_s);
-            reading.others_cpu_s = known.map(|((all, server), client)| all - server - client - own);
+        let (is_due, ahead) = (depth != Depth::Most, self.ahead());
+        if is_due || self.process_reading.is_due_again(ahead) {
+            let known = [self.root, self.client_pid, std::process::id() as i32];
+            let known = known.iter().chain(&self.pids).copied().collect();
+            reading.others_cpu_s =
+                self.process_reading.timed(|| process_tree::cpu_of_all_but(&known));
         }
-        if is_edge || self.thread_reading.is_due_again() {
+        if is_due || self.thread_reading.is_due_again(ahead) {
             let (threads, pids, client) = (&mut self.threads, &self.pids, self.client_pid);
             reading.threads = Some(self.thread_reading.timed(|| AllThreads {
                 servers: threads.read(pids),
@@ -351,8 +383,13 @@ impl Sources {
     }
 
     fn most(&self) -> Most {
+        let members: Vec<Member> =
+            self.pids.iter().filter_map(|&pid| process_tree::member(pid)).collect();
+        // What those had used that have ended since is their parent's by now, or the keeper's.
+        let ended = process_tree::used(self.root);
         Most {
-            members: self.pids.iter().filter_map(|&pid| process_tree::member(pid)).collect(),
+            used: ended.map(|ended| members.iter().map(|it| it.used).fold(ended, Used::and)),
+            members,
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
             throttled: self.trees.throttled(),
             machine: machine::read(&self.frequency),

@@ -47,9 +47,9 @@ impl Pace {
         times >= 1.0 && passed.as_secs_f64() * times >= time_left.as_secs_f64()
     }
 
-    /// Whether it is time for one more, where another is made at the end.
-    pub fn is_due_again(&mut self) -> bool {
-        self.is_due(self.last_s, self.last_s)
+    /// Whether it is time for one more like the last, where so many are to come in any case.
+    pub fn is_due_again(&mut self, ahead: f64) -> bool {
+        self.is_due(self.last_s, ahead * self.last_s)
     }
 
     /// One more was made, and cost so much.

@@ -14,7 +14,7 @@ use super::series::{Series, Table, growth, growth_of_all, growths, is_seen};
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
 use crate::cgroup::{Counted, Group};
-use crate::process_tree::Member;
+use crate::process_tree::{Member, Used};
 
 /// Processes, threads and groups that are told of; the rest is a number.
 const BUSIEST: usize = 8;
@@ -72,7 +72,7 @@ struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// Its seconds; the last one may be shorter or longer by half.
+    /// Its whole seconds: as many as it is nearest to, so that the last may be shorter.
     fn seconds(&self) -> impl Iterator<Item = (Instant, Instant)> {
         let whole = (self.ended - self.began).as_secs_f64().round() as u32;
         (0..whole).map(|second| {
@@ -107,13 +107,18 @@ impl Window<'_> {
         (series.len() > 1).then(|| (last - first).max(0.0) as u64)
     }
 
-    /// A total of the contender's processes: unknown if one's is.
-    fn members(&self, of: impl Fn(&Member) -> Option<u64>) -> Table<i32> {
-        let all = |members: &[Member]| -> Option<BTreeMap<i32, f64>> {
-            let known = members.iter().map(|member| Some((member.pid, of(member)? as f64)));
-            known.collect::<Option<BTreeMap<_, _>>>().filter(|all| !all.is_empty())
-        };
-        self.table(|reading| all(&reading.most.as_ref()?.members))
+    /// What all of the contender's processes have used together.
+    fn used(&self, of: impl Fn(&Used) -> Option<f64>) -> Series {
+        self.most(|most| of(most.used.as_ref()?))
+    }
+
+    /// CPU time of each of the contender's processes.
+    fn members(&self) -> Table<i32> {
+        let all = |members: &[Member]| members.iter().map(|it| (it.pid, it.cpu_s)).collect();
+        self.table(|reading| {
+            Some(all(&reading.most.as_ref()?.members))
+                .filter(|all: &BTreeMap<_, _>| !all.is_empty())
+        })
     }
 
     fn table<K>(&self, of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>) -> Table<K> {
@@ -141,11 +146,10 @@ impl Window<'_> {
     }
 
     fn totals(&self, evidence: &mut Evidence) {
-        let disk = self.members(|member| Some(member.disk_bytes?.1));
+        let disk = self.used(|used| Some(used.disk_bytes?.1 as f64));
         let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
         evidence.server_cpu_s = self.within(&self.series(|reading| reading.server_cpu_s));
-        evidence.server_disk_write_bytes =
-            growth_of_all(&disk, self.began, self.ended).map(|bytes| bytes as u64);
+        evidence.server_disk_write_bytes = self.within(&disk).map(|bytes| bytes.round() as u64);
         evidence.server_rss_max_bytes =
             self.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
         evidence.listen_drops =
@@ -193,7 +197,7 @@ impl Window<'_> {
             self.readings.iter().filter(|reading| reading.at > from && reading.at <= to);
         let listeners = in_second.clone().find_map(|reading| reading.most.as_ref()?.listeners);
         // The reading that is nearest to the window's end comes after it, when the
-        // connections are closed.
+        // connections are closed and processors may rest.
         let last = in_second.clone().filter_map(|reading| reading.most.as_ref()).next_back();
         let open_files =
             |most: &Most| most.members.iter().map(|it| it.open_files).sum::<Option<u64>>();
@@ -205,9 +209,9 @@ impl Window<'_> {
             server_threads: members.map(|all| all.iter().map(|it| it.threads).sum()),
             server_context_switches: whole(&self.threads(|it| Some(it.switches as f64))),
             server_run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
-            server_major_faults: whole(&self.members(|it| Some(it.major_faults))),
+            server_major_faults: counted(&self.used(|used| Some(used.major_faults as f64))),
             server_open_files: last.filter(|it| !it.members.is_empty()).and_then(open_files),
-            server_disk_write_bytes: whole(&self.members(|it| Some(it.disk_bytes?.1))),
+            server_disk_write_bytes: counted(&self.used(|used| Some(used.disk_bytes?.1 as f64))),
             server_gc_pause_s: grown(&self.most(|most| most.gc_pause_s)),
             server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
             connections_established: in_second.find_map(|reading| reading.established),
@@ -222,7 +226,7 @@ impl Window<'_> {
             load_average: near.and_then(|most| most.machine.load_average).map(rounded),
             swap_in_bytes: machine(|most| most.machine.swap_in_bytes),
             swap_out_bytes: machine(|most| most.machine.swap_out_bytes),
-            server_cpu_mhz_min: near.and_then(|most| most.machine.frequency).map(|it| it.0),
+            server_cpu_mhz_min: last.and_then(|most| most.machine.frequency).map(|it| it.0),
             cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
             memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
             io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
@@ -243,9 +247,11 @@ impl Window<'_> {
             known.reduce(|sum, more| Some(sum? + more?)).flatten()
         };
         let by_group = self.most(|most| most.group.as_ref()?.system_cpu_s);
-        let by_process = self.members(|member| Some((member.system_cpu_s * 1e6) as u64));
-        let system_cpu_s =
-            self.within(&by_group).or_else(|| all(&by_process).map(|micros| micros / 1e6));
+        let by_process = self.used(|used| Some(used.system_cpu_s));
+        let system_cpu_s = self.within(&by_group).or_else(|| self.within(&by_process));
+        let faults = self.used(|used| Some(used.major_faults as f64));
+        let disk = self.used(|used| Some(used.disk_bytes?.0 as f64));
+        let count = |series: &Series| self.within(series).map(|it| it.round() as u64);
         let code = self.most(|most| Some(most.code_bytes? as f64));
         let (processes, processes_more) = self.processes();
         let (threads, threads_more) = self.busiest_threads();
@@ -259,8 +265,8 @@ impl Window<'_> {
             thread_groups,
             thread_groups_more,
             run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
-            major_faults: all(&self.members(|it| Some(it.major_faults))).map(|it| it as u64),
-            disk_read_bytes: all(&self.members(|it| Some(it.disk_bytes?.0))).map(|it| it as u64),
+            major_faults: count(&faults),
+            disk_read_bytes: count(&disk),
             swap_max_bytes: self.mosts_in_window().filter_map(swap).max(),
             code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
             code_grown_bytes: self.within(&code).map(|bytes| bytes.round() as u64),
@@ -270,8 +276,7 @@ impl Window<'_> {
     }
 
     fn processes(&self) -> (Vec<ProcessUse>, u32) {
-        let microseconds = |member: &Member| Some((member.cpu_s * 1e6) as u64);
-        let table = self.members(microseconds);
+        let table = self.members();
         let by_second = self.by_second(&table);
         let mut known: BTreeMap<i32, ProcessUse> = BTreeMap::new();
         for member in self.mosts_in_window().flat_map(|most| &most.members) {
@@ -282,10 +287,10 @@ impl Window<'_> {
         }
         for (pid, grown) in growths(&table, self.began, self.ended) {
             if let Some(entry) = known.get_mut(&pid) {
-                entry.cpu_s = rounded(grown / 1e6);
+                entry.cpu_s = rounded(grown);
                 let seconds = by_second.iter();
                 entry.cpu_s_per_second =
-                    seconds.map(|it| rounded(it.get(&pid).unwrap_or(&0.0) / 1e6)).collect();
+                    seconds.map(|it| rounded(*it.get(&pid).unwrap_or(&0.0))).collect();
             }
         }
         busiest(known.into_values(), |process| process.cpu_s)
@@ -407,7 +412,8 @@ impl Window<'_> {
     fn limits(&self) -> Limits {
         let periods = self.most(|most| Some(most.throttled?.periods as f64));
         Limits {
-            throttled_periods: self.within(&periods).map(|it| it.round() as u64),
+            // A part of one, by the readings around the window, is one that may be in it.
+            throttled_periods: self.within(&periods).map(|it| (it - 1e-6).ceil() as u64),
             throttled_s: self.within(&self.most(|most| Some(most.throttled?.seconds))).map(rounded),
             ..Limits::default()
         }
@@ -420,7 +426,10 @@ impl Window<'_> {
         let share = |series: &Series| self.share(series, self.began, self.ended).map(rounded);
         let machines = || self.mosts_in_window().map(|most| &most.machine);
         let averages = machines().filter_map(|it| it.load_average);
-        let frequencies = || machines().filter_map(|it| it.frequency);
+        // Just around it the processors have nothing to do, and may rest.
+        let within = |it: &&Reading| it.at >= self.began && it.at <= self.ended;
+        let readings = || self.readings.iter().filter(within);
+        let frequencies = || readings().filter_map(|it| it.most.as_ref()?.machine.frequency);
         MachineUse {
             load_average_max: averages.reduce(f64::max).map(rounded),
             swap_in_bytes: bytes(|most| most.machine.swap_in_bytes),
@@ -474,13 +483,19 @@ mod tests {
             pid: 7,
             name: "server".into(),
             cpu_s,
-            system_cpu_s: cpu_s / 4.0,
+            used: used(cpu_s),
             rss_bytes: 1000,
             swap_bytes: Some(0),
             threads: 2,
+            open_files: Some(9),
+        }
+    }
+
+    fn used(cpu_s: f64) -> Used {
+        Used {
+            system_cpu_s: cpu_s / 4.0,
             major_faults: (cpu_s * 4.0) as u64,
             disk_bytes: Some(((cpu_s * 4096.0) as u64, (cpu_s * 8.0) as u64)),
-            open_files: Some(9),
         }
     }
 
@@ -503,6 +518,7 @@ mod tests {
             client_cpu_s: Some(cpu_s / 2.0),
             most: Some(Most {
                 members: vec![member(cpu_s)],
+                used: Some(used(cpu_s)),
                 group: None,
                 throttled: Some(Throttled { periods: (at_s * 4.0) as u64, seconds: at_s / 2.0 }),
                 machine: Machine {
@@ -593,6 +609,75 @@ mod tests {
         assert_eq!(unseen.client, Some(ClientUse::default()), "it was a process of its own");
         let seen = written(readings(), start + Duration::from_millis(3_500), 1);
         assert!(seen.server_cpu_s.is_some(), "the gap is before the window");
+    }
+
+    /// A reading as the whole has it, of what was read then.
+    fn with(start: Instant, at_s: f64, change: impl Fn(&mut Reading)) -> Reading {
+        let mut reading = reading(start, at_s, at_s);
+        change(&mut reading);
+        reading
+    }
+
+    #[test]
+    fn processors_that_rest_before_and_after_the_window_are_not_slow_within_it() {
+        let start = Instant::now();
+        let at = |at_s: f64, mhz: f64| {
+            with(start, at_s, |it| {
+                it.most.as_mut().unwrap().machine.frequency = Some((mhz, mhz));
+            })
+        };
+        let readings = vec![at(0.5, 800.0), at(1.0, 3_500.0), at(2.5, 3_400.0), at(3.01, 800.0)];
+        let evidence = written(readings, start + Duration::from_secs(1), 2);
+        let machine = &evidence.machine;
+        assert_eq!(machine.server_cpu_mhz_min, Some(3_400.0));
+        assert_eq!(machine.server_cpu_mhz_max, Some(3_500.0));
+        let of_seconds: Vec<_> = evidence.samples.iter().map(|it| it.server_cpu_mhz_min).collect();
+        assert_eq!(of_seconds, [None, Some(3_400.0)]);
+    }
+
+    /// Else a worker's whole life would fall into the moment of its end.
+    #[test]
+    fn what_a_child_used_before_it_ended_is_not_its_parents_of_now() {
+        let start = Instant::now();
+        // The child, with four seconds of CPU time, ends after 1.5 s; the parent's sums have
+        // it from then on.
+        let at = |at_s: f64, ended: bool| {
+            with(start, at_s, |it| {
+                let most = it.most.as_mut().unwrap();
+                let mut child = Member { pid: 8, ..member(4.0) };
+                let mut parent = member(1.0);
+                if ended {
+                    parent.used = parent.used.and(child.used);
+                } else {
+                    child.cpu_s += at_s / 8.0;
+                    most.members.push(child);
+                }
+                most.members[0] = parent;
+                let all = most.members.iter().map(|it| it.used);
+                most.used = all.reduce(Used::and);
+            })
+        };
+        let readings = vec![at(0.0, false), at(1.0, false), at(2.0, true), at(3.0, true)];
+        let server = written(readings, start, 3).server;
+        assert_eq!((server.major_faults, server.disk_read_bytes), (Some(0), Some(0)));
+        assert!(is(server.system_cpu_s, 0.0), "{:?}", server.system_cpu_s);
+        let known: Vec<_> = server.processes.iter().map(|it| (it.pid, it.cpu_s)).collect();
+        assert_eq!(known, [(8, 0.125), (7, 0.0)]);
+    }
+
+    #[test]
+    fn a_period_that_a_quota_used_up_in_part_within_the_window_counts() {
+        let start = Instant::now();
+        let at = |at_s: f64, periods: u64| {
+            with(start, at_s, |it| {
+                let seconds = periods as f64 / 20.0;
+                it.most.as_mut().unwrap().throttled = Some(Throttled { periods, seconds });
+            })
+        };
+        let readings = vec![at(0.0, 0), at(1.2, 1), at(2.0, 1), at(3.0, 1)];
+        let limits = written(readings, start + Duration::from_secs(1), 2).limits;
+        assert_eq!(limits.throttled_periods, Some(1));
+        assert!(limits.throttled_s > Some(0.0), "{limits:?}");
     }
 
     #[test]
@@ -782,6 +867,7 @@ mod tests {
             reading.others_cpu_s = None;
             reading.most = Some(Most {
                 members: Vec::new(),
+                used: None,
                 group: None,
                 throttled: None,
                 machine: Machine::default(),
