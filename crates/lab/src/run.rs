@@ -335,9 +335,7 @@ pub fn resume(
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, Error> {
     let (folder, mut run) = Folder::open(folder)?;
-    take_back_failed(&mut run);
-    // An earlier part of the run may have known less.
-    run.left_out.clear();
+    reopen(&mut run);
     let planned: Vec<String> = run
         .contenders
         .iter()
@@ -376,6 +374,18 @@ pub fn resume(
     // Trials that were appended come into one file with the others.
     folder.write(&run)?;
     Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
+}
+
+/// Takes back what a resumed run makes again: what failed, and what had no rate to offer.
+fn reopen(run: &mut Run) {
+    take_back_failed(run);
+    // An earlier part of the run may have known less.
+    run.left_out.clear();
+    // It may have been complete with these. Should it be stopped before they are made
+    // again, its figures are of fewer trials than were planned.
+    if missing(run).next().is_some() {
+        run.state = State::Unfinished;
+    }
 }
 
 /// Makes all contenders of a study ready, as a run's record has them.
@@ -681,6 +691,25 @@ run = ["$BUILD/server"]
         });
         assert!(ended.is_err(), "what its contender needs is nowhere: {ended:?}");
         assert_eq!(intended, Some(3), "all but the trial that is over");
+    }
+
+    #[test]
+    fn a_complete_run_is_unfinished_while_what_it_takes_back_is_made_again() {
+        let reopened = |change: fn(&mut Run)| {
+            let mut run = Begun::new().run;
+            run.state = State::Complete;
+            run.plan.slots = run.trials.iter().map(|trial| trial.slot.clone()).collect();
+            change(&mut run);
+            reopen(&mut run);
+            run.state
+        };
+        assert_eq!(reopened(|_| ()), State::Complete, "nothing is made again");
+        assert_eq!(reopened(|run| run.trials[0].evidence.load = None), State::Unfinished);
+        let left_out = reopened(|run| {
+            let Slot { contender, load, .. } = run.trials.remove(0).slot;
+            run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+        });
+        assert_eq!(left_out, State::Unfinished);
     }
 
     #[test]

@@ -230,7 +230,8 @@ pub fn notes(run: &Run) -> Vec<String> {
             units::of(repeated, "comparison")
         ));
     }
-    if let failed @ 1.. = run.failed.len() as u64 {
+    let is_made_again = |failed: &&Trial| run.trials.iter().any(|it| it.slot == failed.slot);
+    if let failed @ 1.. = run.failed.iter().filter(is_made_again).count() as u64 {
         let were = if failed == 1 { "was" } else { "were" };
         notes.push(format!(
             "{} failed, and {were} made again when the run was resumed.",

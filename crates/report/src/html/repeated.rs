@@ -10,14 +10,14 @@ use super::{figure, prose, scrolling};
 use crate::summary::{self, Repeated};
 use crate::units;
 
-/// A line a trial that failed and was made again: when, and why.
+/// A line a trial that failed and is made again: which, and why.
 pub fn failed(run: &Run) -> Markup {
     html! {
         @if !run.failed.is_empty() {
             h2 id="failed-first" { "Failed at first" }
             p {
-                "These trials failed and have no figure. They were made again when the run was "
-                "resumed, by somebody who may have mended what was wrong."
+                "These trials failed and have no figure. A run that is resumed makes them again: "
+                "somebody may have mended what was wrong."
             }
             ul {
                 @for Trial { slot, evidence, .. } in &run.failed {
