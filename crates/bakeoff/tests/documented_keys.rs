@@ -303,6 +303,7 @@ fn the_complaints_of_the_page_are_those_of_the_parser() {
             "curve = { cores = \"one\", connections = 100",
             "curve = { cores = \"all\", connections = 50",
         ),
+        ("percent = [50, 100]", "percent = [50, 50]"),
         ("p99_ms = [1, 4]", "p99_ms = [1]"),
     ]
     .iter()

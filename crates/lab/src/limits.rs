@@ -1,6 +1,8 @@
 //! What a value in a study's or contender's file may be. Refused while the file
 //! is read, so that the complaint has the value's line.
 
+use std::collections::BTreeSet;
+
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::statistics::BLOCKS_MAX;
@@ -60,10 +62,13 @@ pub(crate) fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32,
     checked(deserializer, "a number from 1 to 200", is_share)
 }
 
-/// Shares of a maximum.
+/// Shares of a maximum. One that came twice would be measured twice in a block, and count as
+/// two blocks.
 pub(crate) fn percents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {
-    checked(deserializer, "a list of numbers from 1 to 200", |percents: &Vec<u32>| {
-        !percents.is_empty() && percents.iter().all(is_share)
+    let allowed = "a list of different numbers from 1 to 200";
+    checked(deserializer, allowed, |percents: &Vec<u32>| {
+        let are_different = BTreeSet::from_iter(percents).len() == percents.len();
+        !percents.is_empty() && are_different && percents.iter().all(is_share)
     })
 }
 
