@@ -295,6 +295,9 @@ fn ctrl_c_keeps_what_was_measured_and_resume_completes_it() {
     lab.wait_until("some trials are kept", || {
         lab.path("runs/latest/run.json").is_file() && lab.run().trials.len() >= 2
     });
+    let second = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+    assert_eq!(second.code, Some(2), "two make the trials of one run: {second:?}");
+    second.assert_complains(&["another bakeoff makes the trials of ", "/runs/s-"]);
     send(&child, Signal::INT);
     let interrupted = said(child.wait_with_output().unwrap());
     assert_eq!(interrupted.code, Some(130), "{interrupted:?}");

@@ -11,6 +11,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Deserialize;
 
 use crate::older;
@@ -20,10 +22,12 @@ const NEW_FILE: &str = ".run.json.new";
 const APPENDED: &str = "trials.jsonl";
 const LATEST: &str = "latest";
 
-/// The folder of one run.
-#[derive(Debug, Clone)]
+/// The folder of one run, for whoever makes its trials. There is one at a time: two would
+/// make the same trials, and each would replace what the other keeps.
+#[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
+    _lock: Lock,
 }
 
 /// Why a run couldn't be kept or taken up again.
@@ -45,6 +49,13 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// Somebody else makes its trials.
+    #[error("another bakeoff makes the trials of {path}; wait until it ends, or stop it",
+        path = path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
     },
     /// The run couldn't be read.
     #[error("couldn't read {path}: {source}", path = path.display())]
@@ -88,10 +99,11 @@ impl Folder {
                 Err(source) => return Err(failed(&path, source)),
             }
         }
-        Ok(Folder { path })
+        let _lock = Lock::take(&path)?;
+        Ok(Folder { path, _lock })
     }
 
-    /// Opens the folder of a run, by itself or by its `run.json`.
+    /// Opens the folder of a run, by itself or by its `run.json`, to go on with it.
     pub fn open(path: &Path) -> Result<(Folder, Run), Error> {
         let path = match path.is_file() {
             true => path.parent().unwrap_or(Path::new(".")),
@@ -100,8 +112,9 @@ impl Folder {
         // `latest` may point elsewhere before the run is over.
         let path =
             path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;
+        let _lock = Lock::take(&path)?;
         let run = read(&path.join(FILE))?;
-        Ok((Folder { path }, run))
+        Ok((Folder { path, _lock }, run))
     }
 
     /// Where it is.
@@ -162,6 +175,31 @@ impl Folder {
     }
 }
 
+/// What keeps others from a folder. The kernel lets go of it when the process ends, however
+/// it ends.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    fn take(path: &Path) -> Result<Lock, Error> {
+        let folder =
+            File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(Error::InUse { path: path.into() }),
+            // A file system without locks is no reason to measure nothing.
+            _ => Ok(Lock(folder)),
+        }
+    }
+}
+
+impl Drop for Lock {
+    /// At once: a process that is being started holds what is open here until it is
+    /// another program.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
 /// Reads a `run.json`, with the trials that were appended beside it.
 pub fn read(path: &Path) -> Result<Run, Error> {
     let mut run = read_whole(path)?;
@@ -174,8 +212,11 @@ pub fn read(path: &Path) -> Result<Run, Error> {
     for line in appended.split_inclusive(|&byte| byte == b'\n').filter(|it| it.ends_with(b"\n")) {
         let trial: Trial = serde_json::from_slice(line)
             .map_err(|source| Error::Content { path: path.clone(), source })?;
-        let known = [&run.trials, &run.disturbed, &run.failed];
-        if known.iter().all(|trials| !trials.contains(&trial)) {
+        // Those of the whole file are appended still, if there was a crash before they went.
+        let is_aside = run.disturbed.contains(&trial) || run.failed.contains(&trial);
+        // A slot is measured once: a second trial of it would count as another block.
+        let is_made = run.trials.iter().any(|made| made.slot == trial.slot);
+        if !is_aside && !is_made {
             run.trials.push(trial);
         }
     }
@@ -223,10 +264,28 @@ mod tests {
         let mut later = run();
         later.state = State::Complete;
         folder.write(&later).unwrap();
-        let (opened, read) = Folder::open(folder.path()).unwrap();
+        let path = folder.path().to_path_buf();
+        drop(folder);
+        let (opened, read) = Folder::open(&path).unwrap();
         assert_eq!(read, later);
         assert_eq!(opened.name(), "web-1");
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(path).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_run_that_somebody_makes_can_be_read_and_not_gone_on_with() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        let path = folder.path().to_path_buf();
+        let in_use = || matches!(Folder::open(&path), Err(Error::InUse { .. }));
+        assert!(in_use(), "two would make the trials of a new run");
+        assert_eq!(read(&path.join(FILE)).unwrap(), run());
+        drop(folder);
+        let resumed = Folder::open(&path).unwrap();
+        assert!(in_use(), "two would go on with a run");
+        drop(resumed);
+        assert!(!in_use(), "nobody makes its trials any more");
     }
 
     #[test]
@@ -340,7 +399,7 @@ mod tests {
     }
 
     fn numbers(folder: &Folder) -> Vec<u32> {
-        let (_, run) = Folder::open(folder.path()).unwrap();
+        let run = read(&folder.path().join(FILE)).unwrap();
         run.trials.iter().map(|trial| trial.slot.number).collect()
     }
 
@@ -354,7 +413,7 @@ mod tests {
         folder.append(&trial(1)).unwrap();
         folder.append(&trial(2)).unwrap();
         assert_eq!(numbers(&folder), [0, 1, 2]);
-        folder.write(&Folder::open(folder.path()).unwrap().1).unwrap();
+        folder.write(&read(&folder.path().join(FILE)).unwrap()).unwrap();
         assert_eq!(numbers(&folder), [0, 1, 2]);
         assert!(!folder.path().join(APPENDED).exists(), "each trial is kept once");
     }
@@ -391,6 +450,16 @@ mod tests {
     }
 
     #[test]
+    fn of_two_trials_of_a_slot_the_first_counts() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        folder.append(&trial(0)).unwrap();
+        folder.append(&Trial { started: "later".into(), ..trial(0) }).unwrap();
+        assert_eq!(read(&folder.path().join(FILE)).unwrap().trials, [trial(0)]);
+    }
+
+    #[test]
     fn a_failed_write_keeps_what_was_there() {
         let runs = tempfile::tempdir().unwrap();
         let folder = Folder::create(runs.path(), "web-1").unwrap();
@@ -399,6 +468,6 @@ mod tests {
         fs::create_dir(folder.path().join(NEW_FILE)).unwrap();
         let error = folder.write(&run()).unwrap_err().to_string();
         assert!(error.contains("run.json"), "{error}");
-        assert_eq!(Folder::open(folder.path()).unwrap().1, run());
+        assert_eq!(read(&folder.path().join(FILE)).unwrap(), run());
     }
 }

@@ -557,7 +557,7 @@ run = ["$BUILD/server"]
     /// was interrupted.
     struct Begun {
         root: TempDir,
-        folder: Folder,
+        path: PathBuf,
         run: Run,
     }
 
@@ -581,20 +581,26 @@ run = ["$BUILD/server"]
                 ..run_of(&[], vec![trial("server", 0, &load, 1_000.0)])
             };
             let folder = Folder::create(&root.path().join("runs"), "s-1").unwrap();
-            Begun { root, folder, run }
+            folder.write(&run).unwrap();
+            Begun { root, path: folder.path().into(), run }
         }
 
         fn write(&self, name: &str, text: &str) {
             fs::write(self.root.path().join("studies/s").join(name), text).unwrap();
         }
 
+        /// Its folder, which nobody else has until it is dropped.
+        fn folder(&self) -> Folder {
+            Folder::open(&self.path).unwrap().0
+        }
+
         /// Why it isn't resumed, and for whom a build would have begun before that was
         /// said.
         fn refused(&self, run: &Run) -> (String, Vec<String>) {
-            self.folder.write(run).unwrap();
+            self.folder().write(run).unwrap();
             let mut prepared = Vec::new();
             let studies = self.root.path().join("studies");
-            let ended = resume(&studies, self.folder.path(), &Stop::default(), &mut |event| {
+            let ended = resume(&studies, &self.path, &Stop::default(), &mut |event| {
                 if let Event::Preparing(contender) = event {
                     prepared.push(contender.to_string());
                 }
@@ -680,11 +686,11 @@ run = ["$BUILD/server"]
         run.trials.push(failed);
         let Slot { contender, load, .. } = left_out;
         run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
-        begun.folder.write(&run).unwrap();
+        begun.folder().write(&run).unwrap();
 
         let studies = begun.root.path().join("studies");
         let mut intended = None;
-        let ended = resume(&studies, begun.folder.path(), &Stop::default(), &mut |event| {
+        let ended = resume(&studies, &begun.path, &Stop::default(), &mut |event| {
             if let Event::Intends { trials, .. } = event {
                 intended = Some(trials);
             }
@@ -747,12 +753,12 @@ run = ["$BUILD/server"]
         let begun = Begun::new();
         let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
         let stop = Stop::default();
-        let mut run = UnderWay::new(&study, begun.folder.clone(), begun.run.clone(), &stop);
+        let mut run = UnderWay::new(&study, begun.folder(), begun.run.clone(), &stop);
         let at_least = std::time::Duration::from_millis(20);
         std::thread::sleep(at_least);
         run.keep(Folder::write).unwrap();
         // It is killed now.
-        let (_, kept) = Folder::open(begun.folder.path()).unwrap();
+        let kept = folder::read(&begun.path.join("run.json")).unwrap();
         assert!(kept.spent.whole_s >= at_least.as_secs_f64(), "{:?}", kept.spent);
     }
 
@@ -766,7 +772,7 @@ run = ["$BUILD/server"]
         let slot = Slot { number: 1, block: 1, ..run.trials[0].slot.clone() };
         run.plan.slots = vec![run.trials[0].slot.clone(), slot];
         begun.write("server/server.c", "int main() {}");
-        let under_way = UnderWay::new(&study, begun.folder.clone(), run, &stop);
+        let under_way = UnderWay::new(&study, begun.folder(), run, &stop);
         let ended = under_way.go_on(&mut |_| (), Vec::new());
         assert_eq!(ended.run.trials.len(), 1);
         match ended.early {
