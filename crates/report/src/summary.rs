@@ -64,6 +64,10 @@ fn one_sentence_for_all(run: &Run) -> bool {
     run.outcomes.iter().all(|outcome| outcome.sentence == run.outcomes[0].sentence)
 }
 
+/// Sets of first ones that the headline names, and names that it has of a tie. Of many
+/// loads there may be as many sets, and nobody reads that far.
+const FIRST_MAX: usize = 3;
+
 /// Who is first, under how many of the loads, and how close the others come.
 fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     /// Who is first, and whether anybody else is ranked.
@@ -86,30 +90,48 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
         (first.is_empty(), !beside_others, std::cmp::Reverse(outcomes.len()))
     });
 
-    let parts: Vec<String> = groups
-        .iter()
-        .map(|((first, beside_others), under)| {
-            let titles: Vec<Cow<str>> = first.iter().map(|name| who(run, name)).collect();
-            let loads = share_of_loads(under.len(), outcomes.len());
-            match titles.as_slice() {
-                [] => match reason_of_all(under) {
-                    Some(reason) => format!("nobody is ranked under {loads} ({reason})"),
-                    None => format!("nobody is ranked under {loads}"),
-                },
-                // Who is left over has won nothing.
-                [only] if !beside_others => format!("only {only} could be ranked under {loads}"),
-                [winner] => {
-                    let first = format!("{winner} is first of those ranked under {loads}");
-                    match closest(under).map(percent_with_interval) {
-                        Some(share) => {
-                            format!("{first}, and no other of them gets beyond {share} of its rate")
-                        }
-                        None => first,
+    let part = |((first, beside_others), under): &(First, Vec<&Outcome>)| {
+        let titles: Vec<Cow<str>> = first.iter().map(|name| who(run, name)).collect();
+        let loads = share_of_loads(under.len(), outcomes.len());
+        match titles.as_slice() {
+            [] => match reason_of_all(under) {
+                Some(reason) => format!("nobody is ranked under {loads} ({reason})"),
+                None => format!("nobody is ranked under {loads}"),
+            },
+            // Who is left over has won nothing.
+            [only] if !beside_others => format!("only {only} could be ranked under {loads}"),
+            [winner] => {
+                let first = format!("{winner} is first of those ranked under {loads}");
+                match closest(under).map(percent_with_interval) {
+                    Some(share) => {
+                        format!("{first}, and no other of them gets beyond {share} of its rate")
                     }
+                    None => first,
                 }
-                several => format!("{} tie for first under {loads}", and(several)),
             }
-        })
+            several => format!("{} tie for first under {loads}", and_others(several)),
+        }
+    };
+    let (some, nobody): (Vec<_>, Vec<_>) =
+        groups.iter().partition(|((first, _), _)| !first.is_empty());
+    let (named, others) = some.split_at(some.len().min(FIRST_MAX));
+    let under = |with_others: bool| -> usize {
+        let those = others.iter().filter(|((_, beside_others), _)| *beside_others == with_others);
+        those.map(|(_, under)| under.len()).sum()
+    };
+    let others = [
+        ("who is first differs again", under(true)),
+        ("only one contender could be ranked", under(false)),
+    ];
+    let others = others.into_iter().filter(|(_, loads)| *loads > 0);
+    let others = others
+        .map(|(says, loads)| format!("{says} under {}", share_of_loads(loads, outcomes.len())));
+    let parts: Vec<String> = named
+        .iter()
+        .copied()
+        .map(part)
+        .chain(others)
+        .chain(nobody.into_iter().map(part))
         .chain(caveats(run, outcomes))
         .collect();
     let sentence = parts.join("; ");
@@ -122,6 +144,14 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
         Some(capital) => format!("{capital}{}.", chars.as_str()),
         None => format!("{sentence}."),
     }
+}
+
+/// The first names of a list as one says it, and how many others there are.
+fn and_others(names: &[Cow<str>]) -> String {
+    let (named, others) = names.split_at(names.len().min(FIRST_MAX));
+    let count = others.len() as u64;
+    let others = (count > 0).then(|| Cow::from(units::of(count, "other")));
+    and(&named.iter().cloned().chain(others).collect::<Vec<_>>())
 }
 
 /// What must be known of the ranks by who reads no further: how many rates have none,

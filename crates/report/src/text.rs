@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Longer than any sentence that is meant for people, in characters.
-const CHARS_MAX: usize = 1_000;
+const CHARS_MAX: usize = 2_000;
 
 /// Longer than any command that is meant to be pasted, in characters.
 const COMMAND_CHARS_MAX: usize = 16_000;

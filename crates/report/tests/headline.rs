@@ -3,6 +3,8 @@
 mod fixture;
 
 use report::{Terminal, terminal};
+use result::finding::Verdict;
+use result::plan::Tier;
 use result::{Run, State};
 
 fn headline(run: &Run) -> String {
@@ -55,6 +57,44 @@ fn a_tie_names_all_who_tie() {
         rank(&mut run, load, &[("go", Some(1)), ("erlang", Some(1))]);
     }
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone, Go net/http and Erlang/OTP gen_tcp tie for first under all 4 loads; 1 of 12 ranked rates is suspect and 10 are not checked in full, and tiers differ (idiomatic and tuned).");
+}
+
+#[test]
+fn of_many_first_ones_some_are_named_and_the_others_counted() {
+    let mut run = fixture::largest();
+    let names: Vec<String> = run.contenders.iter().map(|it| it.name.clone()).collect();
+    for (load, outcome) in run.outcomes.iter_mut().enumerate() {
+        for row in &mut outcome.rows {
+            let number = names.iter().position(|name| *name == row.contender).unwrap();
+            row.rank = match load {
+                0..6 => Some(if number < 5 { 1 } else { 6 }),
+                6 => (number == 6).then_some(1),
+                7 => None,
+                _ => Some(if number == load - 2 { 1 } else { 2 }),
+            };
+        }
+        outcome.sentence = format!("Something else under load {load}.");
+    }
+    insta::assert_snapshot!(headline(&run));
+
+    // As long as it gets: ties of contenders with long names and lighter contracts.
+    for contender in &mut run.contenders {
+        contender.title = "n".repeat(60);
+        contender.lighter_contract = Some("c".repeat(60));
+    }
+    for (load, outcome) in run.outcomes.iter_mut().enumerate().skip(8) {
+        outcome.rows.iter_mut().for_each(|row| row.rank = Some(2));
+        outcome.rows.rotate_left(load - 8);
+        outcome.rows[..4].iter_mut().for_each(|row| row.rank = Some(1));
+        outcome.rows[0].verdict = Verdict::Suspect;
+        outcome.rows[1].verdict = Verdict::NotChecked;
+    }
+    run.contenders[0].tier = Tier::Tuned;
+    run.state = State::Unfinished;
+    let page = report::html(&run);
+    let headline = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
+    let last = "tiers differ (idiomatic and tuned).";
+    assert!(headline.ends_with(last), "its caveats are cut off: {headline}");
 }
 
 #[test]
