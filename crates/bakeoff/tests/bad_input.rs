@@ -59,6 +59,23 @@ fn with_in_quick(line: &str) -> Lab {
     lab
 }
 
+/// Who measures somebody else's study or contender doesn't hand over the terminal.
+#[test]
+fn titles_steer_no_terminal() {
+    let lab = Lab::with_good();
+    lab.contender("away", "[\"true\"]", "needs = { no-such-program = \"nothing\" }");
+    for file in ["studies/s/study.toml", "studies/s/good/contender.toml"] {
+        let text = std::fs::read_to_string(lab.path(file)).unwrap();
+        assert!(text.contains("title = \""), "{file} has no title");
+        lab.write(file, &text.replacen("title = \"", "title = \"\\u001b]0;owned\\u0007", 1));
+    }
+    let said = lab.bakeoff(&["run", "s", "--only", "away"]);
+    said.assert_complains(&["\\u{1b}]0;owned\\u{7}", "nobody is left to measure"]);
+    assert!(!said.stderr.contains(['\u{1b}', '\u{7}']), "{said:?}");
+    let said = lab.bakeoff(&["check", "s/good"]);
+    assert!(said.stdout.starts_with("\\u{1b}]0;owned\\u{7}good (s/good)\n"), "{said:?}");
+}
+
 #[test]
 fn a_profile_of_a_contender_that_isnt_there_has_its_line() {
     let lab = with_in_quick("contenders = [\"good\", \"gone\"]");

@@ -143,6 +143,16 @@ fn json_of_something_else_is_no_run() {
     assert!(says.contains("no run of bakeoff") && says.contains("missing field"), "{says}");
 }
 
+/// A parser quotes what a text means, and not how it stands there.
+#[test]
+fn what_is_said_of_a_file_steers_no_terminal() {
+    let mut run = serde_json::to_value(fixture::web()).unwrap();
+    run["state"] = "\u{1b}]0;owned\u{7}".into();
+    let says = complaint(&run.to_string());
+    assert!(says.contains("`\\u{1b}]0;owned\\u{7}`"), "{says}");
+    assert!(!says.contains(['\u{1b}', '\u{7}']), "{says}");
+}
+
 #[test]
 fn a_run_of_another_version_is_not_misread() {
     let says = complaint("{\"schema\": 99}");

@@ -65,9 +65,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Prepared::Interrupted => return ExitCode::from(INTERRUPTED),
     };
     let mut output = Output::to_stdout();
-    output.line(&format!("{} ({})", record.title, arguments.contender));
+    output.line(&format!("{} ({})", visible(&record.title), visible(&arguments.contender)));
     for version in &record.versions {
-        output.line(&format!("  {}: {}", version.of, visible(&version.says)));
+        output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
     let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
@@ -84,7 +84,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
                 None => ("✓", &step.saw),
                 Some(wrong) => ("✗", wrong),
             };
-            output.line(&format!("  {sign} {}: {}", step.asked, visible(says)));
+            output.line(&format!("  {sign} {}: {}", visible(&step.asked), visible(says)));
         });
         if stop.asked() {
             return ExitCode::from(INTERRUPTED);

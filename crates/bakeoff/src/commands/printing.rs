@@ -6,6 +6,8 @@
 
 use std::io::{self, Write};
 
+use report::text::visible_lines;
+
 /// What people read, line by line.
 pub struct Output {
     /// Nothing, if nobody wants to read, or nothing more can be written.
@@ -58,10 +60,11 @@ pub fn note(text: &str) {
     part_of_note(&format!("{text}\n"));
 }
 
-/// The same without a line's end.
+/// The same without a line's end. It may quote a file that somebody else wrote, and a
+/// parser's message has what an escape there stands for.
 pub fn part_of_note(text: &str) {
     // Whoever doesn't listen, or can't, is not told so either.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = io::stderr().write_all(visible_lines(text).as_bytes());
 }
 
 /// Says on standard error what went wrong.

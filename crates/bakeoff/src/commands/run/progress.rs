@@ -8,7 +8,7 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::plan::Phase;
 use lab::run::Event;
-use report::text::visible;
+use report::text::{visible, visible_lines};
 use report::{load_names, units};
 use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Load, Plan, Study};
@@ -43,7 +43,7 @@ impl Progress {
                 match self.line.is_hidden() {
                     // A build may take minutes, also where its output goes to a file.
                     true => self.say(&says),
-                    false => self.line.set_message(says),
+                    false => self.show(&says),
                 }
             }
             Event::LeftOut { contender, why } => {
@@ -54,7 +54,7 @@ impl Progress {
                 self.say(&ready(run, folder, *trials, *seconds));
             }
             Event::Begins { slot, trials, seconds } => {
-                self.line.set_message(format!(
+                self.show(&format!(
                     "{} · {} · {}, {} left",
                     slot.contender,
                     load_names(&[&slot.load]),
@@ -62,7 +62,7 @@ impl Progress {
                     time(*seconds)
                 ));
             }
-            Event::SecondClient(slot) => self.line.set_message(format!(
+            Event::SecondClient(slot) => self.show(&format!(
                 "{} · {} · again with a second client: the first was near its limit",
                 slot.contender,
                 load_names(&[&slot.load])
@@ -126,8 +126,13 @@ impl Progress {
     fn say(&self, text: &str) {
         match self.line.is_hidden() {
             true => note(text),
-            false => self.line.println(text),
+            false => self.line.println(visible_lines(text)),
         }
+    }
+
+    /// Writes the line anew.
+    fn show(&self, text: &str) {
+        self.line.set_message(visible(text).into_owned());
     }
 }
 
