@@ -6,7 +6,7 @@ use std::io::Read;
 
 use base64::prelude::*;
 use report::html;
-use result::finding::Verdict;
+use result::finding::{Finding, Verdict};
 use result::plan::{Arrivals, Contender, TextFile};
 use result::{LeftOut, Run};
 use scraper::{ElementRef, Html, Selector};
@@ -779,6 +779,24 @@ fn a_verdict_in_a_table_of_open_loops_opens_what_is_against_the_figure() {
         assert!(opened.iter().all(|it| it.contains(part)), "no `{part}` in {opened:?}");
     }
     assert!(all(&page(&fixture::open_loops()), "td details").is_empty(), "nothing to open");
+}
+
+/// A page that has room for all detail claims to have it.
+#[test]
+fn no_check_of_many_is_cut_off() {
+    let mut run = fixture::quick();
+    let row = fixture::row_of(&mut run, 0, "go");
+    let valid = row.findings.iter().find(|it| it.verdict == Verdict::Valid).unwrap().clone();
+    let value = "v".repeat(100);
+    row.findings.extend((0..30).map(|number| Finding {
+        check: format!("check-{number}"),
+        value: value.clone(),
+        ..valid.clone()
+    }));
+    let shown = html(&run);
+    for number in 0..30 {
+        assert!(shown.contains(&format!("check-{number}: {value}")), "{number} is missing");
+    }
 }
 
 #[test]

@@ -161,16 +161,16 @@ fn not_against_figure(findings: &[Finding], verdict: Verdict, detail: Detail) ->
     let those = || findings.iter().filter(|finding| finding.verdict == verdict);
     let said = match detail {
         Detail::All => {
-            let said = those().map(|it| match verdict {
-                Verdict::Valid => format!("{}: {}", it.check, it.value),
-                _ => format!("{}: {}", it.check, it.says),
+            let said = those().map(|it| {
+                let saw = if verdict == Verdict::Valid { &it.value } else { &it.says };
+                format!("{}: {}", visible(&it.check), visible(saw))
             });
             said.collect::<Vec<_>>().join("; ")
         }
         _ => units::of(those().count() as u64, "check"),
     };
     html! {
-        @if those().next().is_some() { p { (badge(verdict)) " " (visible(&said)) } }
+        @if those().next().is_some() { p { (badge(verdict)) " " (said) } }
     }
 }
 
