@@ -202,7 +202,7 @@ impl Drop for Lock {
 
 /// Reads a `run.json`, with the trials that were appended beside it.
 pub fn read(path: &Path) -> Result<Run, Error> {
-    let mut run = read_whole(path)?;
+    let (mut run, schema) = read_whole(path)?;
     let path = path.with_file_name(APPENDED);
     let appended = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(run),
@@ -210,7 +210,7 @@ pub fn read(path: &Path) -> Result<Run, Error> {
     };
     // A line without an end was being written when the machine or the disk gave up.
     for line in appended.split_inclusive(|&byte| byte == b'\n').filter(|it| it.ends_with(b"\n")) {
-        let trial: Trial = serde_json::from_slice(line)
+        let trial = older::read_trial(line, schema)
             .map_err(|source| Error::Content { path: path.clone(), source })?;
         // Those of the whole file are appended still, if there was a crash before they went.
         let is_aside = run.disturbed.contains(&trial) || run.failed.contains(&trial);
@@ -223,14 +223,15 @@ pub fn read(path: &Path) -> Result<Run, Error> {
     Ok(run)
 }
 
-fn read_whole(path: &Path) -> Result<Run, Error> {
+/// Reads a `run.json`, and tells the schema that it has, as what was appended to it does.
+fn read_whole(path: &Path) -> Result<(Run, u64), Error> {
     let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
     let content = |source| Error::Content { path: path.into(), source };
     let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
     if !(u64::from(SCHEMA_OLDEST)..=u64::from(SCHEMA)).contains(&found) {
         return Err(Error::Schema { path: path.into(), found });
     }
-    older::read(&bytes, found).map_err(content)
+    Ok((older::read(&bytes, found).map_err(content)?, found))
 }
 
 /// What all versions have in common. It is read first, because another version's
@@ -382,10 +383,14 @@ mod tests {
             fs::write(&path, value.to_string()).unwrap();
             let mut run = read(&path).unwrap();
             let shown = run.outcomes.remove(0).rows.remove(0).p99_us.is_some();
-            (shown, run.trials.remove(0).evidence.load.unwrap().response_us.at.len())
+            let times = run.trials.iter().map(|it| it.evidence.load.as_ref().unwrap());
+            (shown, times.map(|it| it.response_us.at.len()).collect::<Vec<_>>())
         };
-        assert_eq!(read_as(SCHEMA), (true, 1));
-        assert_eq!(read_as(3), (false, 0));
+        let appended = outcomes::tests::trial("go", 1, &load, 100.0);
+        let appended = serde_json::to_string(&appended).unwrap() + "\n";
+        fs::write(runs.path().join(APPENDED), appended).unwrap();
+        assert_eq!(read_as(SCHEMA), (true, vec![1, 1]));
+        assert_eq!(read_as(3), (false, vec![0, 0]));
     }
 
     fn trial(number: u32) -> Trial {

@@ -2,7 +2,7 @@
 
 use result::evidence::{Load, Percentile, Percentiles};
 use result::plan::{self, Arrivals};
-use result::{Run, SCHEMA};
+use result::{Run, SCHEMA, Trial};
 use serde_json::Value;
 
 /// The first version whose rates say by themselves whether they are lower bounds.
@@ -29,6 +29,15 @@ pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
     Ok(run)
 }
 
+/// Reads a trial that was appended to a run of a schema that this version knows.
+pub fn read_trial(bytes: &[u8], schema: u64) -> serde_json::Result<Trial> {
+    let mut trial = serde_json::from_slice(bytes)?;
+    if schema < CONNECTIONS_ARE_TIMED {
+        withhold_times_of(&mut trial);
+    }
+    Ok(trial)
+}
+
 /// The first runs had it beside a rate whether it is a lower bound.
 fn mark_rates(value: &mut Value) {
     for outcome in list(value, "outcomes") {
@@ -41,16 +50,23 @@ fn mark_rates(value: &mut Value) {
     }
 }
 
-/// Times that leave a wait out are no times of today's kind, and aren't known as such.
+/// Whether times under a load leave the wait for the connection out. They are no times of
+/// today's kind then, and aren't known as such.
+fn lacks_wait(load: &plan::Load) -> bool {
+    load.arrivals == Arrivals::Closed && !load.keep_alive
+}
+
 fn withhold_times(run: &mut Run) {
-    let lacks_it = |load: &plan::Load| load.arrivals == Arrivals::Closed && !load.keep_alive;
-    for outcome in run.outcomes.iter_mut().filter(|outcome| lacks_it(&outcome.load)) {
+    for outcome in run.outcomes.iter_mut().filter(|outcome| lacks_wait(&outcome.load)) {
         for row in &mut outcome.rows {
             (row.p50_us, row.p99_us) = (None, None);
         }
     }
-    let trials = run.trials.iter_mut().chain(&mut run.disturbed);
-    for trial in trials.filter(|trial| lacks_it(&trial.slot.load)) {
+    run.trials.iter_mut().chain(&mut run.disturbed).for_each(withhold_times_of);
+}
+
+fn withhold_times_of(trial: &mut Trial) {
+    if lacks_wait(&trial.slot.load) {
         trial.evidence.load.iter_mut().for_each(|it| it.response_us = Percentiles::default());
     }
 }
