@@ -10,6 +10,7 @@
 //! - [`nonces`]: what no two runs ask for;
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`support`]: the server that a test commands, and the run against it;
+//! - [`uploads`]: against one that doesn't wait for the end of a large request;
 //! - [`warm_up`]: what is left out of every figure.
 
 mod backlog;
@@ -24,6 +25,7 @@ mod ports;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 mod support;
+mod uploads;
 mod warm_up;
 #[path = "../fixture/without_io_uring.rs"]
 mod without_io_uring;

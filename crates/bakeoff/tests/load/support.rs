@@ -25,6 +25,12 @@ impl Seen {
     pub fn path(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
+
+    /// Bytes of its whole body.
+    pub fn length(&self) -> usize {
+        let line = self.head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+        line.map_or(0, |length| length.parse().expect("the client writes a length"))
+    }
 }
 
 /// What the server does with the connection after it did something.
@@ -65,12 +71,28 @@ impl Server {
         Server::at("127.0.0.1:0", behave).unwrap()
     }
 
+    /// Starts a server that does this on each head, with what has come of the body: the
+    /// rest is still to be read.
+    pub fn on_heads(
+        behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
+    ) -> Server {
+        Server::that("127.0.0.1:0", begun, behave).unwrap()
+    }
+
     /// The same at this address.
     ///
     /// # Errors
     /// The kernel's, where the machine has no such address.
     pub fn at(
         address: &str,
+        behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
+    ) -> std::io::Result<Server> {
+        Server::that(address, request, behave)
+    }
+
+    fn that(
+        address: &str,
+        cut: Cut,
         behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
     ) -> std::io::Result<Server> {
         let listener = TcpListener::bind(address)?;
@@ -84,7 +106,8 @@ impl Server {
                 while let Ok((connection, _)) = listener.accept() {
                     counts.connections.fetch_add(1, Ordering::Relaxed);
                     let (behave, own) = (behave.clone(), counts.clone());
-                    let handler = std::thread::spawn(move || serve(connection, &*behave, &own));
+                    let handler =
+                        std::thread::spawn(move || serve(connection, cut, &*behave, &own));
                     counts.handlers.lock().unwrap().push(handler);
                 }
             }
@@ -137,8 +160,12 @@ impl Drop for Server {
     }
 }
 
+/// What a server takes for a request of these bytes, and its length.
+type Cut = fn(&[u8]) -> Option<(Seen, usize)>;
+
 fn serve(
     mut connection: TcpStream,
+    cut: Cut,
     behave: &dyn Fn(&mut TcpStream, &Seen) -> std::io::Result<After>,
     counts: &Counts,
 ) {
@@ -147,7 +174,7 @@ fn serve(
     let mut bytes = Vec::new();
     let mut room = [0; 65_536];
     loop {
-        while let Some((seen, length)) = request(&bytes) {
+        while let Some((seen, length)) = cut(&bytes) {
             bytes.drain(..length);
             counts.requests.fetch_add(1, Ordering::Relaxed);
             match behave(&mut connection, &seen) {
@@ -185,14 +212,23 @@ fn once(expected: u64, count: impl Fn() -> u64) -> u64 {
 
 /// The first request in these bytes, if it is whole, and its length.
 fn request(bytes: &[u8]) -> Option<(Seen, usize)> {
+    let mut seen = head(bytes)?;
+    let (start, length) = (seen.head.len() + 4, seen.length());
+    seen.body.extend_from_slice(bytes.get(start..start + length)?);
+    Some((seen, start + length))
+}
+
+/// The same as soon as its head is whole, with all that is behind that.
+fn begun(bytes: &[u8]) -> Option<(Seen, usize)> {
+    let mut seen = head(bytes)?;
+    seen.body.extend_from_slice(&bytes[seen.head.len() + 4..]);
+    Some((seen, bytes.len()))
+}
+
+fn head(bytes: &[u8]) -> Option<Seen> {
     let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
     let head = String::from_utf8(bytes[..end].to_vec()).expect("the client writes text");
-    let body = head
-        .lines()
-        .find_map(|line| line.strip_prefix("Content-Length: "))
-        .map_or(0, |length| length.parse().expect("the client writes a length"));
-    let length = end + 4 + body;
-    (bytes.len() >= length).then(|| (Seen { head, body: bytes[end + 4..length].to_vec() }, length))
+    Some(Seen { head, body: Vec::new() })
 }
 
 /// What `bakeoff load` said.

@@ -28,6 +28,9 @@ const WORK_AT_ONCE: u32 = 16;
 /// What a handshake costs the kernel, in sends.
 const CONNECT_WORK: u32 = 4;
 
+/// The most that is sent with one call: the kernel would end a larger one at 2 GiB.
+const SEND_BYTES_MAX: usize = 1 << 30;
+
 /// Has the kernel put down completions whose work is only to be run by us.
 const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 
@@ -183,8 +186,9 @@ impl<'ring> Uring<'ring> {
     #[inline(always)]
     fn push_send(&mut self, slot: Slot, bytes: *const [u8]) {
         let flags = libc::MSG_NOSIGNAL | libc::MSG_WAITALL;
+        let length = bytes.len().min(SEND_BYTES_MAX) as u32;
         let entry = on_socket!(self, slot, |socket| {
-            opcode::Send::new(socket, bytes.cast(), bytes.len() as u32).flags(flags).build()
+            opcode::Send::new(socket, bytes.cast(), length).flags(flags).build()
         });
         // Only where the next send waits for this one is its success of interest.
         let entry =
@@ -254,8 +258,19 @@ impl<'ring> Uring<'ring> {
         if result < 0 {
             return Some(Event::Broken(slot, -result));
         }
-        let unsent = &mut self.unsent[slot as usize];
-        unsent.pop_front();
+        // Of a send that failed halfway the kernel tells how far it came, and not why. Where
+        // success is silent, no other is told of.
+        let broken = Some(Event::Broken(slot, libc::ECONNRESET));
+        let Some(unsent) = self.unsent.get_mut(slot as usize) else { return broken };
+        let bytes = unsent.pop_front()?;
+        let (sent, asked) = (result as usize, bytes.len().min(SEND_BYTES_MAX));
+        if sent < asked {
+            return broken;
+        }
+        if sent < bytes.len() {
+            let rest = bytes.cast::<u8>().wrapping_add(sent);
+            unsent.push_front(ptr::slice_from_raw_parts(rest, bytes.len() - sent));
+        }
         if let Some(&next) = unsent.front() {
             self.push_send(slot, next);
         }
