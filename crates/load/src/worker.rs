@@ -521,8 +521,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.record.bytes_sent += bytes.len() as u64;
         }
         // SAFETY: a fixed request lives as long as the protocol, a rendered one
-        // stays in its room until the place is used again: after its answer, or
-        // after the slot was closed.
+        // stays in its room until the place is used again: after its answer, if it
+        // was sent by then, or after the slot was closed.
         if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
             self.now = now;
         }
@@ -567,7 +567,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 }
                 Some(fault) => record.error(phase, *fault, self.arrived, None),
             }
-            if !reusable || !self.plan.keep_alive || (last && !bytes.is_empty()) {
+            // What comes before its request was sent says nothing of the rest of that, which
+            // the connection still has to carry.
+            let is_early = backend.unsent(slot) > usize::from(slots.under_way(slot));
+            let keeps = reusable && self.plan.keep_alive && !is_early;
+            if !keeps || (last && !bytes.is_empty()) {
                 // Requests behind an answer that closes are not processed (RFC
                 // 9112, 9.6): they go to the next connection, and wait on.
                 return self.replace(slot);

@@ -258,6 +258,11 @@ impl Backend for Epoll {
         Some(self.setup.clock.now())
     }
 
+    #[inline(always)]
+    fn unsent(&self, slot: Slot) -> usize {
+        self.connections[slot as usize].unsent.len()
+    }
+
     fn close(&mut self, slot: Slot) {
         let connection = &mut self.connections[slot as usize];
         if let Some(socket) = connection.socket.take() {

@@ -88,9 +88,13 @@ pub(crate) trait Backend {
     /// the time if it entered the kernel, so that it has passed.
     ///
     /// # Safety
-    /// The bytes must stay where they are and as they are until the answer has
-    /// come or the slot has been closed.
+    /// The bytes must stay where they are and as they are until the answer has come and
+    /// they are sent (see [`Backend::unsent`]), or the slot has been closed.
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64>;
+
+    /// How many of the slot's sends, the last ones, the kernel hasn't taken whole: it may
+    /// still read their bytes, and what is sent next goes behind them.
+    fn unsent(&self, slot: Slot) -> usize;
 
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);

@@ -22,6 +22,11 @@ pub(super) enum Blocking {
 /// back: the initial window of 10 segments (RFC 6928) of 1,460 bytes.
 const INITIAL_WINDOW_BYTES: usize = 10 * 1460;
 
+/// Bytes of a request that an established connection takes at once where all before were
+/// taken: room for its initial window twice over is the least that the kernel gives it
+/// (`tcp_sndbuf_expand`), with what it needs beside the bytes.
+pub(super) const TAKEN_AT_ONCE_BYTES: usize = INITIAL_WINDOW_BYTES;
+
 /// Bytes of a request that fit in one segment, whatever the path: the default
 /// maximum segment size (RFC 9293, 3.7.1).
 const SEGMENT_BYTES: usize = 536;

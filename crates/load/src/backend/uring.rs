@@ -86,8 +86,9 @@ pub(crate) struct Uring<'ring> {
     /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
     connections: Vec<Connection>,
-    /// By slot, pipelined requests that are not sent yet: one after the other, since
-    /// the kernel may finish sends in another order than it was given them.
+    /// By slot, requests that are not sent yet: one after the other, since the kernel may
+    /// finish sends in another order than it was given them. Without slots where it takes
+    /// each request at once, and nobody needs to know when.
     unsent: Vec<VecDeque<*const [u8]>>,
     target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
     setup: Setup,
@@ -111,7 +112,8 @@ impl<'ring> Uring<'ring> {
         let _ = submitter.register_ring_fd();
         let buffers = Buffers::new(&submitter)?;
         let connections = (0..setup.slots).map(|_| Connection::default()).collect();
-        let pipelines = if setup.pipelined { setup.slots } else { 0 };
+        let at_once = !setup.pipelined && setup.request_bytes_max <= socket::TAKEN_AT_ONCE_BYTES;
+        let queues = if at_once { 0 } else { setup.slots };
         Ok(Uring {
             submitter,
             submissions,
@@ -120,7 +122,7 @@ impl<'ring> Uring<'ring> {
             buffers,
             lent: None,
             connections,
-            unsent: (0..pipelines).map(|_| VecDeque::new()).collect(),
+            unsent: (0..queues).map(|_| VecDeque::new()).collect(),
             target: Box::new(sockaddr(setup.address)),
             setup,
             work_queued: 0,
@@ -190,9 +192,8 @@ impl<'ring> Uring<'ring> {
         let entry = on_socket!(self, slot, |socket| {
             opcode::Send::new(socket, bytes.cast(), length).flags(flags).build()
         });
-        // Only where the next send waits for this one is its success of interest.
-        let entry =
-            if self.setup.pipelined { entry } else { entry.flags(squeue::Flags::SKIP_SUCCESS) };
+        let silent = self.unsent.is_empty();
+        let entry = if silent { entry.flags(squeue::Flags::SKIP_SUCCESS) } else { entry };
         let generation = self.connections[slot as usize].generation;
         self.push(entry.user_data(tag(slot, generation, Step::Send)));
     }
@@ -316,8 +317,7 @@ impl Backend for Uring<'_> {
     }
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
-        if self.setup.pipelined {
-            let unsent = &mut self.unsent[slot as usize];
+        if let Some(unsent) = self.unsent.get_mut(slot as usize) {
             unsent.push_back(bytes);
             if unsent.len() > 1 {
                 return None;
@@ -327,7 +327,13 @@ impl Backend for Uring<'_> {
         self.hand_over_if_much(1)
     }
 
+    #[inline(always)]
+    fn unsent(&self, slot: Slot) -> usize {
+        self.unsent.get(slot as usize).map_or(0, VecDeque::len)
+    }
+
     fn close(&mut self, slot: Slot) {
+        let is_sending = self.unsent(slot) > 0;
         let connection = &mut self.connections[slot as usize];
         let Some(socket) = connection.socket.take() else { return };
         let generation = connection.generation;
@@ -335,8 +341,9 @@ impl Backend for Uring<'_> {
         if let Some(unsent) = self.unsent.get_mut(slot as usize) {
             unsent.clear();
         }
-        if std::mem::take(&mut connection.receiving) {
-            // What the kernel still has to do on it would hold it open.
+        if std::mem::take(&mut connection.receiving) || is_sending {
+            // What the kernel still has to do on it would hold it open, and read bytes that
+            // are no longer there.
             let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
         }
         if std::mem::take(&mut connection.connecting) {
