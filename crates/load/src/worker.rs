@@ -141,6 +141,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// The kernel's, if it can't wait for events.
     pub(crate) fn run(mut self, turns: Turns) -> io::Result<(Record, u64)> {
         let window = turns.window();
+        // Meanwhile the other threads were waited for.
+        self.now = self.clock.now();
         while self.now < window.start {
             self.turn_over(window.start)?;
         }
@@ -664,3 +666,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 fn seconds_since(then: u64, now: u64) -> i64 {
     (now as i64 - then as i64).div_euclid(SECOND_NS as i64)
 }
+
+#[cfg(test)]
+mod tests;

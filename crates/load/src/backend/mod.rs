@@ -6,6 +6,8 @@
 
 pub(crate) mod epoll;
 pub(crate) mod ring;
+#[cfg(test)]
+pub(crate) mod scripted;
 mod socket;
 pub(crate) mod uring;
 

@@ -1,0 +1,76 @@
+//! A backend without a network, for tests of who uses one: what happens, and when, is
+//! theirs to say.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::net::Ipv4Addr;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::{Backend, Event, Received, Slot};
+use crate::clock::Clock;
+
+/// What a backend was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    Connect(Slot),
+    Send(Slot),
+    Wait,
+}
+
+/// An answer to the request on this slot.
+pub(crate) fn answered(slot: Slot) -> Event {
+    Event::Received(slot, Received { buffer: 0, start: 0, length: 0 })
+}
+
+/// A backend that gives at each wait the events that a script has for it, each with how long
+/// the thread stands still before it.
+pub(crate) struct Scripted<W> {
+    pub clock: Clock,
+    pub script: W,
+    pub calls: Rc<RefCell<Vec<Call>>>,
+    pub events: VecDeque<(Duration, Event)>,
+}
+
+impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
+    fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
+        self.calls.borrow_mut().push(Call::Connect(slot));
+        Ok(None)
+    }
+
+    fn receive_more(&mut self, _: Slot, _: u64) {}
+
+    unsafe fn send(&mut self, slot: Slot, _: *const [u8]) -> Option<u64> {
+        self.calls.borrow_mut().push(Call::Send(slot));
+        None
+    }
+
+    fn unsent(&self, _: Slot) -> usize {
+        0
+    }
+
+    fn close(&mut self, slot: Slot) {
+        self.events.retain(|(_, event)| event.slot() != slot);
+    }
+
+    fn wait(&mut self, _: Duration) -> io::Result<()> {
+        self.calls.borrow_mut().push(Call::Wait);
+        self.events.extend((self.script)());
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<(u64, Event)> {
+        let (pause, event) = self.events.pop_front()?;
+        std::thread::sleep(pause);
+        Some((self.clock.now(), event))
+    }
+
+    fn bytes(&self, _: Received) -> &[u8] {
+        b"HTTP/1.1 204 No Content\r\n\r\n"
+    }
+
+    fn syn_retransmits(&self, _: Slot) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,58 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread::sleep;
+
+use super::*;
+use crate::backend::scripted::{Call, Scripted, answered};
+use crate::plan::Target;
+use crate::protocol::http1::Http1;
+use crate::record::Since;
+use crate::template::Request;
+use crate::turns::Window;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn plan(connections: u32) -> Plan {
+    let target =
+        Target { address: "127.0.0.1:1".parse().unwrap(), authority: "x".into(), path: "/".into() };
+    Plan { connections, ..Plan::new(target, vec![Request::get("/")]) }
+}
+
+/// Carries a plan out on one thread, which stands still for so long before the run and
+/// meets with what the script has for its waits; gives what was written down, and what
+/// was asked of the backend in the run.
+fn run(
+    plan: &Plan,
+    still: Duration,
+    script: impl FnMut() -> Vec<(Duration, Event)>,
+) -> (Record, Vec<Call>) {
+    let (clock, stop, (seconds, _)) = (Clock::start(), Stop::default(), mpsc::channel());
+    let calls = Rc::new(RefCell::new(Vec::new()));
+    let backend = Scripted { clock, script, calls: calls.clone(), events: VecDeque::new() };
+    let record = Record::new(0, Some(Since::Intended), seconds);
+    let sources = Sources::new(plan.target.address, false, plan.connections, 0);
+    let parts = (backend, Http1::new(plan), record);
+    let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
+    worker.connect_ahead(|_| {}).unwrap();
+    calls.borrow_mut().clear();
+    sleep(still);
+    let now = clock.now();
+    let end = match plan.until {
+        Until::Elapsed(time) => now + time.as_nanos() as u64,
+        Until::Requests(_) => u64::MAX,
+    };
+    let window = Window { start: now, begin: now, end };
+    let (record, _) = worker.run(Turns::new(plan, window, 0, 1)).unwrap();
+    (record, calls.take())
+}
+
+#[test]
+fn a_thread_that_was_ready_early_begins_with_the_others() {
+    let plan = Plan { keep_alive: false, until: Until::Requests(1), ..plan(1) };
+    let mut events = [Event::Connected(0), answered(0)].into_iter();
+    let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+    let (record, calls) = run(&plan, 5 * MS, script);
+    assert_eq!(record.window.good, 1);
+    assert_eq!(calls[0], Call::Connect(0), "it slept, though the start had come: {calls:?}");
+}
