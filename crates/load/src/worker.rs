@@ -293,19 +293,27 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let sleep = until.saturating_sub(self.now).min(SLEEP_NS_MAX);
         let back_at = self.now + sleep;
         self.backend.wait(Duration::from_nanos(sleep))?;
-        self.now = self.clock.now();
-        if self.now > back_at + AWAY_NS_MIN {
-            self.away = (back_at, self.now);
+        let looked = self.clock.now();
+        self.now = looked;
+        if looked > back_at + AWAY_NS_MIN {
+            self.away = (back_at, looked);
         }
         while let Some((came, event)) = self.backend.next() {
             self.arrived = came;
             self.now = self.now.max(came);
             self.see_to(event);
         }
-        if self.now >= self.next_scan {
-            self.end_those_that_wait_too_long();
+        if looked >= self.next_scan {
+            self.end_those_that_waited_too_long(looked);
         }
         Ok(())
+    }
+
+    /// How much of this time this thread was there to see what comes.
+    fn watched(&self, from: u64, until: u64) -> u64 {
+        let (left, back) = self.away;
+        let away = until.min(back).saturating_sub(from.max(left));
+        until.saturating_sub(from) - away
     }
 
     fn see_to(&mut self, event: Event) {
@@ -488,13 +496,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // Slots are taken in the order in which they became free: if this one did
         // after the request was due, none was free then.
         let free_since = self.slots.connection(slot).free_since;
-        let waited = free_since.saturating_sub(turn.intended);
-        if waited > 0 && turn.phase == Phase::Window {
+        if free_since > turn.intended && turn.phase == Phase::Window {
             // While this thread was away nobody saw who was free.
-            let (from, until) = self.away;
-            let away = until.min(free_since).saturating_sub(from.max(turn.intended));
-            if waited > away {
-                self.record.connection_wait.saturating_record(waited - away);
+            let waited = self.watched(turn.intended, free_since);
+            if waited > 0 {
+                self.record.connection_wait.saturating_record(waited);
             }
         }
         let times = Times { intended: turn.intended, begun: self.now, sent: self.now };
@@ -636,14 +642,16 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
     }
 
-    fn end_those_that_wait_too_long(&mut self) {
+    /// Ends what took too long by this time, at which was looked for all that had come. What
+    /// came while this thread was away may still lie there.
+    fn end_those_that_waited_too_long(&mut self, looked: u64) {
         let timeout = self.plan.timeout.as_nanos() as u64;
-        self.next_scan = self.now + (timeout / 10).clamp(1_000_000, 100_000_000);
+        self.next_scan = looked + (timeout / 10).clamp(1_000_000, 100_000_000);
         for slot in 0..self.slots.count() {
             match *self.slots.state(slot) {
                 State::Closed => {}
                 State::Connecting(since) => {
-                    if self.now.saturating_sub(since) >= timeout {
+                    if self.watched(since, looked) >= timeout {
                         let example = format!("no connection within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::ConnectTimeout, example };
                         self.connect_failed(slot, fault);
@@ -651,7 +659,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 }
                 State::Open => {
                     let sent = self.slots.oldest(slot).map(|flight| flight.times.sent);
-                    if sent.is_some_and(|sent| self.now.saturating_sub(sent) >= timeout) {
+                    if sent.is_some_and(|sent| self.watched(sent, looked) >= timeout) {
                         let example = format!("no whole answer within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };
                         self.broken(slot, &fault);

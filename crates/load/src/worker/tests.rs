@@ -56,3 +56,33 @@ fn a_thread_that_was_ready_early_begins_with_the_others() {
     assert_eq!(record.window.good, 1);
     assert_eq!(calls[0], Call::Connect(0), "it slept, though the start had come: {calls:?}");
 }
+
+#[test]
+fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
+    let plan = Plan { until: Until::Requests(2), timeout: 40 * MS, threads: 1, ..plan(2) };
+    let at_once = |events: [Event; 2]| Vec::from(events.map(|event| (Duration::ZERO, event)));
+    let mut wait = 0;
+    let (record, _) = run(&plan, Duration::ZERO, || {
+        wait += 1;
+        match wait {
+            1 => at_once([Event::Connected(0), Event::Connected(1)]),
+            2 => {
+                // A signal ends this wait.
+                sleep(200 * MS);
+                Vec::new()
+            }
+            _ => at_once([answered(0), answered(1)]),
+        }
+    });
+    assert_eq!((record.window.good, record.window.errors.len()), (2, 0), "away in a wait");
+    let mut wait = 0;
+    let (record, _) = run(&plan, Duration::ZERO, || {
+        wait += 1;
+        match wait {
+            1 => at_once([Event::Connected(0), Event::Connected(1)]),
+            2 => vec![(200 * MS, answered(0))],
+            _ => vec![(Duration::ZERO, answered(1))],
+        }
+    });
+    assert_eq!((record.window.good, record.window.errors.len()), (2, 0), "away between events");
+}
