@@ -166,6 +166,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.turns.end_at(self.now);
             }
             if !self.turns.goes_on(self.now) {
+                // What fell due while this thread slept or worked is late, not shed.
+                self.send_due();
+                if !self.plan.keep_alive {
+                    self.open_connections();
+                }
                 // What is to be sent again still needs its connection.
                 let slots = &self.slots;
                 self.connects.forget_waiting_unless(|slot| slots.under_way(slot) > 0);
@@ -181,8 +186,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             self.turn_over(self.wake_at(next_second.min(window.end)))?;
         }
-        // What fell due while this thread slept or worked is late, not shed.
-        self.send_due();
         let window_end = self.now.min(window.end);
         if let Some(before) = spent_before {
             before.write_growth(&Spent::by(self.now), &mut self.record.usage);

@@ -5,7 +5,7 @@ use std::thread::sleep;
 
 use super::*;
 use crate::backend::scripted::{Call, Scripted, answered};
-use crate::plan::Target;
+use crate::plan::{Arrivals, Target};
 use crate::protocol::http1::Http1;
 use crate::record::Since;
 use crate::template::Request;
@@ -85,4 +85,27 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
         }
     });
     assert_eq!((record.window.good, record.window.errors.len()), (2, 0), "away between events");
+}
+
+#[test]
+fn what_fell_due_in_a_last_sleep_that_was_too_long_is_late_and_not_shed() {
+    for keep_alive in [true, false] {
+        let plan = Plan {
+            arrivals: Arrivals::Constant(1000.0),
+            until: Until::Elapsed(20 * MS),
+            timeout: 10 * MS,
+            keep_alive,
+            ..plan(20)
+        };
+        let mut is_ahead = keep_alive;
+        let (record, _) = run(&plan, Duration::ZERO, || {
+            if std::mem::take(&mut is_ahead) {
+                return (0..20).map(|slot| (Duration::ZERO, Event::Connected(slot))).collect();
+            }
+            sleep(40 * MS);
+            Vec::new()
+        });
+        let tally = &record.window;
+        assert_eq!((tally.sent, tally.shed), (20, 0), "keep_alive: {keep_alive}");
+    }
 }
