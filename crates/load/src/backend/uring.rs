@@ -31,6 +31,10 @@ const CONNECT_WORK: u32 = 4;
 /// The most that is sent with one call: the kernel would end a larger one at 2 GiB.
 const SEND_BYTES_MAX: usize = 1 << 30;
 
+/// Completions after which a call ends though there may be more of which the work is to be
+/// run by us (from Linux 6.13 on: `IO_LOCAL_TW_DEFAULT_MAX`).
+const AT_ONCE: usize = 20;
+
 /// Has the kernel put down completions whose work is only to be run by us.
 const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 
@@ -162,8 +166,21 @@ impl<'ring> Uring<'ring> {
     }
 
     /// Looks what completions there are; they came by now.
+    ///
+    /// Of a backlog one call brings a few, and the rest would come while those are seen to:
+    /// what that takes would be in their times. So they are asked for at once, but for no
+    /// more than one of each connection, since buffers are few.
     fn note_arrivals(&mut self) -> u64 {
+        let mut known = self.arrivals.ready();
         self.completions.sync();
+        while self.completions.len() >= known + AT_ONCE
+            && self.completions.len() < self.connections.len()
+        {
+            known = self.completions.len();
+            // SAFETY: it is a call without an argument that would be read.
+            let _ = unsafe { self.submitter.enter::<libc::sigset_t>(0, 0, GET_EVENTS, None) };
+            self.completions.sync();
+        }
         let now = self.setup.clock.now();
         self.arrivals.note(self.completions.len() as u64, now);
         now
@@ -424,6 +441,11 @@ impl Arrivals {
         }
     }
 
+    /// How many lie in the queue, as far as was noted.
+    fn ready(&self) -> usize {
+        (self.come - self.taken) as usize
+    }
+
     /// Lets all that have come be taken; whether there are any.
     fn begin_batch(&mut self) -> bool {
         self.batch_end = self.come;
@@ -476,6 +498,7 @@ fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::net::TcpListener;
     use std::sync::mpsc::{self, Sender};
 
@@ -532,6 +555,47 @@ mod tests {
             looks.min().unwrap()
         });
         assert!(least < THREADS, "{least} tasks wait for a disk while {THREADS} wait for answers");
+    }
+
+    #[test]
+    fn a_backlog_comes_with_one_look() {
+        const SLOTS: u32 = 200;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let setup = Setup {
+            clock: Clock::start(),
+            address: listener.local_addr().unwrap(),
+            slots: SLOTS,
+            one_shot: false,
+            pipelined: false,
+            request_bytes_max: 1,
+        };
+        let Ok(mut ring) = Ring::new(SLOTS) else {
+            return crate::skipped::skipped("this kernel has no io_uring for it");
+        };
+        let mut backend = Uring::new(&mut ring, setup).unwrap();
+        let mut peers = Vec::new();
+        for slot in 0..SLOTS {
+            backend.connect(slot, None).unwrap();
+            while backend.next().is_none() {
+                backend.wait(Duration::from_secs(1)).unwrap();
+            }
+            peers.push(listener.accept().unwrap().0);
+        }
+        backend.wait(Duration::ZERO).unwrap();
+        for (peer, connection) in peers.iter_mut().zip(&backend.connections) {
+            peer.write_all(b"!").unwrap();
+            let socket = connection.socket.as_ref().unwrap();
+            while rustix::io::ioctl_fionread(socket).unwrap() == 0 {}
+        }
+        backend.wait(Duration::from_secs(1)).unwrap();
+        let mut times = Vec::new();
+        while let Some((came, event)) = backend.next() {
+            assert!(matches!(event, Event::Received(..)), "{event:?}");
+            times.push(came);
+        }
+        assert_eq!(times.len(), SLOTS as usize, "the others wait until these are seen to");
+        times.dedup();
+        assert_eq!(times.len(), 1, "they came at different times: {times:?}");
     }
 
     #[test]
