@@ -307,7 +307,7 @@ fn value(text: &str, unit: Unit) -> Result<f64, (Range<usize>, String)> {
         text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
     let number: f64 = text[..number_end]
         .parse()
-        .map_err(|_| (0..number_end.max(1).min(text.len()), "there is no number".to_string()))?;
+        .map_err(|_| (0..number_end, "there is no number".to_string()))?;
     let suffix = text[number_end..].trim_start();
     let scales: &[(&str, f64)] = match unit {
         Unit::Nanoseconds => &[("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
@@ -491,6 +491,7 @@ pub(crate) mod tests {
             "error_share < 1",
             "errors >",
             "µ50 > 1..5ms",
+            "p99 < µs",
             "p99 > 1..5ms",
             "",
         ]
