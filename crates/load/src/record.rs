@@ -145,8 +145,12 @@ pub(crate) struct Times {
     /// When it was taken up: sent, or its connection begun, and later by what this thread
     /// needed to see that the connection is there.
     pub begun: u64,
-    /// When it was sent.
+    /// When it was sent; [`Times::NEVER`] until then.
     pub sent: u64,
+}
+
+impl Times {
+    pub(crate) const NEVER: u64 = u64::MAX;
 }
 
 /// From when response times count, where they aren't service times.
@@ -265,11 +269,16 @@ impl Record {
         if phase == Phase::Warmup {
             return;
         }
-        self.service_censored.saturating_record(now.saturating_sub(times.sent));
-        if let Some((since, response)) = &mut self.response {
-            response.censored.saturating_record(now.saturating_sub(since.of(times)));
-            self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
+        let Some((since, response)) = &mut self.response else {
+            // A wait for the connection, which nothing was sent on, was one as well.
+            self.service_censored.saturating_record(now.saturating_sub(times.begun));
+            return;
+        };
+        if times.sent != Times::NEVER {
+            self.service_censored.saturating_record(now.saturating_sub(times.sent));
         }
+        response.censored.saturating_record(now.saturating_sub(since.of(times)));
+        self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
     }
 
     /// A request of the window was never sent, though it was due so long ago.

@@ -411,12 +411,16 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let failure = &mut self.record.connections.first_failure;
         failure.get_or_insert_with(|| (fault.kind, fault.example.clone()));
         self.connects.failed(self.now);
-        *self.slots.state(slot) = State::Closed;
+        let before = std::mem::replace(self.slots.state(slot), State::Closed);
         self.backend.close(slot);
         if self.slots.under_way(slot) == 0
             && let Some(turn) = self.turns.take(self.now)
         {
-            self.take_up(slot, turn);
+            let place = self.take_up(slot, turn);
+            if let (false, State::Connecting(since)) = (self.turns.is_open_loop(), before) {
+                // But for this connection it would have been sent when that was begun.
+                self.slots.flight(place).times.begun = since.max(self.turns.window().start);
+            }
         }
         self.fail_all(slot, fault);
         if self.turns.goes_on(self.now) {
@@ -506,7 +510,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.record.connection_wait.saturating_record(waited);
             }
         }
-        let times = Times { intended: turn.intended, begun: self.now, sent: self.now };
+        let times = Times { intended: turn.intended, begun: self.now, sent: Times::NEVER };
         self.slots.push(slot, Flight { number: turn.number, times })
     }
 

@@ -30,7 +30,8 @@ fn run(
     let (clock, stop, (seconds, _)) = (Clock::start(), Stop::default(), mpsc::channel());
     let calls = Rc::new(RefCell::new(Vec::new()));
     let backend = Scripted { clock, script, calls: calls.clone(), events: VecDeque::new() };
-    let record = Record::new(0, Some(Since::Intended), seconds);
+    let is_apart = !plan.keep_alive || plan.arrivals != Arrivals::Closed;
+    let record = Record::new(0, is_apart.then_some(Since::Intended), seconds);
     let sources = Sources::new(plan.target.address, false, plan.connections, 0);
     let parts = (backend, Http1::new(plan), record);
     let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
@@ -108,4 +109,30 @@ fn what_fell_due_in_a_last_sleep_that_was_too_long_is_late_and_not_shed() {
         let tally = &record.window;
         assert_eq!((tally.sent, tally.shed), (20, 0), "keep_alive: {keep_alive}");
     }
+}
+
+#[test]
+fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() {
+    let timeout = 30 * MS;
+    let never_connected = |keep_alive| {
+        let plan = Plan { keep_alive, until: Until::Requests(2), timeout, ..plan(1) };
+        // A first connection is made and lost, and no other.
+        let mut events = [Event::Connected(0), Event::Ended(0)].into_iter();
+        let (record, _) = run(&plan, Duration::ZERO, || {
+            sleep(MS);
+            events.next().map(|event| (Duration::ZERO, event)).into_iter().collect()
+        });
+        let kinds: Vec<_> = record.window.errors.iter().map(|error| error.kind).collect();
+        assert_eq!(kinds, [ErrorKind::ClosedEarly, ErrorKind::ConnectTimeout]);
+        record
+    };
+    // As precise as a histogram is.
+    let all = timeout.as_nanos() as u64 * 99 / 100;
+    let record = never_connected(false);
+    assert_eq!(record.service_censored.len(), 0, "nothing was sent");
+    let (_, response) = record.response.unwrap();
+    assert!(response.censored.min() >= all, "{} ns", response.censored.min());
+    // Where connections are kept in a closed loop, both times are one.
+    let waits = never_connected(true).service_censored;
+    assert!(waits.len() == 1 && waits.min() >= all, "{} waits, {} ns", waits.len(), waits.min());
 }
