@@ -351,6 +351,14 @@ impl Backend for Uring<'_> {
 
     fn close(&mut self, slot: Slot) {
         let is_sending = self.unsent(slot) > 0;
+        if self.setup.one_shot
+            && self.connections[slot as usize].receiving
+            && !self.submissions.is_empty()
+        {
+            // The receive may still be queued, by the number of a descriptor that could be
+            // another thread's next one.
+            self.submit();
+        }
         let connection = &mut self.connections[slot as usize];
         let Some(socket) = connection.socket.take() else { return };
         let generation = connection.generation;
@@ -498,8 +506,8 @@ fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
-    use std::net::TcpListener;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
     use std::sync::mpsc::{self, Sender};
 
     use super::*;
@@ -555,6 +563,45 @@ mod tests {
             looks.min().unwrap()
         });
         assert!(least < THREADS, "{least} tasks wait for a disk while {THREADS} wait for answers");
+    }
+
+    #[test]
+    fn what_is_queued_for_a_connection_that_was_closed_reads_nothing_of_another() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let setup = Setup {
+            clock: Clock::start(),
+            address,
+            slots: 1,
+            one_shot: true,
+            pipelined: false,
+            request_bytes_max: 1,
+        };
+        let Ok(mut ring) = Ring::new(1) else {
+            return crate::skipped::skipped("this kernel has no io_uring for it");
+        };
+        let mut backend = Uring::new(&mut ring, setup).unwrap();
+        backend.connect(0, None).unwrap();
+        let mut peer = None;
+        loop {
+            backend.wait(Duration::from_secs(1)).unwrap();
+            match backend.next() {
+                Some((_, Event::Received(..))) => break,
+                Some((_, Event::Connected(_))) => {
+                    peer.insert(listener.accept().unwrap().0).write_all(b"a part").unwrap();
+                }
+                other => assert!(other.is_none(), "{other:?}"),
+            }
+        }
+        backend.receive_more(0, 1);
+        backend.close(0);
+        // Has its number, unless another test was quicker.
+        let mut another = TcpStream::connect(address).unwrap();
+        listener.accept().unwrap().0.write_all(b"else").unwrap();
+        backend.wait(Duration::ZERO).unwrap();
+        let mut bytes = Vec::new();
+        another.read_to_end(&mut bytes).unwrap();
+        assert_eq!(bytes, b"else", "another connection's bytes were taken");
     }
 
     #[test]
