@@ -290,7 +290,8 @@ impl Arguments {
     /// Refuses conditions that can never be decided.
     fn check_conditions(&self) -> Result<(), String> {
         if let Some(condition) = &self.find_rate {
-            find_rate::check(condition, self.duration.unwrap_or(DURATION))?;
+            let kept = (!self.close).then_some(self.connections);
+            find_rate::check(condition, self.duration.unwrap_or(DURATION), kept)?;
         }
         let closed = self.rate.is_none() && self.find_rate.is_none();
         let late = |condition: &&Condition| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use load::Stop;
-use load::condition::{Condition, Measured, Metric};
+use load::condition::{Condition, Measured, Metric, Series};
 use load::plan::{Plan, Until};
 use load::search::{Edge, Found, Next, Search, Step, step};
 use report::units;
@@ -180,11 +180,27 @@ pub fn run(
     Ok(searched)
 }
 
-/// Refuses steps in which no rate brings the samples that the condition takes.
+/// Refuses steps in which no rate brings the samples that the condition takes. So many
+/// connections are kept, if they are.
 ///
 /// # Errors
-/// One sentence with the length that does.
-pub fn check(condition: &Condition, step_length: Duration) -> Result<(), String> {
+/// One sentence with the length, or the connections, that do.
+pub fn check(
+    condition: &Condition,
+    step_length: Duration,
+    kept: Option<u32>,
+) -> Result<(), String> {
+    if let (Metric::Time(Series::Connect, statistic), Some(kept)) = (condition.metric(), kept) {
+        let needed = statistic.samples_needed();
+        if u64::from(kept) < needed {
+            return Err(format!(
+                "--find-rate '{condition}': connections are kept, so a step has {kept} handshakes \
+                 at any rate, and this takes {}; give each request a connection of its own \
+                 (--close), or more connections (-c)",
+                units::whole(needed)
+            ));
+        }
+    }
     let shortest = Duration::from_micros((requests(condition) / HIGHEST * 1e6).round() as u64);
     if step_length >= shortest {
         return Ok(());
@@ -373,8 +389,17 @@ pub mod tests {
     }
 
     #[test]
+    fn handshakes_of_connections_that_are_kept_are_refused_where_they_are_too_few() {
+        let check =
+            |kept| check(&"connect_p99 < 1ms".parse().unwrap(), Duration::from_secs(10), kept);
+        let complaint = check(Some(9_999)).unwrap_err();
+        assert!(complaint.contains("9999 handshakes"), "{complaint}");
+        assert_eq!((check(Some(10_000)), check(None)), (Ok(()), Ok(())));
+    }
+
+    #[test]
     fn steps_that_are_too_short_for_their_samples_are_refused_with_a_length_that_is_not() {
-        let check = |text: &str, step| check(&text.parse().unwrap(), step);
+        let check = |text: &str, step| check(&text.parse().unwrap(), step, Some(64));
         let (second, ms) = (Duration::from_secs, Duration::from_millis);
         for (condition, too_short, enough) in [
             ("p99.9999 < 10ms", second(10), second(12)),
