@@ -262,6 +262,7 @@ mod tests {
                     cpu: Some(3),
                     user: share,
                     run_delay_share: Some(share),
+                    away_s: share,
                     ..ThreadUse::default()
                 }],
                 backend: text,

@@ -62,6 +62,13 @@ pub enum Warning {
         /// The measured window.
         window: Duration,
     },
+    /// The client stood still, and a closed loop with it.
+    ClientAway {
+        /// How long at a time, at most.
+        longest: Duration,
+        /// The measured window.
+        window: Duration,
+    },
     /// Fewer connections were established than asked for.
     FewerConnections {
         /// Asked for.
@@ -109,6 +116,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// so many answers would have come.
 const STALL_RATIO: f64 = 10.0;
 
+/// A client that was away for so much of a stall made it.
+const AWAY_SHARE: f64 = 0.5;
+
 impl Warning {
     /// Its name in output.
     pub fn id(&self) -> &'static str {
@@ -120,6 +130,7 @@ impl Warning {
             Warning::Shed { .. } => "shed",
             Warning::ClientErrors { .. } => "client_errors",
             Warning::ClosedLoopStalled { .. } => "closed_loop_stalled",
+            Warning::ClientAway { .. } => "client_away",
             Warning::FewerConnections { .. } => "fewer_connections",
             Warning::SynRetransmits { .. } => "syn_retransmits",
             Warning::Starved { .. } => "starved",
@@ -129,9 +140,10 @@ impl Warning {
     /// Whether it says that the client, and not the server, was the limit.
     pub fn is_client_limit(&self) -> bool {
         match self {
-            Warning::ThreadBusy { .. } | Warning::Late { .. } | Warning::ClientErrors { .. } => {
-                true
-            }
+            Warning::ThreadBusy { .. }
+            | Warning::Late { .. }
+            | Warning::ClientErrors { .. }
+            | Warning::ClientAway { .. } => true,
             Warning::FewerConnections { why, .. } => {
                 why.as_ref().is_some_and(|(kind, _)| *kind == ErrorKind::Client)
             }
@@ -207,6 +219,14 @@ impl fmt::Display for Warning {
                  without an answer. A closed loop asks nothing while it waits, so its percentiles \
                  leave out those who would have come meanwhile: don't trust them as response \
                  times. Offer a rate (--rate) to see what users would.",
+                time(*longest),
+                time(*window)
+            ),
+            Warning::ClientAway { longest, window } => write!(
+                f,
+                "The client stood still for {} of {}: it was stopped, or its machine was. It saw \
+                 no answer meanwhile and asked for none, so neither the rate nor the highest \
+                 percentiles are the server's. Measure again.",
                 time(*longest),
                 time(*window)
             ),
@@ -375,9 +395,14 @@ fn stalled(outcome: &Outcome) -> Option<Warning> {
     let long = longest_wait.as_secs_f64() >= STALL_SHARE * outcome.window.as_secs_f64()
         && longest_wait.as_secs_f64() >= STALL_RATIO * usual.as_secs_f64();
     let silence = if median < SECOND { silence(outcome) } else { Duration::ZERO };
-    let longest = longest_wait.max(silence);
-    (long || !silence.is_zero())
-        .then_some(Warning::ClosedLoopStalled { longest, window: outcome.window })
+    let (longest, window) = (longest_wait.max(silence), outcome.window);
+    let away = outcome.threads.iter().map(|thread| thread.away_s).fold(0.0, f64::max);
+    // Seconds without an answer are whole ones, and an absence lies across them.
+    let is_clients = away >= AWAY_SHARE * longest.as_secs_f64();
+    (long || !silence.is_zero()).then_some(match is_clients {
+        true => Warning::ClientAway { longest: Duration::from_secs_f64(away), window },
+        false => Warning::ClosedLoopStalled { longest, window },
+    })
 }
 
 /// The most seconds in a row without an answer, if that can't be chance.
@@ -588,6 +613,18 @@ mod tests {
     }
 
     #[test]
+    fn a_client_that_stood_still_doesnt_blame_the_server() {
+        let mut outcome = quiet();
+        outcome.response.good.record(2_000_000_000).unwrap();
+        outcome.threads[1].away_s = 1.98;
+        let warnings = warnings(&plan(Arrivals::Closed), &outcome);
+        assert!(warnings.iter().all(Warning::is_client_limit), "{warnings:?}");
+        assert_eq!(ids(Arrivals::Closed, &outcome), ["client_away"]);
+        outcome.threads[1].away_s = 0.5;
+        assert_eq!(ids(Arrivals::Closed, &outcome), ["closed_loop_stalled"], "the rest is not its");
+    }
+
+    #[test]
     fn seconds_without_an_answer_are_a_stall() {
         let mut outcome = quiet();
         outcome.seconds[4].good = 0;
@@ -689,6 +726,7 @@ mod tests {
             Warning::Shed { shed: 12, scheduled: 20_000 },
             Warning::ClientErrors { count: 3, example: "no free port".into() },
             Warning::ClosedLoopStalled { longest: second * 2, window: second * 10 },
+            Warning::ClientAway { longest: second * 2, window: second * 10 },
             Warning::FewerConnections { asked: 5_000, established: 1_024, why: None },
             Warning::FewerConnections {
                 asked: 5_000,

@@ -291,6 +291,9 @@ pub struct ThreadUse {
     /// The same of the seconds that it was ready to run, and waited for a
     /// processor; `None` where the kernel doesn't count them.
     pub run_delay_share: Option<f64>,
+    /// The longest time, in seconds, for which it didn't look for answers though it meant
+    /// to; 0 if that was never long. The process was stopped, or its machine was.
+    pub away_s: f64,
 }
 
 impl ThreadUse {

@@ -64,6 +64,8 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     now: u64,
     /// From when until when this thread was last kept away.
     away: (u64, u64),
+    /// When it last looked for events.
+    looked: u64,
     next_scan: u64,
 }
 
@@ -98,6 +100,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             arrived: now,
             now,
             away: (now, now),
+            looked: now,
             next_scan: now,
         }
     }
@@ -143,6 +146,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let window = turns.window();
         // Meanwhile the other threads were waited for.
         self.now = self.clock.now();
+        self.looked = self.now;
         while self.now < window.start {
             self.turn_over(window.start)?;
         }
@@ -301,6 +305,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if looked > back_at + AWAY_NS_MIN {
             self.away = (back_at, looked);
         }
+        // It may also have been kept from seeing to the last events.
+        let (window, meant) = (self.turns.window(), self.looked + sleep);
+        let late = looked.min(window.end).saturating_sub(meant.max(window.begin));
+        if late > AWAY_NS_MIN {
+            let away_s = &mut self.record.usage.away_s;
+            *away_s = away_s.max(late as f64 / 1e9);
+        }
+        self.looked = looked;
         while let Some((came, event)) = self.backend.next() {
             self.arrived = came;
             self.now = self.now.max(came);

@@ -311,6 +311,34 @@ fn a_client_that_is_stopped_blames_itself_and_hides_no_wait() {
 }
 
 #[test]
+fn a_client_that_is_stopped_in_a_closed_loop_doesnt_blame_the_server() {
+    let server = Server::says(GOOD);
+    for backend in backends() {
+        let before = server.requests();
+        let child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
+            .args(["load", &server.url("/"), "-t", "1", "--json", "-", "-c", "2", "-d", "3s"])
+            .args(["--backend", backend])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The server is quick, so the load has hardly begun.
+        assert!(server.requests_once(before + 100) >= before + 100, "{backend}: no load");
+        kill_process(Pid::from_child(&child), Signal::STOP).unwrap();
+        std::thread::sleep(Duration::from_millis(1_500));
+        kill_process(Pid::from_child(&child), Signal::CONT).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let json: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let warnings = json["warnings"].as_array().unwrap();
+        let of_client = warnings.iter().find(|warning| warning["id"] == "client_away");
+        let of_client = of_client.unwrap_or_else(|| panic!("{backend}: it is not told: {json}"));
+        assert_eq!(of_client["client_limit"], true, "{backend}: {of_client}");
+        let blamed = warnings.iter().any(|warning| warning["id"] == "closed_loop_stalled");
+        assert!(!blamed, "{backend}: {warnings:?}");
+    }
+}
+
+#[test]
 fn the_summary_goes_to_stdout_and_nothing_else_where_no_terminal_is() {
     let server = Server::says(GOOD);
     let output = bakeoff_load(&[&server.url("/"), "-d", "1500ms", "-c", "2"]).output().unwrap();

@@ -174,6 +174,7 @@ pub mod tests {
                     system: 3.1,
                     busy_share: 0.43,
                     run_delay_share: Some(0.01),
+                    ..ThreadUse::default()
                 },
                 ThreadUse {
                     cpu: Some(1),
@@ -181,6 +182,7 @@ pub mod tests {
                     system: 3.0,
                     busy_share: 0.41,
                     run_delay_share: None,
+                    ..ThreadUse::default()
                 },
             ],
             backend: "io_uring".into(),
