@@ -535,8 +535,11 @@ fn an_output_that_somebody_holds_on_to_is_told_of_and_not_waited_for() {
         holder.join().unwrap()
     });
     assert!(held.is_some(), "nobody held it");
-    let failure = lab.run().trials.iter().find_map(|it| it.evidence.process.failure.clone());
-    assert!(failure.is_some_and(|why| why.ends_with("holds its output still")), "{:?}", lab.run());
+    let run = lab.run();
+    // On a busy machine the trial may have been made again.
+    let mut trials = run.trials.iter().chain(&run.disturbed);
+    let failure = trials.find_map(|it| it.evidence.process.failure.as_deref());
+    assert!(failure.is_some_and(|why| why.ends_with("holds its output still")), "{run:?}");
     drop(held);
     lab.assert_nothing_is_left();
 }

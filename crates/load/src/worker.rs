@@ -64,8 +64,6 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     now: u64,
     /// From when until when this thread was last kept away.
     away: (u64, u64),
-    /// When it last looked for events.
-    looked: u64,
     next_scan: u64,
 }
 
@@ -100,7 +98,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             arrived: now,
             now,
             away: (now, now),
-            looked: now,
             next_scan: now,
         }
     }
@@ -146,7 +143,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let window = turns.window();
         // Meanwhile the other threads were waited for.
         self.now = self.clock.now();
-        self.looked = self.now;
         while self.now < window.start {
             self.turn_over(window.start)?;
         }
@@ -302,26 +298,40 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.backend.wait(Duration::from_nanos(sleep))?;
         let looked = self.clock.now();
         self.now = looked;
-        if looked > back_at + AWAY_NS_MIN {
-            self.away = (back_at, looked);
-        }
-        // It may also have been kept from seeing to the last events.
-        let (window, meant) = (self.turns.window(), self.looked + sleep);
-        let late = looked.min(window.end).saturating_sub(meant.max(window.begin));
-        if late > AWAY_NS_MIN {
-            let away_s = &mut self.record.usage.away_s;
-            *away_s = away_s.max(late as f64 / 1e9);
-        }
-        self.looked = looked;
+        self.note_absence(back_at, looked);
         while let Some((came, event)) = self.backend.next() {
             self.arrived = came;
-            self.now = self.now.max(came);
+            self.pass_to(came);
             self.see_to(event);
         }
         if looked >= self.next_scan {
             self.end_those_that_waited_too_long(looked);
         }
         Ok(())
+    }
+
+    /// It has become later meanwhile.
+    #[inline(always)]
+    fn pass_to(&mut self, now: u64) {
+        self.note_absence(self.now, now);
+        self.now = self.now.max(now);
+    }
+
+    /// Notes that this thread was kept away, if it meant to be back so much earlier.
+    #[inline(always)]
+    fn note_absence(&mut self, meant: u64, back: u64) {
+        if back > meant + AWAY_NS_MIN {
+            self.was_away(meant, back);
+        }
+    }
+
+    #[cold]
+    fn was_away(&mut self, from: u64, until: u64) {
+        self.away = (from, until);
+        let window = self.turns.window();
+        let within = until.min(window.end).saturating_sub(from.max(window.begin));
+        let away_s = &mut self.record.usage.away_s;
+        *away_s = away_s.max(within as f64 / 1e9);
     }
 
     /// How much of this time this thread was there to see what comes.
@@ -365,7 +375,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             *self.slots.state(slot) = State::Connecting(self.now);
             let source = self.sources.next();
             match self.backend.connect(slot, source) {
-                Ok(now) => self.now = now.unwrap_or(self.now),
+                Ok(now) => self.pass_to(now.unwrap_or(self.now)),
                 Err(error) => {
                     let errno = error.raw_os_error().unwrap_or(libc::EIO);
                     self.connect_failed(slot, fault_of(errno, true));
@@ -551,7 +561,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // stays in its room until the place is used again: after its answer, if it
         // was sent by then, or after the slot was closed.
         if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
-            self.now = now;
+            self.pass_to(now);
         }
     }
 
