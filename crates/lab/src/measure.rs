@@ -86,10 +86,12 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         connections_asked: seen.connections.asked,
         connections_established: seen.connections.established,
         reconnects: seen.connections.reconnects,
+        cut: Some(seen.connections.cut),
         syn_retransmits: seen.connections.syn_retransmits,
         answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
         client_cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
         client_busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
+        client_away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),
         client_run_delay_share: threads.iter().map(|thread| thread.run_delay_share).collect(),
         per_second: seen
             .seconds

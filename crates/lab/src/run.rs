@@ -122,8 +122,9 @@ pub enum Event<'a> {
 pub struct Ended {
     /// All that was measured, and what follows from it.
     pub run: Run,
-    /// Its folder.
-    pub folder: PathBuf,
+    /// Its folder. While this is held nobody else makes its trials, so that a report
+    /// written there is one of this run.
+    pub folder: Folder,
     /// Why it ended before its last trial, if it did.
     pub early: Option<Early>,
     /// Contenders whose build failed.

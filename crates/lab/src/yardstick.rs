@@ -78,17 +78,22 @@ pub fn speeds_since(cpus: &[usize], before: &[Option<Speed>]) -> Vec<CoreSpeed> 
         .collect()
 }
 
-/// Block by block the speed of the cores that contenders ran on, as far as nobody else
-/// had them; blocks in which it wasn't measured are left out. A processor that wakes may
+/// Block by block, in the order of measuring, the speed of the cores that contenders ran
+/// on, as far as nobody else had them; blocks in which it wasn't measured are left out. A processor that wakes may
 /// be slow at first, so the speeds before a load and after it count alike.
 pub fn by_block<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<f64> {
-    let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    let mut blocks: BTreeMap<u32, (&str, Vec<f64>)> = BTreeMap::new();
     for trial in trials {
         let speeds = trial.evidence.core_speeds.iter();
         let whole = speeds.flat_map(|it| [it.whole_before, it.whole_after]).flatten();
-        blocks.entry(trial.slot.block).or_default().extend(whole);
+        let first = || (trial.started.as_str(), Vec::new());
+        let (started, speeds) = blocks.entry(trial.slot.block).or_insert_with(first);
+        *started = trial.started.as_str().min(started);
+        speeds.extend(whole);
     }
-    blocks.into_values().filter_map(|block| median(&block)).collect()
+    let mut blocks: Vec<_> = blocks.into_values().collect();
+    blocks.sort_by_key(|(started, _)| *started);
+    blocks.iter().filter_map(|(_, speeds)| median(speeds)).collect()
 }
 
 /// This thread's.

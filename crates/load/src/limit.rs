@@ -257,13 +257,13 @@ impl fmt::Display for Warning {
             Warning::SynRetransmits { count } => write!(
                 f,
                 "{count} connection requests (SYN) were lost and sent again after 1 s, 3 s or \
-                 longer. Such a wait is none of the server's work: its listen queue was full. \
-                 Raise its backlog and net.core.somaxconn."
+                 longer. Such a wait is none of the server's work: its listen queue was full, \
+                 or the network lost them. Raise its backlog and net.core.somaxconn."
             ),
             Warning::Starved { answers_max } => write!(
                 f,
-                "Some connections had not one answer, while another had {answers_max}. The \
-                 server leaves connections waiting."
+                "Some connections had not one good answer, while another had {answers_max}: the \
+                 server leaves them waiting, or answers them with errors."
             ),
         }
     }
@@ -346,10 +346,12 @@ fn late(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
     if least < LATENESS_MIN || least.as_secs_f64() < LATENESS_SHARE * response.as_secs_f64() {
         return None;
     }
-    Some(if connection_wait(outcome, late.percentile) * 2 >= least {
+    let waited = connection_wait(outcome, late.percentile);
+    Some(if waited * 2 >= least {
+        let late = Lateness { least: waited, ..late };
         Warning::ConnectionsBusy { late, connections: plan.connections }
     } else {
-        Warning::Late { late }
+        Warning::Late { late: Lateness { least: least - waited, ..late } }
     })
 }
 
@@ -371,7 +373,7 @@ fn rate_not_reached(offered: f64, warmup: Duration, outcome: &Outcome) -> Option
     if expected <= 0.0 {
         return None;
     }
-    let errors: u64 = outcome.account.errors_total();
+    let errors: u64 = outcome.seconds.iter().map(|second| second.errors).sum();
     let ended = (outcome.answers_in_window + errors) as f64;
     // Random arrivals scatter by the square root of their number.
     let tolerance = RATE_SHORTFALL_MAX * expected + 3.0 * expected.sqrt();

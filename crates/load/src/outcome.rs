@@ -232,6 +232,9 @@ pub struct Connections {
     pub established: u32,
     /// Connections made after a slot's first one.
     pub reconnects: u64,
+    /// Connections that were to be kept and that the server ended in order, in the
+    /// window: after an answer, or while nothing was asked on them.
+    pub cut: u64,
     /// Requests sent again on a new connection, because the server had said that
     /// it closes the old one after an answer to an earlier request (pipelining).
     pub resent: u64,

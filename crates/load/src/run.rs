@@ -418,6 +418,7 @@ fn put_together(
         let (all, one) = (&mut outcome.connections, &record.connections);
         all.resent += one.resent;
         all.reconnects += one.reconnects;
+        all.cut += one.cut;
         all.failed += one.failed;
         all.first_failure = all.first_failure.take().or_else(|| one.first_failure.clone());
         all.syn_retransmits += one.syn_retransmits;

@@ -392,7 +392,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let connection = self.slots.connection(slot);
         self.record.connections.reconnects += u64::from(connection.had_one);
         connection.had_one = true;
-        self.record.connect.saturating_record(took);
+        // A request that has a connection of its own has that in its account.
+        let own = self.slots.oldest(slot).filter(|_| !self.plan.keep_alive);
+        let intended = own.map(|flight| flight.times.intended);
+        if intended.is_none_or(|intended| self.turns.phase(intended) == Phase::Window) {
+            self.record.connect.saturating_record(took);
+        }
         self.connects.succeeded();
         self.open += 1;
         self.record.open(self.open);
@@ -609,6 +614,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let is_early = backend.unsent(slot) > usize::from(slots.under_way(slot));
             let keeps = reusable && self.plan.keep_alive && !is_early;
             if !keeps || (last && !bytes.is_empty()) {
+                if !reusable {
+                    self.note_cut(phase);
+                }
                 // Requests behind an answer that closes are not processed (RFC
                 // 9112, 9.6): they go to the next connection, and wait on.
                 return self.replace(slot);
@@ -621,7 +629,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// The server ended its side: that may be how an answer ends.
     fn ended(&mut self, slot: Slot) {
-        let Some(&mut flight) = self.slots.oldest(slot) else { return self.replace(slot) };
+        let Some(&mut flight) = self.slots.oldest(slot) else {
+            if self.turns.goes_on(self.arrived) {
+                self.note_cut(self.turns.phase(self.arrived));
+            }
+            return self.replace(slot);
+        };
         let partial = &mut self.slots.connection(slot).partial;
         match self.protocol.end(partial, flight.number) {
             Fed::Answer { fault, .. } => {
@@ -635,11 +648,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     }
                     Some(fault) => self.record.error(phase, *fault, self.arrived, None),
                 }
+                self.note_cut(phase);
                 self.replace(slot);
             }
             Fed::Broken(fault) => self.broken(slot, &fault),
             Fed::More { .. } => unreachable!("nothing comes after the end"),
         }
+    }
+
+    /// The server ends a connection in order.
+    fn note_cut(&mut self, phase: Phase) {
+        self.record.connections.cut += u64::from(self.plan.keep_alive && phase == Phase::Window);
     }
 
     /// A connection is of no more use, and neither are the requests on it.

@@ -1,8 +1,9 @@
 //! A mistake made: the run with it and the run without it, each by the lab and
 //! kept like any other run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use lab::folder::Folder;
 use lab::judge::is_about_the_machine;
 use lab::machine;
 use lab::place::ThisMachine;
@@ -50,7 +51,7 @@ pub struct Kept {
     /// The run.
     pub run: Run,
     /// Its folder.
-    pub folder: PathBuf,
+    pub folder: Folder,
 }
 
 /// Why there are no two runs.

@@ -3,6 +3,7 @@
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 use result::comparison::{Comparison, Figure, Of, RunName, Unfinished, Word};
 use result::finding::Verdict;
+use result::outcome::Estimate;
 
 use crate::Terminal;
 use crate::summary::{load_names, sign};
@@ -151,12 +152,12 @@ fn heading(figure: &Figure) -> String {
         Of::ServerCpuUs => "server CPU µs an answer",
     };
     let noise = |floor: Option<f64>| match floor {
-        Some(floor) => format!("up to {}", units::percent(floor - 1.0)),
-        None => "an unknown share".into(),
+        Some(floor) => format!("within {}", units::percent(floor - 1.0)),
+        None => "unknown".into(),
     };
     let (a, b) = figure.noise_floors;
     format!(
-        "{}: {of}. Identical entries differed by {} in A, {} in B.",
+        "{}: {of}. Identical entries: median {} in A, {} in B.",
         load_names(&[&figure.load]),
         noise(a),
         noise(b)
@@ -183,7 +184,8 @@ fn cells(figure: &Figure, colour: bool) -> Vec<Cell> {
     let is_changed = matches!(figure.word, Word::Changed(_));
     let word = if is_changed && colour { word.add_attribute(Attribute::Bold) } else { word };
     let verdicts = format!("{} {}", sign(figure.verdicts.0), sign(figure.verdicts.1));
-    let figures = [number(figure.a.median), number(figure.b.median), ratio, interval, verdicts];
+    let median = |it: &Estimate| format!("{}{}", units::at_least(it.at_least), number(it.median));
+    let figures = [median(&figure.a), median(&figure.b), ratio, interval, verdicts];
     let who = Cell::new(format!("  {}", visible_name(&figure.contender)));
     [who].into_iter().chain(figures.map(Cell::new)).chain([word]).collect()
 }

@@ -79,6 +79,8 @@ pub struct Point {
 pub enum NoLine {
     /// A trial has no histogram that can be read.
     NoHistogram,
+    /// A trial ended before there was load.
+    NoLoad,
     /// A trial has fewer samples than have to lie beyond a percentile.
     TooFew,
 }
@@ -93,7 +95,7 @@ pub const LINE_BEGINS: f64 = 10.0;
 pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
     let mut histograms = Vec::new();
     for trial in trials {
-        let percentiles = read(trial.evidence.load.as_ref().ok_or(NoLine::TooFew)?);
+        let percentiles = read(trial.evidence.load.as_ref().ok_or(NoLine::NoLoad)?);
         histograms.push((percentiles, histogram(percentiles).ok_or(NoLine::NoHistogram)?));
     }
     let fewest = histograms.iter().map(|(_, it)| it.len()).min().ok_or(NoLine::NoHistogram)?;

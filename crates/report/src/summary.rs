@@ -5,7 +5,7 @@ use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
 use result::finding::{Finding, Verdict};
-use result::outcome::{EqualRate, Estimate, Outcome, Row};
+use result::outcome::{Curve, CurveLine, EqualRate, Estimate, Outcome, Row};
 use result::plan::{Arrivals, Contender, Cores, Load, Tier};
 use result::{LeftOut, Run, State, Trial};
 
@@ -322,9 +322,9 @@ pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
     (!says.is_empty()).then(|| says.join(" "))
 }
 
-/// Up to what identical entries differed: the far end of an interval.
+/// Up to what identical entries differed: the far end of their median's interval.
 pub fn noise(floor: f64) -> String {
-    format!("Two identical entries differed by up to {}.", units::percent(floor - 1.0))
+    format!("Two identical entries were up to {} apart in the median.", units::percent(floor - 1.0))
 }
 
 /// The names of several loads, each kind of load named once.
@@ -530,15 +530,23 @@ pub fn repeated(run: &Run) -> Vec<Repeated<'_>> {
     repeated
 }
 
+/// What stands for 100 % of a curve, where that is only a lower bound of the maximum.
+pub fn bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> Option<String> {
+    let is_bound = row(run, &curve.load, &line.contender)?.rate.at_least;
+    let rate = line.maximum_rate.filter(|_| is_bound)?;
+    Some(format!("100 % is ≥{}/s, since the client was near its own limit", units::count(rate)))
+}
+
 /// What a row's server did with connections that were to be kept, where it closed
 /// some: in order, after an answer, or it would be an error.
-pub fn reopened(run: &Run, outcome: &Outcome, contender: &str) -> Option<String> {
-    let loads = trials(run, &outcome.load, contender);
-    let loads = || loads.iter().filter_map(|trial| trial.evidence.load.as_ref());
-    let reopened: u64 = loads().map(|load| load.reconnects).sum();
-    let answers: u64 = loads().map(|load| load.answers).sum();
-    (outcome.load.keep_alive && reopened > 0).then(|| {
-        let often = match (answers as f64 / reopened as f64).round() as u64 {
+pub fn cut_connections(run: &Run, outcome: &Outcome, contender: &str) -> Option<String> {
+    let trials = trials(run, &outcome.load, contender);
+    let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
+    // Of the answers of those in which it was counted.
+    let counted = loads.filter_map(|load| Some((load.cut?, load.good)));
+    let (cut, good) = counted.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    (outcome.load.keep_alive && cut > 0).then(|| {
+        let often = match (good as f64 / cut as f64).round() as u64 {
             0 | 1 => "most answers".into(),
             many => format!("one in {} answers", units::whole(many)),
         };

@@ -223,6 +223,10 @@ pub struct Load {
     pub connections_established: u32,
     /// Connections opened again after the first time.
     pub reconnects: u64,
+    /// Connections that were to be kept and that the server ended in order, within the
+    /// window. Older runs don't have it.
+    #[serde(default)]
+    pub cut: Option<u64>,
     /// SYN segments that had to be sent again.
     pub syn_retransmits: u64,
     /// Fewest and most answers to the window's requests that a connection had. In older
@@ -236,6 +240,10 @@ pub struct Load {
     /// processor; `None` where the kernel doesn't tell.
     #[serde(default)]
     pub client_run_delay_share: Option<Vec<f64>>,
+    /// The longest time, in seconds, for which a client thread was kept from looking for
+    /// answers: it was stopped, or its machine was. Older runs don't have it.
+    #[serde(default)]
+    pub client_away_s: Option<f64>,
     /// Seconds of the window in turn.
     pub per_second: Vec<Second>,
     /// Which backend carried the load.

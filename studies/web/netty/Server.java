@@ -20,8 +20,9 @@ final class Server {
         // first line, out of a file. Where no more files may be open that would end the
         // event loop.
         ZoneId.systemDefault();
-        // One group accepts and serves, with Netty's own number of event loops: two
-        // for each processor.
+        // One group accepts and serves, as Netty's examples have it since 4.2.3
+        // (netty/netty#15394), with Netty's own number of event loops: two for each
+        // processor.
         EventLoopGroup group = new MultiThreadIoEventLoopGroup(transport.ioHandlers().get());
         group.scheduleAtFixedRate(HelloHandler::tick, 1, 1, TimeUnit.SECONDS);
         new ServerBootstrap()

@@ -56,12 +56,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let contender = &study.contenders[0];
     let record = match prepare(contender, &stop) {
         Prepared::Ready(record) => record,
-        Prepared::Absent(why) => {
-            return failed(FAILED, format!("{name} is absent: {}", visible_lines(&why)));
-        }
-        Prepared::Failed(why) => {
-            return failed(FAILED, format!("{name}: {}", visible_lines(&why)));
-        }
+        Prepared::Absent(why) => return failed(FAILED, format!("{name} is absent: {why}")),
+        Prepared::Failed(why) => return failed(FAILED, format!("{name}: {why}")),
         Prepared::Interrupted => return ExitCode::from(INTERRUPTED),
     };
     let mut output = Output::to_stdout();
@@ -91,7 +87,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
         let evidence = match checked {
             Ok(evidence) => evidence,
-            Err(error) => return failed(SYSTEM, visible_lines(&error.to_string())),
+            Err(error) => return failed(SYSTEM, error.to_string()),
         };
         if let Some(failure) = &evidence.process.failure {
             let lines = &evidence.process.last_words;
@@ -99,7 +95,6 @@ pub fn run(arguments: Arguments) -> ExitCode {
                 true => "it wrote nothing to its output".into(),
                 false => format!("its last lines:\n    {}", lines.join("\n    ")),
             };
-            let (failure, said) = (visible(failure), visible_lines(&said));
             return failed(FAILED, format!("{name}, {on}: {failure}; {said}"));
         }
         let steps = evidence.contract.len();
@@ -116,8 +111,4 @@ pub fn run(arguments: Arguments) -> ExitCode {
         };
     }
     failed(FAILED, format!("{name} breaks the contract in {}", broken.join(", and in ")))
-}
-
-fn visible_lines(text: &str) -> String {
-    text.lines().map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
 }

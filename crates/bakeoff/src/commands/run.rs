@@ -152,7 +152,7 @@ fn exit_code(error: &Error) -> u8 {
 /// Shows what was measured, and says how to go on where trials are missing.
 fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
     let run = &ended.run;
-    let here = shown(&ended.folder);
+    let here = shown(ended.folder.path());
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
     let told = tell_of_report("run", printed, write(run, &here));
     if let Some(sentence) = time_spent::sentence(&run.spent) {

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
@@ -62,12 +63,44 @@ fn writes(answer: &'static [u8], after: After) -> Server {
     Server::start(move |connection, _| connection.write_all(answer).map(|()| after))
 }
 
+/// A server that does this with every fourth request, and answers the others well.
+fn each_fourth(
+    behave: impl Fn(&mut TcpStream) -> std::io::Result<After> + Send + Sync + 'static,
+) -> Server {
+    let requests = AtomicU64::new(0);
+    Server::start(move |connection, _| match requests.fetch_add(1, Ordering::Relaxed) % 4 {
+        3 => behave(connection),
+        _ => connection.write_all(GOOD).map(|()| After::Keep),
+    })
+}
+
 /// A port that is taken, and nobody listens on it.
 fn bound_only() -> TcpListener {
     use rustix::net::{AddressFamily, SocketType, bind, socket};
     let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&socket, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
     socket.into()
+}
+
+#[test]
+fn connections_are_cut_in_order() {
+    const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello";
+    let server = each_fourth(|connection| connection.write_all(LAST).map(|()| After::Close));
+    each(&server, &[], |said| {
+        assert_eq!(said.count("good"), REQUESTS, "{}", said.json);
+        assert_eq!(said.json["connections"]["cut"], REQUESTS / 4, "{}", said.json);
+    });
+}
+
+/// Who has no answer ends the connection itself.
+#[test]
+fn connections_that_the_client_gives_up_are_not_cut() {
+    let server = each_fourth(|_| Ok(After::Keep));
+    each(&server, &["--timeout", "300ms"], |said| {
+        assert!(said.errors("timeout") >= REQUESTS / 4, "{}", said.json);
+        assert_ne!(said.json["connections"]["reconnects"], 0, "{}", said.json);
+        assert_eq!(said.json["connections"]["cut"], 0, "{}", said.json);
+    });
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::support::{After, Said, Seen, Server, backends, load};
@@ -76,6 +76,43 @@ fn what_was_never_answered_in_the_warm_up_is_in_no_figure() {
             let unanswered = said.errors("timeout") + said.count("in_flight");
             assert_eq!(said.json["service_us"]["censored"], unanswered, "{what}");
         }
+    }
+}
+
+#[test]
+fn connections_of_the_warm_ups_requests_are_in_no_figure() {
+    let server = Server::says(b"HTTP/1.1 204 No Content\r\n\r\n");
+    for backend in backends() {
+        let base = ["-c", "4", "--close", "-d", "300ms", "--warmup", "300ms"];
+        let said = load(&[&[&*server.url("/"), "--backend", backend][..], &base].concat());
+        let connects = said.json["connect_us"]["samples"].as_u64().unwrap();
+        let what = format!("{backend}: {}", said.json);
+        assert!(said.json["warmup_requests"]["good"].as_u64().unwrap() > 10, "{what}");
+        assert!((said.count("good")..=said.count("sent")).contains(&connects), "{what}");
+    }
+}
+
+/// Two answers a connection, so that as many are cut as half of the answers.
+#[test]
+fn connections_that_are_cut_in_the_warm_up_are_in_no_figure() {
+    let counted = AtomicU64::new(0);
+    let server = Server::start(move |connection, _| {
+        let is_last = counted.fetch_add(1, Ordering::Relaxed) % 2 == 1;
+        let (header, after) =
+            if is_last { ("Connection: close\r\n", After::Close) } else { ("", After::Keep) };
+        write!(connection, "HTTP/1.1 204 No Content\r\n{header}\r\n")?;
+        Ok(after)
+    });
+    for backend in backends() {
+        let base = ["-c", "4", "-d", "500ms", "--warmup", "500ms", "--backend", backend];
+        let said = load(&[&[&*server.url("/")][..], &base].concat());
+        let half = said.count("good") / 2;
+        let cut = said.json["connections"]["cut"].as_u64().unwrap();
+        let what = format!("{backend}: {cut} cut: {}", said.json);
+        assert!(said.json["warmup_requests"]["good"].as_u64().unwrap() > 40, "{what}");
+        // At its begin and its end there are as many under way as connections.
+        assert!(cut.abs_diff(half) <= 8, "{what}");
+        assert!(said.json["connections"]["reconnects"].as_u64().unwrap() > cut + 10, "{what}");
     }
 }
 

@@ -59,6 +59,11 @@ fn look(seen: &Seen) -> Word {
     let value = format!("{busy:.0} of {connections} connections busy");
     let word = if least > BUSY_MAX {
         Word::invalid(value, "More connections were busy than there were: times are too long.")
+    } else if most_without_errors < BUSY_SUSPECT && load.answers_a_connection.0 == 0 {
+        Word::not_checked(format!(
+            "There were {value} with answers, and some had none: whether the others waited for \
+             the client or for those, Little's law can't tell."
+        ))
     } else if most_without_errors < BUSY_INVALID {
         Word::invalid(value, "Most connections waited for the client: this is another load.")
     } else if most_without_errors < BUSY_SUSPECT {
@@ -194,6 +199,16 @@ mod tests {
         assert_eq!(mean(0.7), Verdict::Suspect);
         assert_eq!(mean(0.4), Verdict::Invalid);
         assert_eq!(mean(1.2), Verdict::Invalid, "more are busy than there are");
+    }
+
+    /// Requests of the warm-up that have no answer yet are in no time of the window.
+    #[test]
+    fn connections_without_an_answer_are_not_held_against_the_client() {
+        let (verdict, says) = with(|load| {
+            load.response_us.mean = Some(800.0);
+            load.answers_a_connection.0 = 0;
+        });
+        assert_eq!(verdict, Verdict::NotChecked, "{says}");
     }
 
     #[test]

@@ -50,17 +50,22 @@ fn look(seen: &Seen) -> Word {
             .advise("Use a kernel that counts it (CONFIG_SCHED_INFO, on in Debian's)."),
         };
     }
-    let idle = server_share(seen).filter(|it| !seen.is_open_loop() && *it < SERVER_IDLE);
-    let (is_limit, value, alone) = match idle {
-        _ if taken >= BUSY_INVALID => {
-            (true, value, "The client was the limit: the server could have given more.")
+    // In an open loop a server waits for requests that aren't due yet.
+    let server = server_share(seen).filter(|_| !seen.is_open_loop());
+    let idle = server.is_some_and(|share| share < SERVER_IDLE);
+    let value = match server {
+        Some(share) => format!("{value}, the contender {}", percent(share)),
+        None => value,
+    };
+    let (is_limit, alone) = match taken >= BUSY_INVALID {
+        true if idle => (true, "The client was the limit: the server could have given more."),
+        true => {
+            (true, "The client was at its limit: what the server could have given isn't known.")
         }
-        Some(share) => (
-            true,
-            format!("{value}, the contender {}", percent(share)),
-            "The client was the limit: it was near its own, while the server waited for it.",
-        ),
-        None => (false, value, "The client was near its limit: the server may have given more."),
+        false if idle => {
+            (true, "The client was the limit: it was near its own, while the server waited for it.")
+        }
+        false => (false, "The client was near its limit: the server may have given more."),
     };
     let doubt = |value: String, says: &str| match is_limit {
         true => Word::invalid(value, says),
@@ -149,14 +154,17 @@ fn server_share(seen: &Seen) -> Option<f64> {
     (seconds > 0.0 && cores > 0).then_some(seen.evidence.server_cpu_s? / seconds / cores as f64)
 }
 
+/// Whether a thread of the client had hardly any time to spare, where that is known.
+pub(super) fn is_near(load: &Load) -> bool {
+    threads_of(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
+}
+
 /// Whether a trial is to be made once more with more client: its client was near
 /// its limit, as far as can be told, and the loop is closed, whose rate is what
 /// client and server allow.
 pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
     let Some(load) = &evidence.load else { return false };
-    slot.load.arrivals == Arrivals::Closed
-        && !evidence.place.shared()
-        && threads_of(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
+    slot.load.arrivals == Arrivals::Closed && !evidence.place.shared() && is_near(load)
 }
 
 #[cfg(test)]
@@ -177,7 +185,9 @@ mod tests {
         assert_eq!(with(0.849).verdict, Verdict::Valid);
         assert_eq!(with(0.85).verdict, Verdict::Suspect);
         assert_eq!(with(0.97).verdict, Verdict::Invalid);
-        assert_eq!(with(0.97).value, "97.0 % busy, 0.0 % waiting for a processor");
+        let word = with(0.97);
+        assert_eq!(word.value, "97.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %");
+        assert!(word.says.ends_with("what the server could have given isn't known."), "{word:?}");
     }
 
     /// The word on a client that was busy for this share, and waited for another.
@@ -192,7 +202,7 @@ mod tests {
     fn a_client_that_waits_for_its_processor_has_no_time_to_spare() {
         let word = waiting(0.25, Some(0.74));
         assert_eq!(word.verdict, Verdict::Invalid);
-        assert_eq!(word.value, "25.0 % busy, 74.0 % waiting for a processor");
+        assert_eq!(word.value, "25.0 % busy, 74.0 % waiting for a processor, the contender 99.0 %");
         assert_eq!(waiting(0.5, Some(0.36)).verdict, Verdict::Suspect);
         assert_eq!(waiting(0.8, Some(0.04)).verdict, Verdict::Valid, "as on a quiet machine");
     }
@@ -201,7 +211,10 @@ mod tests {
     fn where_waiting_is_not_counted_a_busy_client_is_seen_and_an_idle_one_not_checked() {
         assert_eq!(waiting(0.6, None).verdict, Verdict::NotChecked, "it may have waited");
         let word = waiting(0.97, None);
-        assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "97.0 % busy"));
+        assert_eq!(
+            (word.verdict, &*word.value),
+            (Verdict::Invalid, "97.0 % busy, the contender 99.0 %")
+        );
     }
 
     #[test]
@@ -216,6 +229,7 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Invalid);
         assert_eq!(word.value, "90.0 % busy, 1.0 % waiting for a processor, the contender 50.0 %");
         assert_eq!(with(0.9, 3.9).verdict, Verdict::Suspect, "both were busy");
+        assert!(with(0.99, 2.0).says.ends_with("the server could have given more."));
         assert_eq!(with(0.5, 2.0).verdict, Verdict::Valid, "something else was the limit");
     }
 
@@ -260,8 +274,8 @@ mod tests {
         let told = with_second(0.99, 90_000.0, 0, &[0.9, 0.9]);
         assert_eq!(
             told.value,
-            "99.0 % busy, 0.0 % waiting for a processor; 50000 answers a second, 90000 with a second \
-             client (+80.0 %)"
+            "99.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %; 50000 answers a \
+             second, 90000 with a second client (+80.0 %)"
         );
     }
 

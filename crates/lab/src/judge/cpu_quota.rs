@@ -1,5 +1,7 @@
 //! Did a quota take CPU time away?
 
+use std::collections::BTreeSet;
+
 use super::{Check, Scope, Seen, Word, percent};
 
 /// Share of the window for which a quota may hold back before the figure is one
@@ -8,9 +10,9 @@ const HELD_BACK_INVALID: f64 = 0.05;
 
 pub(crate) const CPU_QUOTA: Check = Check {
     id: "cpu-quota",
-    signal: "Periods of the window in which a control group's CPU quota was used up, above contender or client, and for how long tasks were kept from running by it.",
-    threshold: "none; invalid from 5 % of the window on",
-    why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's.",
+    signal: "Periods of the window in which a control group's CPU quota was used up, above contender or client, and for how much of their processors' time tasks were kept from running by it.",
+    threshold: "none; invalid from 5 % of the processors' time on",
+    why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's. The kernel adds up the time of each processor, some of which may have had nothing to do: so divided it is the least.",
     fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
     scope: Scope::Trial(look),
 };
@@ -35,8 +37,10 @@ fn look(seen: &Seen) -> Word {
             "A CPU quota kept contender or client from running, and may have been the limit.",
         );
     };
-    let share = held_back_s / load.seconds;
-    let value = format!("{used_up} for {} of the window", percent(share));
+    let place = &seen.evidence.place;
+    let processors: BTreeSet<_> = place.server_cpus.iter().chain(&place.client_cpus).collect();
+    let share = held_back_s / load.seconds / processors.len().max(1) as f64;
+    let value = format!("{used_up} for {} of the processors' time", percent(share));
     match share >= HELD_BACK_INVALID {
         true => Word::invalid(value, "A CPU quota was the limit."),
         false => Word::suspect(value, "A CPU quota kept contender or client from running."),
@@ -61,10 +65,11 @@ mod tests {
         };
         assert_eq!(with(0, 0.0).verdict, Verdict::Valid, "a quota that wide holds nobody back");
         assert_eq!(with(1, 0.05).verdict, Verdict::Suspect);
-        assert_eq!(with(9, 0.2).verdict, Verdict::Invalid);
+        assert_eq!(with(9, 0.3).verdict, Verdict::Suspect, "of one processor more than 5 %");
+        assert_eq!(with(9, 0.4).verdict, Verdict::Invalid);
         assert_eq!(
-            with(9, 0.2).value,
-            "quota of 1.5 cores, used up 9 times for 5.0 % of the window"
+            with(9, 0.4).value,
+            "quota of 1.5 cores, used up 9 times for 5.0 % of the processors' time"
         );
     }
 

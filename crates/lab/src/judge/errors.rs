@@ -9,15 +9,15 @@ const SHARE_MAX: f64 = 0.001;
 
 /// The kind of errors that are the client's own: no port, no open file.
 const CLIENTS_OWN: &str = "client";
-/// The kind of errors that are answers to somebody else.
+/// The kind of errors that are answers without what their request asked for.
 const WRONG_BODY: &str = "wrong_body";
 
 pub(super) const ERRORS: Check = Check {
     id: "errors",
     signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own. Those of the warm-up are told beside.",
     threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
-    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
-    fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or lower the load.",
+    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, or none, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
+    fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
     scope: Scope::Trial(look),
 };
 
@@ -34,8 +34,7 @@ fn look(seen: &Seen) -> Word {
     }
     let is_wrong = |error: &&ErrorKind| error.kind == WRONG_BODY;
     if let Some(error) = load.warmup_errors.iter().find(is_wrong) {
-        let says =
-            format!("An answer of the warm-up was to no request of its own: {}", error.example);
+        let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
         return Word::invalid(value, says);
     }
     let Some(worst) = load.errors.iter().max_by_key(|error| error.count) else {
@@ -48,22 +47,24 @@ fn look(seen: &Seen) -> Word {
             _ => Word::valid(value, "No request ended in an error."),
         };
     };
-    let says = format!("Most of them are `{}`, for example: {}", worst.kind, worst.example);
-    let wrong_body = load.errors.iter().any(|error| is_wrong(&error));
-    let client = load.errors.iter().find(|error| error.kind == CLIENTS_OWN);
+    let wrong_body = load.errors.iter().find(is_wrong);
     // With a connection a request, fewer are established at once than asked for.
     let left_out =
         seen.slot.load.keep_alive && load.connections_established < load.connections_asked;
-    if let Some(error) = client.filter(|_| left_out) {
+    if left_out && worst.kind == CLIENTS_OWN {
         let says = format!(
             "The client itself failed, and left connections out; no limit of the server's was met: {}",
-            error.example
+            worst.example
         );
         return Word::invalid(value, says);
     }
-    match wrong_body || share > SHARE_MAX || load.good == 0 {
-        true => Word::invalid(value, says),
-        false => Word::suspect(value, says),
+    let says = format!("Most of them are `{}`, for example: {}", worst.kind, worst.example);
+    match wrong_body {
+        _ if share > SHARE_MAX || load.good == 0 => Word::invalid(value, says),
+        Some(error) => {
+            Word::invalid(value, format!("An answer lacked what was asked for: {}", error.example))
+        }
+        None => Word::suspect(value, says),
     }
 }
 
@@ -93,6 +94,28 @@ mod tests {
     #[test]
     fn a_single_wrong_body_makes_the_figures_invalid() {
         assert_eq!(with("wrong_body", 1), Verdict::Invalid);
+    }
+
+    #[test]
+    fn what_makes_the_figures_invalid_is_told_and_not_what_is_more() {
+        let error = |kind: &str, count| ErrorKind {
+            kind: kind.into(),
+            count,
+            example: format!("what {kind} is"),
+            ..ErrorKind::default()
+        };
+        let says = |errors: [ErrorKind; 2]| {
+            let word = word_after_load(&ERRORS, |load| {
+                load.errors = errors.to_vec();
+                load.connections_established = 99;
+            });
+            assert_eq!(word.verdict, Verdict::Invalid);
+            word.says
+        };
+        let few = says([error("wrong_body", 1), error("reset", 100)]);
+        assert_eq!(few, "An answer lacked what was asked for: what wrong_body is");
+        let many = says([error("client", 1), error("refused", 5_000)]);
+        assert_eq!(many, "Most of them are `refused`, for example: what refused is");
     }
 
     #[test]

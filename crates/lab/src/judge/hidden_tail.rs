@@ -17,7 +17,7 @@ const NS_A_US: f64 = 1_000.0;
 
 pub(super) const HIDDEN_TAIL: Check = Check {
     id: "hidden-tail",
-    signal: "In a closed loop: the share of all waiting time that went into answers ten times slower than the 99th percentile, and than 10 ms.",
+    signal: "In a closed loop: the share of all waiting time that went into answers ten times slower than the 99th percentile, and than 10 ms; beside it, for how long the client itself was kept from looking for answers.",
     threshold: "less than 5 % of the time",
     why: "In a closed loop a server that stands still is asked nothing meanwhile, so a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time it shows: who comes at any moment meets a stall as often as stalls take time. Answers of a sound server that take ten times the 99th percentile are so few that they take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once); a scheduler's or a host's hiccups are shorter than 10 ms, or rare.",
     fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
@@ -36,11 +36,17 @@ fn look(seen: &Seen) -> Word {
     let stall_us = (TIMES_P99 * p99_us).max(STALL_MIN_US);
     let share = waits.share_above(stall_us);
     let value = format!("{} in waits above {:.0} ms", percent(share), stall_us / 1_000.0);
-    match share < SHARE_SUSPECT {
-        true => Word::valid(value, "No stall hides behind the percentiles."),
-        false => {
+    // Who isn't there sees all answers late, however quickly they came.
+    let away_s = load.client_away_s.filter(|away| away * 1e6 >= stall_us);
+    match away_s {
+        _ if share < SHARE_SUSPECT => Word::valid(value, "No stall hides behind the percentiles."),
+        None => {
             Word::suspect(value, "The server stood still at times, and no percentile shows it.")
         }
+        Some(away) => Word::suspect(
+            format!("{value}, the client away for {:.0} ms", away * 1_000.0),
+            "The client stood still, and maybe the server: no percentile shows it.",
+        ),
     }
 }
 
@@ -103,6 +109,18 @@ mod tests {
         let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = stalled);
         assert_eq!(word.verdict, Verdict::Suspect);
         assert_eq!(word.value, "10.0 % in waits above 20 ms");
+    }
+
+    #[test]
+    fn a_client_that_was_away_itself_is_named() {
+        let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
+        let word = word_after_load(&HIDDEN_TAIL, |load| {
+            load.response_us.histogram = stalled;
+            load.client_away_s = Some(0.4);
+        });
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert_eq!(word.value, "10.0 % in waits above 20 ms, the client away for 400 ms");
+        assert!(word.says.starts_with("The client stood still"), "{}", word.says);
     }
 
     #[test]

@@ -9,7 +9,7 @@ const CUTS_INVALID: f64 = 1.0 / 10.0;
 
 pub(super) const KEEP_ALIVE: Check = Check {
     id: "keep-alive",
-    signal: "Where connections are kept: how many had to be opened again, by good answers.",
+    signal: "Where connections are kept: how many the server ended in order, after an answer or between two, by good answers; those that it broke off are errors.",
     threshold: "fewer than 1 in 2,000 answers, invalid from 1 in 10",
     why: "A new connection costs client and server several times what an answer does, so a server that cuts one in 2,000 answers loses some tenths of a percent: what identical entries differ by. A limit of requests a connection also cuts all of them at about the same time. One in 10 is nearer to a load without keep-alive.",
     fix: "Lift the server's limit of requests a connection, or its time limit (nginx: `keepalive_requests`), or compare it with others that cut as well.",
@@ -21,11 +21,14 @@ fn look(seen: &Seen) -> Word {
     if !seen.slot.load.keep_alive {
         return Word::valid("not kept", "Each connection was to serve one request.");
     }
-    let cuts = load.reconnects as f64 / load.good.max(1) as f64;
-    if load.reconnects == 0 {
-        return Word::valid("none opened again", "Every connection was kept.");
+    let Some(cut) = load.cut else {
+        return Word::not_checked("Nobody counted the connections that the server ended.");
+    };
+    if cut == 0 {
+        return Word::valid("none cut", "Every connection was kept.");
     }
-    let value = format!("{} opened again, 1 in {:.0} answers", load.reconnects, 1.0 / cuts);
+    let cuts = cut as f64 / load.good.max(1) as f64;
+    let value = format!("{cut} cut, 1 in {:.0} answers", 1.0 / cuts);
     if cuts >= CUTS_INVALID {
         Word::invalid(value, "Connections were hardly kept: this is another load.")
     } else if cuts >= CUTS_SUSPECT {
@@ -44,11 +47,24 @@ mod tests {
 
     #[test]
     fn cut_connections_cast_doubt_and_many_make_the_figures_invalid() {
-        let with = |count| word_after_load(&KEEP_ALIVE, |load| load.reconnects = count);
+        let with = |count| word_after_load(&KEEP_ALIVE, |load| load.cut = Some(count));
         assert_eq!(with(99).verdict, Verdict::Valid);
         assert_eq!(with(200).verdict, Verdict::Suspect, "a limit of 1,000 requests must show");
-        assert_eq!(with(200).value, "200 opened again, 1 in 1000 answers");
+        assert_eq!(with(200).value, "200 cut, 1 in 1000 answers");
         assert_eq!(with(20_000).verdict, Verdict::Invalid);
+    }
+
+    #[test]
+    fn connections_that_the_client_gave_up_were_not_cut() {
+        let word =
+            word_after_load(&KEEP_ALIVE, |load| (load.reconnects, load.cut) = (200, Some(0)));
+        assert_eq!(word.verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn runs_in_which_nobody_counted_are_not_checked() {
+        let word = word_after_load(&KEEP_ALIVE, |load| load.cut = None);
+        assert_eq!(word.verdict, Verdict::NotChecked);
     }
 
     #[test]

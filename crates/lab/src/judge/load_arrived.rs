@@ -11,9 +11,9 @@ const LOST_INVALID: f64 = 0.01;
 pub(super) const LOAD_ARRIVED: Check = Check {
     id: "load-arrived",
     signal: "Where connections are kept: how many were asked for, and how many established at once as the client counts them, and at the server's port as the kernel counts them, without those that the server hasn't accepted; where to count them would cost too much, whether all TCP sockets grew by both ends of each. In every load: SYN segments that had to be sent again, and overflows of listen queues.",
-    threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was opened again about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
-    why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
-    fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; then measure again.",
+    threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
+    why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A loop that accepts one a turn, and answers all the others in it, leaves hundreds waiting for seconds. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
+    fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
     scope: Scope::Trial(look),
 };
 
@@ -29,15 +29,22 @@ fn look(seen: &Seen) -> Word {
         )
         .against("all");
     }
-    let server = seen.evidence.samples.iter().filter_map(accepted).max();
-    let is_cut = load.reconnects >= u64::from(asked);
+    let samples = seen.evidence.samples.iter();
+    let server = samples.filter_map(|sample| Some((accepted(sample)?, sample.accept_queue?))).max();
+    let is_cut = load.cut.is_some_and(|cut| cut >= u64::from(asked));
     let enough = if is_cut { asked.div_ceil(2) } else { asked };
-    if let Some(server) = server.filter(|&server| is_kept && server < enough) {
-        return Word::invalid(
-            format!("{server} of {asked} accepted by the server"),
-            "The server had fewer connections than the client thought.",
-        )
-        .against("all");
+    if let Some((server, queued)) = server.filter(|&(server, _)| is_kept && server < enough) {
+        let accepted = format!("{server} of {asked} accepted by the server");
+        let word = match server + queued < asked {
+            true => {
+                Word::invalid(accepted, "The server had fewer connections than the client thought.")
+            }
+            false => Word::invalid(
+                format!("{accepted}, {queued} in its queue"),
+                "Connections waited to be accepted by a server that answered the others.",
+            ),
+        };
+        return word.against("all");
     }
     let syn = load.syn_retransmits;
     let overflows = overflows(seen.evidence);
@@ -115,14 +122,15 @@ mod tests {
             }
         });
         assert_eq!(word.verdict, Verdict::Invalid);
-        assert_eq!(word.value, "64 of 100 accepted by the server");
+        assert_eq!(word.value, "64 of 100 accepted by the server, 36 in its queue");
+        assert!(word.says.contains("waited to be accepted"), "{}", word.says);
     }
 
     #[test]
     fn where_connections_are_cut_some_are_missing_at_any_moment() {
-        let with = |established, reconnects| {
+        let with = |established, cut| {
             let word = word_after(&LOAD_ARRIVED, |evidence| {
-                evidence.load.as_mut().unwrap().reconnects = reconnects;
+                evidence.load.as_mut().unwrap().cut = Some(cut);
                 for sample in &mut evidence.samples {
                     sample.connections_established = Some(established);
                 }

@@ -439,10 +439,12 @@ mod tests {
                 received_bytes: 40_000_000,
                 connections_asked: 100,
                 connections_established: 100,
+                cut: Some(0),
                 answers_a_connection: (1_900, 2_100),
                 client_cpu_s: 2.4,
                 client_busy_share: vec![0.6],
                 client_run_delay_share: Some(vec![0.01]),
+                client_away_s: Some(0.0),
                 per_second: vec![second; 4],
                 ..Load::default()
             }),

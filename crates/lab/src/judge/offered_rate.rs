@@ -2,7 +2,7 @@
 
 use result::plan::Arrivals;
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, Seen, Word, client_limit, percent};
 
 /// Share of an offered rate that may be missing.
 const MISSING_MAX: f64 = 0.005;
@@ -51,6 +51,10 @@ fn look(seen: &Seen) -> Word {
         Arrivals::Own { .. } => {
             Word::valid(value, "The rate was offered; that it wasn't held is the result.")
         }
+        _ if client_limit::is_near(load) => Word::invalid(
+            value,
+            "The rate wasn't held, and the client was near its limit: whose it was isn't known.",
+        ),
         _ => {
             Word::invalid(value, "The contender didn't hold the rate that others are compared at.")
         }
@@ -93,6 +97,17 @@ mod tests {
         assert_eq!(with(equal, 100_000, 90_000).verdict, Verdict::Invalid);
         assert_eq!(with(equal, 100_000, 99_900).verdict, Verdict::Valid);
         assert_eq!(with(equal, 99_400, 99_400).verdict, Verdict::Invalid, "it is kept evenly");
+    }
+
+    #[test]
+    fn a_client_near_its_limit_is_named_where_the_rate_isnt_held() {
+        let (mut slot, mut evidence) = at_half_of_its_maximum();
+        slot.load.arrivals = Arrivals::Equal { percent: 80 };
+        let load = evidence.load.as_mut().unwrap();
+        (load.answers, load.client_busy_share) = (90_000, vec![0.99]);
+        let word = word_on(&OFFERED_RATE, &slot, &evidence);
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.says.contains("the client was near its limit"), "{}", word.says);
     }
 
     #[test]

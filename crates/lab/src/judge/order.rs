@@ -47,28 +47,31 @@ fn look(compared: &Compared) -> Word {
     }
 }
 
-/// Block by block the logarithms of rates by their contender's median, in the
-/// order of measuring.
+/// When a trial began, whose text sorts as the time does, and its number.
+type Place<'a> = (&'a str, u32);
+
+/// Block by block the logarithms of rates by their contender's median, in the order of
+/// measuring: a block that others disturbed is made again at the end, as what it was.
 fn blocks(compared: &Compared) -> Vec<Vec<f64>> {
     let rate =
         |trial: &result::Trial| Some(trial.evidence.load.as_ref()?.rate).filter(|&it| it > 0.0);
-    let mut blocks: BTreeMap<u32, Vec<(u32, f64)>> = BTreeMap::new();
+    let mut blocks: BTreeMap<u32, Vec<(Place, f64)>> = BTreeMap::new();
     for contender in compared.contenders {
         let trials: Vec<_> = compared.of(&contender.name).collect();
         let rates: Vec<f64> = trials.iter().filter_map(|trial| rate(trial)).collect();
         let Some(usual) = median(&rates) else { continue };
         for trial in trials {
             if let Some(rate) = rate(trial) {
-                let place = (trial.slot.number, (rate / usual).ln());
-                blocks.entry(trial.slot.block).or_default().push(place);
+                let place = (trial.started.as_str(), trial.slot.number);
+                blocks.entry(trial.slot.block).or_default().push((place, (rate / usual).ln()));
             }
         }
     }
-    let in_order = |mut block: Vec<(u32, f64)>| {
-        block.sort_by_key(|(number, _)| *number);
-        block.into_iter().map(|(_, change)| change).collect()
-    };
-    blocks.into_values().map(in_order).collect()
+    let mut blocks: Vec<_> = blocks.into_values().collect();
+    blocks.iter_mut().for_each(|block| block.sort_by_key(|(place, _)| *place));
+    blocks.sort_by_key(|block| block[0].0);
+    let changes = |block: Vec<(_, f64)>| block.into_iter().map(|(_, change)| change).collect();
+    blocks.into_iter().map(changes).collect()
 }
 
 #[cfg(test)]
@@ -112,6 +115,27 @@ mod tests {
             trial.evidence.core_speeds.clear();
         }
         assert!(field.word(&ORDER, "a").value.ends_with(" over the run"));
+    }
+
+    /// One that others disturbed is made again at the end.
+    #[test]
+    fn blocks_come_in_the_order_of_measuring() {
+        let mut field = field();
+        for trial in &mut field.trials {
+            let made = if trial.slot.block == 0 { 6 } else { trial.slot.block };
+            trial.started = format!("2026-11-23T0{made}:00:00Z");
+            let factor = 1.0 - 0.04 * f64::from(made);
+            trial.evidence.load.as_mut().unwrap().rate *= factor;
+            for speed in &mut trial.evidence.core_speeds {
+                (speed.whole_before, speed.whole_after) = (Some(900.0 * factor), None);
+            }
+        }
+        let word = field.word(&ORDER, "a");
+        assert_eq!(word.says, "The machine grew faster or slower during the run.");
+        assert_eq!(
+            word.value,
+            "+0.0 % within a block, -20.8 % over the run, its cores' own speed -20.8 %"
+        );
     }
 
     #[test]

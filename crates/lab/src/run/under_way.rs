@@ -67,7 +67,7 @@ impl<'a> UnderWay<'a> {
         if let Err(error) = self.folder.write(&self.run) {
             early = early.or(Some(Early::Failed(error.into())));
         }
-        Ended { run: self.run, folder: self.folder.path().into(), early, builds_failed }
+        Ended { run: self.run, folder: self.folder, early, builds_failed }
     }
 
     /// Those of the missing that will be made, as far as is known.

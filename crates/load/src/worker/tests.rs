@@ -136,3 +136,24 @@ fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() 
     let waits = never_connected(true).service_censored;
     assert!(waits.len() == 1 && waits.min() >= all, "{} waits, {} ns", waits.len(), waits.min());
 }
+
+#[test]
+fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept() {
+    for (keep_alive, cut) in [(true, 1), (false, 0)] {
+        let plan = Plan {
+            arrivals: Arrivals::Constant(10.0),
+            until: Until::Elapsed(30 * MS),
+            timeout: 10 * MS,
+            keep_alive,
+            ..plan(2)
+        };
+        // A request that is due at once is on the first.
+        let mut waits =
+            [vec![Event::Connected(0), Event::Connected(1)], vec![Event::Ended(1)]].into_iter();
+        let (record, _) = run(&plan, Duration::ZERO, || {
+            let events = waits.next().unwrap_or_default();
+            events.into_iter().map(|event| (Duration::ZERO, event)).collect()
+        });
+        assert_eq!(record.connections.cut, cut, "keep_alive: {keep_alive}");
+    }
+}

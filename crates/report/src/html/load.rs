@@ -98,7 +98,7 @@ fn rates(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
                         }
                         (rate.bar(&axis)) (rate.value()) (badge(verdict))
                     }
-                    @if let Some(says) = summary::reopened(run, outcome, &row.contender) {
+                    @if let Some(says) = summary::cut_connections(run, outcome, &row.contender) {
                         p { (says) }
                     }
                     (checks::of_row(run, outcome, row, detail))

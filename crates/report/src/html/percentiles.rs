@@ -62,10 +62,10 @@ pub fn plot<'a>(
         })
         .collect();
     let Some(axes) = Axes::over(&lines) else {
-        let known = lines.iter().any(|line| line.points == Err(NoLine::TooFew));
+        let known = lines.iter().any(|line| line.points != Err(NoLine::NoHistogram));
         return html! {
             p.quiet {
-                @if known { "No percentile plot: a block has too few requests." }
+                @if known { "No percentile plot: a block has too few requests, or none." }
                 @else { "No percentile plot: this run keeps no histograms that can be read." }
             }
         };
@@ -90,6 +90,7 @@ pub fn plot<'a>(
                     li data-contender=(line.contender) data-verdicts=(line.verdict.word()) {
                         @match &line.points {
                             Ok(_) => { (sample(line)) (line.who) }
+                            Err(NoLine::NoLoad) => { (line.who) ": no line, a block saw no load" }
                             Err(NoLine::TooFew) => { (line.who) ": no line, too few requests" }
                             Err(NoLine::NoHistogram) => { (line.who) ": no line, its histograms can't be read" }
                         }

@@ -119,6 +119,6 @@ fn range(trials: &[&Trial]) -> String {
     let range = units::count_range((low as f64, high as f64));
     match trials.iter().map(|trial| errors(trial)).sum() {
         0 => range,
-        errors => format!("{range}, {}", units::of(errors, "error")),
+        errors => format!("{range}, {} came up", units::of(errors, "error")),
     }
 }

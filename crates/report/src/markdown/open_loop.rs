@@ -79,6 +79,10 @@ pub fn curve(run: &Run, curve: &Curve) -> Vec<String> {
         ("verdict", Side::Left),
     ];
     let name = summary::load_names(&[&curve.load]);
+    let bounds = curve.lines.iter().filter_map(|line| {
+        let who = plain(&summary::who(run, &line.contender));
+        Some(format!("{who}: {}.", summary::bound_of_maximum(run, curve, line)?))
+    });
     let left_out = curve.lines.iter().filter_map(|line| {
         let who = plain(&summary::who(run, &line.contender));
         Some(format!("{who}: {}", prose(line.left_out.as_deref()?)))
@@ -89,6 +93,7 @@ pub fn curve(run: &Run, curve: &Curve) -> Vec<String> {
         table(&columns, &rows),
     ]
     .into_iter()
+    .chain(bounds)
     .chain(left_out)
     .collect()
 }

@@ -99,8 +99,11 @@ impl Page {
             }
             self.table_lines(&table);
             for line in &curve.lines {
+                let who = summary::who(run, &line.contender);
+                if let Some(bound) = summary::bound_of_maximum(run, curve, line) {
+                    self.paragraph(PLAIN, "  ", &format!("{who}: {bound}."));
+                }
                 if let Some(reason) = &line.left_out {
-                    let who = summary::who(run, &line.contender);
                     self.paragraph(PLAIN, "  ", &format!("{who} has no curve: {reason}"));
                 }
             }

@@ -128,6 +128,7 @@ struct ConnectionsDocument {
     asked: u32,
     established: u32,
     reconnects: u64,
+    cut: u64,
     resent: u64,
     failed: u64,
     first_failure: Option<FailureDocument>,
@@ -254,6 +255,7 @@ pub fn run(run: &Run) -> RunDocument {
             asked: outcome.connections.asked,
             established: outcome.connections.established,
             reconnects: outcome.connections.reconnects,
+            cut: outcome.connections.cut,
             resent: outcome.connections.resent,
             failed: outcome.connections.failed,
             first_failure: outcome.connections.first_failure.as_ref().map(|(kind, example)| {

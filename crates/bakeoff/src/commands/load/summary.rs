@@ -301,7 +301,8 @@ fn ceiling(run: &Run) -> Option<String> {
     }
     let _ = write!(text, "\n             this run reached {} of that", units::percent(share));
     if share > CEILING_SHARE_MAX {
-        text.push_str(", so that its rate may be the client's and not the server's");
+        let what = if run.plan.arrivals == Arrivals::Closed { "rate" } else { "times" };
+        let _ = write!(text, ", so that its {what} may be the client's and not the server's");
     }
     Some(text)
 }

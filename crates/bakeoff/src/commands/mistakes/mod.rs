@@ -140,14 +140,14 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
         by: set_up.expect.caught_by.get_ref().word().into(),
         seen,
         made_again: *made_again,
-        folder: sabotaged.folder.clone(),
+        folder: sabotaged.folder.path().into(),
     }))
 }
 
 /// The reports are for readers; a run without one still has its `run.json`.
 fn keep_reports(exhibit: &Exhibit) {
     for kept in [Some(&exhibit.sabotaged), exhibit.clean.as_ref()].into_iter().flatten() {
-        if let Err(sentence) = write(&kept.run, &kept.folder) {
+        if let Err(sentence) = write(&kept.run, kept.folder.path()) {
             complain("mistakes", &sentence);
         }
     }

@@ -1,0 +1,25 @@
+//! bakeoff's commands as their users meet them.
+//!
+//! - [`bad_input`]: whatever is wrong with a study, a contender or the machine;
+//! - [`check`], [`compare`], [`doctor`], [`mistakes`], [`new`], [`report`], [`run`]: the
+//!   command of that name;
+//! - [`contenders`]: those that are in the tree, checked;
+//! - [`rust_alone`]: on a machine with nothing but Rust;
+//! - [`fixture`]: a folder with a small study; [`runs`]: runs that nobody has to make.
+//!
+//! One program, so that tests which wait for a server run beside those which don't.
+
+mod bad_input;
+mod check;
+mod compare;
+mod contenders;
+mod doctor;
+#[path = "../fixture/mod.rs"]
+mod fixture;
+mod mistakes;
+mod new;
+mod report;
+mod run;
+#[path = "../../../report/tests/fixture/mod.rs"]
+mod runs;
+mod rust_alone;

@@ -1,0 +1,145 @@
+//! The first sentence, which many readers read alone.
+
+use report::{Terminal, terminal};
+use result::finding::Verdict;
+use result::plan::Tier;
+use result::{Run, State};
+
+use crate::fixture;
+
+fn headline(run: &Run) -> String {
+    let wide = Terminal { columns: 1_000, colour: false };
+    terminal(run, wide).lines().next().unwrap().to_string()
+}
+
+/// Gives ranks to a load's rows, by contender.
+fn rank(run: &mut Run, load: usize, ranks: &[(&str, Option<u32>)]) {
+    for (contender, rank) in ranks {
+        fixture::row_of(run, load, contender).rank = *rank;
+    }
+    run.outcomes[load].sentence = format!("Something else under load {load}.");
+}
+
+#[test]
+fn one_winner_of_all_loads_comes_with_the_closest_other() {
+    insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone is first of those ranked under all 4 loads, and no other of them gets beyond 64 % (62–65) of its rate; 1 of 12 rates is not ranked, 1 of 11 ranked rates is suspect and 10 are not checked in full, and tiers differ (idiomatic and tuned).");
+}
+
+#[test]
+fn winners_that_differ_come_with_their_loads() {
+    let mut run = fixture::web();
+    rank(&mut run, 3, &[("go", Some(1)), ("nginx-return", Some(2)), ("erlang", Some(3))]);
+    let ratio = fixture::row_of(&mut run, 3, "nginx-return").rate_ratio.as_mut().unwrap();
+    (ratio.median, ratio.interval) = (0.9, Some((0.89, 0.91)));
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first of those ranked under 3 of 4 loads, and no other of them gets beyond 64 % (62–65) of its rate; Go net/http is first of those ranked under 1 of 4 loads, and no other of them gets beyond 90 % (89–91) of its rate; 1 of 12 rates is not ranked, 1 of 11 ranked rates is suspect and 10 are not checked in full, and tiers differ (idiomatic and tuned).");
+}
+
+#[test]
+fn who_alone_could_be_ranked_has_won_nothing() {
+    let mut run = fixture::web();
+    for load in 0..3 {
+        rank(&mut run, load, &[("go", None), ("nginx-return", None), ("erlang", Some(1))]);
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first of those ranked under 1 of 4 loads, and no other of them gets beyond 63 % (61–64) of its rate; only Erlang/OTP gen_tcp could be ranked under 3 of 4 loads; 6 of 12 rates are not ranked, 6 of 6 ranked rates are not checked in full, and tiers differ (idiomatic and tuned).");
+    rank(&mut run, 3, &[("go", None), ("nginx-return", None), ("erlang", Some(1))]);
+    insta::assert_snapshot!(headline(&run), @"Only Erlang/OTP gen_tcp could be ranked under all 4 loads; 8 of 12 rates are not ranked, and 4 of 4 ranked rates are not checked in full.");
+}
+
+#[test]
+fn a_winner_with_a_lighter_contract_is_named_as_such() {
+    insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) is first of those ranked under all 4 loads, and no other of them gets beyond 64 % (62–65) of its rate; 1 of 12 rates is not ranked, 1 of 11 ranked rates is suspect and 10 are not checked in full, and tiers differ (idiomatic and tuned).");
+}
+
+#[test]
+fn a_tie_names_all_who_tie() {
+    let mut run = fixture::web();
+    for load in 0..4 {
+        rank(&mut run, load, &[("go", Some(1)), ("erlang", Some(1))]);
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone, Go net/http and Erlang/OTP gen_tcp tie for first under all 4 loads; 1 of 12 ranked rates is suspect and 10 are not checked in full, and tiers differ (idiomatic and tuned).");
+}
+
+#[test]
+fn of_many_first_ones_some_are_named_and_the_others_counted() {
+    let mut run = fixture::largest();
+    let names: Vec<String> = run.contenders.iter().map(|it| it.name.clone()).collect();
+    for (load, outcome) in run.outcomes.iter_mut().enumerate() {
+        for row in &mut outcome.rows {
+            let number = names.iter().position(|name| *name == row.contender).unwrap();
+            row.rank = match load {
+                0..6 => Some(if number < 5 { 1 } else { 6 }),
+                6 => (number == 6).then_some(1),
+                7 => None,
+                _ => Some(if number == load - 2 { 1 } else { 2 }),
+            };
+        }
+        outcome.sentence = format!("Something else under load {load}.");
+    }
+    insta::assert_snapshot!(headline(&run));
+
+    // As long as it gets: ties of contenders with long names and lighter contracts.
+    for contender in &mut run.contenders {
+        contender.title = "n".repeat(60);
+        contender.lighter_contract = Some("c".repeat(60));
+    }
+    for (load, outcome) in run.outcomes.iter_mut().enumerate().skip(8) {
+        outcome.rows.iter_mut().for_each(|row| row.rank = Some(2));
+        outcome.rows.rotate_left(load - 8);
+        outcome.rows[..4].iter_mut().for_each(|row| row.rank = Some(1));
+        outcome.rows[0].verdict = Verdict::Suspect;
+        outcome.rows[1].verdict = Verdict::NotChecked;
+    }
+    run.contenders[0].tier = Tier::Tuned;
+    run.state = State::Unfinished;
+    let page = report::html(&run);
+    let headline = page.split("<h1>").nth(1).unwrap().split("</h1>").next().unwrap();
+    let last = "tiers differ (idiomatic and tuned).";
+    assert!(headline.ends_with(last), "its caveats are cut off: {headline}");
+}
+
+#[test]
+fn loads_without_a_rank_are_counted_with_the_reason() {
+    let mut run = fixture::web();
+    let nobody = [("go", None), ("erlang", None), ("nginx-return", None)];
+    rank(&mut run, 1, &nobody);
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first of those ranked under 3 of 4 loads, and no other of them gets beyond 64 % (62–65) of its rate; nobody is ranked under 1 of 4 loads; 4 of 12 rates are not ranked, 1 of 8 ranked rates is suspect and 7 are not checked in full, and tiers differ (idiomatic and tuned).");
+    for row in &mut run.outcomes[1].rows {
+        row.unranked = Some("a rank needs a noise floor".into());
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone is first of those ranked under 3 of 4 loads, and no other of them gets beyond 64 % (62–65) of its rate; nobody is ranked under 1 of 4 loads (a rank needs a noise floor); 4 of 12 rates are not ranked, 1 of 8 ranked rates is suspect and 7 are not checked in full, and tiers differ (idiomatic and tuned).");
+}
+
+/// Else it would say that nobody is ranked, of a run in which somebody is.
+#[test]
+fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
+    let mut run = fixture::open_loops();
+    let outcome = &mut run.equal_rates[0];
+    outcome.rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
+    outcome.sentence = "At 30720 requests a second Go takes more than nginx.".into();
+    insta::assert_snapshot!(headline(&run), @"Nobody is ranked: a rank needs 6 blocks, and this run has fewer. By CPU time an answer, at one rate for all: At 30720 requests a second Go takes more than nginx.");
+    rank(&mut run, 0, &[("go", Some(2)), ("nginx-return", Some(1))]);
+    assert!(!headline(&run).contains("at one rate"), "the closed loop has the finding");
+}
+
+#[test]
+fn a_run_of_one_load_says_what_that_load_says() {
+    let mut run = fixture::web();
+    run.outcomes.truncate(1);
+    assert_eq!(headline(&run), run.outcomes[0].sentence);
+}
+
+/// Else who reads no further takes what a part of it shows for its finding.
+#[test]
+fn an_unfinished_run_says_so_before_its_finding() {
+    let mut run = fixture::quick();
+    run.state = State::Unfinished;
+    run.trials.truncate(5);
+    insta::assert_snapshot!(headline(&run), @"So far, with 5 of 8 trials: Nobody is ranked: a rank needs 6 blocks, and this run has fewer.");
+}
+
+#[test]
+fn a_run_that_measured_nobody_says_so() {
+    let mut run = fixture::web();
+    run.outcomes.clear();
+    insta::assert_snapshot!(headline(&run), @"This run has no figures: nobody could be measured.");
+}

@@ -1,0 +1,15 @@
+//! A run in each of its forms, as people and spreadsheets read it.
+//!
+//! - [`terminal`], [`html`], [`markdown`], [`csv`]: the form of that name;
+//! - [`headline`]: the sentence that all begin with;
+//! - [`colours`]: those of the page;
+//! - [`fixture`]: the runs.
+
+mod colours;
+mod csv;
+#[path = "../fixture/mod.rs"]
+mod fixture;
+mod headline;
+mod html;
+mod markdown;
+mod terminal;

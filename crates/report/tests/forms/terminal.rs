@@ -1,0 +1,145 @@
+//! What a user reads at the terminal.
+
+use report::{Terminal, terminal};
+use result::Run;
+use result::finding::Verdict;
+
+use crate::fixture;
+
+fn plain(run: &Run, columns: u16) -> String {
+    terminal(run, Terminal { columns, colour: false })
+}
+
+#[test]
+fn a_full_study_reads_well() {
+    insta::assert_snapshot!(plain(&fixture::web(), 120));
+}
+
+#[test]
+fn a_full_study_fits_80_columns() {
+    let text = plain(&fixture::web(), 80);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "a line of {widest:?} characters wraps at 80 columns");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn a_terminal_without_width_shows_everything() {
+    for columns in [0, 40, 72] {
+        let text = plain(&fixture::web(), columns);
+        for name in ["nginx-return", "go", "erlang", "load-arrived"] {
+            assert!(text.contains(name), "{name} isn't shown at {columns} columns");
+        }
+    }
+}
+
+#[test]
+fn a_quick_run_says_why_there_is_no_rank() {
+    insta::assert_snapshot!(plain(&fixture::quick(), 100));
+}
+
+#[test]
+fn a_lighter_contract_is_marked_at_the_name_and_explained() {
+    let run = fixture::lighter();
+    insta::assert_snapshot!(plain(&run, 120));
+    for columns in [72, 80, 120] {
+        let text = plain(&run, columns);
+        assert!(text.contains("1 *nginx"), "no mark at {columns} columns: {text}");
+        assert!(text.contains("* keeps a lighter contract"), "unexplained at {columns} columns");
+        let (_, open_loops) = text.split_once("One rate for all").unwrap();
+        let (rate, curve) = open_loops.split_once("Each at shares of its own maximum").unwrap();
+        assert_eq!(rate.matches("*nginx").count(), 1, "{columns} columns: {rate}");
+        assert_eq!(curve.matches("*nginx").count(), 2, "{columns} columns: {curve}");
+    }
+}
+
+#[test]
+fn what_was_made_again_is_named_with_the_reason() {
+    let text = plain(&fixture::disturbed(), 100);
+    let (_, part) = text.split_once("Made again\n").unwrap();
+    insta::assert_snapshot!(part, @r"
+    - block 1, 1,000 connections kept alive, one core: others used up to 0.60 cores and the host took
+      up to 0.1 % of the time
+    What was measured first is in the HTML report, not counted.
+    ");
+}
+
+#[test]
+fn open_loops_read_well() {
+    insta::assert_snapshot!(plain(&fixture::open_loops(), 120));
+}
+
+#[test]
+fn the_marks_of_open_loops_are_explained_where_the_closed_loop_has_none() {
+    let mut run = fixture::overloaded();
+    run.curves[0].lines[0].points[1].p99_us.as_mut().unwrap().at_least = true;
+    let text = plain(&run, 1_000);
+    for mark in ["≥ before a time: ", "? doubtful, ", "✗ not a figure to use, "] {
+        assert!(text.contains(mark), "{mark:?} isn't explained: {text}");
+    }
+}
+
+#[test]
+fn open_loops_fit_80_columns() {
+    let text = plain(&fixture::open_loops(), 80);
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "a line of {widest:?} characters wraps at 80 columns");
+}
+
+#[test]
+fn a_run_without_figures_says_so() {
+    let mut run = fixture::quick();
+    run.state = result::State::Unfinished;
+    run.trials.truncate(1);
+    run.outcomes.clear();
+    insta::assert_snapshot!(plain(&run, 80));
+}
+
+#[test]
+fn a_server_that_never_came_up_is_not_dropped() {
+    let mut run = fixture::without("go");
+    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        trial.evidence.process.failure = Some("Port 8080 was in use.".into());
+    }
+    assert!(plain(&run, 100).contains("Go net/http has no figure: Port 8080 was in use."));
+}
+
+#[test]
+fn a_server_that_broke_the_contract_is_not_dropped() {
+    let mut run = fixture::without("go");
+    for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
+        trial.findings[1].verdict = Verdict::Invalid;
+        trial.findings[1].says = "It answers 200 to garbage.".into();
+    }
+    assert!(plain(&run, 100).contains("Go net/http has no figure: It answers 200 to garbage."));
+}
+
+#[test]
+fn colour_is_sent_only_where_it_may_be() {
+    let run = fixture::web();
+    assert!(!plain(&run, 80).contains('\u{1b}'), "escape sequences reached a file or pipe");
+    let coloured = terminal(&run, Terminal { columns: 80, colour: true });
+    assert!(coloured.contains("\u{1b}[9m"), "an invalid figure isn't struck out");
+    assert_eq!(strip(&coloured), plain(&run, 80), "colour changed more than the colour");
+}
+
+#[test]
+fn no_control_character_of_a_run_reaches_the_terminal() {
+    for columns in [40, 80, 120] {
+        let text = plain(&fixture::hostile(), columns);
+        let found = text.chars().find(|char| char.is_control() && *char != '\n');
+        assert_eq!(found, None, "at {columns} columns");
+        assert!(!text.contains('\u{202e}'), "a mark of direction, at {columns} columns");
+    }
+}
+
+#[test]
+fn hostile_text_is_bounded() {
+    let text = plain(&fixture::hostile(), 80);
+    assert!(text.len() < 100_000, "{} bytes flood the terminal", text.len());
+}
+
+fn strip(text: &str) -> String {
+    let text = anstream::adapter::strip_str(text).to_string();
+    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
