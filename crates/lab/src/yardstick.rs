@@ -79,8 +79,9 @@ pub fn speeds_since(cpus: &[usize], before: &[Option<Speed>]) -> Vec<CoreSpeed> 
 }
 
 /// Block by block, in the order of measuring, the speed of the cores that contenders ran
-/// on, as far as nobody else had them; blocks in which it wasn't measured are left out. A processor that wakes may
-/// be slow at first, so the speeds before a load and after it count alike.
+/// on, as far as nobody else had them; blocks in which it wasn't measured are left out. A
+/// processor that wakes may be slow at first, so the speeds before a load and after it
+/// count alike.
 pub fn by_block<'a>(trials: impl Iterator<Item = &'a Trial>) -> Vec<f64> {
     let mut blocks: BTreeMap<u32, (&str, Vec<f64>)> = BTreeMap::new();
     for trial in trials {

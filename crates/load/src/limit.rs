@@ -215,8 +215,8 @@ impl fmt::Display for Warning {
             ),
             Warning::ClosedLoopStalled { longest, window } => write!(
                 f,
-                "The server stalled: for {} of {} there was a request \
-                 without an answer. A closed loop asks nothing while it waits, so its percentiles \
+                "The server stalled: a request was without an answer for {}, and {} were \
+                 measured. A closed loop asks nothing while it waits, so its percentiles \
                  leave out those who would have come meanwhile: don't trust them as response \
                  times. Offer a rate (--rate) to see what users would.",
                 time(*longest),
@@ -547,6 +547,24 @@ mod tests {
     }
 
     #[test]
+    fn lateness_is_told_without_the_wait_that_is_no_part_of_it() {
+        let told = |waited_ms: u64| {
+            let mut outcome = quiet();
+            (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
+            let waits = &mut outcome.connection_wait;
+            (0..500).for_each(|_| waits.record(waited_ms * 1_000_000).unwrap());
+            match warnings(&plan(OPEN), &outcome).as_slice() {
+                [Warning::Late { late } | Warning::ConnectionsBusy { late, .. }] => {
+                    (late.least.as_secs_f64() * 1e3).round()
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(told(10), 30.0, "the server's share stood as the client's");
+        assert_eq!(told(30), 30.0, "the client's share stood as the wait for a connection");
+    }
+
+    #[test]
     fn a_rate_that_was_not_reached_is_said_beyond_chance_only() {
         let mut outcome = quiet();
         outcome.answers_in_window = 9_700;
@@ -554,6 +572,27 @@ mod tests {
         outcome.answers_in_window = 9_500;
         assert_eq!(ids(OPEN, &outcome), ["rate_not_reached"]);
         assert_eq!(ids(Arrivals::Closed, &outcome), [""; 0]);
+    }
+
+    #[test]
+    fn errors_count_as_ended_in_the_window_that_they_came_up_in() {
+        let mut outcome = quiet();
+        outcome.answers_in_window = 5_000;
+        outcome.seconds.fill(Second { good: 500, errors: 500, ..Second::default() });
+        assert_eq!(ids(OPEN, &outcome), [""; 0], "a server that refuses at once keeps up");
+        outcome.seconds.fill(Second { good: 500, ..Second::default() });
+        // Given up when all was over, so that they pass for no rate that was reached.
+        outcome.account.errors.push(ErrorCount {
+            kind: ErrorKind::Timeout,
+            count: 5_000,
+            first: Duration::from_secs(10),
+            example: "no whole answer within 5 s".into(),
+        });
+        assert_eq!(
+            warnings(&plan(OPEN), &outcome),
+            [Warning::RateNotReached { offered: 1_000.0, reached: 500.0 }],
+            "errors of the drain passed for requests that came to an end in time"
+        );
     }
 
     #[test]

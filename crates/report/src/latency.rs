@@ -141,7 +141,8 @@ fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {
     trials.iter().filter_map(|trial| trial.evidence.load.as_ref())
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
+/// The middle value, or the mean of the two in the middle; `None` of none.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
     if values.is_empty() {
         return None;
     }

@@ -530,11 +530,23 @@ pub fn repeated(run: &Run) -> Vec<Repeated<'_>> {
     repeated
 }
 
-/// What stands for 100 % of a curve, where that is only a lower bound of the maximum.
+/// What 100 % of a curve is, with a sign where that is only a lower bound of the maximum.
+pub fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> String {
+    let bound = units::at_least(is_bound_of_maximum(run, curve, line));
+    let rate = line.maximum_rate.map_or(units::NOTHING.into(), units::count);
+    format!("100 % is {bound}{rate}/s")
+}
+
+/// What 100 % of a curve is, where that is only a lower bound of the maximum, and why.
 pub fn bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> Option<String> {
-    let is_bound = row(run, &curve.load, &line.contender)?.rate.at_least;
-    let rate = line.maximum_rate.filter(|_| is_bound)?;
-    Some(format!("100 % is ≥{}/s, since the client was near its own limit", units::count(rate)))
+    (line.maximum_rate.is_some() && is_bound_of_maximum(run, curve, line)).then(|| {
+        let is = hundred_percent(run, curve, line);
+        format!("{is}, since the client was near its own limit")
+    })
+}
+
+fn is_bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> bool {
+    row(run, &curve.load, &line.contender).is_some_and(|row| row.rate.at_least)
 }
 
 /// What a row's server did with connections that were to be kept, where it closed

@@ -1,5 +1,7 @@
 //! What one trial saw. Facts only: a missing sensor is `None`, never a zero.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 pub use crate::sampled::{
@@ -53,7 +55,8 @@ pub struct Evidence {
     pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace from before the first connection on.
     pub tcp_retransmits: Option<u64>,
-    /// Share of the machine's CPU time stolen by its host within the window.
+    /// Share of the time of the contender's and the client's processors that the host
+    /// took within the window; in older runs of the whole machine's.
     pub steal_share: Option<f64>,
     /// CPU seconds of all other processes within the window.
     pub others_cpu_s: Option<f64>,
@@ -99,6 +102,12 @@ impl Evidence {
         let seconds = self.load.as_ref()?.seconds;
         (seconds > 0.0).then_some(self.others_cpu_s? / seconds)
     }
+
+    /// Cores that the host took of the contender's and the client's within the window, on
+    /// average.
+    pub fn stolen_cores(&self) -> Option<f64> {
+        Some(self.steal_share? * self.place.cpus().len() as f64)
+    }
 }
 
 /// Where a trial ran.
@@ -118,6 +127,11 @@ impl Place {
     /// from the other.
     pub fn shared(&self) -> bool {
         self.server_cpus.iter().any(|cpu| self.client_cpus.contains(cpu))
+    }
+
+    /// The contender's processors and the load's.
+    pub fn cpus(&self) -> BTreeSet<usize> {
+        self.server_cpus.iter().chain(&self.client_cpus).copied().collect()
     }
 }
 
@@ -279,7 +293,7 @@ pub enum SecondClient {
         client_run_delay_share: Option<Vec<f64>>,
         /// Cores that other processes used meanwhile, on average.
         others_cores: Option<f64>,
-        /// Share of the machine's CPU time stolen by its host meanwhile.
+        /// Share of the time of all their processors that the host took meanwhile.
         steal_share: Option<f64>,
     },
 }

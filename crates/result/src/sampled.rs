@@ -50,7 +50,7 @@ pub struct Sample {
     pub client_rss_bytes: Option<u64>,
     /// Context switches of the client's threads.
     pub client_context_switches: Option<u64>,
-    /// Share of CPU time stolen.
+    /// Share of the time of the contender's and the client's processors that the host took.
     pub steal_share: Option<f64>,
     /// The machine's load average over one minute.
     pub load_average: Option<f64>,

@@ -6,14 +6,14 @@ use super::{Check, Scope, Seen, Word, percent};
 const OTHERS_SUSPECT: f64 = 0.05;
 /// From here on it is not one contender that is measured.
 const OTHERS_INVALID: f64 = 0.25;
-/// Share of CPU time that the host may take.
+/// Share of the time of the processors in use that the host may take.
 const STEAL_SUSPECT: f64 = 0.01;
 /// From here on it is the host that is measured.
 const STEAL_INVALID: f64 = 0.05;
 
 pub(super) const QUIET_MACHINE: Check = Check {
     id: "quiet-machine",
-    signal: "CPU seconds of all other processes that can be seen, and the share of CPU time that the host took (steal), both within the window.",
+    signal: "CPU seconds of all other processes that can be seen, and the share of the time of the contender's and the client's processors that the host took (steal), both within the window.",
     threshold: "others below 5 % of one core, invalid from 25 %; steal below 1 %, invalid from 5 %",
     why: "What others use is missing to server or client, and more so to the one whose turn it was: a build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %.",
     fix: "Stop what else runs on the machine, or take one that nobody else uses, and measure again.",

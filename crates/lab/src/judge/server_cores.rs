@@ -1,6 +1,6 @@
 //! Did the contender use what it was given?
 
-use result::evidence::ThreadUse;
+use result::evidence::{Evidence, ThreadUse};
 
 use super::{Check, Scope, Seen, Word};
 
@@ -8,8 +8,9 @@ use super::{Check, Scope, Seen, Word};
 const USED_SUSPECT: f64 = 0.85;
 /// Below this, it is.
 const USED_INVALID: f64 = 0.6;
-/// If others used more cores than this, so much that is idle can't be told from taken.
-const OTHERS_MAX: f64 = 0.1;
+/// If others and the host took more cores than this, so much that is idle can't be told
+/// from taken.
+const TAKEN_MAX: f64 = 0.1;
 /// Share of the window for which a thread ran, from which on it matters where it may.
 const RAN_MIN: f64 = 0.01;
 /// Clock ticks and the window's edges may make so much more than all.
@@ -40,31 +41,31 @@ fn look(seen: &Seen) -> Word {
             "no thread that ran for 1 % of the window or more allowed on any other processor",
         );
     }
-    let Some(cpu_s) = seen.evidence.server_cpu_s.filter(|_| load.seconds > 0.0) else {
+    let Some(used) = used(seen.evidence) else {
         return Word::not_checked("The contender's CPU time is not known.");
     };
     let place = &seen.evidence.place;
     let given = place.server_cpus.len();
-    let (cpu_s, who) = match place.shared() {
-        true => (cpu_s + load.client_cpu_s, "Server and client together"),
-        false => (cpu_s, "The contender"),
-    };
-    let used = cpu_s / load.seconds;
-    let share = used / given.max(1) as f64;
-    // What others used may have been taken from it, but no more than that.
-    let others = seen.evidence.others_cores().filter(|&it| it > OTHERS_MAX).unwrap_or(0.0);
-    let share_with_others = (used + others) / given.max(1) as f64;
+    let share = used / given as f64;
+    let who = if place.shared() { "Server and client together" } else { "The contender" };
+    // What others and the host took may have been taken from it, but no more than that.
+    let taken = [seen.evidence.others_cores(), seen.evidence.stolen_cores()];
+    let taken: f64 = taken.into_iter().flatten().sum();
+    let taken = if taken > TAKEN_MAX { taken } else { 0.0 };
+    let share_with_taken = (used + taken) / given as f64;
     let value = format!("{used:.2} of {given} cores");
     if share > USED_MAX {
         Word::invalid(value, format!("{who} used more than the cores given."))
     } else if seen.is_open_loop() {
         Word::valid(value, "No more than the cores given were used.")
-    } else if share < USED_SUSPECT && share_with_others >= USED_SUSPECT {
-        Word::not_checked("Others used the machine: what looks idle may have been taken.")
-            .advise("Stop what else runs on the machine, and measure again.")
-    } else if share_with_others < USED_INVALID {
+    } else if share < USED_SUSPECT && share_with_taken >= USED_SUSPECT {
+        Word::not_checked(
+            "Others used the machine, or its host did: what looks idle may have been taken.",
+        )
+        .advise("Stop what else runs on the machine and its host, and measure again.")
+    } else if share_with_taken < USED_INVALID {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
-    } else if share_with_others < USED_SUSPECT {
+    } else if share_with_taken < USED_SUSPECT {
         Word::suspect(value, format!("{who} left a part of the cores idle."))
     } else if place.shared() {
         let says = "Server and client together used the cores given; whether the server could have \
@@ -75,6 +76,19 @@ fn look(seen: &Seen) -> Word {
     } else {
         Word::valid(value, format!("{who} used the cores given."))
     }
+}
+
+/// Cores that the contender used within the window and, where it shares them, the client.
+fn used(evidence: &Evidence) -> Option<f64> {
+    let load = evidence.load.as_ref().filter(|load| load.seconds > 0.0)?;
+    let clients = if evidence.place.shared() { load.client_cpu_s } else { 0.0 };
+    Some((evidence.server_cpu_s? + clients) / load.seconds)
+}
+
+/// Whether cores were idle that the contender was given.
+pub(crate) fn were_idle(evidence: &Evidence) -> bool {
+    let given = evidence.place.server_cpus.len() as f64;
+    used(evidence).is_some_and(|used| used < USED_SUSPECT * given)
 }
 
 /// A thread that ran and may do so where the contender has no processor, and the numbers of
@@ -170,6 +184,21 @@ mod tests {
         assert_eq!(with(0.5), Verdict::Invalid, "half of the core was nobody's");
         assert_eq!(with(1.6), Verdict::Suspect);
         assert_eq!(with(2.3), Verdict::NotChecked);
+    }
+
+    #[test]
+    fn what_the_host_took_was_not_left_idle() {
+        let with = |steal_share| {
+            word_after(&SERVER_CORES, |evidence| {
+                evidence.server_cpu_s = Some(1.2);
+                evidence.place.client_cpus = vec![1];
+                evidence.steal_share = Some(steal_share);
+            })
+            .verdict
+        };
+        assert_eq!(with(0.04), Verdict::Invalid, "most of the core was nobody's");
+        assert_eq!(with(0.2), Verdict::Suspect, "the contender was blamed for its host");
+        assert_eq!(with(0.3), Verdict::NotChecked, "0.6 of two cores may all have been its own");
     }
 
     #[test]

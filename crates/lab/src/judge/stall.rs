@@ -6,6 +6,8 @@ use crate::statistics::median;
 
 /// A second with less than this share of the usual has a stall in it.
 const SHARE_MIN: f64 = 0.5;
+/// In seconds: half of what a second must lose to be a stall.
+const AWAY_MIN_S: f64 = 0.25;
 
 pub(super) const STALL: Check = Check {
     id: "stall",
@@ -28,7 +30,15 @@ fn look(seen: &Seen) -> Word {
     if usual == 0.0 {
         Word::suspect(value, "Half of the seconds or more had no answer.")
     } else if slowest < SHARE_MIN * usual {
-        Word::suspect(value, "Within a second the rate fell to less than half.")
+        // An answer counts in the second in which the client was there to see it.
+        match load.client_away_s.filter(|&away_s| away_s >= AWAY_MIN_S) {
+            None => Word::suspect(value, "Within a second the rate fell to less than half."),
+            Some(away_s) => Word::suspect(
+                format!("{value}; the client away for {:.0} ms", away_s * 1e3),
+                "Within a second the rate fell to less than half; the client stood still, and \
+                 maybe not the contender.",
+            ),
+        }
     } else {
         Word::valid(value, "No second stood still.")
     }
@@ -56,6 +66,20 @@ mod tests {
         assert_eq!(middle.verdict, Verdict::Suspect);
         assert_eq!(middle.value, "240 in a second, usually 500");
         assert_eq!(with_seconds(&[500, 500, 260, 500, 500]).verdict, Verdict::Valid);
+    }
+
+    #[test]
+    fn a_client_that_stood_still_is_named_beside_the_contender() {
+        let with = |away_s| {
+            word_after_load(&STALL, |load| {
+                load.client_away_s = Some(away_s);
+                load.per_second[1].good /= 3;
+            })
+        };
+        let word = with(0.6);
+        assert!(word.value.ends_with("; the client away for 600 ms"), "{}", word.value);
+        assert!(word.says.contains("the client stood still"), "{}", word.says);
+        assert!(!with(0.02).value.contains("away"), "so short an absence is no such second");
     }
 
     #[test]

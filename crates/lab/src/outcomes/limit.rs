@@ -6,7 +6,7 @@ use result::Trial;
 use result::finding::{Finding, Verdict};
 use result::outcome::{Limit, LimitedBy};
 
-use crate::judge::{CLIENT_LIMIT, CPU_QUOTA, Check, SERVER_CORES};
+use crate::judge::{self, CLIENT_LIMIT, CPU_QUOTA, Check, SERVER_CORES};
 use crate::statistics::median;
 
 /// The limit of a row with these findings, from these trials.
@@ -34,7 +34,7 @@ pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {
         return unknown(format!("The figures are invalid, by `{check}`."));
     }
     if !cores_full {
-        return unknown(seen.idle_cores());
+        return unknown(seen.other_cores());
     }
     let by = if seen.is_shared() { LimitedBy::SharedCores } else { LimitedBy::Cores };
     Limit { by, says: seen.full_cores() }
@@ -109,13 +109,15 @@ impl Seen<'_> {
         }
     }
 
-    /// Says that the cores were not full, or that nobody could see whether they
-    /// were, and what that leaves.
-    fn idle_cores(&self) -> String {
+    /// Says that the cores were not full, and what that leaves, or that they weren't the
+    /// contender's all, or that nobody could see it.
+    fn other_cores(&self) -> String {
         let Some(finding) = self.finding(&SERVER_CORES) else {
             return "Whether its cores were full is not known.".into();
         };
-        if finding.verdict == Verdict::NotChecked {
+        // One that got away from its cores had the time of others.
+        let were_idle = self.trials.iter().any(|trial| judge::were_idle(&trial.evidence));
+        if finding.verdict == Verdict::NotChecked || !were_idle {
             return finding.says.clone();
         }
         let word = |what: &str, check: &Check| match self.verdict(check) {
@@ -221,11 +223,20 @@ mod tests {
     fn idle_cores_leave_the_limit_unknown() {
         let says = "The contender left cores idle: something else was the limit.";
         let idle = (&SERVER_CORES, Verdict::Invalid, "1.00 of 2 cores", says);
-        let (by, says) = limit_of(&busy(), &[idle]);
+        let mut trials = busy();
+        trials.iter_mut().for_each(|trial| trial.evidence.place.server_cpus = vec![0, 2]);
+        let (by, says) = limit_of(&trials, &[idle]);
         assert_eq!(by, LimitedBy::Unknown);
         insta::assert_snapshot!(says, @"The contender left cores idle: something else was the limit. In use were 1.00 of 2 cores; the client was not the limit, a CPU quota was not the limit. From outside, a lock can't be told from a wait.");
         let unseen = (&CPU_QUOTA, Verdict::NotChecked, "", "");
-        assert!(limit_of(&busy(), &[idle, unseen]).1.contains("whether a CPU quota was the limit"));
+        assert!(limit_of(&trials, &[idle, unseen]).1.contains("whether a CPU quota was the limit"));
+    }
+
+    #[test]
+    fn a_contender_that_got_away_from_its_cores_left_none_idle() {
+        let says = "The contender got away from the cores given: a thread of it may run on others.";
+        let away = (&SERVER_CORES, Verdict::Invalid, "thread worker on processor 1", says);
+        assert_eq!(limit_of(&busy(), &[away]), (LimitedBy::Unknown, says.into()));
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What the machine tells: counters since it started, and what is now.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use procfs::{Current, CurrentSI};
+use procfs::Current;
 
 use crate::cgroup::{self, Pressure};
 use crate::proc_file;
@@ -14,8 +15,9 @@ const FREQUENCIES_MAX: usize = 16;
 /// One reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Machine {
+    /// What the host took of the contender's processors and the client's,
     pub steal_s: Option<f64>,
-    /// Of all processors, idle or not.
+    /// and the time of all of these, idle or not.
     pub passed_s: Option<f64>,
     pub load_average: Option<f64>,
     pub swap_in_bytes: Option<u64>,
@@ -32,20 +34,16 @@ pub(super) struct Machine {
     pub frequency: Option<(f64, f64)>,
 }
 
-/// Reads everything, and the frequency of some processors.
-pub(super) fn read(frequency: &Frequency) -> Machine {
-    let cpu = procfs::KernelStats::current().ok().map(|stats| stats.total);
+/// Reads everything, the time of these processors and the frequency of some.
+pub(super) fn read(cpus: &BTreeSet<usize>, frequency: &Frequency) -> Machine {
+    let ticks = proc_file::text("/proc/stat").and_then(|text| ticks_in(&text, cpus));
     let seconds = |count: u64| count as f64 / procfs::ticks_per_second() as f64;
     let vmstat = proc_file::text("/proc/vmstat");
     let of_vm = |name| numbers_after(vmstat.as_ref()?, name)?.next();
     let pages = |name| Some(of_vm(name)? * procfs::page_size());
     Machine {
-        steal_s: cpu.as_ref().and_then(|cpu| cpu.steal).map(seconds),
-        passed_s: cpu.map(|cpu| {
-            let optional = [cpu.iowait, cpu.irq, cpu.softirq, cpu.steal];
-            let rest = optional.into_iter().flatten().sum::<u64>();
-            seconds(cpu.user + cpu.nice + cpu.system + cpu.idle + rest)
-        }),
+        steal_s: ticks.map(|ticks| seconds(ticks.stolen)),
+        passed_s: ticks.map(|ticks| seconds(ticks.passed)),
         load_average: procfs::LoadAverage::current().ok().map(|average| f64::from(average.one)),
         swap_in_bytes: pages("pswpin"),
         swap_out_bytes: pages("pswpout"),
@@ -63,6 +61,28 @@ pub(super) fn read(frequency: &Frequency) -> Machine {
         tcp_sockets: tcp_sockets(),
         frequency: frequency.read(),
     }
+}
+
+/// The time of some processors since the machine started, in the kernel's ticks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Ticks {
+    passed: u64,
+    /// Of these, what the host took.
+    stolen: u64,
+}
+
+/// From `/proc/stat`; `None` if it lacks one of the processors. The whole machine's line
+/// would hide what two of many processors lost.
+fn ticks_in(stat: &str, cpus: &BTreeSet<usize>) -> Option<Ticks> {
+    /// User, nice, system, idle, I/O wait, two kinds of interrupts, stolen; those of
+    /// guests, which follow, are in the first two (proc_stat(5)).
+    const KINDS: usize = 8;
+    cpus.iter().try_fold(Ticks::default(), |all, cpu| {
+        let kinds: Vec<u64> = numbers_after(stat, &format!("cpu{cpu}"))?.take(KINDS).collect();
+        let stolen = kinds.get(KINDS - 1)?;
+        let passed = kinds.iter().sum::<u64>();
+        Some(Ticks { passed: all.passed + passed, stolen: all.stolen + stolen })
+    })
 }
 
 /// The numbers that follow the first word of a line.
@@ -200,6 +220,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_host_took_is_of_the_processors_that_are_measured() {
+        let text = "cpu  40 0 0 4000 0 0 0 60 0 0\ncpu0 10 1 2 30 4 5 6 20 9 1\n\
+                    cpu1 10 0 0 50 0 0 0 40 0 0\ncpu10 20 0 0 3920 0 0 0 0 0 0\nintr 7 0\n";
+        let of = |cpus: &[usize]| ticks_in(text, &cpus.iter().copied().collect());
+        assert_eq!(of(&[0]), Some(Ticks { passed: 78, stolen: 20 }), "guests counted twice");
+        assert_eq!(of(&[0, 1]), Some(Ticks { passed: 178, stolen: 60 }));
+        assert_eq!(of(&[10]), Some(Ticks { passed: 3940, stolen: 0 }));
+        assert_eq!(of(&[0, 2]), None, "one is offline");
+    }
+
+    #[test]
     fn the_loopbacks_bytes_are_those_received() {
         let text = "Inter-|   Receive\n face |bytes    packets\n  eth0: 9 1\n    lo: 123456 78 0\n";
         assert_eq!(numbers_after(text, "lo:").unwrap().next(), Some(123_456));
@@ -251,7 +282,7 @@ mod tests {
 
     #[test]
     fn this_machine_tells_what_every_kernel_tells() {
-        let machine = read(&Frequency::of(&[0]));
+        let machine = read(&BTreeSet::from([0]), &Frequency::of(&[0]));
         assert!(machine.passed_s > Some(0.0) && machine.load_average.is_some(), "{machine:?}");
         assert!(machine.memory_available_bytes > Some(0), "{machine:?}");
         assert!(machine.swap_in_bytes.is_some() && machine.major_faults.is_some(), "{machine:?}");

@@ -26,7 +26,7 @@ mod series;
 mod threads;
 mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -161,7 +161,7 @@ impl Sampler {
         expected: Expected,
         place: &Place,
     ) -> Sampler {
-        let mut sources = Sources::new(kept, client, port, expected, &place.server_cpus);
+        let mut sources = Sources::new(kept, client, port, expected, place);
         let client_cpus = place.client_cpus.clone();
         let (tell, told) = mpsc::channel();
         let (begun, has_begun) = mpsc::channel::<()>();
@@ -261,6 +261,8 @@ struct Sources {
     port: u16,
     trees: Trees,
     frequency: Frequency,
+    /// The contender's processors and the client's.
+    cpus: BTreeSet<usize>,
     pids: Vec<i32>,
     threads: Threads,
     /// Each JVM among the processes, with its counters if it keeps some.
@@ -275,13 +277,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(
-        kept: &Kept,
-        client: &Client,
-        port: u16,
-        expected: Expected,
-        server_cpus: &[usize],
-    ) -> Sources {
+    fn new(kept: &Kept, client: &Client, port: u16, expected: Expected, place: &Place) -> Sources {
         let length = expected.length();
         Sources {
             root: kept.root(),
@@ -290,7 +286,8 @@ impl Sources {
             client_group: client.cgroup().inhabited(),
             port,
             trees: Trees::of_this_process(),
-            frequency: Frequency::of(server_cpus),
+            frequency: Frequency::of(&place.server_cpus),
+            cpus: place.cpus(),
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
@@ -392,7 +389,7 @@ impl Sources {
             members,
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
             throttled: self.trees.throttled(),
-            machine: machine::read(&self.frequency),
+            machine: machine::read(&self.cpus, &self.frequency),
             gc_pause_s: self
                 .jvms
                 .values()

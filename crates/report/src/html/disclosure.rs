@@ -9,6 +9,7 @@ use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
 use super::{checks, prose};
+use crate::latency;
 use crate::summary;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
@@ -128,13 +129,13 @@ const SAMPLING_MAX: f64 = 0.01;
 /// What the sampling cost, and from where the contenders' CPU time is known.
 fn sampling(run: &Run) -> String {
     let evidence = || run.trials.iter().map(|trial| &trial.evidence);
-    let mut shares: Vec<f64> = evidence().filter_map(|it| it.sampling.core_share()).collect();
-    shares.sort_by(f64::total_cmp);
-    let cost = match shares[..] {
-        [] => "what it took is unknown".to_string(),
-        [.., most] => format!(
+    let shares: Vec<f64> = evidence().filter_map(|it| it.sampling.core_share()).collect();
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let cost = match latency::median(shares) {
+        None => "what it took is unknown".to_string(),
+        Some(usual) => format!(
             "it took {} of one core (median; at most {}{})",
-            units::percent(shares[shares.len() / 2]),
+            units::percent(usual),
             units::percent(most),
             if most > SAMPLING_MAX { ", which is more than the 1 % that it may" } else { "" },
         ),

@@ -116,6 +116,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
                     "from left to right answers/s; upwards the time, each line ten times the one "
                     "below; ● p99, ○ p50"
                     @if is_invalid_anywhere(curve) { ", dashed where invalid" }
+                    @if is_bound_anywhere(curve) { ", with a stroke upwards where it may be longer" }
                 }
             }
             @for line in curve.lines.iter().filter(|line| !line.points.is_empty()) {
@@ -139,13 +140,19 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
 
 /// What 100 % is, with what stands beside the figure of the closed loop that it is of.
 fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> Markup {
-    let row = summary::row(run, &curve.load, &line.contender);
-    let bound = units::at_least(row.is_some_and(|row| row.rate.at_least));
-    let rate = line.maximum_rate.map_or(units::NOTHING.into(), units::count);
     html! {
-        "100 % is " (bound) (rate) "/s"
-        @if let Some(row) = row { " " (sign(row.verdict)) }
+        (summary::hundred_percent(run, curve, line))
+        @if let Some(row) = summary::row(run, &curve.load, &line.contender) {
+            " " (sign(row.verdict))
+        }
     }
+}
+
+/// Whether a time of the chart is but a lower bound.
+fn is_bound_anywhere(curve: &Curve) -> bool {
+    let points = curve.lines.iter().flat_map(|line| &line.points);
+    let mut times = points.flat_map(|point| [&point.p50_us, &point.p99_us]).flatten();
+    times.any(|time| time.at_least)
 }
 
 fn is_invalid_anywhere(curve: &Curve) -> bool {
@@ -208,6 +215,17 @@ fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint, detail: Detail) ->
 /// Height of a chart in pixels.
 const HEIGHT: f64 = 64.0;
 
+/// Length in pixels of the stroke that stands for more than a time that is a lower bound.
+const STROKE: f64 = 9.0;
+
+/// A time at a rate, as it is drawn.
+struct Dot {
+    x: String,
+    y: f64,
+    is_invalid: bool,
+    at_least: bool,
+}
+
 /// Common axes: the rate from zero, times by powers of ten.
 struct Axes {
     rate: Axis,
@@ -232,9 +250,9 @@ impl Axes {
         self.rate.percent(point.rate.median)
     }
 
-    fn y(&self, us: f64) -> String {
+    fn y(&self, us: f64) -> f64 {
         let share = (us / self.us_min).log10() / (self.us_max / self.us_min).log10();
-        format!("{:.1}", HEIGHT - 4.0 - share.clamp(0.0, 1.0) * (HEIGHT - 8.0))
+        HEIGHT - 4.0 - share.clamp(0.0, 1.0) * (HEIGHT - 8.0)
     }
 
     fn powers(&self) -> impl Iterator<Item = f64> {
@@ -243,31 +261,48 @@ impl Axes {
     }
 
     fn chart(&self, line: &CurveLine, who: &str) -> Markup {
-        let of = |time: fn(&CurvePoint) -> &Option<Estimate>| -> Vec<(String, String, bool)> {
+        let of = |time: fn(&CurvePoint) -> &Option<Estimate>| -> Vec<Dot> {
             let known = line.points.iter().filter_map(|point| Some((point, time(point).as_ref()?)));
-            let is_invalid = |point: &CurvePoint| point.verdict == Verdict::Invalid;
-            known.map(|(it, time)| (self.x(it), self.y(time.median), is_invalid(it))).collect()
+            let dot = |(point, time): (&CurvePoint, &Estimate)| Dot {
+                x: self.x(point),
+                y: self.y(time.median),
+                is_invalid: point.verdict == Verdict::Invalid,
+                at_least: time.at_least,
+            };
+            known.map(dot).collect()
         };
         let (p50, p99) = (of(|point| &point.p50_us), of(|point| &point.p99_us));
         html! {
             svg.curve width="100%" height=(HEIGHT) role="img" aria-label=(alternative(line, who)) {
                 @for us in self.powers() {
-                    line.grid x1="0" x2="100%" y1=(self.y(us)) y2=(self.y(us)) {}
+                    line.grid x1="0" x2="100%" y1=(pixels(self.y(us))) y2=(pixels(self.y(us))) {}
                 }
                 // Names for all lines would lie on each other.
-                text x="3" y=(self.y(self.us_max)) dy="11" { (percentiles::axis_time(self.us_max)) }
-                text x="3" y=(self.y(self.us_min)) dy="-3" { (percentiles::axis_time(self.us_min)) }
-                @for (points, class) in [(&p50, "p50"), (&p99, "p99")] {
-                    @for pair in points.windows(2) {
-                        line.(class) x1=(pair[0].0) y1=(pair[0].1) x2=(pair[1].0) y2=(pair[1].1) {}
+                text x="3" y=(pixels(self.y(self.us_max))) dy="11" {
+                    (percentiles::axis_time(self.us_max))
+                }
+                text x="3" y=(pixels(self.y(self.us_min))) dy="-3" {
+                    (percentiles::axis_time(self.us_min))
+                }
+                @for (dots, class) in [(&p50, "p50"), (&p99, "p99")] {
+                    @for pair in dots.windows(2) {
+                        line.(class)
+                            x1=(pair[0].x) y1=(pixels(pair[0].y)) x2=(pair[1].x) y2=(pixels(pair[1].y)) {}
                     }
-                    @for (x, y, is_invalid) in points {
-                        circle.(class).invalid[*is_invalid] cx=(x) cy=(y) r="2.5" {}
+                    @for Dot { x, y, is_invalid, at_least } in dots {
+                        @if *at_least {
+                            line.bound x1=(x) y1=(pixels(*y)) x2=(x) y2=(pixels(y - STROKE)) {}
+                        }
+                        circle.(class).invalid[*is_invalid] cx=(x) cy=(pixels(*y)) r="2.5" {}
                     }
                 }
             }
         }
     }
+}
+
+fn pixels(length: f64) -> String {
+    format!("{length:.1}")
 }
 
 /// What a reader who can't see the chart is told.

@@ -593,6 +593,18 @@ fn nothing_is_drawn_where_samples_run_out() {
     assert!(key.contains("Erlang/OTP gen_tcp: no line, too few requests"), "{key}");
 }
 
+/// Its histograms are as good as any: the block has none, for it never came so far.
+#[test]
+fn a_row_with_a_block_without_load_has_no_line_for_that_reason() {
+    let mut run = fixture::web();
+    run.trials.iter_mut().find(|it| it.slot.contender == "erlang").unwrap().evidence.load = None;
+    let key = all(&page(&run), ".key li[data-contender='erlang']")
+        .iter()
+        .map(|it| it.text().collect::<String>())
+        .find(|it| it.contains("no line"));
+    assert_eq!(key.as_deref(), Some("Erlang/OTP gen_tcp: no line, a block saw no load"));
+}
+
 #[test]
 fn the_lines_of_invalid_figures_and_of_bounds_are_marked_so() {
     let page = page(&fixture::web());
@@ -749,6 +761,21 @@ fn an_invalid_point_of_a_curve_is_drawn_and_told_so() {
     let (drawn, said) = told(&fixture::overloaded());
     assert_eq!(drawn, 2, "its p50 and its p99");
     assert!(said.ends_with("at 110 %, which is invalid"), "{said}");
+}
+
+/// Drawn like the others, it would be read off as a time that was measured.
+#[test]
+fn a_time_of_a_curve_that_is_a_lower_bound_is_drawn_and_told_so() {
+    let mut run = fixture::open_loops();
+    let told = |run: &Run| {
+        let page = page(run);
+        let caption = text(&page, "figure:has(svg.curve) figcaption");
+        (all(&page, ".curve line.bound").len(), caption.contains("it may be longer"))
+    };
+    assert_eq!(told(&run), (0, false));
+    let last = run.curves[0].lines[0].points.last_mut().unwrap();
+    last.p99_us.as_mut().unwrap().at_least = true;
+    assert_eq!(told(&run), (1, true), "its p99 alone");
 }
 
 /// All shares of a curve are of that figure.

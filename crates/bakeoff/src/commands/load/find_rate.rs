@@ -5,7 +5,7 @@ use std::time::Duration;
 use load::Stop;
 use load::condition::{Condition, Measured, Metric, Series};
 use load::plan::{Plan, Until};
-use load::search::{Edge, Found, Next, Search, Step, step};
+use load::search::{Edge, Found, GOOD_SHARE_MIN, Next, Search, Step, good_share, step};
 use report::units;
 
 use super::super::printing::Output;
@@ -68,6 +68,8 @@ pub struct StepMade {
     pub offered_rate: f64,
     /// Good answers a second.
     pub rate: f64,
+    /// The share of the requests offered that had a good answer.
+    pub good_share: f64,
     /// What the condition looks at.
     pub measured: Measured,
     /// What it means.
@@ -79,16 +81,17 @@ impl StepMade {
     pub fn verdict(&self) -> &'static str {
         match self.step {
             Step::Holds => "holds",
-            Step::Fails => "fails",
+            Step::Fails | Step::TooFewGood => "fails",
             Step::ClientLimit(_) => "client_limit",
         }
     }
 
     fn line(&self, number: usize, condition: &Condition) -> String {
         let word = match &self.step {
-            Step::Holds => "holds",
-            Step::Fails => "fails",
-            Step::ClientLimit(_) => "not believed: the client was the limit",
+            Step::Holds => "holds".into(),
+            Step::Fails => "fails".into(),
+            Step::TooFewGood => format!("fails: {}", good_answers(self.good_share)),
+            Step::ClientLimit(_) => "not believed: the client was the limit".to_string(),
         };
         format!(
             "  step {number:>2}  offered {:>8}  answered {:>8}  {}  {word}\n",
@@ -149,13 +152,15 @@ pub fn run(
         let made = StepMade {
             offered_rate: offered,
             rate: outcome.rate(),
+            good_share: good_share(&outcome),
             measured: condition.judge(&outcome).measured,
             step: step(condition, &plan, &outcome),
         };
         output.print(&made.line(steps.len() + 1, condition));
         // A server that isn't there any more says nothing of a rate. One that is only
         // overwhelmed has connections, and may have answers in the next step.
-        let is_gone = outcome.connections.established == 0 && made.step == Step::Fails;
+        let is_servers = !matches!(made.step, Step::ClientLimit(_));
+        let is_gone = outcome.connections.established == 0 && is_servers;
         no_answer = outcome.account.good == 0 && (steps.is_empty() || is_gone);
         if !no_answer {
             search.record(offered, made.step.clone());
@@ -230,6 +235,11 @@ fn requests(condition: &Condition) -> f64 {
     samples.max(REQUESTS_MIN)
 }
 
+/// How many of the requests had a good answer, as a clause.
+fn good_answers(share: f64) -> String {
+    format!("only {} of the requests had a good answer", units::percent(share))
+}
+
 /// What was found and how sure it is.
 fn conclusion(searched: &Searched) -> String {
     let Searched { condition, found, .. } = searched;
@@ -267,6 +277,7 @@ fn conclusion(searched: &Searched) -> String {
         }
     }
     sentences.extend(found.fails.as_ref().and_then(|fails| fails.client_limit.clone()));
+    sentences.extend(found.fails.as_ref().and_then(|fails| few_good(&searched.steps, fails)));
     if searched.interrupted {
         sentences.push("The search was interrupted, and this is not confirmed.".into());
     } else if let Some(step) = searched.gone_in() {
@@ -290,6 +301,23 @@ fn conclusion(searched: &Searched) -> String {
     sentences.join(" ")
 }
 
+/// That it was for lack of good answers that a rate was not held, in most of its steps
+/// that weren't, though its condition was met by those that came.
+fn few_good(steps: &[StepMade], fails: &Edge) -> Option<String> {
+    let at = steps.iter().filter(|made| made.offered_rate == fails.rate);
+    let few: Vec<f64> =
+        at.filter(|made| made.step == Step::TooFewGood).map(|made| made.good_share).collect();
+    let least = few.iter().copied().reduce(f64::min)?;
+    (few.len() * 2 > fails.steps - fails.held).then(|| {
+        format!(
+            "At {} the good answers met the condition, but {}, and a step takes {}.",
+            rate(fails.rate),
+            good_answers(least),
+            units::percent(GOOD_SHARE_MIN)
+        )
+    })
+}
+
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -303,6 +331,7 @@ pub mod tests {
         let step = |offered_rate: f64, step| StepMade {
             offered_rate,
             rate: offered_rate * 0.999,
+            good_share: 0.999,
             measured: Measured::Value { value: 8.5e6, at_least: false },
             step,
         };
@@ -318,6 +347,7 @@ pub mod tests {
                 step(1_000.0, Step::Holds),
                 step(2_000.0, Step::Fails),
                 step(4_000.0, Step::ClientLimit("It was busy.".into())),
+                StepMade { good_share: 0.953, ..step(21_000.0, Step::TooFewGood) },
             ],
             interrupted: false,
             no_answer: false,
@@ -334,6 +364,7 @@ pub mod tests {
         let conclusions = [
             with(&|_| {}),
             with(&|searched| searched.found.holds = Some(edge(20_100.0, 4, 7, None))),
+            with(&|searched| searched.found.fails = Some(edge(21_000.0, 0, 1, None))),
             with(&|searched| {
                 searched.found.fails = Some(edge(21_000.0, 0, 3, Some("It was busy.")));
             }),

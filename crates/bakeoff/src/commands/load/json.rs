@@ -227,6 +227,7 @@ struct EdgeDocument {
 struct StepDocument {
     offered_rate: f64,
     rate: f64,
+    good_share: f64,
     verdict: &'static str,
     measured: Option<f64>,
     at_least: bool,
@@ -363,6 +364,7 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
                     StepDocument {
                         offered_rate: step.offered_rate,
                         rate: step.rate,
+                        good_share: step.good_share,
                         verdict: step.verdict(),
                         measured,
                         at_least,

@@ -224,6 +224,16 @@ pub mod tests {
             in_flight: 30,
         };
         outcome.answers_in_window = 8_900;
+        outcome.seconds = vec![
+            Second {
+                good: 890,
+                errors: 1_057,
+                bytes: 311_077,
+                p50: Some(900_000),
+                p99: Some(900_000),
+            };
+            10
+        ];
         outcome.response = Latency {
             good: histogram([(900, 5_000), (2_000, 3_900)]),
             censored: histogram([(5_000_000, 600), (1_500_000, 530)]),

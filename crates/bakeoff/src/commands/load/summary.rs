@@ -350,6 +350,8 @@ fn time(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
+    use load::ceiling::Ceiling;
+
     use super::super::run::tests::{bad, good};
     use super::*;
 
@@ -361,6 +363,24 @@ mod tests {
     #[test]
     fn a_run_in_which_everything_went_wrong() {
         insta::assert_snapshot!(text(&bad()));
+    }
+
+    /// An open loop's rate is the one that was asked for: what a busy client spoils are times.
+    #[test]
+    fn near_the_ceiling_a_closed_loop_doubts_its_rate_and_an_open_loop_its_times() {
+        let doubted = |arrivals: Arrivals| {
+            let mut run = good();
+            run.plan.arrivals = arrivals;
+            run.ceiling = Some(Ceiling { rate: run.outcome.rate(), ..bad().ceiling.unwrap() });
+            run.ceiling.as_mut().unwrap().busy_share = 1.0;
+            text(&run).lines().find(|it| it.contains("reached")).map(str::trim).map(String::from)
+        };
+        let says = |what: &str| {
+            let may_be = "may be the client's and not the server's";
+            Some(format!("this run reached 100 % of that, so that its {what} {may_be}"))
+        };
+        assert_eq!(doubted(Arrivals::Closed), says("rate"));
+        assert_eq!(doubted(Arrivals::Constant(31_240.0)), says("times"));
     }
 
     #[test]
