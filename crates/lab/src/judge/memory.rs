@@ -12,7 +12,7 @@ const OF_LIMIT_SUSPECT: f64 = 0.95;
 pub(super) const MEMORY: Check = Check {
     id: "memory",
     signal: "Processes that the kernel killed for want of memory; bytes moved to and from swap; the contender's page faults that waited for a disk; its largest memory against the limit of its control groups.",
-    threshold: "nobody killed; less than 1 MiB moved, invalid if a part of the contender lay in swap; fewer than 10 faults a second; less than 95 % of the limit",
+    threshold: "nobody killed, invalid if it may have been one of the contender's; less than 1 MiB moved, invalid if a part of the contender lay in swap; fewer than 10 faults a second; less than 95 % of the limit",
     why: "What lies in swap answers a thousand times more slowly: in 2009 Redis took all memory, and the figures were the disk's. A fault that waits for a disk stops its thread for 0.1 to 10 ms, so ten a second may take a tenth of its time. Near its limit a contender spends its time on giving memory back.",
     fix: "Give the machine or the control group more memory, or the contender a smaller load; switch swap off while measuring.",
     scope: Scope::Trial(look),
@@ -23,8 +23,8 @@ fn look(seen: &Seen) -> Word {
     let (machine, server) = (&seen.evidence.machine, &seen.evidence.server);
     let group = server.cgroup.as_ref();
     let of_group = group.and_then(|group| group.oom_kills);
-    let killed = machine.oom_kills.max(of_group);
-    if let Some(count @ 1..) = killed {
+    // Where its group doesn't tell, any of the machine's may have been the contender's.
+    if let Some(count @ 1..) = of_group.or(machine.oom_kills) {
         return Word::invalid(
             format!("{count} killed"),
             "Memory was used up, and the kernel killed for it.",
@@ -40,6 +40,13 @@ fn look(seen: &Seen) -> Word {
         };
         return word
             .against("less than 1 MiB moved, invalid if a part of the contender lay in swap");
+    }
+    if let Some(count @ 1..) = machine.oom_kills {
+        return Word::suspect(
+            format!("{count} of others killed"),
+            "The machine's memory was used up, or that of another's control group.",
+        )
+        .against("nobody killed, invalid if it may have been one of the contender's");
     }
     let faults = server.major_faults.map(|count| count as f64 / load.seconds);
     if let Some(faults) = faults.filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT) {
@@ -64,7 +71,7 @@ fn look(seen: &Seen) -> Word {
             "There is a limit to the contender's memory, and how near it came isn't known.",
         );
     }
-    match (killed, swapped, faults) {
+    match (of_group.or(machine.oom_kills), swapped, faults) {
         (Some(_), Some(swapped), Some(faults)) => Word::valid(
             format!("{swapped} bytes swapped, {faults:.0} faults a second"),
             "Memory was enough.",
@@ -94,6 +101,11 @@ mod tests {
             evidence.server.cgroup = Some(Cgroup { oom_kills: Some(2), ..Cgroup::default() });
         });
         assert_eq!(group, (Verdict::Invalid, "2 killed".into()));
+        let others = with(|evidence| {
+            evidence.machine.oom_kills = Some(1);
+            evidence.server.cgroup = Some(Cgroup { oom_kills: Some(0), ..Cgroup::default() });
+        });
+        assert_eq!(others, (Verdict::Suspect, "1 of others killed".into()), "not the contender's");
     }
 
     #[test]
