@@ -65,7 +65,8 @@ fn one_sentence_for_all(run: &Run) -> bool {
 }
 
 /// Sets of first ones that the headline names, and names that it has of a tie. Of many
-/// loads there may be as many sets, and nobody reads that far.
+/// loads there may be as many sets, and nobody reads that far: then those that are first
+/// under a single load are left to its table.
 const FIRST_MAX: usize = 3;
 
 /// Who is first, under how many of the loads, and how close the others come.
@@ -114,14 +115,17 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     };
     let (some, nobody): (Vec<_>, Vec<_>) =
         groups.iter().partition(|((first, _), _)| !first.is_empty());
-    let (named, others) = some.split_at(some.len().min(FIRST_MAX));
+    let is_told = |under: usize| some.len() <= FIRST_MAX || under > 1;
+    let told = some.iter().take(FIRST_MAX).take_while(|(_, under)| is_told(under.len())).count();
+    let (named, others) = some.split_at(told);
     let under = |with_others: bool| -> usize {
         let those = others.iter().filter(|((_, beside_others), _)| *beside_others == with_others);
         those.map(|(_, under)| under.len()).sum()
     };
+    let again = if named.is_empty() { "from load to load" } else { "again" };
     let others = [
-        ("who is first differs again", under(true)),
-        ("only one contender could be ranked", under(false)),
+        (format!("who is first differs {again}"), under(true)),
+        ("only one contender could be ranked".into(), under(false)),
     ];
     let others = others.into_iter().filter(|(_, loads)| *loads > 0);
     let others = others
@@ -137,8 +141,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     let sentence = parts.join("; ");
     let mut chars = sentence.chars();
     // A title keeps its own letters.
-    let (first, beside_others) = &groups[0].0;
-    let begins_with_a_word = first.is_empty() || !beside_others;
+    let begins_with_a_word = named.first().is_none_or(|((_, beside_others), _)| !beside_others);
     let capital = chars.next().filter(|_| begins_with_a_word).map(|char| char.to_uppercase());
     match capital {
         Some(capital) => format!("{capital}{}.", chars.as_str()),

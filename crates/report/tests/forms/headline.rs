@@ -60,6 +60,29 @@ fn a_tie_names_all_who_tie() {
 }
 
 #[test]
+fn where_each_load_has_others_first_none_of_them_is_the_headline() {
+    let mut run = fixture::largest();
+    for (load, outcome) in run.outcomes.iter_mut().enumerate() {
+        for (place, row) in outcome.rows.iter_mut().enumerate() {
+            row.rank = Some(if place == 0 { 1 } else { 2 });
+        }
+        let names: Vec<String> = outcome.rows.iter().map(|it| it.contender.clone()).collect();
+        let count = names.len();
+        for (place, row) in outcome.rows.iter_mut().enumerate() {
+            row.contender = names[(place + load) % count].clone();
+        }
+        outcome.sentence = format!("Something else under load {load}.");
+    }
+    // As many contenders as loads, or some are first twice.
+    run.outcomes.truncate(10);
+    let says = headline(&run);
+    assert!(
+        says.starts_with("Who is first differs from load to load under all 10 loads"),
+        "{says}"
+    );
+}
+
+#[test]
 fn of_many_first_ones_some_are_named_and_the_others_counted() {
     let mut run = fixture::largest();
     let names: Vec<String> = run.contenders.iter().map(|it| it.name.clone()).collect();
