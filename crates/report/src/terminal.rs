@@ -339,7 +339,11 @@ impl Page {
             let says = format!("block {}, {load}: {}", it.block + 1, it.reason());
             self.paragraph(PLAIN, "  - ", &says);
         }
-        self.paragraph(PLAIN, "  ", "What was measured first is in the HTML report, not counted.");
+        self.paragraph(
+            PLAIN,
+            "  ",
+            "What was measured first is kept in run.json, and not counted.",
+        );
     }
 
     fn group(&mut self, run: &Run, group: &Group) {

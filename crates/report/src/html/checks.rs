@@ -69,7 +69,7 @@ fn case_line(case: &Case) -> Markup {
     }
 }
 
-/// What a row's badge opens.
+/// What a row's badge opens; empty where nothing is left of it on a large run's page.
 pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup {
     let trials = summary::trials(run, &outcome.load, &row.contender);
     let mut errors: Vec<ErrorKind> = Vec::new();
@@ -82,34 +82,32 @@ pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup
     }
     let failures = trials.iter().filter(|trial| trial.evidence.process.failure.is_some());
     html! {
-        div.checks {
-            @if let Some(reason) = &row.unranked { p { "Not ranked: " (prose(reason)) } }
-            @if detail > Detail::Bare {
-                ul {
-                    @for finding in row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect) {
-                        (against_figure(finding, detail))
-                    }
-                }
-                @for verdict in [Verdict::NotChecked, Verdict::Valid] {
-                    (not_against_figure(&row.findings, verdict, detail))
+        @if let Some(reason) = &row.unranked { p { "Not ranked: " (prose(reason)) } }
+        @if detail > Detail::Bare {
+            ul {
+                @for finding in row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect) {
+                    (against_figure(finding, detail))
                 }
             }
-            @for error in errors {
-                p {
-                    (units::of(error.count, "error")) " of kind " code { (visible(&error.kind)) }
-                    ", the first: " (visible(&error.example))
-                }
+            @for verdict in [Verdict::NotChecked, Verdict::Valid] {
+                (not_against_figure(&row.findings, verdict, detail))
             }
-            @for (number, trial) in failures.enumerate() {
-                @let process = &trial.evidence.process;
-                p {
-                    "Block " (trial.slot.block + 1) ": "
-                    (prose(process.failure.as_deref().unwrap_or_default()))
-                }
-                // One that fails mostly says the same each time.
-                @if detail == Detail::All || detail > Detail::Bare && number == 0 {
-                    (last_words(&process.last_words))
-                }
+        }
+        @for error in errors {
+            p {
+                (units::of(error.count, "error")) " of kind " code { (visible(&error.kind)) }
+                ", the first: " (visible(&error.example))
+            }
+        }
+        @for (number, trial) in failures.enumerate() {
+            @let process = &trial.evidence.process;
+            p {
+                "Block " (trial.slot.block + 1) ": "
+                (prose(process.failure.as_deref().unwrap_or_default()))
+            }
+            // One that fails mostly says the same each time.
+            @if detail == Detail::All || detail > Detail::Bare && number == 0 {
+                (last_words(&process.last_words))
             }
         }
     }

@@ -90,18 +90,27 @@ fn rates(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
                 @let title = &summary::who(run, &row.contender);
                 @let (verdict, estimate) = (row.verdict, &row.rate);
                 @let rate = Figure { verdict, estimate, at_least: estimate.at_least, scale: RATE };
-                details data-contender=(visible_name(&row.contender)) data-verdicts=(verdict.word()) {
-                    summary.row {
-                        span.who {
-                            span.rank { (summary::rank(outcome, row)) }
-                            (title) " " span.quiet { (tier(run, row)) }
-                        }
-                        (rate.bar(&axis)) (rate.value()) (badge(verdict))
+                @let line = html! {
+                    span.who {
+                        span.rank { (summary::rank(outcome, row)) }
+                        (title) " " span.quiet { (tier(run, row)) }
                     }
+                    (rate.bar(&axis)) (rate.value()) (badge(verdict))
+                };
+                @let opened = html! {
                     @if let Some(says) = summary::cut_connections(run, outcome, &row.contender) {
                         p { (says) }
                     }
                     (checks::of_row(run, outcome, row, detail))
+                };
+                @let (name, word) = (visible_name(&row.contender), verdict.word());
+                @if opened.0.is_empty() {
+                    div.row.ranked data-contender=(name) data-verdicts=(word) { (line) }
+                } @else {
+                    details data-contender=(name) data-verdicts=(word) {
+                        summary.row { (line) }
+                        div.checks { (opened) }
+                    }
                 }
             }
             div.row { (axis.scale(RATE.unit)) }

@@ -58,8 +58,9 @@ const AROUND_BYTES: usize = 4_096;
 /// How much of the detail of a large run the page has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
-    /// No checks beside figures at all, nor what servers said last: what is against
-    /// figures stands above all loads, and names a few of them.
+    /// No checks beside figures at all, nor what servers said last, nor first figures of
+    /// comparisons that were made again: what is against figures stands above all loads, and
+    /// names a few of them.
     Bare,
     /// No second by second either.
     Less,
@@ -81,7 +82,8 @@ impl Detail {
             }
             Detail::Bare => Some(
                 "the checks beside each figure, most of the figures that a finding is of, \
-                 what servers said last, and the strips of seconds",
+                 what servers said last, the strips of seconds, and the figures of comparisons \
+                 that were made again",
             ),
         }
     }
@@ -151,7 +153,7 @@ fn body(run: &Run, detail: Detail, disclosed: &Markup) -> Markup {
             (open_loop::equal_rates(run, detail))
             (open_loop::curves(run, detail))
             (then_and_now::then_and_now(run))
-            (repeated::repeated(run))
+            (repeated::repeated(run, detail))
             (repeated::failed(run))
             (disclosed)
         }

@@ -289,18 +289,33 @@ impl Axes {
         (self.path(exact), self.path(bounds))
     }
 
-    /// In whole units and relative, because a page has hundreds of paths.
+    /// In whole units and relative, and one step for equal ones that follow each other,
+    /// because a page has hundreds of paths.
     fn path(&self, points: &[Point]) -> String {
-        let mut path = String::new();
-        let mut last = (0, 0);
-        for (at, point) in points.iter().enumerate() {
+        let place = |point: &Point| {
             let x = (self.x(point.nines) * PATH_WIDTH).round() as i32;
-            let y = (self.y(point.time.us) * PATH_HEIGHT).round() as i32;
-            let join = ["M", "l", " "][at.min(2)];
-            let comma = if y < last.1 { "" } else { " " };
-            // Writing to a string can't fail.
-            let _ = write!(path, "{join}{}{comma}{}", x - last.0, y - last.1);
+            (x, (self.y(point.time.us) * PATH_HEIGHT).round() as i32)
+        };
+        let Some(((x, y), others)) = points.split_first().map(|(it, all)| (place(it), all)) else {
+            return String::new();
+        };
+        let mut steps: Vec<((i32, i32), i32)> = Vec::new();
+        let mut last = (x, y);
+        for (x, y) in others.iter().map(place) {
+            let step = (x - last.0, y - last.1);
+            match steps.last_mut() {
+                _ if step == (0, 0) => {}
+                Some((before, times)) if *before == step => *times += 1,
+                _ => steps.push((step, 1)),
+            }
             last = (x, y);
+        }
+        let mut path = format!("M{x} {y}");
+        for (at, ((x, y), times)) in steps.into_iter().enumerate() {
+            let join = ["l", " "][at.min(1)];
+            let comma = if y < 0 { "" } else { " " };
+            // Writing to a string can't fail.
+            let _ = write!(path, "{join}{}{comma}{}", x * times, y * times);
         }
         path
     }
@@ -355,6 +370,24 @@ mod tests {
             [0.2, 20.0, 5_000.0, 1e6, 2e7].map(axis_time),
             ["200 ns", "20 µs", "5 ms", "1 s", "20 s"]
         );
+    }
+
+    #[test]
+    fn equal_steps_are_one_and_a_point_twice_is_none() {
+        let axes = Axes { nines_max: 2.0, us_min: 1.0, us_max: 1e4 };
+        let begin = latency::nines(latency::LINE_BEGINS);
+        let point = |share: f64, us: f64| Point {
+            nines: begin + share * (2.0 - begin),
+            time: latency::Time { us, at_least: false },
+        };
+        let shares = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0];
+        let path = |us: [f64; 6]| {
+            let points = shares.iter().zip(us).map(|(share, us)| point(*share, us));
+            axes.path(&points.collect::<Vec<Point>>())
+        };
+        assert_eq!(path([1.0, 10.0, 100.0, 100.0, 1e3, 1e4]), "M0 440l1000-440");
+        assert_eq!(path([1.0, 1.0, 1.0, 1.0, 1.0, 1e4]), "M0 440l750 0 250-440");
+        assert_eq!(axes.path(&[]), "");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use result::finding::worst;
 use result::{Run, Trial};
 
 use super::checks::sign;
-use super::{figure, prose, scrolling};
+use super::{Detail, figure, prose, scrolling};
 use crate::summary::{self, Repeated};
 use crate::units;
 
@@ -36,24 +36,36 @@ pub fn failed(run: &Run) -> Markup {
 const NO_LOAD: &str = "it didn't do its job.";
 
 /// A table a comparison: what was measured first, why it is not counted, and
-/// what is.
-pub fn repeated(run: &Run) -> Markup {
+/// what is; without room for that, why alone.
+pub fn repeated(run: &Run, detail: Detail) -> Markup {
     let repeated = summary::repeated(run);
     html! {
         @if !repeated.is_empty() {
             h2 id="made-again" { "Made again" }
             p {
                 "Others used so much of the machine that it would show, so each of these comparisons "
-                "was made again as a whole, whatever its figures were. The first ones are all struck "
-                "out: nothing else on this page is made of them."
+                "was made again as a whole, whatever its figures were. "
+                @if detail > Detail::Bare {
+                    "The first ones are all struck out: nothing else on this page is made of them."
+                } @else {
+                    "Nothing on this page is made of the first ones."
+                }
             }
-            @for it in &repeated { (comparison(run, it)) }
+            @if detail > Detail::Bare {
+                @for it in &repeated { (comparison(run, it)) }
+            } @else {
+                ul { @for it in &repeated { li { (name(it)) ": " (it.reason()) } } }
+            }
         }
     }
 }
 
+fn name(repeated: &Repeated) -> String {
+    format!("Block {}, {}", repeated.block + 1, summary::load_names(&[repeated.load]))
+}
+
 fn comparison(run: &Run, repeated: &Repeated) -> Markup {
-    let name = format!("Block {}, {}", repeated.block + 1, summary::load_names(&[repeated.load]));
+    let name = name(repeated);
     let table = html! {
         table {
             caption { span { (name) ": " (repeated.reason()) } }

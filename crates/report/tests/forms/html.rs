@@ -743,6 +743,27 @@ fn the_largest_study_fits_a_megabyte_and_says_what_it_leaves_out() {
     assert!(!small.contains("stays small"), "a small page is whole: {small}");
 }
 
+/// A busy machine has a comparison in eight made again, which took 4 KB of the page each.
+#[test]
+fn comparisons_made_again_leave_the_largest_study_within_a_megabyte() {
+    let mut run = fixture::largest();
+    let aside = run.trials.iter().filter(|trial| trial.slot.block == 0);
+    run.disturbed = aside.cloned().collect();
+    for trial in &mut run.disturbed {
+        trial.evidence.others_cpu_s = Some(3.0);
+    }
+    let html = html(&run);
+    assert!(html.len() <= 1_000_000, "{} bytes", html.len());
+    let page = Html::parse_document(&html);
+    let reasons = all(&page, "#made-again ~ ul")[0].select(&Selector::parse("li").unwrap()).count();
+    assert_eq!(reasons, 16 + 1, "each is named with its reason, that of the rate for all too");
+    assert!(all(&page, "#made-again ~ * table").is_empty(), "there was no room for that");
+    let opened = all(&page, "details");
+    let nothing = opened.iter().filter(|it| it.children().count() < 2).count();
+    assert_eq!(nothing, 0, "something to open that holds nothing");
+    assert!(!all(&page, ".ranked").is_empty(), "their checks are left out");
+}
+
 #[test]
 fn text_without_bound_does_not_make_a_page_without_bound() {
     let bytes = html(&fixture::hostile()).len();

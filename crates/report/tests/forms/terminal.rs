@@ -60,7 +60,7 @@ fn what_was_made_again_is_named_with_the_reason() {
     insta::assert_snapshot!(part, @r"
     - block 1, 1,000 connections kept alive, one core: others used up to 0.60 cores and the host took
       up to 0.1 % of the time
-    What was measured first is in the HTML report, not counted.
+    What was measured first is kept in run.json, and not counted.
     ");
 }
 
