@@ -25,6 +25,8 @@
 //! - [`limit`]: what to know before using the figures;
 //! - [`search`]: the highest rate at which a condition holds;
 //! - [`ceiling`]: what the generator reaches at most, against `null_server`.
+//!
+//! What lies beside a program's own CPU time: [`interrupts`].
 
 mod address;
 mod backend;
@@ -35,6 +37,7 @@ mod clock;
 pub mod condition;
 mod connects;
 pub mod histogram;
+pub mod interrupts;
 pub mod limit;
 mod limits;
 mod null_server;

@@ -245,6 +245,12 @@ pub struct Connections {
     pub first_failure: Option<(ErrorKind, String)>,
     /// SYN segments that had to be sent again, over all connections looked at.
     pub syn_retransmits: u64,
+    /// Connections that were made in the window: for its requests, where each has one of
+    /// its own.
+    pub made_in_window: u64,
+    /// SYN segments of such connections, those that came to nothing among them, that had to
+    /// be sent again.
+    pub syn_retransmits_in_window: u64,
     /// The fewest good answers to the window's requests that a slot for a connection had.
     pub answers_min: u64,
     /// The most good answers to the window's requests that a slot for a connection had.
@@ -289,7 +295,8 @@ pub struct ThreadUse {
     pub user: f64,
     /// CPU seconds in the kernel.
     pub system: f64,
-    /// CPU seconds by wall seconds, from 0 to 1.
+    /// CPU seconds by wall seconds, from 0 to 1, with the interrupts of its processor where
+    /// the kernel counts them apart: meanwhile it can't run.
     pub busy_share: f64,
     /// The same of the seconds that it was ready to run, and waited for a
     /// processor; `None` where the kernel doesn't count them.

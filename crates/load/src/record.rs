@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 
+use crate::interrupts::seconds_apart;
 use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency, ThreadUse};
 use crate::protocol::Fault;
 
@@ -303,20 +304,29 @@ pub(crate) struct Spent {
     cpu: (f64, f64),
     /// Seconds that it was ready to run and waited for a processor.
     run_delay: Option<f64>,
+    /// Seconds of its processor's interrupts, where they aren't in its own.
+    interrupts: Option<f64>,
 }
 
 impl Spent {
-    /// By now.
-    pub(crate) fn by(now: u64) -> Spent {
+    /// By now, on this processor.
+    pub(crate) fn by(now: u64, cpu: Option<usize>) -> Spent {
         let schedstat = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-        Spent { now, cpu: thread_cpu(), run_delay: schedstat.and_then(|line| run_delay(&line)) }
+        Spent {
+            now,
+            cpu: thread_cpu(),
+            run_delay: schedstat.and_then(|line| run_delay(&line)),
+            interrupts: cpu.and_then(|cpu| seconds_apart(&[cpu])),
+        }
     }
 
     /// Writes down what was spent from this moment to a later one.
     pub(crate) fn write_growth(&self, later: &Spent, usage: &mut ThreadUse) {
         (usage.user, usage.system) = (later.cpu.0 - self.cpu.0, later.cpu.1 - self.cpu.1);
         let wall = (later.now - self.now).max(1) as f64 / 1e9;
-        usage.busy_share = ((usage.user + usage.system) / wall).min(1.0);
+        let interrupts = self.interrupts.zip(later.interrupts);
+        let interrupts = interrupts.map_or(0.0, |(before, after)| after - before);
+        usage.busy_share = ((usage.user + usage.system + interrupts) / wall).min(1.0);
         let delays = self.run_delay.zip(later.run_delay);
         usage.run_delay_share =
             delays.map(|(before, after)| ((after - before) / wall).clamp(0.0, 1.0));

@@ -14,6 +14,7 @@ use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
 use crate::clock::Clock;
+use crate::interrupts::seconds_apart;
 use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};
 use crate::plan::{Arrivals, BackendChoice, Plan, Until};
 use crate::protocol::Protocol;
@@ -214,6 +215,8 @@ impl Share<'_> {
         };
         let mut record = Record::new(self.thread, since, seconds);
         record.usage.cpu = Some(cpu);
+        // Whether they are, is found now rather than within the window.
+        let _ = seconds_apart(&[]);
         let setup = Setup {
             clock: self.clock,
             address: self.plan.target.address,
@@ -422,6 +425,8 @@ fn put_together(
         all.failed += one.failed;
         all.first_failure = all.first_failure.take().or_else(|| one.first_failure.clone());
         all.syn_retransmits += one.syn_retransmits;
+        all.made_in_window += one.made_in_window;
+        all.syn_retransmits_in_window += one.syn_retransmits_in_window;
         all.answers_min = all.answers_min.min(one.answers_min);
         all.answers_max = all.answers_max.max(one.answers_max);
         outcome.threads.push(ThreadUse { ..record.usage });

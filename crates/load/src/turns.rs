@@ -58,7 +58,7 @@ impl Turns {
 
     /// No turns: while connections are made ahead.
     pub(crate) fn none() -> Turns {
-        let window = Window { start: 0, begin: 0, end: 0 };
+        let window = Window { start: 0, begin: u64::MAX, end: 0 };
         Turns { window, schedule: None, left: 0, number: 0, step: 1 }
     }
 

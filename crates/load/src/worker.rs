@@ -147,7 +147,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.turn_over(window.start)?;
         }
         // Without a warm-up the first requests, which are sent at once, are the window's.
-        let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now));
+        let cpu = self.record.usage.cpu;
+        let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now, cpu));
         self.begin(turns);
         let counted = matches!(self.plan.until, Until::Requests(_));
         let mut next_second = window.start;
@@ -158,7 +159,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.record.begin_second(number, self.open);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
                 if number >= 0 {
-                    spent_before.get_or_insert_with(|| Spent::by(self.now));
+                    spent_before.get_or_insert_with(|| Spent::by(self.now, cpu));
                 }
             }
             let stopped = self.stop.asked();
@@ -188,7 +189,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
         let window_end = self.now.min(window.end);
         if let Some(before) = spent_before {
-            before.write_growth(&Spent::by(self.now), &mut self.record.usage);
+            before.write_growth(&Spent::by(self.now, cpu), &mut self.record.usage);
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;
@@ -389,13 +390,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.ask_for_lost_syns(slot, self.arrived);
         *self.slots.state(slot) = State::Open;
         let took = self.arrived - since;
+        let is_in_window = self.is_in_window(slot);
+        self.record.connections.made_in_window += u64::from(is_in_window);
         let connection = self.slots.connection(slot);
         self.record.connections.reconnects += u64::from(connection.had_one);
         connection.had_one = true;
-        // A request that has a connection of its own has that in its account.
-        let own = self.slots.oldest(slot).filter(|_| !self.plan.keep_alive);
-        let intended = own.map(|flight| flight.times.intended);
-        if intended.is_none_or(|intended| self.turns.phase(intended) == Phase::Window) {
+        if is_in_window || self.plan.keep_alive {
             self.record.connect.saturating_record(took);
         }
         self.connects.succeeded();
@@ -418,8 +418,20 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if let State::Connecting(since) = *self.slots.state(slot)
             && by.saturating_sub(since) >= SYN_LOST_NS
         {
-            self.record.connections.syn_retransmits += self.backend.syn_retransmits(slot);
+            let lost = self.backend.syn_retransmits(slot);
+            let is_in_window = self.is_in_window(slot);
+            let connections = &mut self.record.connections;
+            connections.syn_retransmits += lost;
+            connections.syn_retransmits_in_window += if is_in_window { lost } else { 0 };
         }
+    }
+
+    /// Whether a connection that is being made belongs to the window: by the request that
+    /// it is for, which has its handshake in its account, or else by the time.
+    fn is_in_window(&mut self, slot: Slot) -> bool {
+        let own = self.slots.oldest(slot).filter(|_| !self.plan.keep_alive);
+        let at = own.map_or(self.arrived, |flight| flight.times.intended);
+        self.turns.phase(at) == Phase::Window
     }
 
     /// Sends what the slot's last connection left without an answer.

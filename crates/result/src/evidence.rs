@@ -34,8 +34,13 @@ pub struct Evidence {
     pub second_client: Option<SecondClient>,
     /// What was sampled while measuring.
     pub samples: Vec<Sample>,
-    /// The contender's CPU seconds within the measured window.
+    /// CPU seconds of the contender's processes within the measured window.
     pub server_cpu_s: Option<f64>,
+    /// Seconds of the window that the contender's processors spent on interrupts which the
+    /// kernel counts apart from programs (`CONFIG_IRQ_TIME_ACCOUNTING`). `None` where it
+    /// counts them as the time of the program that they interrupt, and in older runs.
+    #[serde(default)]
+    pub server_interrupt_s: Option<f64>,
     /// Bytes that the contender wrote to disk within the measured window.
     pub server_disk_write_bytes: Option<u64>,
     /// Bytes that it wrote to its output while there was load, warm-up included:
@@ -48,9 +53,10 @@ pub struct Evidence {
     pub server_folder_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
-    /// What the contender's listeners dropped from its start on: connections for
+    /// What the contender's listeners dropped within the window: connections for
     /// which their queues were full, and the last acknowledgement of each that they
-    /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing.
+    /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing. In older runs from its
+    /// start on.
     #[serde(alias = "listen_overflows")]
     pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace from before the first connection on.
@@ -97,6 +103,15 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// CPU seconds that the contender took within the window: its processes', and what its
+    /// processors spent on interrupts where the kernel counts that apart. Over loopback who
+    /// sends has its packets delivered within these, which other kernels count as its time.
+    /// On processors that it shares with the client they are both's, and left out.
+    pub fn contender_cpu_s(&self) -> Option<f64> {
+        let apart = self.server_interrupt_s.filter(|_| !self.place.shared());
+        Some(self.server_cpu_s? + apart.unwrap_or(0.0))
+    }
+
     /// Cores that other processes used within the window, on average.
     pub fn others_cores(&self) -> Option<f64> {
         let seconds = self.load.as_ref()?.seconds;
@@ -241,7 +256,12 @@ pub struct Load {
     /// window. Older runs don't have it.
     #[serde(default)]
     pub cut: Option<u64>,
-    /// SYN segments that had to be sent again.
+    /// Connections made within the window: for its requests, where each has one of its
+    /// own. Older runs don't have it.
+    #[serde(default)]
+    pub made: Option<u64>,
+    /// SYN segments of such connections that had to be sent again. In older runs those of
+    /// all connections.
     pub syn_retransmits: u64,
     /// Fewest and most answers to the window's requests that a connection had. In older
     /// runs those of the warm-up are among them.

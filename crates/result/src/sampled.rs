@@ -307,8 +307,8 @@ pub struct MachineUse {
     pub oom_kills: Option<u64>,
     /// The least memory that programs could have had, in bytes.
     pub memory_available_min_bytes: Option<u64>,
-    /// Lowest frequency seen among the contender's processors, in MHz. Virtual
-    /// machines don't tell.
+    /// Lowest frequency, in MHz, of that of the contender's processors that changed its own
+    /// most; in older runs of all of them. Virtual machines don't tell.
     pub server_cpu_mhz_min: Option<f64>,
     /// The highest.
     pub server_cpu_mhz_max: Option<f64>,
@@ -322,7 +322,7 @@ pub struct MachineUse {
     /// connections of this network namespace.
     pub loopback_bytes: Option<u64>,
     /// Connections that any listener of this network namespace dropped, because
-    /// its queue was full, from the first connection on.
+    /// its queue was full, within the window; in older runs from the first connection on.
     pub listen_overflows_of_all: Option<u64>,
     /// The most sockets that waited for late segments after their end.
     pub time_wait_max: Option<u64>,

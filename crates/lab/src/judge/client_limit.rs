@@ -22,7 +22,7 @@ const RISE: f64 = 0.05;
 /// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the client's threads and of the contender's cores, and how long each of those threads was ready to run and waited for a processor; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
+    signal: "CPU time by wall time of the client's threads and of the contender's cores, with interrupts where the kernel counts them apart, and how long each of those threads was ready to run and waited for a processor; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
     threshold: "busy or waiting for a processor less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
     why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. A client that shares its processor, or has a part of one, is held up all the time and looks idle by its CPU time alone. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
@@ -151,7 +151,8 @@ fn threads_of(load: &Load) -> impl Iterator<Item = Thread> {
 fn server_share(seen: &Seen) -> Option<f64> {
     let seconds = seen.load()?.seconds;
     let cores = seen.evidence.place.server_cpus.len();
-    (seconds > 0.0 && cores > 0).then_some(seen.evidence.server_cpu_s? / seconds / cores as f64)
+    (seconds > 0.0 && cores > 0)
+        .then_some(seen.evidence.contender_cpu_s()? / seconds / cores as f64)
 }
 
 /// Whether a thread of the client had hardly any time to spare, where that is known.

@@ -1,7 +1,5 @@
 //! Did a quota take CPU time away?
 
-use std::collections::BTreeSet;
-
 use super::{Check, Scope, Seen, Word, percent};
 
 /// Share of the window for which a quota may hold back before the figure is one
@@ -37,9 +35,8 @@ fn look(seen: &Seen) -> Word {
             "A CPU quota kept contender or client from running, and may have been the limit.",
         );
     };
-    let place = &seen.evidence.place;
-    let processors: BTreeSet<_> = place.server_cpus.iter().chain(&place.client_cpus).collect();
-    let share = held_back_s / load.seconds / processors.len().max(1) as f64;
+    let processors = seen.evidence.place.cpus().len().max(1);
+    let share = held_back_s / load.seconds / processors as f64;
     let value = format!("{used_up} for {} of the processors' time", percent(share));
     match share >= HELD_BACK_INVALID {
         true => Word::invalid(value, "A CPU quota was the limit."),

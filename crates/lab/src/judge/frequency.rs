@@ -9,7 +9,7 @@ const DROP_MAX: f64 = 0.1;
 
 pub(super) const FREQUENCY: Check = Check {
     id: "frequency",
-    signal: "The lowest and the highest frequency seen among the contender's processors within the window. Where the machine doesn't tell, or the processors had time to rest: how fast each did a fixed piece of work just before the load and just after it.",
+    signal: "The lowest and the highest frequency that one of the contender's processors had within the window, of the one that changed most. Where the machine doesn't tell, or the processors had time to rest: how fast each did a fixed piece of work just before the load and just after it.",
     threshold: "the lowest within 10 % of the highest",
     why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind, and no single number stands for that.",
     fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, or measure for longer.",

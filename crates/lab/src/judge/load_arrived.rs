@@ -10,7 +10,7 @@ const LOST_INVALID: f64 = 0.01;
 
 pub(super) const LOAD_ARRIVED: Check = Check {
     id: "load-arrived",
-    signal: "Where connections are kept: how many were asked for, and how many established at once as the client counts them, and at the server's port as the kernel counts them, without those that the server hasn't accepted; where to count them would cost too much, whether all TCP sockets grew by both ends of each. In every load: SYN segments that had to be sent again, and overflows of listen queues.",
+    signal: "Where connections are kept: how many were asked for, and how many established at once as the client counts them, and at the server's port as the kernel counts them, without those that the server hasn't accepted; where to count them would cost too much, whether all TCP sockets grew by both ends of each. In every load, of the connections made within the window: SYN segments that had to be sent again, and overflows of listen queues.",
     threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A loop that accepts one a turn, and answers all the others in it, leaves hundreds waiting for seconds. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
@@ -46,11 +46,12 @@ fn look(seen: &Seen) -> Word {
         };
         return word.against("all");
     }
+    let made = load.made.unwrap_or(load.reconnects + u64::from(asked));
     let syn = load.syn_retransmits;
-    let overflows = overflows(seen.evidence);
+    // While the load makes no connection, no drop is one of its own.
+    let overflows = overflows(seen.evidence).map(|it| if made == 0 { 0 } else { it });
     let lost = syn.max(overflows.unwrap_or(0));
     if lost > 0 {
-        let made = load.reconnects + u64::from(asked);
         let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
         let value = format!("{syn} SYN sent again{overflows}");
         let says = "Connections were lost while they were made, and made again seconds later.";
@@ -66,7 +67,7 @@ fn look(seen: &Seen) -> Word {
         }
         (_, None) => Word::not_checked("Overflows of listen queues couldn't be counted."),
         (_, Some(_)) if !is_kept => Word::valid(
-            format!("{} connections made", load.reconnects + u64::from(asked)),
+            format!("{made} connections made"),
             "No connection was lost while it was made.",
         ),
         (_, Some(_)) => Word::valid(
@@ -155,7 +156,7 @@ mod tests {
         let with = |overflows| {
             let (slot, mut evidence) = of_one_request_each();
             evidence.listen_drops = overflows;
-            evidence.load.as_mut().unwrap().reconnects = 200_000;
+            evidence.load.as_mut().unwrap().made = Some(200_000);
             word_on(&LOAD_ARRIVED, &slot, &evidence).verdict
         };
         assert_eq!(with(Some(0)), Verdict::Valid, "57 of 100 established is chance");
@@ -167,15 +168,29 @@ mod tests {
     fn a_lost_syn_or_an_overflow_casts_doubt() {
         let with = |made: u64, lost| {
             let word = word_after_load(&LOAD_ARRIVED, |load| {
-                load.reconnects = made - 100;
+                load.made = Some(made);
                 load.syn_retransmits = lost;
             });
             word.verdict
         };
         assert_eq!(with(10_000, 1), Verdict::Suspect);
         assert_eq!(with(10_000, 100), Verdict::Invalid, "the 99th percentile is a lost SYN's");
-        let word = word_after(&LOAD_ARRIVED, |evidence| evidence.listen_drops = Some(3));
-        assert_eq!(word.verdict, Verdict::Invalid, "3 of 100 connections");
+        assert_eq!(with(0, 1), Verdict::Invalid, "none was made, but for that");
+    }
+
+    #[test]
+    fn drops_count_where_the_load_made_connections() {
+        let with = |made| {
+            let word = word_after(&LOAD_ARRIVED, |evidence| {
+                evidence.listen_drops = Some(3);
+                evidence.load.as_mut().unwrap().made = made;
+            });
+            word.verdict
+        };
+        assert_eq!(with(Some(100)), Verdict::Invalid, "3 of 100 connections");
+        assert_eq!(with(Some(1_000)), Verdict::Suspect);
+        assert_eq!(with(Some(0)), Verdict::Valid, "all had been made before the window");
+        assert_eq!(with(None), Verdict::Invalid, "3 of the 100 of an older run");
     }
 
     #[test]

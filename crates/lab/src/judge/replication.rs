@@ -30,7 +30,7 @@ fn look(compared: &Compared) -> Word {
         let load = trial.evidence.load.as_ref()?;
         match is_open_loop {
             // At one rate, what is compared is what an answer costs.
-            true => Some(trial.evidence.server_cpu_s? / load.answers.max(1) as f64),
+            true => Some(trial.evidence.contender_cpu_s()? / load.answers.max(1) as f64),
             false => Some(load.rate),
         }
     };
@@ -38,7 +38,9 @@ fn look(compared: &Compared) -> Word {
         Ok(ratios) => ratios,
         Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),
     };
-    let twins = median(&ratios).unwrap_or(0.0).abs().exp();
+    // Neither is the faster one: what counts is how far apart they are, not in which order.
+    let apart: Vec<f64> = ratios.iter().map(|ratio| ratio.abs()).collect();
+    let twins = median(&apart).unwrap_or(0.0).exp();
     let value = format!("{blocks} blocks, twins {:.1} % apart", (twins - 1.0) * 100.0);
     match twins <= TWINS_APART_MAX {
         true => Word::valid(value, "There are blocks enough, and their noise is known."),
@@ -113,6 +115,12 @@ mod tests {
         assert_eq!(with(0.95), Verdict::Valid);
         assert_eq!(with(1.2), Verdict::Suspect);
         assert_eq!(with(0.8), Verdict::Suspect, "whichever is faster");
+        let mut field = field();
+        for trial in field.trials.iter_mut().filter(|trial| trial.slot.twin) {
+            let factor = if trial.slot.block % 2 == 0 { 1.2 } else { 0.8 };
+            trial.evidence.load.as_mut().unwrap().rate *= factor;
+        }
+        assert_eq!(field.word(&REPLICATION, "a").verdict, Verdict::Suspect, "now this, now that");
     }
 
     #[test]

@@ -18,7 +18,7 @@ const USED_MAX: f64 = 1.05;
 
 pub(crate) const SERVER_CORES: Check = Check {
     id: "server-cores",
-    signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given; where client and server share cores, of both together. On which processors its busiest threads may run.",
+    signal: "CPU seconds of the contender's processes within the window, with the interrupts of its processors where the kernel counts them apart, by the window's length and the cores given; where client and server share cores, of both together. On which processors its busiest threads may run.",
     threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on; no thread that ran for 1 % of the window or more allowed on any other processor",
     why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take. More than it was given means that it got away from its cores. A thread that binds itself elsewhere gets away as well and uses no more: it may take its time from the client.",
     fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers), and bind itself to nothing (nginx: no `worker_cpu_affinity`); look for a lock or a single acceptor; see whether the client was the limit.",
@@ -81,8 +81,14 @@ fn look(seen: &Seen) -> Word {
 /// Cores that the contender used within the window and, where it shares them, the client.
 fn used(evidence: &Evidence) -> Option<f64> {
     let load = evidence.load.as_ref().filter(|load| load.seconds > 0.0)?;
-    let clients = if evidence.place.shared() { load.client_cpu_s } else { 0.0 };
-    Some((evidence.server_cpu_s? + clients) / load.seconds)
+    let all = match evidence.place.shared() {
+        true => {
+            let interrupts = evidence.server_interrupt_s.unwrap_or(0.0);
+            evidence.server_cpu_s? + load.client_cpu_s + interrupts
+        }
+        false => evidence.contender_cpu_s()?,
+    };
+    Some(all / load.seconds)
 }
 
 /// Whether cores were idle that the contender was given.
@@ -123,6 +129,20 @@ mod tests {
     fn one_busy_core_of_two_makes_the_figures_invalid() {
         assert_eq!(with(4.0, 2), Verdict::Invalid, "GOMAXPROCS=1 must not pass");
         assert_eq!(with(4.0, 1), Verdict::Valid);
+    }
+
+    #[test]
+    fn interrupts_that_are_counted_apart_are_no_idle_time() {
+        let with = |client_cpus: Vec<usize>| {
+            word_after(&SERVER_CORES, |evidence| {
+                evidence.server_cpu_s = Some(2.3);
+                evidence.server_interrupt_s = Some(1.6);
+                evidence.load.as_mut().unwrap().client_cpu_s = 0.0;
+                evidence.place.client_cpus = client_cpus;
+            })
+        };
+        assert_eq!(with(vec![1]).verdict, Verdict::Valid);
+        assert_eq!(with(vec![0]).verdict, Verdict::NotChecked, "full, and shared");
     }
 
     #[test]

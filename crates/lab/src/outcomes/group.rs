@@ -477,7 +477,7 @@ pub(super) fn rate(trial: &Trial) -> Option<f64> {
 
 /// The contender's CPU µs a good answer.
 pub(super) fn server_cpu_us(trial: &Trial) -> Option<f64> {
-    an_answer(trial.evidence.server_cpu_s?, load(trial)?.answers)
+    an_answer(trial.evidence.contender_cpu_s()?, load(trial)?.answers)
 }
 
 /// The client's CPU µs a good answer.

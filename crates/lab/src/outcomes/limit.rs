@@ -84,14 +84,15 @@ impl Seen<'_> {
         let cores = |cpu_s: fn(&Trial) -> Option<f64>| {
             self.median(|trial| Some(cpu_s(trial)? / trial.evidence.load.as_ref()?.seconds))
         };
-        let server = cores(|trial| trial.evidence.server_cpu_s);
+        let server = cores(|trial| trial.evidence.contender_cpu_s());
         let client = cores(|trial| Some(trial.evidence.load.as_ref()?.client_cpu_s));
         let given = self.trials.iter().map(|it| it.evidence.place.server_cpus.len()).max();
         let (Some(server), Some(client), Some(given)) = (server, client, given) else {
             return format!("The cores were full: {}.", self.value(&SERVER_CORES));
         };
         let kernel = self.median(|trial| {
-            Some(trial.evidence.server.system_cpu_s? / trial.evidence.server_cpu_s?)
+            let in_user_mode = trial.evidence.server_cpu_s? - trial.evidence.server.system_cpu_s?;
+            Some(1.0 - in_user_mode / trial.evidence.contender_cpu_s()?)
         });
         let kernel = match kernel {
             Some(share) => format!("{:.0} % of that in the kernel", share * 100.0),

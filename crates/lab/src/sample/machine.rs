@@ -13,12 +13,15 @@ use crate::proc_file;
 const FREQUENCIES_MAX: usize = 16;
 
 /// One reading.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Machine {
     /// What the host took of the contender's processors and the client's,
     pub steal_s: Option<f64>,
     /// and the time of all of these, idle or not.
     pub passed_s: Option<f64>,
+    /// What the contender's processors spent on interrupts; `None` where the kernel counts
+    /// that as the programs' time.
+    pub interrupt_s: Option<f64>,
     pub load_average: Option<f64>,
     pub swap_in_bytes: Option<u64>,
     pub swap_out_bytes: Option<u64>,
@@ -30,12 +33,18 @@ pub(super) struct Machine {
     pub listen_overflows: Option<u64>,
     pub loopback_bytes: Option<u64>,
     pub tcp_sockets: Option<TcpSockets>,
-    /// The lowest and the highest, in MHz.
-    pub frequency: Option<(f64, f64)>,
+    /// In MHz, of the same processors each time, in the same order; empty where none is
+    /// known.
+    pub frequencies: Vec<Option<f64>>,
 }
 
-/// Reads everything, the time of these processors and the frequency of some.
-pub(super) fn read(cpus: &BTreeSet<usize>, frequency: &Frequency) -> Machine {
+/// Reads everything: the time of these processors, the interrupts of the contender's, and
+/// the frequency of some.
+pub(super) fn read(
+    cpus: &BTreeSet<usize>,
+    server_cpus: &[usize],
+    frequency: &Frequency,
+) -> Machine {
     let ticks = proc_file::text("/proc/stat").and_then(|text| ticks_in(&text, cpus));
     let seconds = |count: u64| count as f64 / procfs::ticks_per_second() as f64;
     let vmstat = proc_file::text("/proc/vmstat");
@@ -44,6 +53,7 @@ pub(super) fn read(cpus: &BTreeSet<usize>, frequency: &Frequency) -> Machine {
     Machine {
         steal_s: ticks.map(|ticks| seconds(ticks.stolen)),
         passed_s: ticks.map(|ticks| seconds(ticks.passed)),
+        interrupt_s: load::interrupts::seconds_apart(server_cpus),
         load_average: procfs::LoadAverage::current().ok().map(|average| f64::from(average.one)),
         swap_in_bytes: pages("pswpin"),
         swap_out_bytes: pages("pswpout"),
@@ -59,7 +69,7 @@ pub(super) fn read(cpus: &BTreeSet<usize>, frequency: &Frequency) -> Machine {
         loopback_bytes: proc_file::text("/proc/net/dev")
             .and_then(|text| numbers_after(&text, "lo:")?.next()),
         tcp_sockets: tcp_sockets(),
-        frequency: frequency.read(),
+        frequencies: frequency.read(),
     }
 }
 
@@ -155,45 +165,47 @@ impl Frequency {
             return Frequency::Controlled(files);
         }
         match fs::read_to_string("/proc/cpuinfo") {
-            Ok(text) if measured_mhz(&text, cpus).is_some() => Frequency::Measured(cpus.to_vec()),
+            Ok(text) if measured_mhz(&text, cpus).iter().any(Option::is_some) => {
+                Frequency::Measured(cpus.to_vec())
+            }
             _ => Frequency::Unknown,
         }
     }
 
-    /// The lowest and the highest, in MHz.
-    fn read(&self) -> Option<(f64, f64)> {
+    /// Each one's, in MHz.
+    fn read(&self) -> Vec<Option<f64>> {
+        let controlled = |file: &PathBuf| {
+            Some(fs::read_to_string(file).ok()?.trim().parse::<f64>().ok()? / 1000.0)
+        };
         match self {
-            Frequency::Controlled(files) => bounds(files.iter().filter_map(|file| {
-                Some(fs::read_to_string(file).ok()?.trim().parse::<f64>().ok()? / 1000.0)
-            })),
-            Frequency::Measured(cpus) => {
-                measured_mhz(&fs::read_to_string("/proc/cpuinfo").ok()?, cpus)
-            }
-            Frequency::Unknown => None,
+            Frequency::Controlled(files) => files.iter().map(controlled).collect(),
+            Frequency::Measured(cpus) => fs::read_to_string("/proc/cpuinfo")
+                .map_or_else(|_| Vec::new(), |text| measured_mhz(&text, cpus)),
+            Frequency::Unknown => Vec::new(),
         }
     }
 }
 
-/// From `/proc/cpuinfo`, unless it is a virtual machine's.
-fn measured_mhz(text: &str, cpus: &[usize]) -> Option<(f64, f64)> {
-    let mut known = Vec::new();
-    let mut is_asked = false;
+/// Of each of these processors from `/proc/cpuinfo`, unless it is a virtual machine's.
+fn measured_mhz(text: &str, cpus: &[usize]) -> Vec<Option<f64>> {
+    let mut known = vec![None; cpus.len()];
+    let mut asked = None;
     for (name, value) in text.lines().filter_map(|line| line.split_once(':')) {
         match name.trim() {
-            "processor" => is_asked = value.trim().parse().is_ok_and(|cpu| cpus.contains(&cpu)),
-            "cpu MHz" if is_asked => known.push(value.trim().parse().ok()?),
-            "flags" if value.split(' ').any(|flag| flag == "hypervisor") => return None,
+            "processor" => {
+                let number = value.trim().parse().ok();
+                asked = cpus.iter().position(|&cpu| number == Some(cpu));
+            }
+            "cpu MHz" => {
+                if let Some(place) = asked {
+                    known[place] = value.trim().parse().ok();
+                }
+            }
+            "flags" if value.split(' ').any(|flag| flag == "hypervisor") => return Vec::new(),
             _ => {}
         }
     }
-    bounds(known.into_iter())
-}
-
-fn bounds(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.fold(None, |bounds, value| {
-        let (low, high) = bounds.unwrap_or((value, value));
-        Some((value.min(low), value.max(high)))
-    })
+    known
 }
 
 #[cfg(test)]
@@ -275,14 +287,14 @@ mod tests {
         let cpu =
             |number, mhz| format!("processor\t: {number}\ncpu MHz\t\t: {mhz}\nflags\t\t: fpu");
         let text = [cpu(0, 3000.0), cpu(1, 1500.5), cpu(2, 800.0)].join("\n\n");
-        assert_eq!(measured_mhz(&text, &[0, 1]), Some((1500.5, 3000.0)));
-        assert_eq!(measured_mhz(&text, &[7]), None);
-        assert_eq!(measured_mhz(&format!("{text} hypervisor"), &[0, 1]), None);
+        assert_eq!(measured_mhz(&text, &[1, 0]), [Some(1500.5), Some(3000.0)]);
+        assert_eq!(measured_mhz(&text, &[7, 2]), [None, Some(800.0)]);
+        assert_eq!(measured_mhz(&format!("{text} hypervisor"), &[0, 1]), []);
     }
 
     #[test]
     fn this_machine_tells_what_every_kernel_tells() {
-        let machine = read(&BTreeSet::from([0]), &Frequency::of(&[0]));
+        let machine = read(&BTreeSet::from([0]), &[0], &Frequency::of(&[0]));
         assert!(machine.passed_s > Some(0.0) && machine.load_average.is_some(), "{machine:?}");
         assert!(machine.memory_available_bytes > Some(0), "{machine:?}");
         assert!(machine.swap_in_bytes.is_some() && machine.major_faults.is_some(), "{machine:?}");

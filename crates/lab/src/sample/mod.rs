@@ -261,8 +261,10 @@ struct Sources {
     port: u16,
     trees: Trees,
     frequency: Frequency,
-    /// The contender's processors and the client's.
+    /// The contender's processors and the client's,
     cpus: BTreeSet<usize>,
+    /// and the contender's alone.
+    server_cpus: Vec<usize>,
     pids: Vec<i32>,
     threads: Threads,
     /// Each JVM among the processes, with its counters if it keeps some.
@@ -288,6 +290,7 @@ impl Sources {
             trees: Trees::of_this_process(),
             frequency: Frequency::of(&place.server_cpus),
             cpus: place.cpus(),
+            server_cpus: place.server_cpus.clone(),
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
@@ -389,7 +392,7 @@ impl Sources {
             members,
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
             throttled: self.trees.throttled(),
-            machine: machine::read(&self.cpus, &self.frequency),
+            machine: machine::read(&self.cpus, &self.server_cpus, &self.frequency),
             gc_pause_s: self
                 .jvms
                 .values()

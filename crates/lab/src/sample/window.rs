@@ -152,8 +152,9 @@ impl Window<'_> {
         evidence.server_disk_write_bytes = self.within(&disk).map(|bytes| bytes.round() as u64);
         evidence.server_rss_max_bytes =
             self.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
-        evidence.listen_drops =
-            self.mosts().rev().find_map(|most| Some(most.listeners?.dropped.into()));
+        evidence.server_interrupt_s = self.within(&self.most(|most| most.machine.interrupt_s));
+        let dropped = self.most(|most| Some(most.listeners?.dropped.into()));
+        evidence.listen_drops = self.within(&dropped).map(|drops| drops.round() as u64);
         evidence.tcp_retransmits = self.since_start(|most| most.machine.tcp_retransmits);
         evidence.steal_share = self.steal(self.began, self.ended);
         evidence.others_cpu_s = self.within(&self.series(|reading| reading.others_cpu_s));
@@ -226,7 +227,9 @@ impl Window<'_> {
             load_average: near.and_then(|most| most.machine.load_average).map(rounded),
             swap_in_bytes: machine(|most| most.machine.swap_in_bytes),
             swap_out_bytes: machine(|most| most.machine.swap_out_bytes),
-            server_cpu_mhz_min: last.and_then(|most| most.machine.frequency).map(|it| it.0),
+            server_cpu_mhz_min: last.and_then(|most| {
+                most.machine.frequencies.iter().flatten().copied().reduce(f64::min)
+            }),
             cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
             memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
             io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
@@ -429,7 +432,8 @@ impl Window<'_> {
         // Just around it the processors have nothing to do, and may rest.
         let within = |it: &&Reading| it.at >= self.began && it.at <= self.ended;
         let readings = || self.readings.iter().filter(within);
-        let frequencies = || readings().filter_map(|it| it.most.as_ref()?.machine.frequency);
+        let frequencies = readings().filter_map(|it| Some(&it.most.as_ref()?.machine.frequencies));
+        let of_most_changed = bounds_of_most_changed(frequencies);
         MachineUse {
             load_average_max: averages.reduce(f64::max).map(rounded),
             swap_in_bytes: bytes(|most| most.machine.swap_in_bytes),
@@ -437,16 +441,32 @@ impl Window<'_> {
             major_faults: bytes(|most| most.machine.major_faults),
             oom_kills: self.since_start(|most| most.machine.oom_kills),
             memory_available_min_bytes: machines().filter_map(|it| it.memory_available_bytes).min(),
-            server_cpu_mhz_min: frequencies().map(|it| it.0).reduce(f64::min),
-            server_cpu_mhz_max: frequencies().map(|it| it.1).reduce(f64::max),
+            server_cpu_mhz_min: of_most_changed.map(|it| it.0),
+            server_cpu_mhz_max: of_most_changed.map(|it| it.1),
             cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
             memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
             io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
             loopback_bytes: bytes(|most| most.machine.loopback_bytes),
-            listen_overflows_of_all: self.since_start(|most| most.machine.listen_overflows),
+            listen_overflows_of_all: bytes(|most| most.machine.listen_overflows),
             time_wait_max: machines().filter_map(|it| Some(it.tcp_sockets?.time_wait)).max(),
         }
     }
+}
+
+/// The lowest and the highest frequency of that processor, of many that may be of different
+/// kinds, for which these are the farthest apart.
+fn bounds_of_most_changed<'a>(
+    readings: impl Iterator<Item = &'a Vec<Option<f64>>>,
+) -> Option<(f64, f64)> {
+    let mut bounds: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for reading in readings {
+        for (processor, mhz) in reading.iter().enumerate() {
+            let Some(mhz) = *mhz else { continue };
+            let (lowest, highest) = bounds.entry(processor).or_insert((mhz, mhz));
+            (*lowest, *highest) = (lowest.min(mhz), highest.max(mhz));
+        }
+    }
+    bounds.into_values().min_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
 }
 
 fn by_tid(threads: &[Thread], of: impl Fn(&Thread) -> Option<f64>) -> BTreeMap<i32, f64> {
@@ -523,8 +543,9 @@ mod tests {
                 throttled: Some(Throttled { periods: (at_s * 4.0) as u64, seconds: at_s / 2.0 }),
                 machine: Machine {
                     swap_in_bytes: Some((at_s * 4096.0) as u64),
+                    interrupt_s: Some(at_s / 16.0),
                     pressure: Pressure { cpu_s: Some(at_s / 4.0), ..Pressure::default() },
-                    frequency: Some((2000.0 - at_s, 3000.0)),
+                    frequencies: vec![Some(2000.0 - at_s), None, Some(3000.0)],
                     load_average: Some(0.5),
                     tcp_sockets: Some(TcpSockets { open: 61, time_wait: 3 }),
                     ..Machine::default()
@@ -534,7 +555,7 @@ mod tests {
                 client_group: None,
                 client_rss_bytes: Some(5),
                 client_disk_bytes: Some(((at_s * 8.0) as u64, (at_s * 16.0) as u64)),
-                listeners: Some(Listeners { accept_queue: 2, dropped: 7 }),
+                listeners: Some(Listeners { accept_queue: 2, dropped: (at_s * 2.0) as u32 }),
             }),
             threads: Some(AllThreads {
                 servers: Some(vec![
@@ -580,12 +601,15 @@ mod tests {
         assert!(is(evidence.server_cpu_s, 2.0), "{:?}", evidence.server_cpu_s);
         assert!(is(evidence.others_cpu_s, 1.0), "{:?}", evidence.others_cpu_s);
         assert_eq!(evidence.server_rss_max_bytes, Some(1000));
-        assert_eq!(evidence.listen_drops, Some(7));
+        assert!(is(evidence.server_interrupt_s, 0.125), "{:?}", evidence.server_interrupt_s);
+        assert_eq!(evidence.listen_drops, Some(4), "two a second");
         assert!(is(evidence.limits.throttled_s, 1.0), "{:?}", evidence.limits);
         assert_eq!(evidence.limits.throttled_periods, Some(8));
         assert_eq!(evidence.machine.swap_in_bytes, Some(8192));
         assert!(is(evidence.machine.cpu_pressure_share, 0.25), "{:?}", evidence.machine);
-        assert_eq!(evidence.machine.server_cpu_mhz_max, Some(3000.0));
+        let frequencies =
+            (evidence.machine.server_cpu_mhz_min, evidence.machine.server_cpu_mhz_max);
+        assert_eq!(frequencies, (Some(1_997.0), Some(1_998.75)), "of the one that changed");
         assert_eq!(evidence.server.cpu_source, CpuSource::ProcessTree);
         assert_eq!(evidence.server.cgroup, None);
         assert!(is(evidence.server.system_cpu_s, 0.5), "{:?}", evidence.server);
@@ -623,7 +647,7 @@ mod tests {
         let start = Instant::now();
         let at = |at_s: f64, mhz: f64| {
             with(start, at_s, |it| {
-                it.most.as_mut().unwrap().machine.frequency = Some((mhz, mhz));
+                it.most.as_mut().unwrap().machine.frequencies = vec![Some(mhz)];
             })
         };
         let readings = vec![at(0.5, 800.0), at(1.0, 3_500.0), at(2.5, 3_400.0), at(3.01, 800.0)];

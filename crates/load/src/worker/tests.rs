@@ -137,6 +137,35 @@ fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() 
     assert!(waits.len() == 1 && waits.min() >= all, "{} waits, {} ns", waits.len(), waits.min());
 }
 
+/// Else SYNs that were lost before anything was measured would be held against the window.
+#[test]
+fn connections_that_are_made_before_the_window_are_none_of_it() {
+    let lost = Duration::from_nanos(SYN_LOST_NS);
+    for (made_again, in_window) in [(false, 0), (true, 1)] {
+        let plan = Plan { until: Until::Elapsed(lost + 300 * MS), timeout: 10 * lost, ..plan(1) };
+        let mut waits = [
+            vec![(lost, Event::Connected(0))],
+            if made_again { vec![(MS, Event::Ended(0))] } else { vec![] },
+            if made_again { vec![(lost, Event::Connected(0))] } else { vec![] },
+        ]
+        .into_iter();
+        let (record, _) = run(&plan, Duration::ZERO, || waits.next().unwrap_or_default());
+        let seen = &record.connections;
+        assert_eq!((seen.made_in_window, seen.syn_retransmits_in_window), (in_window, in_window));
+        assert_eq!(seen.syn_retransmits, 1 + in_window, "each lost one");
+    }
+}
+
+#[test]
+fn a_connection_that_is_made_for_a_request_is_of_its_phase() {
+    let plan = Plan { keep_alive: false, until: Until::Requests(1), ..plan(1) };
+    let mut events = [Event::Connected(0), answered(0)].into_iter();
+    let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+    let (record, _) = run(&plan, Duration::ZERO, script);
+    let seen = &record.connections;
+    assert_eq!((seen.made_in_window, seen.syn_retransmits_in_window), (1, 0));
+}
+
 #[test]
 fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept() {
     for (keep_alive, cut) in [(true, 1), (false, 0)] {
