@@ -39,6 +39,8 @@ pub(crate) struct Connects {
     began: u64,
     pause: u64,
     paused_until: u64,
+    /// When the last pause was to end.
+    last_pause_end: u64,
     /// The first failure since a connection was established.
     failing_since: Option<u64>,
 }
@@ -57,6 +59,7 @@ impl Connects {
             began: now,
             pause: 0,
             paused_until: 0,
+            last_pause_end: 0,
             failing_since: None,
         }
     }
@@ -112,6 +115,12 @@ impl Connects {
         }
         self.pause = (self.pause * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
         self.paused_until = now + self.pause;
+        self.last_pause_end = self.paused_until;
+    }
+
+    /// Until when nobody might connect, as far as that is over.
+    pub(crate) fn paused_before(&self, now: u64) -> u64 {
+        self.last_pause_end.min(now)
     }
 
     /// For how long connections have come to nothing, and not one was established.

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::outcome::{ErrorKind, Outcome};
-use crate::plan::{Arrivals, Plan};
+use crate::outcome::{ErrorKind, Outcome, Second};
+use crate::plan::{Arrivals, Plan, Until};
 use crate::reading::{Reading, Statistic, read, read_exact};
 
 /// One thing to know before using a run's figures, with advice.
@@ -289,7 +289,7 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         Arrivals::Closed => warnings.extend(stalled(outcome)),
         Arrivals::Constant(rate) | Arrivals::Poisson(rate) => {
             warnings.extend(late(plan, outcome));
-            warnings.extend(rate_not_reached(rate, plan.warmup, outcome));
+            warnings.extend(rate_not_reached(rate, plan, outcome));
         }
     }
     let (account, connections) = (&outcome.account, &outcome.connections);
@@ -359,17 +359,23 @@ fn late(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
 fn connection_wait(outcome: &Outcome, percentile: u32) -> Duration {
     let waits = &outcome.connection_wait;
     let share_beyond = f64::from(100 - percentile) / 100.0;
-    let beyond = outcome.lateness.len() as f64 * share_beyond / waits.len() as f64;
+    // Of all that were sent, also those that ended in errors, whose lateness isn't kept.
+    let beyond = outcome.account.sent as f64 * share_beyond / waits.len() as f64;
     // More than all of those that waited: the others didn't.
     let waited = if beyond > 1.0 { 0 } else { waits.value_at_quantile(1.0 - beyond) };
     Duration::from_nanos(waited)
 }
 
-fn rate_not_reached(offered: f64, warmup: Duration, outcome: &Outcome) -> Option<Warning> {
+fn rate_not_reached(offered: f64, plan: &Plan, outcome: &Outcome) -> Option<Warning> {
     let window = outcome.window.as_secs_f64();
     // Before the quickest of them no answer can be there, however well the server keeps up.
     let quickest = Duration::from_nanos(outcome.response.good.min());
-    let expected = offered * (window - quickest.saturating_sub(warmup).as_secs_f64());
+    let expected = offered * (window - quickest.saturating_sub(plan.warmup).as_secs_f64());
+    let expected = match plan.until {
+        Until::Elapsed(_) => expected,
+        // Once all were offered, the window only waits for the last answers.
+        Until::Requests(count) => expected.min(count as f64),
+    };
     if expected <= 0.0 {
         return None;
     }
@@ -407,15 +413,18 @@ fn stalled(outcome: &Outcome) -> Option<Warning> {
     })
 }
 
-/// The most seconds in a row without an answer, if that can't be chance.
+/// The most seconds in a row without an answer, if that can't be chance. One with many
+/// errors is no such second: what comes is no good, but comes.
 fn silence(outcome: &Outcome) -> Duration {
     // The last second may be short.
     let whole = outcome.seconds.len().min(outcome.window.as_secs() as usize);
     let seconds = &outcome.seconds[..whole];
     let answers: u64 = seconds.iter().map(|second| second.good).sum();
     let with_any = seconds.iter().filter(|second| second.good > 0).count().max(1);
-    let silent = seconds.split(|second| second.good > 0).map(<[_]>::len).max().unwrap_or(0);
-    let missing = silent as f64 * answers as f64 / with_any as f64;
+    let usual = answers as f64 / with_any as f64;
+    let is_heard = |second: &Second| second.good > 0 || second.errors as f64 * 10.0 >= usual;
+    let silent = seconds.split(is_heard).map(<[_]>::len).max().unwrap_or(0);
+    let missing = silent as f64 * usual;
     if missing >= STALL_RATIO { SECOND * silent as u32 } else { Duration::ZERO }
 }
 
@@ -427,7 +436,7 @@ fn value(reading: Reading) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::condition::tests::outcome;
-    use crate::outcome::{ErrorCount, Second, ThreadUse};
+    use crate::outcome::{ErrorCount, ThreadUse};
     use crate::plan::Target;
     use crate::template::Request;
 
@@ -536,6 +545,7 @@ mod tests {
     #[test]
     fn lateness_for_want_of_a_connection_is_not_the_clients() {
         let mut outcome = quiet();
+        outcome.account.sent = 10_500;
         (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
         (0..50).for_each(|_| outcome.connection_wait.record(39_000_000).unwrap());
         assert_eq!(ids(OPEN, &outcome), ["late"], "most found a connection free");
@@ -547,9 +557,20 @@ mod tests {
     }
 
     #[test]
+    fn waits_of_requests_that_failed_are_not_those_of_the_others() {
+        let mut outcome = quiet();
+        // 150 of 20,000 waited, fewer than one in a hundred; half of all ended in errors.
+        outcome.account.sent = 20_000;
+        (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
+        (0..150).for_each(|_| outcome.connection_wait.record(39_000_000).unwrap());
+        assert_eq!(ids(OPEN, &outcome), ["late"], "99 of 100 didn't wait");
+    }
+
+    #[test]
     fn lateness_is_told_without_the_wait_that_is_no_part_of_it() {
         let told = |waited_ms: u64| {
             let mut outcome = quiet();
+            outcome.account.sent = 10_500;
             (0..500).for_each(|_| outcome.lateness.record(40_000_000).unwrap());
             let waits = &mut outcome.connection_wait;
             (0..500).for_each(|_| waits.record(waited_ms * 1_000_000).unwrap());
@@ -562,6 +583,21 @@ mod tests {
         };
         assert_eq!(told(10), 30.0, "the server's share stood as the client's");
         assert_eq!(told(30), 30.0, "the client's share stood as the wait for a connection");
+    }
+
+    #[test]
+    fn a_window_that_waits_for_the_last_of_a_number_of_requests_offers_nothing() {
+        let mut outcome = quiet();
+        outcome.window = Duration::from_secs(15);
+        let plan = Plan { until: Until::Requests(10_000), ..plan(OPEN) };
+        let not_reached = |outcome: &Outcome| {
+            let ids = warnings(&plan, outcome);
+            ids.iter().any(|it| matches!(it, Warning::RateNotReached { .. }))
+        };
+        outcome.answers_in_window = 10_000;
+        assert!(!not_reached(&outcome), "all that were asked for came");
+        outcome.answers_in_window = 5_000;
+        assert!(not_reached(&outcome));
     }
 
     #[test]
@@ -673,6 +709,20 @@ mod tests {
         let warnings = warnings(&plan(Arrivals::Closed), &outcome);
         let longest = Duration::from_secs(2);
         assert_eq!(warnings, [Warning::ClosedLoopStalled { longest, window: outcome.window }]);
+    }
+
+    #[test]
+    fn seconds_of_errors_are_no_silence_and_a_few_timeouts_are() {
+        let with_errors = |errors| {
+            let mut outcome = quiet();
+            let usual = outcome.seconds[0].good;
+            for second in &mut outcome.seconds[5..] {
+                *second = Second { good: 0, errors: errors * usual / 100, ..*second };
+            }
+            ids(Arrivals::Closed, &outcome).contains(&"closed_loop_stalled")
+        };
+        assert!(!with_errors(100), "a server that answers 503 was called silent");
+        assert!(with_errors(1), "a stall that ends in timeouts went unnoticed");
     }
 
     #[test]

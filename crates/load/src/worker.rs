@@ -149,6 +149,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // Without a warm-up the first requests, which are sent at once, are the window's.
         let cpu = self.record.usage.cpu;
         let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now, cpu));
+        // Reading that takes a while on a large machine, which no request is to bear.
+        self.now = self.clock.now();
         self.begin(turns);
         let counted = matches!(self.plan.until, Until::Requests(_));
         let mut next_second = window.start;
@@ -158,8 +160,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 let number = seconds_since(window.begin, self.now);
                 self.record.begin_second(number, self.open);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
-                if number >= 0 {
-                    spent_before.get_or_insert_with(|| Spent::by(self.now, cpu));
+                if number >= 0 && spent_before.is_none() {
+                    spent_before = Some(Spent::by(self.now, cpu));
+                    self.now = self.clock.now();
                 }
             }
             let stopped = self.stop.asked();
@@ -371,6 +374,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             };
             let slot = self.connects.begin_next();
             if let Some(turn) = turn {
+                // A slot that may not connect is not free.
+                let paused = self.connects.paused_before(self.now);
+                let connection = self.slots.connection(slot);
+                connection.free_since = connection.free_since.max(paused);
                 self.take_up(slot, turn);
             }
             *self.slots.state(slot) = State::Connecting(self.now);
@@ -462,6 +469,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
         }
         self.fail_all(slot, fault);
+        // Until now it was taken.
+        self.slots.connection(slot).free_since = self.now;
         if self.turns.goes_on(self.now) {
             self.connects.want(slot);
         }
@@ -707,6 +716,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn end_those_that_waited_too_long(&mut self, looked: u64) {
         let timeout = self.plan.timeout.as_nanos() as u64;
         self.next_scan = looked + (timeout / 10).clamp(1_000_000, 100_000_000);
+        // What ends now ends at this time, and not when the last event came.
+        self.arrived = self.arrived.max(looked);
         for slot in 0..self.slots.count() {
             match *self.slots.state(slot) {
                 State::Closed => {}

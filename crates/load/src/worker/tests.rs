@@ -137,6 +137,26 @@ fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() 
     assert!(waits.len() == 1 && waits.min() >= all, "{} waits, {} ns", waits.len(), waits.min());
 }
 
+/// Else who waited for a server that accepts nobody is told that the client was late.
+#[test]
+fn a_request_that_waits_for_connections_that_come_to_nothing_waits_for_a_connection() {
+    let plan = Plan {
+        arrivals: Arrivals::Constant(100.0),
+        until: Until::Elapsed(120 * MS),
+        timeout: 40 * MS,
+        keep_alive: false,
+        ..plan(1)
+    };
+    let (record, _) = run(&plan, Duration::ZERO, || {
+        sleep(MS);
+        Vec::new()
+    });
+    // The second was due after 10 ms, and had to wait for the first one's timeout.
+    let waits = &record.connection_wait;
+    let longest = Duration::from_nanos(waits.max());
+    assert!(longest >= 20 * MS, "{} waits, {longest:?} at most", waits.len());
+}
+
 /// Else SYNs that were lost before anything was measured would be held against the window.
 #[test]
 fn connections_that_are_made_before_the_window_are_none_of_it() {
