@@ -35,7 +35,6 @@ const SERVERS_FEEL: f64 = 1.63;
 /// Compares the second run with the first.
 pub fn compare(a: &Run, b: &Run) -> Comparison {
     let obstacles = obstacles(a, b);
-    let core_speeds = core_speeds(a, b);
     let (entries_a, entries_b) = (entries(a), entries(b));
     let mut figures: Vec<Figure> = Vec::new();
     let mut only_in_one: Vec<String> = Vec::new();
@@ -49,10 +48,10 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     only_in_one.extend(only_b.map(|key| only(b, key.0)));
     only_in_one.sort();
     only_in_one.dedup();
-    call(&mut figures, core_speeds.as_ref());
+    call(&mut figures);
     let differences = other_builds(a, b).into_iter().collect();
     let (a, b) = (name(a), name(b));
-    Comparison { schema: SCHEMA, a, b, obstacles, differences, core_speeds, figures, only_in_one }
+    Comparison { schema: SCHEMA, a, b, obstacles, differences, figures, only_in_one }
 }
 
 fn name(run: &Run) -> RunName {
@@ -121,9 +120,12 @@ fn other_builds(a: &Run, b: &Run) -> Option<String> {
     }
 }
 
-/// How fast the cores of contenders were in both runs.
-fn core_speeds(a: &Run, b: &Run) -> Option<CoreSpeeds> {
-    let (a, b) = (yardstick::by_block(a.trials.iter()), yardstick::by_block(b.trials.iter()));
+/// How fast the cores of contenders were in both runs, under this load. The loads of a run
+/// are minutes or hours apart, in which a shared machine's cores change.
+fn core_speeds(a: &Run, b: &Run, load: &Load) -> Option<CoreSpeeds> {
+    let of =
+        |run: &Run| yardstick::by_block(run.trials.iter().filter(|trial| trial.slot.load == *load));
+    let (a, b) = (of(a), of(b));
     let Difference { median: apart, interval: (low, high) } = difference(&logs(&a), &logs(&b))?;
     let (ratio, interval) = (apart.exp(), (low.exp(), high.exp()));
     Some(CoreSpeeds { a: median(&a)?, b: median(&b)?, ratio, interval })
@@ -197,6 +199,9 @@ fn figure(
     {
         reasons.push(format!("offered {then:.0} requests a second, then {now:.0}"));
     }
+    if !is_rate && counts_interrupts(run_a, load) != counts_interrupts(run_b, load) {
+        reasons.push("CPU time has interrupts in it in one of the runs only".into());
+    }
     let word = match ratio(a.estimate, b.estimate) {
         Some(ratio) if reasons.is_empty() => Word::Unchanged(ratio),
         Some(_) => Word::NotComparable(reasons),
@@ -215,9 +220,19 @@ fn figure(
         verdicts: (a.verdict, b.verdict),
         doubts: doubt(a, "first").into_iter().chain(doubt(b, "second")).collect(),
         noise_floors: (a.noise_floor, b.noise_floor),
+        core_speeds: core_speeds(run_a, run_b, load),
         differences: both.map(|(then, now)| differences(then, now)).unwrap_or_default(),
         word,
     }
+}
+
+/// Whether CPU time under this load has interrupts in it that the kernel counts apart: in
+/// older runs it hasn't, and on shared cores it never has.
+fn counts_interrupts(run: &Run, load: &Load) -> bool {
+    let evidence = run.trials.iter().filter(|it| it.slot.load == *load).map(|it| &it.evidence);
+    evidence
+        .filter(|evidence| !evidence.place.shared())
+        .any(|evidence| evidence.server_interrupt_s.is_some())
 }
 
 /// That a contender has to do something else than before.
@@ -316,7 +331,7 @@ fn logs(values: &[f64]) -> Vec<f64> {
 }
 
 /// Calls what has changed, among all that can be compared.
-fn call(figures: &mut [Figure], core_speeds: Option<&CoreSpeeds>) {
+fn call(figures: &mut [Figure]) {
     let mut compared: Vec<(&mut Figure, Ratio)> = figures
         .iter_mut()
         .filter_map(|figure| {
@@ -326,10 +341,10 @@ fn call(figures: &mut [Figure], core_speeds: Option<&CoreSpeeds>) {
         .collect();
     let blocks: Vec<(Vec<f64>, Vec<f64>)> =
         compared.iter().map(|(it, _)| (logs(&it.a.blocks), logs(&it.b.blocks))).collect();
-    let of_cores = core_speeds.filter(|it| it.are_apart());
-    let of_cores = of_cores.map_or(0.0, |it| SERVERS_FEEL * it.ratio.ln());
     for ((figure, ratio), p) in compared.iter_mut().zip(chances_of_any(&blocks)) {
         let (Some(a), Some(b)) = figure.noise_floors else { continue };
+        let of_cores = figure.core_speeds.filter(CoreSpeeds::are_apart);
+        let of_cores = of_cores.map_or(0.0, |it| SERVERS_FEEL * it.ratio.ln());
         // Faster cores give more answers, and each takes less of their time.
         let of_cores = match figure.of {
             Of::Rate => of_cores,
@@ -420,8 +435,14 @@ mod tests {
             verdict: Verdict::Valid,
             findings: Vec::new(),
         };
+        let at_one_rate = load().with(Arrivals::Equal { percent: 50 });
+        let trials = run.trials.clone().into_iter().map(|mut trial| {
+            trial.slot.load = at_one_rate.clone();
+            trial
+        });
+        run.trials.extend(trials);
         run.equal_rates = vec![EqualRate {
-            load: load().with(Arrivals::Equal { percent: 50 }),
+            load: at_one_rate,
             offered_rate: 50.0,
             rule: String::new(),
             noise_floor: Some(1.01),
@@ -618,6 +639,19 @@ mod tests {
     }
 
     #[test]
+    fn cpu_time_with_interrupts_is_not_that_without_and_rates_are_what_they_were() {
+        let before = with_cost(run(STEADY, STEADY), STEADY);
+        let mut after = before.clone();
+        let trials = after.trials.iter_mut();
+        trials.for_each(|trial| trial.evidence.server_interrupt_s = Some(0.4));
+        let comparison = compare(&before, &after);
+        let of = |of: Of| &comparison.figures.iter().find(|it| it.of == of).unwrap().word;
+        assert!(matches!(of(Of::Rate), Word::Unchanged(_)));
+        let why = "CPU time has interrupts in it in one of the runs only";
+        assert_eq!(*of(Of::ServerCpuUs), Word::NotComparable(vec![why.into()]));
+    }
+
+    #[test]
     fn another_contract_is_not_comparable() {
         let lighter = |says: &str| {
             let mut run = run(STEADY, STEADY);
@@ -740,6 +774,11 @@ mod tests {
         assert!((called as f64) < most, "{called} of {CASES}");
     }
 
+    /// Of the first figure's load.
+    fn speeds_of(comparison: &Comparison) -> Option<CoreSpeeds> {
+        comparison.figures[0].core_speeds
+    }
+
     #[test]
     fn what_other_cores_may_have_made_is_not_told_apart_from_it() {
         const SLOW: [f64; 6] = [800.0, 810.0, 790.0, 805.0, 795.0, 802.0];
@@ -760,7 +799,7 @@ mod tests {
                 Word::NotComparable(_) => "not comparable",
             }
         };
-        assert!(on_fast(1.0).core_speeds.unwrap().are_apart());
+        assert!(speeds_of(&on_fast(1.0)).unwrap().are_apart());
         let rates = [0.9, 1.0, 1.2, 1.43, 1.5].map(|factor| said(&on_fast(factor), Of::Rate));
         let (changed, untold) = ("changed", "not told apart");
         assert_eq!(rates, [changed, untold, untold, untold, changed], "faster by more than that");
@@ -768,10 +807,42 @@ mod tests {
         assert_eq!(costs, [changed, untold, untold, changed], "or slower at all");
 
         let on_alike = compare(&before(), &on_cores(after(1.2), SLOW.map(|speed| speed + 2.0)));
-        assert!(!on_alike.core_speeds.unwrap().are_apart());
+        assert!(!speeds_of(&on_alike).unwrap().are_apart());
         assert_eq!(said(&on_alike, Of::Rate), changed);
         let unknown = compare(&before(), &after(1.2));
-        assert_eq!((unknown.core_speeds, said(&unknown, Of::Rate)), (None, changed));
+        assert_eq!((speeds_of(&unknown), said(&unknown, Of::Rate)), (None, changed));
+    }
+
+    /// Else a load is corrected by what happened under another, hours later.
+    #[test]
+    fn cores_that_slowed_down_under_another_load_excuse_nothing() {
+        let other = Load::closed(1000, Cores::One, true);
+        let with_other = |speed_of_other: f64| {
+            let mut run = on_cores(run(STEADY, STEADY), [800.0; 6]);
+            let of_other = run.trials.iter().cloned().map(|mut trial| {
+                trial.slot.load = other.clone();
+                let speed = &mut trial.evidence.core_speeds[0];
+                (speed.whole_before, speed.whole_after) =
+                    (Some(speed_of_other), Some(speed_of_other));
+                trial
+            });
+            let of_other: Vec<_> = of_other.collect();
+            run.trials.extend(of_other);
+            conclude(&mut run);
+            run
+        };
+        let (before, mut after) = (with_other(800.0), with_other(400.0));
+        for trial in after.trials.iter_mut().filter(|it| it.slot.contender == "a") {
+            trial.evidence.load.as_mut().unwrap().rate *= 0.6;
+        }
+        conclude(&mut after);
+        let comparison = compare(&before, &after);
+        let word = |connections: u32| {
+            let is_it = |it: &&Figure| it.contender == "a" && it.load.connections == connections;
+            &comparison.figures.iter().find(is_it).unwrap().word
+        };
+        assert!(matches!(word(100), Word::Changed(_)), "{:?}", word(100));
+        assert!(matches!(word(1000), Word::NotToldApart(_)), "{:?}", word(1000));
     }
 
     #[test]

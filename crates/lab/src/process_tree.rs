@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
+use std::path::Path;
 
 use procfs::FromRead;
 use procfs::process::{FDTarget, Process, Stat};
@@ -173,6 +174,26 @@ fn open_files(pid: i32) -> Option<u64> {
     }
 }
 
+/// Whether one of these processes has a ring of io_uring open; `None` where none is seen,
+/// and the files of one can't be.
+pub fn use_io_uring(pids: &[i32]) -> Option<bool> {
+    let is_ring = |file: &Path| fs::read_link(file).is_ok_and(|it| it == Path::new(RING));
+    let mut is_known = !pids.is_empty();
+    for pid in pids {
+        let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+            is_known = false;
+            continue;
+        };
+        if files.flatten().any(|file| is_ring(&file.path())) {
+            return Some(true);
+        }
+    }
+    is_known.then_some(false)
+}
+
+/// What a ring's file is called in a process's list of open ones.
+const RING: &str = "anon_inode:[io_uring]";
+
 /// The parent of the kernel's threads; no program of a user can be its child.
 const KTHREADD: i32 = 2;
 
@@ -247,6 +268,24 @@ mod tests {
     fn of_processes_that_are_gone_nothing_can_be_told() {
         assert_eq!(member(i32::MAX), None);
         assert_eq!(cpu_of(std::process::id() as i32, &[i32::MAX]), None);
+    }
+
+    /// Else its waits for the network are taken for those for a disk (`judge/pressure.rs`).
+    #[test]
+    fn a_ring_of_io_uring_is_found_among_open_files() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let (me, other) = (std::process::id() as i32, child.id() as i32);
+        let of_other = use_io_uring(&[other]);
+        let ring = io_uring::IoUring::new(1);
+        let of_both = use_io_uring(&[other, me]);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!((of_other, use_io_uring(&[])), (Some(false), None));
+        assert_eq!(use_io_uring(&[i32::MAX]), None, "whose files can't be seen");
+        match ring {
+            Ok(_) => assert_eq!(of_both, Some(true)),
+            Err(_) => crate::skipped::skipped("io_uring is forbidden here"),
+        }
     }
 
     #[test]

@@ -193,8 +193,8 @@ pub enum Error {
         /// Its folder.
         folder: PathBuf,
     },
-    /// Stopped before the first trial.
-    #[error("interrupted before the first trial; nothing was measured")]
+    /// Stopped before a trial.
+    #[error("interrupted before a trial began; nothing was measured since the start")]
     Interrupted,
 }
 
@@ -646,7 +646,7 @@ run = ["$BUILD/server"]
         assert!(matches!(error, Error::Nobody), "{error}");
         // Its trial and its twin's, each of a window, a warm-up of its own and what is
         // around them.
-        let intends = "s, quick: [\"server\"], 2, 19.6 s";
+        let intends = "s, quick: [\"server\"], 2, 19.0 s";
         assert_eq!(all, [intends, "preparing server", "left out: server"]);
         let (error, all) = told(&options(Some(vec![Cores::All])));
         assert!(matches!(error, Error::NoLoad), "{error}");

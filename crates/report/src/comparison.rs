@@ -1,7 +1,7 @@
 //! Two runs beside each other, at the terminal.
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
-use result::comparison::{Comparison, Figure, Of, RunName, Unfinished, Word};
+use result::comparison::{Comparison, CoreSpeeds, Figure, Of, RunName, Unfinished, Word};
 use result::finding::Verdict;
 use result::outcome::Estimate;
 
@@ -88,22 +88,16 @@ fn of_runs(comparison: &Comparison) -> Vec<String> {
     if !comparison.figures.iter().any(is_compared) {
         return Vec::new();
     }
-    let cores = match &comparison.core_speeds {
-        None => Some(
-            "how fast the contenders' cores were isn't known of both: a change may be the cores'"
-                .to_string(),
-        ),
-        Some(speeds) if speeds.are_apart() => {
-            let (low, high) = speeds.interval;
-            Some(format!(
-                "the contenders' cores were {:.2} times ({low:.2}–{high:.2}) as fast in B as in \
-                 A, by a fixed piece of work ({:.0} and {:.0} steps a µs): what a server may make \
-                 of that isn't called a change",
-                speeds.ratio, speeds.b, speeds.a
-            ))
-        }
-        Some(_) => None,
-    };
+    let compared = || comparison.figures.iter().filter(|figure| is_compared(figure));
+    let are_unknown = compared().any(|it| it.core_speeds.is_none()).then_some(
+        "how fast the contenders' cores were isn't known of both under every load: a change may \
+         be the cores'",
+    );
+    let are_apart = compared().any(|it| it.core_speeds.is_some_and(|it| it.are_apart())).then_some(
+        "where the contenders' cores were of another speed, what a server may make of that isn't \
+         called a change",
+    );
+    let cores = are_unknown.into_iter().chain(are_apart).map(str::to_string);
     let differences = comparison.differences.iter().map(|it| visible(it).into_owned());
     differences.chain(cores).map(|it| format!("  - {it}")).collect()
 }
@@ -139,13 +133,15 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> Vec<String> {
 
     let mut lines = Vec::new();
     for group in &groups {
-        lines.extend([String::new(), heading(group[0]), header.clone()]);
+        lines.extend([String::new(), heading(group[0])]);
+        lines.extend(cores(group[0]));
+        lines.push(header.clone());
         lines.extend(table_lines.by_ref().take(group.len()));
     }
     lines
 }
 
-/// The load and the figure that a group has in common, and the noise in it.
+/// The load and the figure that a group has in common, and what the machine had of it.
 fn heading(figure: &Figure) -> String {
     let of = match figure.of {
         Of::Rate => "answers/s",
@@ -162,6 +158,18 @@ fn heading(figure: &Figure) -> String {
         noise(a),
         noise(b)
     )
+}
+
+/// How fast the contenders' cores were, by a fixed piece of work, where that differs beyond
+/// chance.
+fn cores(figure: &Figure) -> Option<String> {
+    let speeds = figure.core_speeds.filter(CoreSpeeds::are_apart)?;
+    let (low, high) = speeds.interval;
+    Some(format!(
+        "The contenders' cores were {:.2} times ({low:.2}–{high:.2}) as fast in B as in A ({:.0} \
+         and {:.0} steps a µs).",
+        speeds.ratio, speeds.b, speeds.a
+    ))
 }
 
 fn cells(figure: &Figure, colour: bool) -> Vec<Cell> {

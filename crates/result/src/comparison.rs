@@ -12,7 +12,10 @@ use crate::plan::Load;
 /// 2: a figure's word may be that it can't be told apart from the machine, and `p` is
 /// taken over all figures. Who reads by 1 knows no such word, and would take `p` for
 /// one that still has to be adjusted.
-pub const SCHEMA: u32 = 2;
+///
+/// 3: the speed of cores stands with each figure, of its own load. Who reads by 2 looks
+/// for it beside the figures, and would take its absence for not known.
+pub const SCHEMA: u32 = 3;
 
 /// Two runs beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,9 +31,6 @@ pub struct Comparison {
     /// What else differs between them as a whole, or isn't known of both, a sentence
     /// each: it hinders no comparison.
     pub differences: Vec<String>,
-    /// How fast the contenders' cores were; `None` where either run has it of too few
-    /// blocks.
-    pub core_speeds: Option<CoreSpeeds>,
     /// Figures that both runs have: contender by contender within a load.
     pub figures: Vec<Figure>,
     /// What only one of them has, a sentence each.
@@ -62,7 +62,7 @@ pub struct Unfinished {
 }
 
 /// How fast the cores that contenders ran on did work that keeps a core busy, in steps
-/// a µs, over the blocks of two runs.
+/// a µs, over the blocks of two runs under one load.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CoreSpeeds {
     /// The median of the first run.
@@ -104,6 +104,9 @@ pub struct Figure {
     pub doubts: Vec<String>,
     /// The ratios, above 1, that two identical entries differed by within each run.
     pub noise_floors: (Option<f64>, Option<f64>),
+    /// How fast the cores of all contenders were under this load; `None` where either run
+    /// has it of too few blocks.
+    pub core_speeds: Option<CoreSpeeds>,
     /// What is different about the contender itself, such as its version.
     pub differences: Vec<String>,
     /// What can be said.

@@ -129,6 +129,9 @@ pub struct ServerUse {
     pub code_bytes: Option<u64>,
     /// How much of that came within the measured window.
     pub code_grown_bytes: Option<u64>,
+    /// Whether a process of it had a ring of io_uring open right after the load. `None`
+    /// where none was seen and not all open files could be, and in older runs.
+    pub uses_io_uring: Option<bool>,
     /// The virtual machine that it runs on, where it is one whose threads can be
     /// told apart from outside.
     pub runtime: Option<Runtime>,
@@ -247,7 +250,8 @@ pub struct Runtime {
     /// Whom a garbage collection stops. `None` in older runs.
     pub collects: Option<Collects>,
     /// Time that the application stood still for garbage collection, as the
-    /// virtual machine counts it. `None` where it doesn't tell.
+    /// virtual machine counts it; of several JVMs that of the one that did so most, in older
+    /// runs their sum. `None` where it doesn't tell.
     pub gc_pause_s: Option<f64>,
     /// CPU seconds of the threads that compile. `None` where no thread does only
     /// that.

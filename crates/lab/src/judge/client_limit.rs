@@ -3,7 +3,7 @@
 use result::evidence::{Evidence, Load, SecondClient};
 use result::plan::{Arrivals, Slot};
 
-use super::{Check, Scope, Seen, Word, percent, quiet_machine};
+use super::{Check, Scope, Seen, Word, percent, quiet_machine, server_cores};
 
 /// Share of the time that a client thread was busy, or waited for a processor, from
 /// which on it may be the limit.
@@ -52,7 +52,7 @@ fn look(seen: &Seen) -> Word {
     }
     // In an open loop a server waits for requests that aren't due yet.
     let server = server_share(seen).filter(|_| !seen.is_open_loop());
-    let idle = server.is_some_and(|share| share < SERVER_IDLE);
+    let idle = server.is_some_and(|share| share + taken_share(seen) < SERVER_IDLE);
     let value = match server {
         Some(share) => format!("{value}, the contender {}", percent(share)),
         None => value,
@@ -155,6 +155,13 @@ fn server_share(seen: &Seen) -> Option<f64> {
         .then_some(seen.evidence.contender_cpu_s()? / seconds / cores as f64)
 }
 
+/// The share of the contender's cores that others or the host may have had, so that it
+/// looks idle and wasn't.
+fn taken_share(seen: &Seen) -> f64 {
+    let cores = seen.evidence.place.server_cpus.len().max(1);
+    server_cores::taken_cores(seen.evidence) / cores as f64
+}
+
 /// Whether a thread of the client had hardly any time to spare, where that is known.
 pub(super) fn is_near(load: &Load) -> bool {
     threads_of(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
@@ -189,6 +196,22 @@ mod tests {
         let word = with(0.97);
         assert_eq!(word.value, "97.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %");
         assert!(word.says.ends_with("what the server could have given isn't known."), "{word:?}");
+    }
+
+    #[test]
+    fn cores_that_others_may_have_taken_are_no_contender_that_waited() {
+        let with = |others_cores: f64| {
+            word_after(&CLIENT_LIMIT, |evidence| {
+                let load = evidence.load.as_mut().unwrap();
+                load.client_busy_share = vec![0.88];
+                load.client_run_delay_share = Some(vec![0.0]);
+                evidence.server_cpu_s = Some(0.8 * load.seconds);
+                evidence.others_cpu_s = Some(others_cores * load.seconds);
+            })
+            .verdict
+        };
+        assert_eq!(with(0.02), Verdict::Invalid);
+        assert_eq!(with(0.15), Verdict::Suspect, "the client was blamed for the others");
     }
 
     /// The word on a client that was busy for this share, and waited for another.

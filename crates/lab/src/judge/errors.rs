@@ -51,10 +51,14 @@ fn look(seen: &Seen) -> Word {
     // With a connection a request, fewer are established at once than asked for.
     let left_out =
         seen.slot.load.keep_alive && load.connections_established < load.connections_asked;
-    if left_out && worst.kind == CLIENTS_OWN {
+    // Where others are many more, they are what left connections out.
+    let is_own = |error: &&ErrorKind| {
+        error.kind == CLIENTS_OWN && (error.count == worst.count || share <= SHARE_MAX)
+    };
+    if let Some(own) = load.errors.iter().find(is_own).filter(|_| left_out) {
         let says = format!(
             "The client itself failed, and left connections out; no limit of the server's was met: {}",
-            worst.example
+            own.example
         );
         return Word::invalid(value, says);
     }
@@ -114,6 +118,8 @@ mod tests {
         };
         let few = says([error("wrong_body", 1), error("reset", 100)]);
         assert_eq!(few, "An answer lacked what was asked for: what wrong_body is");
+        let own = says([error("client", 1), error("reset", 2)]);
+        assert!(own.starts_with("The client itself failed") && own.ends_with("what client is"));
         let many = says([error("client", 1), error("refused", 5_000)]);
         assert_eq!(many, "Most of them are `refused`, for example: what refused is");
     }

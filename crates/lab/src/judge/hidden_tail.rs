@@ -36,8 +36,12 @@ fn look(seen: &Seen) -> Word {
     let stall_us = (TIMES_P99 * p99_us).max(STALL_MIN_US);
     let share = waits.share_above(stall_us);
     let value = format!("{} in waits above {:.0} ms", percent(share), stall_us / 1_000.0);
-    // Who isn't there sees all answers late, however quickly they came.
-    let away_s = load.client_away_s.filter(|away| away * 1e6 >= stall_us);
+    // Who isn't there sees all answers late, however quickly they came, but no later than it
+    // was away.
+    let away_s = load.client_away_s.filter(|away| {
+        let away_us = away * 1e6;
+        away_us >= stall_us && waits.share_above(stall_us + away_us) < SHARE_SUSPECT
+    });
     match away_s {
         _ if share < SHARE_SUSPECT => Word::valid(value, "No stall hides behind the percentiles."),
         None => {
@@ -121,6 +125,16 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Suspect);
         assert_eq!(word.value, "10.0 % in waits above 20 ms, the client away for 400 ms");
         assert!(word.says.starts_with("The client stood still"), "{}", word.says);
+    }
+
+    #[test]
+    fn an_absence_of_the_client_explains_no_longer_wait() {
+        let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
+        let word = word_after_load(&HIDDEN_TAIL, |load| {
+            load.response_us.histogram = stalled;
+            load.client_away_s = Some(0.03);
+        });
+        assert!(word.says.starts_with("The server stood still"), "{}", word.says);
     }
 
     #[test]

@@ -26,7 +26,7 @@ fn look(compared: &Compared) -> Word {
     let figures = |name: &str| {
         let figures = compared.of(name).filter_map(|trial| {
             let load = trial.evidence.load.as_ref().filter(|load| load.answers > 0)?;
-            Some((load.rate, trial.evidence.server_cpu_s? / load.answers as f64))
+            Some((load.rate, trial.evidence.contender_cpu_s()? / load.answers as f64))
         });
         let (rates, costs): (Vec<f64>, Vec<f64>) = figures.unzip();
         median(&rates).zip(median(&costs))

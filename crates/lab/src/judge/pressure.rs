@@ -15,7 +15,7 @@ pub(super) const PRESSURE: Check = Check {
     id: "pressure",
     signal: "Pressure stall information: the share of the window in which some task of the contender's control group, or of the client's, waited for memory, or for a disk if it moved more to and from disks than stray pages; where one has no group, in which some task of the machine did.",
     threshold: "less than 1 % of the window, invalid from 10 %; more than stray pages: 40 KiB a second; of the whole machine less than 1 %, else it can't be told who waited",
-    why: "A server that answers from memory has nothing to wait for but its clients, and a client that waits takes its own time for the server's. From 1 % on, the slowest hundredth of the answers may be those that waited, so the 99th percentile is the disk's. Who moves next to nothing to and from disks hardly waits for one, but from Linux 6.5 on (6.1.39 of the longer-kept ones) the kernel counts every wait in io_uring as such, also those for the network, unless it is told not to, as bakeoff's client tells it from Linux 6.15 on. Stray pages are fewer than ten of 4 KiB a second: if each is waited for, an SSD takes about a thousandth of the time for them, and only a slow disk, with 10 ms each, a tenth. A JVM that keeps its counters in a file writes such.",
+    why: "A server that answers from memory has nothing to wait for but its clients, and a client that waits takes its own time for the server's. From 1 % on, the slowest hundredth of the answers may be those that waited, so the 99th percentile is the disk's. Who moves next to nothing to and from disks hardly waits for one, but from Linux 6.5 on (6.1.39 of the longer-kept ones) the kernel counts every wait in io_uring as such, also those for the network, unless it is told not to, as bakeoff's client tells it from Linux 6.15 on. So a contender that has a ring open and uses a disk is suspect, and not invalid: which of the two it waited for can't be told. Stray pages are fewer than ten of 4 KiB a second: if each is waited for, an SSD takes about a thousandth of the time for them, and only a slow disk, with 10 ms each, a tenth. A JVM that keeps its counters in a file writes such.",
     fix: "Find what it reads or writes (logs, temporary files, a cold cache), or what presses on memory beside it; warm up for longer.",
     scope: Scope::Trial(look),
 };
@@ -89,11 +89,17 @@ fn look(seen: &Seen) -> Word {
     let (who, longest) = self::longest(contender, client);
     if longest.most() >= WAITED_SUSPECT {
         let value = format!("{who}: {}", longest.value());
-        return if longest.most() >= WAITED_INVALID {
+        let has_rings = who == CONTENDER && evidence.server.uses_io_uring == Some(true);
+        let surely = if has_rings { longest.memory.unwrap_or(0.0) } else { longest.most() };
+        return if surely >= WAITED_INVALID {
             let says = format!("The {who} waited for memory or a disk for much of the time.");
             Word::invalid(value, says)
-        } else {
+        } else if surely >= WAITED_SUSPECT {
             Word::suspect(value, format!("The {who} waited for memory or a disk."))
+        } else {
+            let says = "The contender waited for a disk, or in io_uring for anything: the kernel \
+                        counts both alike.";
+            Word::suspect(value, says)
         };
     }
     let machine = Waited {
@@ -101,10 +107,9 @@ fn look(seen: &Seen) -> Word {
         io: evidence.machine.io_pressure_share,
     };
     let client_group = evidence.client.as_ref().and_then(|client| client.cgroup.as_ref());
-    for (who, waited, group) in [
-        ("contender", contender, evidence.server.cgroup.as_ref()),
-        ("client", client, client_group),
-    ] {
+    for (who, waited, group) in
+        [(CONTENDER, contender, evidence.server.cgroup.as_ref()), (CLIENT, client, client_group)]
+    {
         if let Some(word) = cannot_tell(who, group, waited.or_at_most(machine)) {
             return word;
         }
@@ -113,11 +118,15 @@ fn look(seen: &Seen) -> Word {
     Word::valid(longest.value(), "Neither contender nor client waited for memory or a disk.")
 }
 
+/// Who may have waited, in words.
+const CONTENDER: &str = "contender";
+const CLIENT: &str = "client";
+
 /// Who of the two waited longest.
 fn longest(contender: Waited, client: Waited) -> (&'static str, Waited) {
     match contender.most() < client.most() {
-        true => ("client", client),
-        false => ("contender", contender),
+        true => (CLIENT, client),
+        false => (CONTENDER, contender),
     }
 }
 
@@ -238,6 +247,24 @@ mod tests {
         assert_eq!(of_client(Some(4096), Some(USED - 4097)), Verdict::Valid);
         assert_eq!(of_client(Some(4096), Some(USED - 4096)), Verdict::Invalid);
         assert_eq!(of_client(None, Some(0)), Verdict::NotChecked);
+    }
+
+    #[test]
+    fn who_uses_io_uring_and_a_disk_may_have_waited_for_either() {
+        let with = |memory, io, uses_io_uring| {
+            with(Some(group(memory, io)), Some(group(0.0, 0.0)), |evidence, _| {
+                evidence.server.disk_read_bytes = Some(USED);
+                evidence.server.uses_io_uring = uses_io_uring;
+            })
+        };
+        let word = with(0.0, 0.2, Some(true));
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert!(word.says.contains("or in io_uring for anything"), "{}", word.says);
+        assert_eq!(with(0.0, 0.009, Some(true)).verdict, Verdict::Valid, "for whatever");
+        assert_eq!(with(0.2, 0.2, Some(true)).verdict, Verdict::Invalid, "memory is no ring");
+        for no_ring in [Some(false), None] {
+            assert_eq!(with(0.0, 0.2, no_ring).verdict, Verdict::Invalid);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Did the contender use what it was given?
 
 use result::evidence::{Evidence, ThreadUse};
+use result::finding::Finding;
 
 use super::{Check, Scope, Seen, Word};
 
@@ -48,11 +49,7 @@ fn look(seen: &Seen) -> Word {
     let given = place.server_cpus.len();
     let share = used / given as f64;
     let who = if place.shared() { "Server and client together" } else { "The contender" };
-    // What others and the host took may have been taken from it, but no more than that.
-    let taken = [seen.evidence.others_cores(), seen.evidence.stolen_cores()];
-    let taken: f64 = taken.into_iter().flatten().sum();
-    let taken = if taken > TAKEN_MAX { taken } else { 0.0 };
-    let share_with_taken = (used + taken) / given as f64;
+    let share_with_taken = (used + taken_cores(seen.evidence)) / given as f64;
     let value = format!("{used:.2} of {given} cores");
     if share > USED_MAX {
         Word::invalid(value, format!("{who} used more than the cores given."))
@@ -64,9 +61,9 @@ fn look(seen: &Seen) -> Word {
         )
         .advise("Stop what else runs on the machine and its host, and measure again.")
     } else if share_with_taken < USED_INVALID {
-        Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
+        Word::invalid(value, format!("{who} {LEFT_IDLE}"))
     } else if share_with_taken < USED_SUSPECT {
-        Word::suspect(value, format!("{who} left a part of the cores idle."))
+        Word::suspect(value, format!("{who} {LEFT_PART_IDLE}"))
     } else if place.shared() {
         let says = "Server and client together used the cores given; whether the server could have \
                     used those that it left to the client, that doesn't tell.";
@@ -91,10 +88,22 @@ fn used(evidence: &Evidence) -> Option<f64> {
     Some(all / load.seconds)
 }
 
-/// Whether cores were idle that the contender was given.
-pub(crate) fn were_idle(evidence: &Evidence) -> bool {
-    let given = evidence.place.server_cpus.len() as f64;
-    used(evidence).is_some_and(|used| used < USED_SUSPECT * given)
+/// Cores that others and the host used within the window, which may have been taken from
+/// the contender, but no more than that; 0 where it is too little to matter.
+pub(super) fn taken_cores(evidence: &Evidence) -> f64 {
+    let taken = [evidence.others_cores(), evidence.stolen_cores()];
+    let taken: f64 = taken.into_iter().flatten().sum();
+    if taken > TAKEN_MAX { taken } else { 0.0 }
+}
+
+/// What a finding of this check says of idle cores, and of no others.
+const LEFT_IDLE: &str = "left cores idle: something else was the limit.";
+const LEFT_PART_IDLE: &str = "left a part of the cores idle.";
+
+/// Whether it was idle cores that this check found, and not a contender that got away from
+/// its own, or used more than it was given.
+pub(crate) fn found_idle_cores(finding: &Finding) -> bool {
+    [LEFT_IDLE, LEFT_PART_IDLE].iter().any(|says| finding.says.contains(says))
 }
 
 /// A thread that ran and may do so where the contender has no processor, and the numbers of

@@ -31,7 +31,9 @@ fn look(seen: &Seen) -> Word {
         Word::suspect(value, "Half of the seconds or more had no answer.")
     } else if slowest < SHARE_MIN * usual {
         // An answer counts in the second in which the client was there to see it.
-        match load.client_away_s.filter(|&away_s| away_s >= AWAY_MIN_S) {
+        let may_be_all = |away_s: f64| slowest + away_s * usual >= SHARE_MIN * usual;
+        let away_s = load.client_away_s.filter(|&it| it >= AWAY_MIN_S && may_be_all(it));
+        match away_s {
             None => Word::suspect(value, "Within a second the rate fell to less than half."),
             Some(away_s) => Word::suspect(
                 format!("{value}; the client away for {:.0} ms", away_s * 1e3),
@@ -70,16 +72,18 @@ mod tests {
 
     #[test]
     fn a_client_that_stood_still_is_named_beside_the_contender() {
-        let with = |away_s| {
+        let with_answers = |share_of: u64, away_s| {
             word_after_load(&STALL, |load| {
                 load.client_away_s = Some(away_s);
-                load.per_second[1].good /= 3;
+                load.per_second[1].good /= share_of;
             })
         };
+        let with = |away_s| with_answers(3, away_s);
         let word = with(0.6);
         assert!(word.value.ends_with("; the client away for 600 ms"), "{}", word.value);
         assert!(word.says.contains("the client stood still"), "{}", word.says);
         assert!(!with(0.02).value.contains("away"), "so short an absence is no such second");
+        assert!(!with_answers(100, 0.3).value.contains("away"), "nor is a third of one a whole");
     }
 
     #[test]

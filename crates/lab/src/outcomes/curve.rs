@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use result::finding::worst;
 use result::outcome::{Curve, CurveLine, CurvePoint};
 use result::plan::{Arrivals, Load};
-use result::{Run, evidence};
+use result::{Run, Trial, evidence};
 
 use super::group::{Group, rate, server_cpu_us};
 use crate::plan::Phase;
@@ -64,16 +64,22 @@ fn line(run: &Run, groups: &[Group], load: &Load, percents: &[u32], contender: &
         let group = groups.iter().find(|group| *group.load == load)?;
         point(group, percent, contender)
     });
-    let left_out = run.left_out.iter().find(|it| {
-        it.contender == contender
-            && Phase::of(&it.load) == Phase::Curve
-            && it.load.with(Arrivals::Closed) == *load
-    });
+    let points: Vec<CurvePoint> = points.collect();
+    let is_of_curve =
+        |of: &Load| Phase::of(of) == Phase::Curve && of.with(Arrivals::Closed) == *load;
+    let left_out =
+        run.left_out.iter().find(|it| it.contender == contender && is_of_curve(&it.load));
+    // Who was asked and failed has no point either.
+    let failed = || {
+        let own = |it: &&Trial| it.slot.contender == contender && is_of_curve(&it.slot.load);
+        run.trials.iter().filter(own).find_map(|it| it.evidence.process.failure.clone())
+    };
+    let left_out = left_out.map(|it| it.reason.clone());
     CurveLine {
         contender: contender.into(),
         maximum_rate: rates::of_curve(run, contender, load).ok(),
-        left_out: left_out.map(|it| it.reason.clone()),
-        points: points.collect(),
+        left_out: left_out.or_else(|| failed().filter(|_| points.is_empty())),
+        points,
     }
 }
 
@@ -158,6 +164,19 @@ mod tests {
         assert_eq!(line.contender, "b");
         assert_eq!(line.left_out.as_deref(), Some("no maximum"));
         assert!(line.points.is_empty() && line.maximum_rate.is_none());
+    }
+
+    #[test]
+    fn a_contender_that_failed_at_every_share_keeps_its_line_with_the_reason() {
+        let mut run = run();
+        run.left_out.clear();
+        let mut failed = trial("b", 0, &share(50), 1.0);
+        failed.evidence.load = None;
+        failed.evidence.process.failure = Some("it ended with code 1".into());
+        run.trials.push(failed);
+        let line = &outcomes(&run)[0].lines[1];
+        assert_eq!(line.left_out.as_deref(), Some("it ended with code 1"));
+        assert!(line.points.is_empty());
     }
 
     #[test]

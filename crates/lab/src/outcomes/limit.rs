@@ -117,8 +117,7 @@ impl Seen<'_> {
             return "Whether its cores were full is not known.".into();
         };
         // One that got away from its cores had the time of others.
-        let were_idle = self.trials.iter().any(|trial| judge::were_idle(&trial.evidence));
-        if finding.verdict == Verdict::NotChecked || !were_idle {
+        if !judge::found_idle_cores(finding) {
             return finding.says.clone();
         }
         let word = |what: &str, check: &Check| match self.verdict(check) {
@@ -238,6 +237,9 @@ mod tests {
         let says = "The contender got away from the cores given: a thread of it may run on others.";
         let away = (&SERVER_CORES, Verdict::Invalid, "thread worker on processor 1", says);
         assert_eq!(limit_of(&busy(), &[away]), (LimitedBy::Unknown, says.into()));
+        let mut of_two = busy();
+        of_two.iter_mut().for_each(|trial| trial.evidence.place.server_cpus = vec![0, 2]);
+        assert_eq!(limit_of(&of_two, &[away]).1, says, "whatever it left idle of its own");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::study::Study;
 
 /// Seconds that a trial takes beside warm-up and window, until the first trials
 /// have shown it: start, contract and stop.
-const OVERHEAD_S: f64 = 0.8;
+const OVERHEAD_S: f64 = 0.5;
 
 /// Seconds that these trials will take. Each is expected to be as those most like
 /// it were: of the same contender under the same load, else of the same

@@ -83,7 +83,7 @@ struct Most {
     group: Option<Counted>,
     throttled: Option<Throttled>,
     machine: Machine,
-    gc_pause_s: Option<f64>,
+    gc_pauses_s: Option<BTreeMap<i32, f64>>,
     /// Machine code of their own making, of all processes but JVMs.
     code_bytes: Option<u64>,
     client_group: Option<Counted>,
@@ -145,6 +145,8 @@ struct Sampled {
     client_group: Group,
     /// The processors that each of the contender's threads may run on, at the end.
     allowed: BTreeMap<i32, Vec<usize>>,
+    /// Whether the contender has a ring of io_uring open, at the end.
+    uses_io_uring: Option<bool>,
     sampling: Sampling,
 }
 
@@ -197,13 +199,14 @@ impl Sampler {
             }
             readings.push(sources.read(Depth::Edge));
             let allowed = threads::allowed(&sources.pids);
+            let uses_io_uring = process_tree::use_io_uring(&sources.pids);
             let sampling = Sampling {
                 sampling_cpu_s: Some(own_cpu_s()),
                 sampling_s: began.elapsed().as_secs_f64(),
                 readings_put_off: sources.put_off(),
             };
             let Sources { group, client_group, .. } = sources;
-            Sampled { readings, group, client_group, allowed, sampling }
+            Sampled { readings, group, client_group, allowed, uses_io_uring, sampling }
         });
         // Until it has read what there was before.
         let _: Result<(), _> = has_begun.recv();
@@ -393,12 +396,7 @@ impl Sources {
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
             throttled: self.trees.throttled(),
             machine: machine::read(&self.cpus, &self.server_cpus, &self.frequency),
-            gc_pause_s: self
-                .jvms
-                .values()
-                .map(|data| data.as_ref()?.gc_pause_s())
-                .reduce(|sum, more| Some(sum? + more?))
-                .flatten(),
+            gc_pauses_s: self.gc_pauses_s(),
             code_bytes: compiled_code::bytes_of_all(
                 self.pids.iter().copied().filter(|pid| !self.jvms.contains_key(pid)),
             ),
@@ -407,6 +405,12 @@ impl Sources {
             client_disk_bytes: process_tree::disk_bytes(self.client_pid),
             listeners: connections::listeners(self.port),
         }
+    }
+
+    /// Of each JVM; `None` where there is none, or one doesn't tell.
+    fn gc_pauses_s(&self) -> Option<BTreeMap<i32, f64>> {
+        let each = self.jvms.iter().map(|(&pid, data)| Some((pid, data.as_ref()?.gc_pause_s()?)));
+        each.collect::<Option<BTreeMap<_, _>>>().filter(|all| !all.is_empty())
     }
 
     fn put_off(&self) -> u32 {

@@ -77,9 +77,23 @@ pub(super) fn growth_of_all<K: Ord + Copy>(
     from: Instant,
     to: Instant,
 ) -> Option<f64> {
-    let (first, last) = (table.first()?.0, table.last()?.0);
-    (first <= from + REACH && to <= last + REACH && table.len() > 1)
-        .then(|| growths(table, from, to).values().sum())
+    reaches_around(table, from, to).then(|| growths(table, from, to).values().sum())
+}
+
+/// The growth of the one that grew most. `None` where the readings don't reach around the
+/// moments.
+pub(super) fn largest_growth<K: Ord + Copy>(
+    table: &Table<K>,
+    from: Instant,
+    to: Instant,
+) -> Option<f64> {
+    let grown = reaches_around(table, from, to).then(|| growths(table, from, to))?;
+    grown.into_values().reduce(f64::max)
+}
+
+fn reaches_around<K>(table: &Table<K>, from: Instant, to: Instant) -> bool {
+    let (Some((first, _)), Some((last, _))) = (table.first(), table.last()) else { return false };
+    *first <= from + REACH && to <= *last + REACH && table.len() > 1
 }
 
 #[cfg(test)]

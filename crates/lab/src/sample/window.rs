@@ -10,7 +10,7 @@ use result::evidence::{
     Runtime, Sample, ServerUse, ThreadGroup, ThreadUse,
 };
 
-use super::series::{Series, Table, growth, growth_of_all, growths, is_seen};
+use super::series::{Series, Table, growth, growth_of_all, growths, is_seen, largest_growth};
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
 use crate::cgroup::{Counted, Group};
@@ -29,7 +29,7 @@ const NEAR: Duration = Duration::from_secs(1);
 
 /// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
-    let Sampled { readings, allowed, .. } = sampled;
+    let Sampled { readings, allowed, uses_io_uring, .. } = sampled;
     let window = Window { readings, allowed, began, ended: began + length };
     evidence.sampling = sampled.sampling.clone();
     // There was one, whatever is known of it.
@@ -44,6 +44,7 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
     evidence.server = ServerUse {
         cpu_source: cpu_source(&sampled.group),
         cgroup: cgroup(&sampled.group, |most| most.group.as_ref()),
+        uses_io_uring: *uses_io_uring,
         ..window.server()
     };
     evidence.client = Some(ClientUse {
@@ -202,7 +203,7 @@ impl Window<'_> {
         let last = in_second.clone().filter_map(|reading| reading.most.as_ref()).next_back();
         let open_files =
             |most: &Most| most.members.iter().map(|it| it.open_files).sum::<Option<u64>>();
-        let jit = self.jit();
+        let (jit, pauses) = (self.jit(), self.gc_pauses());
         Sample {
             at_s: rounded((to - self.began).as_secs_f64()),
             server_cpu_s: grown(&self.series(|reading| reading.server_cpu_s)),
@@ -213,7 +214,9 @@ impl Window<'_> {
             server_major_faults: counted(&self.used(|used| Some(used.major_faults as f64))),
             server_open_files: last.filter(|it| !it.members.is_empty()).and_then(open_files),
             server_disk_write_bytes: counted(&self.used(|used| Some(used.disk_bytes?.1 as f64))),
-            server_gc_pause_s: grown(&self.most(|most| most.gc_pause_s)),
+            server_gc_pause_s: largest_growth(&pauses, from, to)
+                .filter(|_| is_seen(&pauses, from, to, GAP_MAX))
+                .map(rounded),
             server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
             connections_established: in_second.find_map(|reading| reading.established),
             accept_queue: listeners.map(|it| it.accept_queue),
@@ -235,6 +238,12 @@ impl Window<'_> {
             io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
             throttled_s: grown(&self.most(|most| Some(most.throttled?.seconds))),
         }
+    }
+
+    /// How long each JVM has stood still for collections. Of several, the one that did so
+    /// most is told of: the others may have gone on meanwhile.
+    fn gc_pauses(&self) -> Table<i32> {
+        self.table(|reading| reading.most.as_ref()?.gc_pauses_s.clone())
     }
 
     /// CPU seconds of HotSpot's compiler threads; `None` where there are none.
@@ -361,7 +370,7 @@ impl Window<'_> {
                 name: "HotSpot".into(),
                 compiles: Some(Compiles::WhileRunning),
                 collects: Some(Collects::StoppingAll),
-                gc_pause_s: self.within(&self.most(|most| most.gc_pause_s)).map(rounded),
+                gc_pause_s: largest_growth(&self.gc_pauses(), self.began, self.ended).map(rounded),
                 jit_cpu_s: jit
                     .and_then(|table| growth_of_all(&table, self.began, self.ended))
                     .map(rounded),
@@ -550,7 +559,7 @@ mod tests {
                     tcp_sockets: Some(TcpSockets { open: 61, time_wait: 3 }),
                     ..Machine::default()
                 },
-                gc_pause_s: Some(at_s / 8.0),
+                gc_pauses_s: Some(BTreeMap::from([(6, at_s / 8.0), (7, at_s / 16.0)])),
                 code_bytes: Some(4096 * (100 + at_s as u64)),
                 client_group: None,
                 client_rss_bytes: Some(5),
@@ -577,6 +586,7 @@ mod tests {
             group: group.clone(),
             client_group: group,
             allowed: BTreeMap::from([(9, vec![0, 3]), (10, vec![0])]),
+            uses_io_uring: Some(true),
             sampling: Sampling::default(),
         };
         let mut evidence = Evidence::default();
@@ -800,8 +810,10 @@ mod tests {
         assert_eq!((&*group.name, group.threads), ("worker-N", 2));
         assert!((group.cpu_s - 1.5).abs() < 1e-3, "{group:?}");
         assert_eq!(server.processes[0].cpu_s_per_second, [1.0, 1.0]);
+        assert_eq!(server.uses_io_uring, Some(true));
         let runtime = server.runtime.expect("a thread compiles");
         assert_eq!(runtime.name, "HotSpot");
+        // Of two JVMs none stood still for longer.
         assert!(is(runtime.gc_pause_s, 0.25) && is(runtime.jit_cpu_s, 0.5), "{runtime:?}");
     }
 
@@ -862,6 +874,7 @@ mod tests {
             group: Group { v2: Some("/nowhere".into()), ..Group::default() },
             client_group: Group { memory: Some("/nowhere".into()), ..Group::default() },
             allowed: BTreeMap::new(),
+            uses_io_uring: None,
             sampling: Sampling::default(),
         };
         let mut evidence = Evidence::default();
@@ -895,7 +908,7 @@ mod tests {
                 group: None,
                 throttled: None,
                 machine: Machine::default(),
-                gc_pause_s: None,
+                gc_pauses_s: None,
                 code_bytes: None,
                 client_group: None,
                 client_rss_bytes: None,
