@@ -71,7 +71,7 @@ const COLUMNS: [Column; 35] = [
     ("latency_p99_9_us", |it| percentile(it, 99.9)),
     ("latency_max_us", |it| of_load(it, |load| latency::read(load).max)),
     ("latency_unanswered", |it| of_load(it, |load| Some(latency::read(load).censored as f64))),
-    ("server_cpu_s", |it| number(it.trial.evidence.server_cpu_s)),
+    ("server_cpu_s", |it| number(it.trial.evidence.contender_cpu_s())),
     ("client_cpu_s", |it| of_load(it, |load| Some(load.client_cpu_s))),
     ("server_rss_max_bytes", |it| {
         number(it.trial.evidence.server_rss_max_bytes.map(|bytes| bytes as f64))

@@ -73,6 +73,11 @@ const FIRST_MAX: usize = 3;
 fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
     /// Who is first, and whether anybody else is ranked.
     type First<'a> = (Vec<&'a str>, bool);
+    // In which order those stand that tie is chance.
+    fn are_the_same(one: &First, other: &First) -> bool {
+        let sets = [one, other].map(|(first, _)| first.iter().collect::<BTreeSet<_>>());
+        one.1 == other.1 && sets[0] == sets[1]
+    }
     let mut groups: Vec<(First, Vec<&Outcome>)> = Vec::new();
     for outcome in outcomes {
         let first: Vec<&str> = outcome
@@ -82,7 +87,7 @@ fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
             .map(|row| &*row.contender)
             .collect();
         let first = (first, ranked(outcome) > 1);
-        match groups.iter_mut().find(|(known, _)| *known == first) {
+        match groups.iter_mut().find(|(known, _)| are_the_same(known, &first)) {
             Some((_, outcomes)) => outcomes.push(outcome),
             None => groups.push((first, vec![outcome])),
         }
@@ -256,11 +261,20 @@ pub fn notes(run: &Run) -> Vec<String> {
         plan.seed
     ));
     notes.extend(lighter_contracts(run));
-    if let repeated @ 1.. = repeated(run).len() as u64 {
-        let were = if repeated == 1 { "was" } else { "were" };
+    let (made, waiting): (Vec<Repeated>, Vec<Repeated>) =
+        repeated(run).into_iter().partition(|it| it.is_made_again(run));
+    if let made @ 1.. = made.len() as u64 {
+        let were = if made == 1 { "was" } else { "were" };
         notes.push(format!(
             "{} {were} made again, because others used the machine meanwhile.",
-            units::of(repeated, "comparison")
+            units::of(made, "comparison")
+        ));
+    }
+    if let waiting @ 1.. = waiting.len() as u64 {
+        let are = if waiting == 1 { "is" } else { "are" };
+        notes.push(format!(
+            "{} {are} yet to be made again, because others used the machine meanwhile.",
+            units::of(waiting, "comparison")
         ));
     }
     let is_made_again = |failed: &&Trial| run.trials.iter().any(|it| it.slot == failed.slot);
@@ -492,8 +506,8 @@ pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> 
     trials
 }
 
-/// A comparison that was made again, because others used the machine: a block's
-/// trials under one load.
+/// A comparison that was set aside, to be made again, because others used the machine: a
+/// block's trials under one load.
 pub struct Repeated<'a> {
     /// The block, from 0.
     pub block: u32,
@@ -504,6 +518,12 @@ pub struct Repeated<'a> {
 }
 
 impl Repeated<'_> {
+    /// Whether that came to pass: a run may be stopped before.
+    pub fn is_made_again(&self, run: &Run) -> bool {
+        let is_there = |aside: &&Trial| run.trials.iter().any(|it| it.slot == aside.slot);
+        self.aside.iter().all(is_there)
+    }
+
     /// What others took of the machine, at most, in words.
     pub fn reason(&self) -> String {
         let most = |of: fn(&Trial) -> Option<f64>| {
@@ -517,7 +537,7 @@ impl Repeated<'_> {
     }
 }
 
-/// The comparisons that were made again, in block order.
+/// The comparisons that were set aside, in block order.
 pub fn repeated(run: &Run) -> Vec<Repeated<'_>> {
     let mut repeated: Vec<Repeated> = Vec::new();
     for trial in &run.disturbed {
@@ -594,14 +614,28 @@ pub struct Missing<'a> {
     pub last_words: &'a [String],
 }
 
-/// Contenders without a figure under this load.
+/// Contenders without a figure under a closed loop's load.
 pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>> {
+    let has_row = |name: &str| outcome.rows.iter().any(|row| row.contender == name);
+    without_row(run, &outcome.load, has_row)
+}
+
+/// Contenders without a figure at one rate for all.
+pub fn without_cost<'a>(run: &'a Run, outcome: &'a EqualRate) -> Vec<Missing<'a>> {
+    let has_row = |name: &str| outcome.rows.iter().any(|row| row.contender == name);
+    without_row(run, &outcome.load, has_row)
+}
+
+fn without_row<'a>(
+    run: &'a Run,
+    load: &'a Load,
+    has_row: impl Fn(&str) -> bool,
+) -> Vec<Missing<'a>> {
     run.contenders
         .iter()
-        .filter(|contender| contender.absent.is_none())
-        .filter(|contender| outcome.rows.iter().all(|row| row.contender != contender.name))
+        .filter(|contender| contender.absent.is_none() && !has_row(&contender.name))
         .map(|contender| {
-            let trials = trials(run, &outcome.load, &contender.name);
+            let trials = trials(run, load, &contender.name);
             let failure = trials.iter().find_map(|trial| {
                 Some((
                     trial.evidence.process.failure.as_deref()?,
@@ -609,8 +643,13 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
                 ))
             });
             let finding = || trials.iter().flat_map(|it| &it.findings).max_by_key(|it| it.verdict);
+            let left_out = || {
+                let is_it = |it: &&LeftOut| it.contender == contender.name && it.load == *load;
+                run.left_out.iter().find(is_it)
+            };
             let (reason, last_words) = failure
                 .or_else(|| Some((&*finding()?.says, &[][..])))
+                .or_else(|| Some((&*left_out()?.reason, &[][..])))
                 .unwrap_or(("It wasn't measured under this load.", &[]));
             Missing { who: who(run, &contender.name), reason, last_words }
         })

@@ -154,11 +154,16 @@ impl Page {
                 for line in lines.by_ref().take(outcome.rows.len()) {
                     self.line(line);
                 }
-                for missing in summary::without_figure(run, outcome) {
-                    let says = format!("{} has no figure: {}", missing.who, missing.reason);
-                    self.paragraph(PLAIN, "  ", &says);
-                }
+                self.missing(&summary::without_figure(run, outcome));
             }
+        }
+    }
+
+    /// Who has no figure, and why.
+    fn missing(&mut self, missing: &[summary::Missing]) {
+        for missing in missing {
+            let says = format!("{} has no figure: {}", missing.who, missing.reason);
+            self.paragraph(PLAIN, "  ", &says);
         }
     }
 
@@ -336,7 +341,8 @@ impl Page {
         self.paragraph(BOLD, "", "Made again");
         for it in &repeated {
             let load = summary::load_names(&[it.load]);
-            let says = format!("block {}, {load}: {}", it.block + 1, it.reason());
+            let when = if it.is_made_again(run) { "" } else { " (not yet)" };
+            let says = format!("block {}, {load}{when}: {}", it.block + 1, it.reason());
             self.paragraph(PLAIN, "  - ", &says);
         }
         self.paragraph(

@@ -169,7 +169,8 @@ fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
             note(&format!("Interrupted. {kept}. To go on: {resume}"));
         }
         Some(Early::GivenUp(names)) => note(&format!(
-            "Given up after repeated failures: {}. Mend what failed, then: {resume}",
+            "Given up after repeated failures: {}. Mend what failed, then: {resume}\n\
+             (of one that has figures already, no file may be changed: then start a new run)",
             names.join(", ")
         )),
         Some(Early::Failed(error)) => {
@@ -200,8 +201,11 @@ fn is_whole(run: &Run) -> bool {
 }
 
 fn some_figure_stands(run: &Run) -> bool {
-    let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-    rows.any(|row| row.verdict != Verdict::Invalid)
+    let rates = run.outcomes.iter().flat_map(|it| &it.rows).map(|it| it.verdict);
+    let costs = run.equal_rates.iter().flat_map(|it| &it.rows).map(|it| it.verdict);
+    let lines = run.curves.iter().flat_map(|it| &it.lines);
+    let points = lines.flat_map(|it| &it.points).map(|it| it.verdict);
+    rates.chain(costs).chain(points).any(|verdict| verdict != Verdict::Invalid)
 }
 
 /// A path as it is shown: from here, if it is below.

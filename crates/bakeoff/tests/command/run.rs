@@ -383,7 +383,9 @@ fn a_run_that_is_interrupted_in_a_build_ends_it_and_says_that_nothing_was_measur
     send(&child, Signal::INT);
     let said = said(child.wait_with_output().unwrap());
     assert_eq!(said.code, Some(130), "{said:?}");
-    said.assert_complains(&["interrupted before the first trial; nothing was measured"]);
+    said.assert_complains(&[
+        "interrupted before a trial began; nothing was measured since the start",
+    ]);
     assert!(!builds(build), "when bakeoff ends, all has ended");
     lab.assert_nothing_is_left();
 }

@@ -9,7 +9,7 @@ use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
 
 use super::{Detail, prose};
-use crate::summary::{self, Case};
+use crate::summary::{self, Case, Missing};
 use crate::text::visible;
 use crate::units;
 
@@ -125,6 +125,16 @@ pub fn in_cell(verdict: Verdict, findings: &[Finding], detail: Detail) -> Markup
         details {
             summary { (word) }
             ul { @for finding in against() { (against_figure(finding, detail)) } }
+        }
+    }
+}
+
+/// Who has no figure, why, and what it printed last.
+pub fn missing(missing: &[Missing]) -> Markup {
+    html! {
+        @for missing in missing {
+            p { strong { (missing.who) } " has no figure: " (prose(missing.reason)) }
+            (last_words(missing.last_words))
         }
     }
 }

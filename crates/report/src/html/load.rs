@@ -20,10 +20,7 @@ pub fn load(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
             @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
             (rates(run, outcome, detail))
             (limits(run, outcome))
-            @for missing in summary::without_figure(run, outcome) {
-                p { strong { (missing.who) } " has no figure: " (prose(missing.reason)) }
-                (checks::last_words(missing.last_words))
-            }
+            (checks::missing(&summary::without_figure(run, outcome)))
             (cpu(run, outcome))
             (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
             (times::table(run, outcome))

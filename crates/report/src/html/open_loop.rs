@@ -8,7 +8,7 @@ use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Est
 use result::plan::Arrivals;
 
 use super::bars::Axis;
-use super::checks::{in_cell, sign};
+use super::checks::{self, in_cell, sign};
 use super::times::PERCENTILES;
 use super::{Detail, figure, percentiles, prose, scrolling};
 use crate::latency;
@@ -49,6 +49,7 @@ fn equal_rate(run: &Run, outcome: &EqualRate, detail: Detail) -> Markup {
                 @if let Some(floor) = outcome.noise_floor { " " (summary::noise(floor)) }
             }
             (scrolling("One rate for all", table))
+            (checks::missing(&summary::without_cost(run, outcome)))
             (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
         }
     }

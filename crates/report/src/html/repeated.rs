@@ -44,7 +44,7 @@ pub fn repeated(run: &Run, detail: Detail) -> Markup {
             h2 id="made-again" { "Made again" }
             p {
                 "Others used so much of the machine that it would show, so each of these comparisons "
-                "was made again as a whole, whatever its figures were. "
+                "is made again as a whole, whatever its figures were. "
                 @if detail > Detail::Bare {
                     "The first ones are all struck out: nothing else on this page is made of them."
                 } @else {
@@ -54,18 +54,19 @@ pub fn repeated(run: &Run, detail: Detail) -> Markup {
             @if detail > Detail::Bare {
                 @for it in &repeated { (comparison(run, it)) }
             } @else {
-                ul { @for it in &repeated { li { (name(it)) ": " (it.reason()) } } }
+                ul { @for it in &repeated { li { (name(run, it)) ": " (it.reason()) } } }
             }
         }
     }
 }
 
-fn name(repeated: &Repeated) -> String {
-    format!("Block {}, {}", repeated.block + 1, summary::load_names(&[repeated.load]))
+fn name(run: &Run, repeated: &Repeated) -> String {
+    let when = if repeated.is_made_again(run) { "" } else { " (not yet)" };
+    format!("Block {}, {}{when}", repeated.block + 1, summary::load_names(&[repeated.load]))
 }
 
 fn comparison(run: &Run, repeated: &Repeated) -> Markup {
-    let name = name(repeated);
+    let name = name(run, repeated);
     let table = html! {
         table {
             caption { span { (name) ": " (repeated.reason()) } }

@@ -101,10 +101,15 @@ fn load(run: &Run, outcome: &Outcome) -> Vec<String> {
         ("limited by", Side::Left),
         ("verdict", Side::Left),
     ];
-    let missing = summary::without_figure(run, outcome)
-        .into_iter()
-        .map(|missing| format!("{} has no figure: {}", plain(&missing.who), prose(missing.reason)));
+    let missing = missing(summary::without_figure(run, outcome));
     [heading, table(&columns, &rows)].into_iter().chain(missing).collect()
+}
+
+/// Who has no figure, and why.
+fn missing<'a>(missing: Vec<summary::Missing<'a>>) -> impl Iterator<Item = String> + 'a {
+    missing
+        .into_iter()
+        .map(|missing| format!("{} has no figure: {}", plain(&missing.who), prose(missing.reason)))
 }
 
 fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {

@@ -8,7 +8,7 @@ use result::plan::Arrivals;
 
 use super::escape::{plain, prose};
 use super::table::{Side, table};
-use super::{struck, time};
+use super::{missing, struck, time};
 use crate::summary;
 use crate::units;
 
@@ -43,12 +43,13 @@ pub fn equal_rate(run: &Run, outcome: &EqualRate) -> Vec<String> {
         ("p99", Side::Right),
         ("verdict", Side::Left),
     ];
-    vec![
+    let lines = [
         "### One rate for all: CPU time an answer".into(),
         format!("{closed}. {rate} requests a second: {}", prose(&outcome.rule)),
         format!("{} {noise}", prose(&outcome.sentence)).trim_end().into(),
         table(&columns, &rows),
-    ]
+    ];
+    lines.into_iter().chain(missing(summary::without_cost(run, outcome))).collect()
 }
 
 /// A heading and a row a point; who has none, with the reason.

@@ -60,6 +60,7 @@ impl Page {
                 table.add_row(cells);
             }
             self.table_lines(&table);
+            self.missing(&summary::without_cost(run, outcome));
         }
     }
 

@@ -59,6 +59,18 @@ fn a_tie_names_all_who_tie() {
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone, Go net/http and Erlang/OTP gen_tcp tie for first under all 4 loads; 1 of 12 ranked rates is suspect and 10 are not checked in full, and tiers differ (idiomatic and tuned).");
 }
 
+/// Rows stand by their rates, and among those that tie chance has the order.
+#[test]
+fn a_tie_is_the_same_in_whatever_order_its_rows_stand() {
+    let mut run = fixture::web();
+    for load in 0..4 {
+        rank(&mut run, load, &[("go", Some(1)), ("erlang", Some(1))]);
+        run.outcomes[load].rows.rotate_left(load % 3);
+    }
+    let says = headline(&run);
+    assert!(says.contains("Erlang/OTP gen_tcp tie for first under all 4 loads;"), "{says}");
+}
+
 #[test]
 fn where_each_load_has_others_first_none_of_them_is_the_headline() {
     let mut run = fixture::largest();

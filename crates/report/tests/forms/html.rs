@@ -489,6 +489,13 @@ fn what_was_made_again_is_shown_and_not_counted() {
     ○
     ");
     assert!(text(&page, "header").contains("1 comparison was made again"));
+    let mut stopped = run;
+    let aside = stopped.disturbed[0].slot.clone();
+    stopped.trials.retain(|trial| trial.slot != aside);
+    let page = self::page(&stopped);
+    assert!(text(&page, "header").contains("1 comparison is yet to be made again"));
+    let caption = text(&page, "table:has(s) caption");
+    assert!(caption.contains("kept alive, one core (not yet): others"), "{caption}");
     let without = html(&fixture::quick());
     assert!(!without.contains("Made again"), "a quiet run has no such part");
 }

@@ -105,6 +105,22 @@ fn a_server_that_never_came_up_is_not_dropped() {
 }
 
 #[test]
+fn a_server_that_failed_at_one_rate_for_all_is_not_dropped() {
+    let mut run = fixture::open_loops();
+    let load = run.equal_rates[0].load.clone();
+    run.equal_rates[0].rows.retain(|row| row.contender != "go");
+    let of_go =
+        |trial: &&mut result::Trial| trial.slot.contender == "go" && trial.slot.load == load;
+    for trial in run.trials.iter_mut().filter(of_go) {
+        trial.evidence.process.failure = Some("It ended with signal 11.".into());
+    }
+    let says = "Go net/http has no figure: It ended with signal 11.";
+    assert!(plain(&run, 100).contains(says));
+    assert!(report::markdown(&run).contains(says));
+    assert!(report::html(&run).contains("</strong> has no figure: It ended with signal 11."));
+}
+
+#[test]
 fn a_server_that_broke_the_contract_is_not_dropped() {
     let mut run = fixture::without("go");
     for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {

@@ -77,10 +77,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let began = Instant::now();
     let mut entries = Vec::new();
-    let mut early = None;
+    let (mut early, mut reports_are_written) = (None, true);
     for mistake in &mistakes {
         match entry(&museum, mistake) {
-            Ok(entry) => entries.push(entry),
+            Ok((entry, is_written)) => {
+                entries.push(entry);
+                reports_are_written &= is_written;
+            }
             Err(error) => {
                 early = Some(error);
                 break;
@@ -91,7 +94,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let printed = print_text(|terminal| table::table(&entries, known, terminal));
     let runs = arguments.runs.display();
     let took = time(began.elapsed().as_secs_f64());
-    note(&format!("Took {took}. Every run has its report in {runs}."));
+    let which = if reports_are_written { "Every run has its" } else { "Some runs have no" };
+    note(&format!("Took {took}. {which} report in {runs}."));
     match (early, printed) {
         (Some(Error::Interrupted), _) => {
             let left = mistakes.len() - entries.len();
@@ -100,12 +104,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
         (Some(error @ Error::Stage(_)), _) => failed(BAD_INPUT, error.to_string()),
         (Some(error), _) => failed(SYSTEM, error.to_string()),
         (None, Err(sentence)) => failed(SYSTEM, sentence),
+        (None, Ok(())) if !reports_are_written => SYSTEM.into(),
         (None, Ok(())) => table::exit_code(&entries).into(),
     }
 }
 
-/// Makes a mistake, and says what came of it.
-fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
+/// Makes a mistake, and says what came of it, and whether its reports could be written.
+fn entry(museum: &Museum, mistake: &Mistake) -> Result<(Entry, bool), Error> {
     let file = &mistake.file;
     let came = |came| Entry {
         number: file.number,
@@ -115,13 +120,13 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
     };
     let Some(set_up) = &file.set_up else {
         let study = file.waits_for.as_ref().map(|study| study.get_ref().clone());
-        return Ok(came(Came::Waits(study.unwrap_or_default())));
+        return Ok((came(Came::Waits(study.unwrap_or_default())), true));
     };
     part_of_note(&format!("{:>2}. {}: ", file.number, file.title));
     let exhibit = match museum.make(mistake, set_up, &mut |_| {}) {
         Err(Error::NotHere(why)) => {
             note("can't be made here");
-            return Ok(came(Came::NotShown(why)));
+            return Ok((came(Came::NotShown(why)), true));
         }
         Err(error) => {
             note("");
@@ -129,26 +134,27 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<Entry, Error> {
         }
         Ok(exhibit) => exhibit,
     };
-    keep_reports(&exhibit);
+    let reports_are_written = keep_reports(&exhibit);
     let Exhibit { sabotaged, made_again, .. } = &exhibit;
     let seen = verdict::of(&sabotaged.run, exhibit.clean(), &set_up.expect);
     let (naive, truth) = figure::of(&sabotaged.run, exhibit.clean(), set_up.expect.naive);
     note(table::word(&seen));
-    Ok(came(Came::Made {
+    let came = came(Came::Made {
         naive,
         truth,
         by: set_up.expect.caught_by.get_ref().word().into(),
         seen,
         made_again: *made_again,
         folder: sabotaged.folder.path().into(),
-    }))
+    });
+    Ok((came, reports_are_written))
 }
 
-/// The reports are for readers; a run without one still has its `run.json`.
-fn keep_reports(exhibit: &Exhibit) {
-    for kept in [Some(&exhibit.sabotaged), exhibit.clean.as_ref()].into_iter().flatten() {
-        if let Err(sentence) = write(&kept.run, kept.folder.path()) {
-            complain("mistakes", &sentence);
-        }
-    }
+/// The reports are for readers; a run without one still has its `run.json`. Tells whether
+/// all could be written.
+fn keep_reports(exhibit: &Exhibit) -> bool {
+    let kept = [Some(&exhibit.sabotaged), exhibit.clean.as_ref()].into_iter().flatten();
+    let unwritten = kept.filter_map(|kept| write(&kept.run, kept.folder.path()).err());
+    let complained = unwritten.map(|sentence| complain("mistakes", &sentence)).count();
+    complained == 0
 }
