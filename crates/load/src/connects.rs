@@ -39,8 +39,6 @@ pub(crate) struct Connects {
     began: u64,
     pause: u64,
     paused_until: u64,
-    /// When the last pause was to end.
-    last_pause_end: u64,
     /// The first failure since a connection was established.
     failing_since: Option<u64>,
 }
@@ -59,7 +57,6 @@ impl Connects {
             began: now,
             pause: 0,
             paused_until: 0,
-            last_pause_end: 0,
             failing_since: None,
         }
     }
@@ -98,10 +95,10 @@ impl Connects {
     }
 
     /// A connection that was begun is established.
-    pub(crate) fn succeeded(&mut self) {
+    pub(crate) fn succeeded(&mut self, now: u64) {
         self.under_way -= 1;
         self.pause = 0;
-        self.paused_until = 0;
+        self.paused_until = self.paused_until.min(now);
         self.failing_since = None;
     }
 
@@ -115,12 +112,11 @@ impl Connects {
         }
         self.pause = (self.pause * 2).clamp(PAUSE_NS.0, PAUSE_NS.1);
         self.paused_until = now + self.pause;
-        self.last_pause_end = self.paused_until;
     }
 
     /// Until when nobody might connect, as far as that is over.
     pub(crate) fn paused_before(&self, now: u64) -> u64 {
-        self.last_pause_end.min(now)
+        self.paused_until.min(now)
     }
 
     /// For how long connections have come to nothing, and not one was established.
@@ -159,7 +155,7 @@ mod tests {
         let mut connects = Connects::new(1000, 1, true, 0);
         assert_eq!(begun(&mut connects, 0), 32, "more at once overflow a short listen queue");
         for _ in 0..32 {
-            connects.succeeded();
+            connects.succeeded(0);
         }
         assert_eq!(connects.may_at(0), Some(FIRST_APART_NS));
         assert_eq!(begun(&mut connects, 2 * FIRST_APART_NS), 64);
@@ -187,7 +183,7 @@ mod tests {
         let mut connects = Connects::new(1000, 1, true, 0);
         assert_eq!(begun(&mut connects, 1000 * MS), AT_ONCE as usize);
         assert_eq!(connects.may_at(1000 * MS), None, "only an event lets the next begin");
-        connects.succeeded();
+        connects.succeeded(1000 * MS);
         assert_eq!(begun(&mut connects, 1000 * MS), 1);
     }
 
@@ -216,8 +212,13 @@ mod tests {
         }
         assert_eq!(pauses, [10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
         connects.begin_next();
-        connects.succeeded();
+        connects.failed(now);
+        connects.want(0);
+        connects.begin_next();
+        connects.succeeded(now + MS);
         connects.want(3);
-        assert_eq!(connects.may_at(now), Some(now));
+        assert_eq!(connects.may_at(now + MS), Some(now + MS));
+        let paused = connects.paused_before(now + 2 * MS);
+        assert_eq!(paused, now + MS, "who connects later waited for no pause");
     }
 }

@@ -405,7 +405,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if is_in_window || self.plan.keep_alive {
             self.record.connect.saturating_record(took);
         }
-        self.connects.succeeded();
+        self.connects.succeeded(self.now);
         self.open += 1;
         self.record.open(self.open);
         if self.plan.keep_alive {

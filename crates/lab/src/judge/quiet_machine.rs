@@ -1,7 +1,5 @@
 //! Was the machine quiet?
 
-use result::evidence::Evidence;
-
 use super::{Check, Scope, Seen, Word, percent};
 
 /// Cores that other processes may use.
@@ -12,10 +10,6 @@ const OTHERS_INVALID: f64 = 0.25;
 const STEAL_SUSPECT: f64 = 0.01;
 /// From here on it is the host that is measured.
 const STEAL_INVALID: f64 = 0.05;
-/// Bytes a second to disks from which on the kernel's threads may take as much of a core
-/// as casts doubt, where they encrypt or compress: at 1 GB for each second of a core. To a
-/// plain virtual disk they wrote 2.1 GB in 0.04 to 0.08 s of CPU time.
-const WRITES_MUCH: f64 = 5e7;
 
 pub(super) const QUIET_MACHINE: Check = Check {
     id: "quiet-machine",
@@ -39,15 +33,10 @@ fn look(seen: &Seen) -> Word {
     );
     // Where one isn't known, the other may speak by itself.
     let (known_others, known_steal) = (others.unwrap_or(0.0), steal.unwrap_or(0.0));
-    let writers = match known_others >= OTHERS_SUSPECT {
-        true => writers(seen.evidence),
-        false => String::new(),
-    };
     if is_disturbed(known_others, known_steal) {
-        let says = "Others used so much of the machine that it shows in the figures.";
-        Word::invalid(value, format!("{says}{writers}"))
+        Word::invalid(value, "Others used so much of the machine that it shows in the figures.")
     } else if known_others >= OTHERS_SUSPECT || known_steal >= STEAL_SUSPECT {
-        Word::suspect(value, format!("Others used a part of the machine.{writers}"))
+        Word::suspect(value, "Others used a part of the machine.")
     } else {
         match (others, steal) {
             (Some(_), Some(_)) => Word::valid(value, "The machine was there for this alone."),
@@ -55,21 +44,6 @@ fn look(seen: &Seen) -> Word {
             (None, Some(_)) => Word::not_checked("What other processes used is not known."),
             (None, None) => Word::not_checked("What others used of the machine is not known."),
         }
-    }
-}
-
-/// Who else is among the others, where the contender writes much: the kernel's threads
-/// bring to the disk what it wrote, and whose work that is they don't tell.
-fn writers(evidence: &Evidence) -> String {
-    let written = evidence.server_disk_write_bytes.zip(evidence.load.as_ref());
-    let a_second = written.map_or(0.0, |(bytes, load)| bytes as f64 / load.seconds);
-    match a_second < WRITES_MUCH {
-        true => String::new(),
-        false => format!(
-            " The kernel's threads that write the contender's {:.0} MB/s to disks may be among \
-             them.",
-            a_second / 1e6
-        ),
     }
 }
 
@@ -104,27 +78,6 @@ mod tests {
     fn a_host_that_takes_time_is_seen() {
         assert_eq!(with(0.0, 0.01), Verdict::Suspect);
         assert_eq!(with(0.0, 0.05), Verdict::Invalid);
-    }
-
-    /// Else somebody looks for a neighbour, where a log is to be switched off.
-    #[test]
-    fn a_contender_that_writes_much_is_named_among_the_others() {
-        let says_with = |others_cpu_s, bytes| {
-            let change = |evidence: &mut Evidence| {
-                evidence.others_cpu_s = Some(others_cpu_s);
-                evidence.steal_share = Some(0.01);
-                evidence.server_disk_write_bytes = bytes;
-            };
-            word_after(&QUIET_MACHINE, change).says
-        };
-        let says = |bytes| says_with(0.2, bytes);
-        let seconds = 4.0;
-        let much = (WRITES_MUCH * seconds) as u64;
-        assert!(says(Some(much)).ends_with("the contender's 50 MB/s to disks may be among them."));
-        assert_eq!(says_with(0.0, Some(much)), "Others used a part of the machine.", "steal");
-        for little in [None, Some(0), Some(much - 4)] {
-            assert_eq!(says(little), "Others used a part of the machine.");
-        }
     }
 
     #[test]
