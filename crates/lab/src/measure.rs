@@ -35,7 +35,7 @@ pub fn load_plan(
 ) -> load::Plan {
     let target = Target { address, authority: address.to_string(), path: contract.path.clone() };
     load::Plan {
-        expect: Expect { body: Some(contract.body.clone()) },
+        expect: Expect { body: Some(contract.body.clone()), ..Expect::default() },
         arrivals: arrivals(slot, rate),
         connections: slot.load.connections,
         keep_alive: slot.load.keep_alive,

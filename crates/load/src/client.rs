@@ -149,7 +149,7 @@ mod tests {
     use crate::Moment;
     use crate::outcome::{
         Account, Connections, ErrorCount, ErrorKind as Kind, Latency, SampledAnswer, Second,
-        ThreadUse,
+        StatusCount, ThreadUse,
     };
     use crate::plan::{Arrivals, BackendChoice, Expect, Target, Until};
     use crate::record::histogram;
@@ -172,7 +172,8 @@ mod tests {
             (authority, path) in (".*", ".*"),
             headers in prop::collection::vec((".*", ".*"), 0..3),
             (method, body) in ("[A-Z]+", prop::collection::vec(any::<u8>(), 0..100)),
-            expected in prop::option::of(".*"),
+            (expected, whole_body) in (prop::option::of(".*"), any::<bool>()),
+            statuses in prop::sample::select(vec!["200-299", "200,304", "302,404-499"]),
             arrivals in prop_oneof![
                 Just(Arrivals::Closed),
                 (0.001..1e9).prop_map(Arrivals::Constant),
@@ -197,7 +198,7 @@ mod tests {
                     path: path.clone(),
                 },
                 requests: vec![Request { method, path, headers, body }],
-                expect: Expect { body: expected },
+                expect: Expect { body: expected, whole_body, statuses: statuses.parse().unwrap() },
                 arrivals,
                 connections,
                 keep_alive,
@@ -233,6 +234,7 @@ mod tests {
                 errors: Kind::ALL.map(|kind| ErrorCount {
                     kind, count: number, first: window, example: text.clone(),
                 }).to_vec(),
+                statuses: vec![StatusCount { status: 200, count: number, good: number / 2 }],
                 ..Account::default()
             };
             let outcome = Outcome {

@@ -53,6 +53,7 @@ pub mod search;
 #[cfg(test)]
 mod skipped;
 mod slots;
+mod statuses;
 pub mod template;
 mod turns;
 mod worker;

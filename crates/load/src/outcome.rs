@@ -83,6 +83,20 @@ pub struct Account {
     pub errors: Vec<ErrorCount>,
     /// Those without an answer when the run ended.
     pub in_flight: u64,
+    /// The answers, good and bad ones, by status in ascending order.
+    #[serde(default)]
+    pub statuses: Vec<StatusCount>,
+}
+
+/// Answers with one status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusCount {
+    /// The status.
+    pub status: u16,
+    /// Whole answers with it.
+    pub count: u64,
+    /// Those of them that were good.
+    pub good: u64,
 }
 
 impl Account {
@@ -115,9 +129,9 @@ pub enum ErrorKind {
     Timeout,
     /// Bytes that are no answer in this protocol.
     Malformed,
-    /// An answer that reports a failure: for HTTP a status outside 200 to 299.
+    /// An answer with a status that isn't expected.
     WrongStatus,
-    /// An answer without the body that was expected.
+    /// An answer with another body than was expected.
     WrongBody,
     /// The client's own limit: no port, no file descriptor, no buffer.
     Client,

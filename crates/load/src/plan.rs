@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::statuses::Statuses;
 use crate::template::Request;
 
 /// Everything that decides a run, apart from chance: the same plan against the
@@ -74,12 +75,42 @@ pub struct Target {
     pub path: String,
 }
 
-/// What an answer must be to count as good. A status outside 200 to 299 never is.
+/// What an answer must be to count as good.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expect {
     /// Text that the body must hold; may have the request's own placeholders.
-    /// Answers to HEAD, which have no body, are not held to it.
+    /// Answers to HEAD, which have no body, are not held to it. Those with status 204 or
+    /// 304 are: they have no body either, but nothing asked for that.
     pub body: Option<String>,
+    /// Whether the body must be that text, with nothing before or after it.
+    #[serde(default)]
+    pub whole_body: bool,
+    /// Which statuses are good.
+    #[serde(default)]
+    pub statuses: Statuses,
+}
+
+impl Expect {
+    /// Whether any answer to these requests can be good.
+    ///
+    /// # Errors
+    /// Why none can, for people.
+    pub(crate) fn check(&self, requests: &[Request]) -> Result<(), String> {
+        let Some(text) = &self.body else {
+            return match self.whole_body {
+                true => Err("there is no text that the whole body is expected to be".into()),
+                false => Ok(()),
+            };
+        };
+        let bodiless = if requests.iter().all(|request| request.method == "HEAD") {
+            "to HEAD".into()
+        } else if !text.is_empty() && !self.statuses.may_have_body() {
+            format!("with status {}", self.statuses)
+        } else {
+            return Ok(());
+        };
+        Err(format!("an answer {bodiless} has no body, so that no text can be expected in it"))
+    }
 }
 
 /// When requests are due.
@@ -115,4 +146,38 @@ pub enum BackendChoice {
     Uring,
     /// epoll.
     Epoll,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_answer_can_keep_is_refused() {
+        let expect = |body: Option<&str>, statuses: &str| Expect {
+            body: body.map(Into::into),
+            statuses: statuses.parse().unwrap(),
+            ..Expect::default()
+        };
+        let get = [Request::get("/")];
+        let refused = |expect: Expect| expect.check(&get).unwrap_err();
+        assert!(refused(expect(Some("x"), "304")).contains("with status 304 has no body"));
+        assert!(refused(expect(Some("x"), "204,304")).contains("with status 204,304 has no body"));
+        let nothing = Expect { whole_body: true, ..Expect::default() };
+        assert!(refused(nothing).contains("no text"));
+        let head = [Request { method: "HEAD".into(), ..Request::get("/") }];
+        assert!(expect(Some("x"), "200").check(&head).unwrap_err().contains("to HEAD"));
+        for (body, statuses) in
+            [(Some("x"), "200,304"), (Some("x"), "404"), (Some(""), "304"), (None, "304")]
+        {
+            assert_eq!(expect(body, statuses).check(&get), Ok(()), "{body:?} {statuses}");
+        }
+        assert_eq!(expect(None, "304").check(&head), Ok(()));
+    }
+
+    #[test]
+    fn an_expectation_of_before_there_were_statuses_is_read() {
+        let read: Expect = serde_json::from_str(r#"{"body":"x"}"#).unwrap();
+        assert_eq!(read, Expect { body: Some("x".into()), ..Expect::default() });
+    }
 }

@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use hdrhistogram::Histogram;
 
 use crate::interrupts::seconds_apart;
-use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency, ThreadUse};
+use crate::outcome::{
+    Account, Connections, ErrorCount, ErrorKind, Latency, StatusCount, ThreadUse,
+};
 use crate::protocol::Fault;
 
 /// The longest time that a histogram tells apart, in nanoseconds: two days, since a run of
@@ -89,6 +91,34 @@ pub(crate) struct Tally {
     pub sent: u64,
     pub good: u64,
     pub errors: Vec<ErrorCount>,
+    pub statuses: ByStatus,
+}
+
+/// Answers by status: bad ones and good ones.
+#[derive(Debug, Clone)]
+pub(crate) struct ByStatus(Box<[[u64; 2]; 1000]>);
+
+impl Default for ByStatus {
+    fn default() -> ByStatus {
+        ByStatus(Box::new([[0; 2]; 1000]))
+    }
+}
+
+impl ByStatus {
+    /// A whole answer has this status, which is below 1000.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, status: u16, is_good: bool) {
+        self.0[usize::from(status)][usize::from(is_good)] += 1;
+    }
+
+    fn counts(&self) -> Vec<StatusCount> {
+        let all = (0..).zip(&*self.0).map(|(status, [bad, good])| StatusCount {
+            status,
+            count: bad + good,
+            good: *good,
+        });
+        all.filter(|counted| counted.count > 0).collect()
+    }
 }
 
 impl Tally {
@@ -114,6 +144,7 @@ impl Tally {
             good: self.good,
             errors: self.errors.clone(),
             in_flight: self.sent - self.good - errors,
+            statuses: self.statuses.counts(),
         }
     }
 }
@@ -350,7 +381,7 @@ fn run_delay(line: &str) -> Option<f64> {
     (cpu > 0).then_some(delay as f64 / 1e9)
 }
 
-/// Merges the errors of one account into another's.
+/// Adds one account to another.
 pub(crate) fn merge(into: &mut Account, other: &Account) {
     into.scheduled += other.scheduled;
     into.shed += other.shed;
@@ -370,6 +401,16 @@ pub(crate) fn merge(into: &mut Account, other: &Account) {
         }
     }
     into.errors.sort_by_key(|error| error.kind);
+    for more in &other.statuses {
+        match into.statuses.iter_mut().find(|known| known.status == more.status) {
+            Some(known) => {
+                known.count += more.count;
+                known.good += more.good;
+            }
+            None => into.statuses.push(*more),
+        }
+    }
+    into.statuses.sort_by_key(|counted| counted.status);
 }
 
 /// The kind of an error that the kernel names by number, and its words.

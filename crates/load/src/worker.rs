@@ -605,9 +605,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let partial = &mut slots.connection(slot).partial;
             let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
             let fed = protocol.feed(partial, bytes, number);
-            let (used, mut fault, reusable) = match fed {
+            let (used, status, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
-                Fed::Answer { used, fault, reusable } => (used, fault, reusable),
+                Fed::Answer { used, status, fault, reusable } => (used, status, fault, reusable),
                 Fed::Broken(fault) => return self.broken(slot, &fault),
             };
             let answer = &bytes[..used];
@@ -620,6 +620,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let Some(flight) = slots.pop(slot) else { return };
             self.under_way -= 1;
             let phase = turns.phase(flight.times.intended);
+            record.tally(phase).statuses.add(status, fault.is_none());
             match fault {
                 None => {
                     slots.connection(slot).good += u64::from(phase == Phase::Window);
@@ -658,10 +659,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         };
         let partial = &mut self.slots.connection(slot).partial;
         match self.protocol.end(partial, flight.number) {
-            Fed::Answer { fault, .. } => {
+            Fed::Answer { status, fault, .. } => {
                 self.slots.pop(slot);
                 self.under_way -= 1;
                 let phase = self.turns.phase(flight.times.intended);
+                self.record.tally(phase).statuses.add(status, fault.is_none());
                 match fault {
                     None => {
                         self.slots.connection(slot).good += u64::from(phase == Phase::Window);

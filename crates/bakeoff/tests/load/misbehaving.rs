@@ -315,6 +315,29 @@ fn reports_a_failure() {
 }
 
 #[test]
+fn answers_with_each_status_in_turn() {
+    let statuses = [200, 429, 500, 503];
+    let server = Server::start(move |connection, seen: &Seen| {
+        let number: usize = seen.path().trim_start_matches("/?").parse().unwrap();
+        let head = format!("HTTP/1.1 {} x\r\nContent-Length: 0\r\n\r\n", statuses[number % 4]);
+        connection.write_all(head.as_bytes()).map(|()| After::Keep)
+    });
+    for backend in backends() {
+        let url = server.url("/?{counter}");
+        let said = load(&[&url, "-n", "100", "-c", "3", "--backend", backend]);
+        let told = &said.json["requests"]["statuses"];
+        for (nth, status) in statuses.iter().enumerate() {
+            let good = if *status == 200 { 25 } else { 0 };
+            let expected = serde_json::json!({"status": status, "count": 25, "good": good});
+            assert_eq!(told[nth], expected, "{backend}: {told}");
+        }
+        assert_eq!(said.errors("wrong_status"), 75, "{backend}: {}", said.json["errors"]);
+        let line = "25 with 200; not expected: 25 with 429, 25 with 500, 25 with 503";
+        assert!(said.stderr.contains(line), "{backend}: {}", said.stderr);
+    }
+}
+
+#[test]
 fn answers_another_request() {
     let server = writes(GOOD, After::Keep);
     all_fail(&server, &["--expect-body", "answer {nonce}"], "wrong_body", "answer ");

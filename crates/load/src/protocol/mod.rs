@@ -47,6 +47,8 @@ pub(crate) enum Fed {
     Answer {
         /// Bytes used; those after them belong to the next answer.
         used: usize,
+        /// Its status, below 1000.
+        status: u16,
         /// Why it doesn't count as good, if it doesn't.
         fault: Option<Box<Fault>>,
         /// Whether the connection may carry another request.
@@ -67,9 +69,13 @@ pub(crate) struct Fault {
 
 /// Shows hostile bytes to people: escaped, and cut to a line.
 pub(crate) fn show(bytes: &[u8]) -> String {
-    const SHOWN: usize = 120;
-    let mut text = bytes[..bytes.len().min(SHOWN)].escape_ascii().to_string();
-    if bytes.len() > SHOWN {
+    show_up_to(120, bytes)
+}
+
+/// The same, cut to so many bytes.
+pub(crate) fn show_up_to(most: usize, bytes: &[u8]) -> String {
+    let mut text = bytes[..bytes.len().min(most)].escape_ascii().to_string();
+    if bytes.len() > most {
         text.push('…');
     }
     text

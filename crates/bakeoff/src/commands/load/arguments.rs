@@ -253,7 +253,7 @@ impl Arguments {
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
         };
         Ok(Plan {
-            expect: Expect { body: self.expect_body.clone() },
+            expect: Expect { body: self.expect_body.clone(), ..Expect::default() },
             arrivals: self.rate.map_or(Arrivals::Closed, |rate| self.arrivals.at(rate)),
             connections: self.connections,
             keep_alive: !self.close,

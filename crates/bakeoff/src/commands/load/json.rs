@@ -5,7 +5,7 @@ use std::io;
 use hdrhistogram::Histogram;
 use load::ceiling::{Ceiling, Maximum};
 use load::condition::{Measured, Verdict};
-use load::outcome::{Account, Latency, Outcome};
+use load::outcome::{Account, Latency, Outcome, StatusCount};
 use load::plan::{Arrivals, BackendChoice, Plan, Until};
 use load::reading::{Reading, Statistic, read};
 use load::search::Edge;
@@ -67,6 +67,7 @@ struct PlanDocument {
     headers: Vec<(String, String)>,
     body_bytes: usize,
     expect_body: Option<String>,
+    expect_status: String,
     arrivals: &'static str,
     offered_rate: Option<f64>,
     connections: u32,
@@ -90,6 +91,7 @@ struct Requests {
     good: u64,
     errors: u64,
     in_flight: u64,
+    statuses: Vec<StatusCount>,
 }
 
 #[derive(Serialize)]
@@ -394,6 +396,7 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
         headers: first.map_or_else(Vec::new, |request| request.headers.clone()),
         body_bytes: first.map_or(0, |request| request.body.len()),
         expect_body: plan.expect.body.clone(),
+        expect_status: plan.expect.statuses.to_string(),
         arrivals,
         offered_rate,
         connections: plan.connections,
@@ -422,6 +425,7 @@ fn requests(account: &Account) -> Requests {
         good: account.good,
         errors: account.errors_total(),
         in_flight: account.in_flight,
+        statuses: account.statuses.clone(),
     }
 }
 
@@ -557,6 +561,9 @@ mod tests {
         let count = |name: &str| document["requests"][name].as_u64().unwrap();
         assert_eq!(count("scheduled"), count("sent") + count("shed"));
         assert_eq!(count("sent"), count("good") + count("errors") + count("in_flight"));
+        let statuses = document["requests"]["statuses"].as_array().unwrap();
+        let good: u64 = statuses.iter().map(|of_one| of_one["good"].as_u64().unwrap()).sum();
+        assert_eq!(good, count("good"));
     }
 
     #[test]

@@ -107,7 +107,9 @@ pub mod tests {
 
     use hdrhistogram::Histogram;
     use load::limit;
-    use load::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency, Second, ThreadUse};
+    use load::outcome::{
+        Account, Connections, ErrorCount, ErrorKind, Latency, Second, StatusCount, ThreadUse,
+    };
     use load::plan::{Arrivals, Until};
 
     use super::super::arguments::tests::parse;
@@ -136,6 +138,7 @@ pub mod tests {
                 scheduled: 312_000,
                 sent: 312_000,
                 good: 312_000,
+                statuses: vec![StatusCount { status: 200, count: 312_000, good: 312_000 }],
                 ..Account::default()
             },
             warmup: Account { scheduled: 30_000, sent: 30_000, good: 30_000, ..Account::default() },
@@ -222,6 +225,10 @@ pub mod tests {
                 error(ErrorKind::Client, 20, 3_200, "no free port"),
             ],
             in_flight: 30,
+            statuses: vec![
+                StatusCount { status: 200, count: 8_900, good: 8_900 },
+                StatusCount { status: 500, count: 9_950, good: 0 },
+            ],
         };
         outcome.answers_in_window = 8_900;
         outcome.seconds = vec![

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use load::ceiling::Maximum;
-use load::outcome::{Account, Latency, Outcome};
-use load::plan::{Arrivals, Plan, Target, Until};
+use load::outcome::{Account, Latency, Outcome, StatusCount};
+use load::plan::{Arrivals, Plan, Statuses, Target, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::template::Request;
 use report::{text, units};
@@ -20,7 +20,7 @@ pub fn text(run: &Run) -> String {
     let paragraphs = [
         heading(run),
         throughput(&run.outcome),
-        account(&run.outcome),
+        account(&run.outcome, &run.plan.expect.statuses),
         latencies(run),
         errors(&run.outcome.account),
         connections(run),
@@ -110,7 +110,7 @@ fn throughput(outcome: &Outcome) -> Option<String> {
 }
 
 /// The conserved account, as the equations that it is.
-fn account(outcome: &Outcome) -> Option<String> {
+fn account(outcome: &Outcome, expected: &Statuses) -> Option<String> {
     let Account { scheduled, shed, sent, good, in_flight, .. } = outcome.account;
     let whole = units::whole;
     let mut text = format!(
@@ -124,6 +124,9 @@ fn account(outcome: &Outcome) -> Option<String> {
         whole(outcome.account.errors_total()),
         whole(in_flight),
     );
+    if let Some(statuses) = statuses(&outcome.account.statuses, expected) {
+        let _ = write!(text, "\n  statuses   {statuses}");
+    }
     let warmup = &outcome.warmup;
     if warmup.sent > 0 {
         let _ = write!(
@@ -136,6 +139,37 @@ fn account(outcome: &Outcome) -> Option<String> {
         );
     }
     Some(text)
+}
+
+/// The answers by status, those that weren't expected apart; `None` where all answers had
+/// one and the same, and an expected one.
+fn statuses(all: &[StatusCount], expected: &Statuses) -> Option<String> {
+    let (right, wrong): (Vec<_>, Vec<_>) =
+        all.iter().partition(|of_one| expected.contains(of_one.status));
+    if right.len() < 2 && wrong.is_empty() {
+        return None;
+    }
+    let right = (!right.is_empty()).then(|| by_status(right));
+    let wrong = (!wrong.is_empty()).then(|| format!("not expected: {}", by_status(wrong)));
+    Some(right.into_iter().chain(wrong).collect::<Vec<_>>().join("; "))
+}
+
+/// The most statuses of each sort that are shown: a server may make up hundreds.
+const STATUSES_SHOWN: usize = 8;
+
+/// The most frequent ones first.
+fn by_status(mut all: Vec<&StatusCount>) -> String {
+    all.sort_by_key(|of_one| std::cmp::Reverse(of_one.count));
+    let (shown, others) = all.split_at(all.len().min(STATUSES_SHOWN));
+    let mut parts: Vec<String> = shown
+        .iter()
+        .map(|of_one| format!("{} with {}", units::whole(of_one.count), of_one.status))
+        .collect();
+    if !others.is_empty() {
+        let count: u64 = others.iter().map(|of_one| of_one.count).sum();
+        parts.push(format!("{} with {} others", units::whole(count), others.len()));
+    }
+    parts.join(", ")
 }
 
 /// The statistics that are shown of a distribution.
@@ -397,6 +431,26 @@ mod tests {
             histogram.clear();
         }
         insta::assert_snapshot!(text(&run));
+    }
+
+    #[test]
+    fn statuses_are_told_where_there_are_several_or_unexpected_ones() {
+        let told = |all: &[(u16, u64)], expected: &str| {
+            let count = |&(status, count)| StatusCount { status, count, good: 0 };
+            statuses(&all.iter().map(count).collect::<Vec<_>>(), &expected.parse().unwrap())
+        };
+        assert_eq!(told(&[], "200-299"), None);
+        assert_eq!(told(&[(200, 5)], "200-299"), None);
+        assert_eq!(told(&[(304, 5)], "304"), None);
+        assert_eq!(told(&[(304, 5)], "200-299").unwrap(), "not expected: 5 with 304");
+        assert_eq!(told(&[(200, 5), (201, 7)], "200-299").unwrap(), "7 with 201, 5 with 200");
+        assert_eq!(
+            told(&[(200, 250), (429, 2500), (500, 1250)], "200").unwrap(),
+            "250 with 200; not expected: 2,500 with 429, 1,250 with 500"
+        );
+        let many: Vec<_> = (400..500).map(|status| (status, 1)).collect();
+        let many = told(&many, "200").unwrap();
+        assert!(many.ends_with("1 with 407, 92 with 92 others"), "{many}");
     }
 
     #[test]

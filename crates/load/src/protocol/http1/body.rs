@@ -2,6 +2,7 @@
 
 use super::head::{Framing, Head};
 use super::show;
+use crate::statuses::has_no_body;
 
 /// A body under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +83,7 @@ const TRAILER_BYTES_MAX: u32 = 64 * 1024;
 impl Body {
     /// The body that follows a head; some answers have none, whatever it says.
     pub(crate) fn of(head: &Head, to_head_method: bool) -> Body {
-        if to_head_method || head.status == 204 || head.status == 304 || head.status == 101 {
+        if to_head_method || has_no_body(head.status) {
             return Body::Length(0);
         }
         match head.framing {

@@ -1,14 +1,16 @@
-//! The text that a body must hold, looked for while the body goes by.
+//! The text that a body must hold or be, looked for while the body goes by.
 
 use memchr::memmem::{self, Finder};
 
-use super::show;
+use super::{show, show_up_to};
 use crate::template::Template;
 
 /// The expected text of a run; one instance serves a thread.
 #[derive(Debug)]
 pub(crate) struct Expected {
     text: Template,
+    /// Whether the body must be it, and not only hold it.
+    whole: bool,
     seed: u64,
     /// The text as this request has it.
     needle: Vec<u8>,
@@ -24,20 +26,40 @@ pub(crate) struct Expected {
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Search {
     found: bool,
-    /// The end of the body so far, in which the text may begin: shorter than it.
-    pub(super) tail: Vec<u8>,
+    /// Where a body must be the text: the bytes from its start on that are the text's.
+    same: usize,
+    /// What is kept of the body. Where it must hold the text: its end so far, in which the
+    /// text may begin, shorter than it. Where it must be the text: what came in place of
+    /// the text's rest, as far as it is shown.
+    pub(super) kept: Vec<u8>,
 }
 
+/// The most bytes of an expected body, and of the one that came, that are shown.
+pub(super) const SHOWN: usize = 60;
+
+/// A difference that lies behind more bytes than this is shown without them.
+const SAME_SHOWN: usize = 40;
+
 impl Expected {
-    pub(crate) fn new(text: Template, seed: u64) -> Expected {
+    pub(crate) fn new(text: Template, whole: bool, seed: u64) -> Expected {
         let needle = text.fixed().unwrap_or_default().to_vec();
         let finder = text.fixed().map(|text| Finder::new(text).into_owned());
-        Expected { text, seed, needle, finder, place: 0 }
+        Expected { text, whole, seed, needle, finder, place: 0 }
+    }
+
+    /// Whether this whole body that answers request `number` is as expected.
+    #[inline]
+    pub(crate) fn is_kept_by(&mut self, body: &[u8], number: u64) -> bool {
+        if self.whole {
+            self.render(number);
+            return body == self.needle;
+        }
+        self.is_in(body, number)
     }
 
     /// Whether this piece of the body that answers request `number` holds the text by
     /// itself.
-    pub(crate) fn is_in(&mut self, piece: &[u8], number: u64) -> bool {
+    fn is_in(&mut self, piece: &[u8], number: u64) -> bool {
         self.render(number);
         let rest = piece.get(self.place..);
         if rest.is_some_and(|rest| rest.starts_with(&self.needle)) {
@@ -50,20 +72,38 @@ impl Expected {
 
     /// Looks through the next piece of the body that answers request `number`.
     pub(crate) fn look(&mut self, search: &mut Search, piece: &[u8], number: u64) {
+        if self.whole {
+            self.render(number);
+            return search.compare(piece, &self.needle);
+        }
         search.found =
             search.found || self.is_in(piece, number) || search.ends_in(piece, &self.needle);
     }
 
-    /// Ends the search: whether the body held the text.
-    pub(crate) fn conclude(&self, search: &mut Search) -> bool {
-        search.tail.clear();
-        std::mem::take(&mut search.found)
+    /// What is wrong with the body that was looked through, for people.
+    #[inline]
+    pub(crate) fn wrong(&mut self, search: &Search, number: u64) -> Option<String> {
+        self.render(number);
+        let is_kept = match self.whole {
+            true => search.kept.is_empty() && search.same == self.needle.len(),
+            false => search.found,
+        };
+        (!is_kept).then(|| self.told(search))
     }
 
-    /// What was missing, for people.
-    pub(crate) fn missing(&mut self, number: u64) -> String {
-        self.render(number);
-        format!("no \"{}\" in the body", show(&self.needle))
+    #[cold]
+    fn told(&self, search: &Search) -> String {
+        if !self.whole {
+            return format!("no \"{}\" in the body", show(&self.needle));
+        }
+        let start = if search.same > SAME_SHOWN { search.same } else { 0 };
+        let before = match start {
+            0 => "expected the body".into(),
+            _ => format!("after {start} right bytes of the body expected"),
+        };
+        let due = show_up_to(SHOWN, &self.needle[start..]);
+        let got = [&self.needle[start..search.same], &search.kept].concat();
+        format!("{before} \"{due}\", got \"{}\"", show_up_to(SHOWN, &got))
     }
 
     fn render(&mut self, number: u64) {
@@ -82,21 +122,37 @@ impl Expected {
 }
 
 impl Search {
+    /// Compares the next piece of a body with what must come there.
+    fn compare(&mut self, piece: &[u8], needle: &[u8]) {
+        let mut same = 0;
+        if self.kept.is_empty() {
+            let due = &needle[self.same..];
+            same = match due.starts_with(piece) {
+                true => piece.len(),
+                false => due.iter().zip(piece).take_while(|(due, came)| due == came).count(),
+            };
+            self.same += same;
+        }
+        // One more than is shown, so that it is seen to go on.
+        let room = (SHOWN + 1).saturating_sub(self.kept.len());
+        self.kept.extend(piece[same..].iter().take(room));
+    }
+
     /// Whether the text began in an earlier piece and ends in this one. If not,
     /// keeps what it may begin with.
     fn ends_in(&mut self, piece: &[u8], needle: &[u8]) -> bool {
         let keep = needle.len().saturating_sub(1);
-        let begun = !self.tail.is_empty();
-        self.tail.extend_from_slice(&piece[..piece.len().min(keep)]);
-        if begun && memmem::find(&self.tail, needle).is_some() {
+        let begun = !self.kept.is_empty();
+        self.kept.extend_from_slice(&piece[..piece.len().min(keep)]);
+        if begun && memmem::find(&self.kept, needle).is_some() {
             return true;
         }
         if piece.len() >= keep {
-            self.tail.clear();
-            self.tail.extend_from_slice(&piece[piece.len() - keep..]);
+            self.kept.clear();
+            self.kept.extend_from_slice(&piece[piece.len() - keep..]);
         } else {
-            let surplus = self.tail.len().saturating_sub(keep);
-            self.tail.drain(..surplus);
+            let surplus = self.kept.len().saturating_sub(keep);
+            self.kept.drain(..surplus);
         }
         false
     }
@@ -107,12 +163,19 @@ mod tests {
     use super::*;
 
     fn found(text: &str, pieces: &[&str]) -> bool {
-        let mut expected = Expected::new(Template::parse(text.as_bytes()), 1);
+        wrong(text, false, pieces).is_none()
+    }
+
+    fn wrong(text: &str, whole: bool, pieces: &[&str]) -> Option<String> {
+        let mut expected = Expected::new(Template::parse(text.as_bytes()), whole, 1);
         let mut search = Search::default();
         for piece in pieces {
             expected.look(&mut search, piece.as_bytes(), 3);
         }
-        expected.conclude(&mut search)
+        let wrong = expected.wrong(&search, 3);
+        let in_one = expected.is_kept_by(pieces.concat().as_bytes(), 3);
+        assert_eq!(wrong.is_none(), in_one, "in pieces and in one: {wrong:?}");
+        wrong
     }
 
     #[test]
@@ -136,25 +199,62 @@ mod tests {
 
     #[test]
     fn the_place_of_the_last_find_is_no_condition() {
-        let mut expected = Expected::new(Template::parse(b"ab"), 1);
-        let mut search = Search::default();
+        let mut expected = Expected::new(Template::parse(b"ab"), false, 1);
         for body in ["xxxxab", "ab", "xab", "xxxxab"] {
-            expected.look(&mut search, body.as_bytes(), 0);
-            assert!(expected.conclude(&mut search), "not found in {body}");
+            assert!(expected.is_kept_by(body.as_bytes(), 0), "not found in {body}");
         }
-        expected.look(&mut search, b"xxxxaxab"[..6].as_ref(), 0);
-        assert!(!expected.conclude(&mut search), "found what is not there");
+        assert!(!expected.is_kept_by(b"xxxxax", 0), "found what is not there");
     }
 
     #[test]
     fn the_kept_tail_is_shorter_than_the_text() {
-        let mut expected = Expected::new(Template::parse(b"12345678"), 1);
+        let mut expected = Expected::new(Template::parse(b"12345678"), false, 1);
         let mut search = Search::default();
         for _ in 0..1000 {
             for piece in ["1", "12345", "xxxxxxxxxxxxxxxxxxxx"] {
                 expected.look(&mut search, piece.as_bytes(), 0);
-                assert!(search.tail.len() < 8, "a body is kept");
+                assert!(search.kept.len() < 8, "a body is kept");
             }
         }
+    }
+
+    #[test]
+    fn a_whole_body_is_the_text_and_not_one_byte_more_or_less() {
+        for pieces in [&["n3"][..], &["n", "3"], &["", "n", "", "3", ""]] {
+            assert_eq!(wrong("n{counter}", true, pieces), None, "{pieces:?}");
+        }
+        for body in ["", "n", "n4", "n33", "n3\n", " n3", "xn3", "3"] {
+            let split: Vec<String> = body.chars().map(String::from).collect();
+            let split: Vec<&str> = split.iter().map(String::as_str).collect();
+            let told = wrong("n{counter}", true, &[body]).expect(body);
+            assert_eq!(wrong("n{counter}", true, &split), Some(told), "{body:?} by bytes");
+        }
+        assert_eq!(wrong("", true, &[]), None);
+        assert_eq!(wrong("", true, &["x"]).unwrap(), "expected the body \"\", got \"x\"");
+    }
+
+    #[test]
+    fn another_body_is_shown_beside_the_expected_one_from_where_they_differ() {
+        let told = |text: &str, body: &str| wrong(text, true, &[body]).unwrap();
+        assert_eq!(told("hello", "help\x1b"), r#"expected the body "hello", got "help\x1b""#);
+        assert_eq!(told("hello", ""), r#"expected the body "hello", got """#);
+        assert_eq!(told("hello", "hello!"), r#"expected the body "hello", got "hello!""#);
+        let long = "x".repeat(5000);
+        assert_eq!(
+            told(&format!("{long}yes"), &format!("{long}no")),
+            r#"after 5000 right bytes of the body expected "yes", got "no""#
+        );
+        let endless = told("a", &long);
+        assert!(endless.len() < 200 && endless.ends_with("x…\""), "{endless}");
+    }
+
+    #[test]
+    fn of_a_body_that_differs_little_is_kept() {
+        let mut expected = Expected::new(Template::parse(b"12345678"), true, 1);
+        let mut search = Search::default();
+        for _ in 0..1000 {
+            expected.look(&mut search, &[b'x'; 1000], 0);
+        }
+        assert!(search.kept.len() <= SHOWN + 1, "{} bytes of a body are kept", search.kept.len());
     }
 }

@@ -151,12 +151,14 @@ impl Answer {
         [self.before.as_bytes(), text.as_bytes(), &self.after].concat()
     }
 
-    fn fault(&self, number: usize) -> Option<ErrorKind> {
+    fn fault(&self, number: usize, whole: bool) -> Option<ErrorKind> {
         let text = format!("id={number}.").into_bytes();
         let body = if self.is_bodiless() { Vec::new() } else { self.body(number) };
         if !(200..300).contains(&self.status) {
             Some(ErrorKind::WrongStatus)
-        } else if !self.to_head && !body.windows(text.len()).any(|part| part == text) {
+        } else if self.to_head {
+            None
+        } else if whole && body != text || !body.windows(text.len()).any(|part| part == text) {
             Some(ErrorKind::WrongBody)
         } else {
             None
@@ -215,15 +217,18 @@ impl Answer {
 
 /// Requests, the stream of their answers, and what must come of it.
 fn conversation() -> impl Strategy<Value = (Asked, Vec<u8>, Vec<Step>)> {
-    (vec(answer().prop_map(Answer::allowed), 1..4), any::<bool>()).prop_map(|(answers, surplus)| {
+    let answers = vec(answer().prop_map(Answer::allowed), 1..4);
+    (answers, any::<bool>(), any::<bool>()).prop_map(|(answers, surplus, whole_body)| {
         let head = answers.iter().map(|answer| answer.to_head).collect();
-        let asked = Asked { head, expected: Some(EXPECTED.into()) };
+        let expected = Some(EXPECTED.into());
+        let asked = Asked { head, expected, whole_body, ..Asked::default() };
         let (mut stream, mut truth) = (Vec::new(), Vec::new());
         for (number, answer) in answers.iter().enumerate() {
             answer.write(number, &mut stream);
             truth.push(Step::Answer {
                 end: stream.len(),
-                fault: answer.fault(number),
+                status: answer.status,
+                fault: answer.fault(number, whole_body),
                 reusable: answer.is_reusable(),
             });
             if answer.ends_with_connection() {

@@ -2,7 +2,7 @@
 //!
 //! - [`head`]: status line and headers, and what they say of the body;
 //! - [`body`]: where a body ends: by length, by chunks, by the connection's end;
-//! - [`expected`]: the text that a body must hold;
+//! - [`expected`]: the text that a body must hold or be;
 //! - this file: requests, and whole answers from pieces.
 
 mod body;
@@ -18,9 +18,9 @@ mod tests;
 use self::body::{Body, Taken};
 use self::expected::{Expected, Search};
 use self::head::{Head, Heads};
-use super::{Fault, Fed, Protocol, show};
+use super::{Fault, Fed, Protocol, show, show_up_to};
 use crate::outcome::ErrorKind;
-use crate::plan::Plan;
+use crate::plan::{Expect, Plan, Statuses};
 use crate::template::{Request, Template};
 
 /// The most interim answers (1xx) before one answer: many more than any server
@@ -31,6 +31,8 @@ const INTERIM_MAX: u8 = 100;
 pub(crate) struct Http1 {
     requests: Vec<Encoded>,
     expected: Option<Expected>,
+    /// Those that are good.
+    statuses: Statuses,
     seed: u64,
 }
 
@@ -79,10 +81,12 @@ pub(crate) struct Partial {
 impl Http1 {
     pub(crate) fn new(plan: &Plan) -> Http1 {
         let requests = plan.requests.iter().map(|request| encode(request, plan)).collect();
+        let Expect { body, whole_body, statuses } = &plan.expect;
         // Every body holds the empty text, also one that isn't there.
-        let text = plan.expect.body.as_ref().filter(|text| !text.is_empty());
-        let expected = text.map(|text| Expected::new(Template::parse(text.as_bytes()), plan.seed));
-        Http1 { requests, expected, seed: plan.seed }
+        let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
+        let expected = text
+            .map(|text| Expected::new(Template::parse(text.as_bytes()), *whole_body, plan.seed));
+        Http1 { requests, expected, statuses: statuses.clone(), seed: plan.seed }
     }
 
     /// The bytes of every request, if all have as many.
@@ -109,9 +113,10 @@ impl Http1 {
         let Body::Length(length) = Body::of(&head, request.is_head_method) else { return None };
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         let body = bytes.get(start..end)?;
-        let is_good = (200..300).contains(&head.status)
-            && self.expected.as_mut().is_none_or(|text| text.is_in(body, number));
-        is_good.then_some(Fed::Answer { used: end, fault: None, reusable: head.keep_alive })
+        let is_good = self.statuses.contains(head.status)
+            && self.expected.as_mut().is_none_or(|text| text.is_kept_by(body, number));
+        let (status, reusable) = (head.status, head.keep_alive);
+        is_good.then_some(Fed::Answer { used: end, status, fault: None, reusable })
     }
 
     /// The same for any answer, of which earlier parts may be kept.
@@ -191,16 +196,14 @@ impl Http1 {
         number: u64,
     ) -> Fed {
         partial.interim = 0;
-        let found = self.expected.as_ref().is_none_or(|text| text.conclude(&mut partial.search));
-        let is_good = (200..300).contains(&head.status) && found;
-        let fault = if is_good { None } else { self.fault(head, number) };
-        Fed::Answer { used, fault, reusable }
+        let search = std::mem::take(&mut partial.search);
+        let fault = self.fault(head, &search, number);
+        Fed::Answer { used, status: head.status, fault, reusable }
     }
 
-    /// What is wrong with an answer of another status or without the text.
-    #[cold]
-    fn fault(&mut self, head: Head, number: u64) -> Option<Box<Fault>> {
-        if !(200..300).contains(&head.status) {
+    /// What is wrong with an answer, if its status or its body is another than expected.
+    fn fault(&mut self, head: Head, search: &Search, number: u64) -> Option<Box<Fault>> {
+        if !self.statuses.contains(head.status) {
             let example = format!("status {}", head.status);
             return Some(Box::new(Fault { kind: ErrorKind::WrongStatus, example }));
         }
@@ -208,8 +211,8 @@ impl Http1 {
             // An answer to HEAD has no body that could hold anything.
             return None;
         }
-        let text = self.expected.as_mut()?;
-        Some(Box::new(Fault { kind: ErrorKind::WrongBody, example: text.missing(number) }))
+        let example = self.expected.as_mut()?.wrong(search, number)?;
+        Some(Box::new(Fault { kind: ErrorKind::WrongBody, example }))
     }
 }
 

@@ -3,18 +3,19 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use super::expected::SHOWN;
 use super::head::HEAD_BYTES_MAX;
 use super::{Fault, Fed, Http1, Protocol};
 use crate::outcome::ErrorKind;
-use crate::plan::{Plan, Target};
+use crate::plan::{Expect, Plan, Statuses, Target};
 use crate::template::{Request, Template, mix};
 
 /// Reads one input of the fuzz target whole and in several splits, which must all come
 /// to the same; gives what came of it, or `None` where the input is too short to be one.
 ///
 /// The first byte says what was asked: bits 0 to 3, whether each of four requests is a
-/// HEAD; bit 4, whether a text is expected. (`@` is four GETs without a text, `P` with
-/// one.) The second byte decides the splits. The rest is the stream.
+/// HEAD; bit 4, whether a text is expected; bit 5, whether the whole body must be it. (`@`
+/// is four GETs without a text, `P` with one, `p` with one as the whole body.) The second byte decides the splits. The rest is the stream.
 ///
 /// # Panics
 /// Where a split leads to something else, or the decoder goes beyond a bound.
@@ -23,6 +24,8 @@ pub fn in_any_split(input: &[u8]) -> Option<Vec<Step>> {
     let asked = Asked {
         head: (0..4).map(|bit| asked >> bit & 1 == 1).collect(),
         expected: (asked >> 4 & 1 == 1).then(|| "id={counter}.".into()),
+        whole_body: asked >> 5 & 1 == 1,
+        statuses: Statuses::default(),
     };
     let whole = asked.reader().read(stream, []);
     let mut reader = asked.reader();
@@ -38,12 +41,16 @@ pub fn in_any_split(input: &[u8]) -> Option<Vec<Step>> {
 }
 
 /// What was asked on a connection.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Asked {
     /// For each request, whether its method is HEAD (else GET).
     pub head: Vec<bool>,
     /// The text that each body must hold.
     pub expected: Option<String>,
+    /// Whether the body must be the text.
+    pub whole_body: bool,
+    /// The statuses that are good.
+    pub statuses: Statuses,
 }
 
 /// What came of an answer, or of the connection.
@@ -53,6 +60,8 @@ pub enum Step {
     Answer {
         /// Where it ended.
         end: usize,
+        /// Its status.
+        status: u16,
         /// What was wrong with it.
         fault: Option<ErrorKind>,
         /// Whether the next request may follow.
@@ -72,8 +81,8 @@ const EXAMPLE_BYTES_MAX: usize = 1024;
 pub struct Reader {
     decoder: Http1,
     requests: usize,
-    /// The most bytes of the expected text.
-    text: usize,
+    /// The most bytes of a body that are kept.
+    kept_max: usize,
 }
 
 impl Asked {
@@ -89,12 +98,16 @@ impl Asked {
             ..Request::get("/")
         };
         let mut plan = Plan::new(target, self.head.iter().map(request).collect());
-        plan.expect.body = self.expected.clone();
+        plan.expect = Expect {
+            body: self.expected.clone(),
+            whole_body: self.whole_body,
+            statuses: self.statuses.clone(),
+        };
         let text = self.expected.as_deref().unwrap_or_default().as_bytes();
         Reader {
             decoder: Http1::new(&plan),
             requests: self.head.len(),
-            text: Template::parse(text).length_max(),
+            kept_max: Template::parse(text).length_max().max(SHOWN + 1),
         }
     }
 }
@@ -121,7 +134,7 @@ impl Reader {
                         used = piece.len();
                         ends_from = end + missing.min(usize::MAX as u64 / 2) as usize;
                     }
-                    Fed::Answer { used: more, fault, reusable } => {
+                    Fed::Answer { used: more, status, fault, reusable } => {
                         assert!(more > 0, "an answer without a byte");
                         used += more;
                         assert!(used <= piece.len(), "more bytes used than given");
@@ -129,7 +142,7 @@ impl Reader {
                         assert!(start + used >= ends_from, "less was missing than was said");
                         assert_eq!(kept, None, "something of an answer is kept");
                         let fault = fault.map(|fault| kind(&fault));
-                        steps.push(Step::Answer { end: start + used, fault, reusable });
+                        steps.push(Step::Answer { end: start + used, status, fault, reusable });
                         if !reusable || steps.len() == self.requests {
                             return steps;
                         }
@@ -142,17 +155,21 @@ impl Reader {
                 }
                 if let Some(partial) = &kept {
                     assert!(partial.head.len() <= HEAD_BYTES_MAX, "too much of a head is kept");
-                    assert!(partial.search.tail.len() <= self.text, "too much of a body is kept");
+                    assert!(
+                        partial.search.kept.len() <= self.kept_max,
+                        "too much of a body is kept"
+                    );
                 }
             }
             start = end;
         }
         match self.decoder.end(&mut kept, steps.len() as u64) {
             Fed::More { .. } => panic!("something follows the end"),
-            Fed::Answer { used, fault, reusable } => {
+            Fed::Answer { used, status, fault, reusable } => {
                 assert_eq!(used, 0, "bytes used of none");
                 steps.push(Step::Answer {
                     end: stream.len(),
+                    status,
                     fault: fault.map(|fault| kind(&fault)),
                     reusable,
                 });

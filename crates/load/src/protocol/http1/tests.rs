@@ -8,15 +8,15 @@ use crate::plan::Target;
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 fn gets(count: usize) -> Asked {
-    Asked { head: vec![false; count], expected: None }
+    Asked { head: vec![false; count], ..Asked::default() }
 }
 
 fn head() -> Asked {
-    Asked { head: vec![true], expected: None }
+    Asked { head: vec![true], ..Asked::default() }
 }
 
 fn expecting(text: &str) -> Asked {
-    Asked { head: vec![false], expected: Some(text.into()) }
+    Asked { head: vec![false], expected: Some(text.into()), ..Asked::default() }
 }
 
 #[track_caller]
@@ -30,15 +30,27 @@ fn read(asked: &Asked, stream: &str) -> Vec<Step> {
 /// The stream is one answer with such a fault.
 #[track_caller]
 fn answer(asked: &Asked, stream: &str, fault: Option<ErrorKind>, reusable: bool) {
-    let expected = vec![Step::Answer { end: stream.len(), fault, reusable }];
-    assert_eq!(read(asked, stream), expected, "{stream:?}");
+    ends_at(stream.len(), asked, stream, fault, reusable);
+}
+
+/// A good answer that ends at this byte.
+fn good(end: usize) -> Step {
+    Step::Answer { end, status: 200, fault: None, reusable: true }
 }
 
 /// The answer ends at this byte, and others follow it.
 #[track_caller]
 fn answer_before_surplus(asked: &Asked, stream: &str, surplus: &str) {
-    let expected = vec![Step::Answer { end: stream.len(), fault: None, reusable: true }];
-    assert_eq!(read(asked, &format!("{stream}{surplus}")), expected, "{stream:?}");
+    ends_at(stream.len(), asked, &format!("{stream}{surplus}"), None, true);
+}
+
+#[track_caller]
+fn ends_at(length: usize, asked: &Asked, stream: &str, fault: Option<ErrorKind>, reusable: bool) {
+    let steps = read(asked, stream);
+    let [Step::Answer { end, fault: wrong, reusable: kept, .. }] = steps[..] else {
+        panic!("{stream:?}: {steps:?}")
+    };
+    assert_eq!((end, wrong, kept), (length, fault, reusable), "{stream:?}");
 }
 
 #[track_caller]
@@ -72,6 +84,24 @@ fn statuses_outside_200_to_299_are_not_good() {
     for status in [300, 302, 400, 404, 500, 503, 600, 999] {
         let stream = format!("HTTP/1.1 {status} x\r\nContent-Length: 1\r\n\r\na");
         answer(&gets(1), &stream, Some(ErrorKind::WrongStatus), true);
+    }
+}
+
+#[test]
+fn only_the_statuses_that_are_expected_are_good() {
+    let asked = Asked { statuses: "200,304,404".parse().unwrap(), ..gets(1) };
+    for (status, is_good) in [(200, true), (201, false), (304, true), (404, true), (500, false)] {
+        let stream = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
+        let fault = (!is_good).then_some(ErrorKind::WrongStatus);
+        answer(&asked, &stream, fault, true);
+        // The second time its head is known.
+        let twice = Asked { head: vec![false; 2], ..asked.clone() };
+        let steps = read(&twice, &stream.repeat(2));
+        let came = steps.iter().map(|step| match step {
+            Step::Answer { status, fault, .. } => (*status, *fault),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(came.collect::<Vec<_>>(), [(status, fault); 2]);
     }
 }
 
@@ -269,12 +299,10 @@ fn answers_to_head_and_204_and_304_have_no_body() {
 #[test]
 fn the_same_head_means_a_body_for_get_and_none_for_head() {
     // The remembered head must not carry the answer's body from one to the other.
-    let asked = Asked { head: vec![false, true, false], expected: None };
+    let asked = Asked { head: vec![false, true, false], ..Asked::default() };
     let head = with("Content-Length: 2");
     let stream = format!("{head}ab{head}{head}cd");
-    let ends: Vec<Step> = [head.len() + 2, 2 * head.len() + 2, 3 * head.len() + 4]
-        .map(|end| Step::Answer { end, fault: None, reusable: true })
-        .into();
+    let ends: Vec<Step> = [head.len() + 2, 2 * head.len() + 2, 3 * head.len() + 4].map(good).into();
     assert_eq!(read(&asked, &stream), ends);
 }
 
@@ -391,8 +419,12 @@ fn a_flood_of_interim_answers_ends() {
 #[test]
 fn switching_protocols_ends_the_connection() {
     let stream = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5\r\n\r\n";
-    let expected =
-        Step::Answer { end: stream.len(), fault: Some(ErrorKind::WrongStatus), reusable: false };
+    let expected = Step::Answer {
+        end: stream.len(),
+        status: 101,
+        fault: Some(ErrorKind::WrongStatus),
+        reusable: false,
+    };
     assert_eq!(read(&gets(2), &format!("{stream}{OK}")), [expected]);
 }
 
@@ -426,7 +458,7 @@ fn pipelined_answers_are_read_one_by_one() {
     let ends: Vec<usize> = read(&gets(3), &stream)
         .iter()
         .map(|step| match step {
-            Step::Answer { end, fault: None, reusable: true } => *end,
+            Step::Answer { end, fault: None, reusable: true, .. } => *end,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -453,8 +485,34 @@ fn the_expected_text_counts_in_the_body_only() {
 }
 
 #[test]
+fn where_the_whole_body_is_expected_no_byte_stands_around_it() {
+    let asked = Asked { whole_body: true, ..expecting("hello") };
+    let with_length = |body: &str| with(&format!("Content-Length: {}", body.len())) + body;
+    let in_chunks = |body: &str| {
+        let chunks = body.chars().map(|letter| format!("1\r\n{letter}\r\n")).collect::<String>();
+        chunked(&format!("{chunks}0\r\n\r\n"))
+    };
+    let wrong = Some(ErrorKind::WrongBody);
+    for (body, fault) in
+        [("hello", None), ("hello\n", wrong), (" hello", wrong), ("hell", wrong), ("", wrong)]
+    {
+        answer(&asked, &with_length(body), fault, true);
+        answer(&asked, &in_chunks(body), fault, true);
+        answer(&asked, &format!("HTTP/1.0 200 OK\r\n\r\n{body}"), fault, false);
+    }
+    answer(&asked, "HTTP/1.1 204 x\r\n\r\n", wrong, true);
+    let empty = Asked { whole_body: true, ..expecting("") };
+    answer(&empty, OK, None, true);
+    answer(&empty, "HTTP/1.1 204 x\r\n\r\n", None, true);
+    answer(&empty, &with_length("x"), wrong, true);
+    let to_head = Asked { head: vec![true], ..asked };
+    answer(&to_head, &with("Content-Length: 5"), None, true);
+}
+
+#[test]
 fn the_text_of_one_answer_does_not_serve_the_next() {
-    let asked = Asked { head: vec![false; 3], expected: Some("<{counter}>".into()) };
+    let asked =
+        Asked { head: vec![false; 3], expected: Some("<{counter}>".into()), ..Asked::default() };
     let body = |text: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{text}");
     let stream = format!("{}{}{}", body("<0>"), body("<0>"), body("<2>"));
     let faults: Vec<Option<ErrorKind>> = read(&asked, &stream)
@@ -469,7 +527,7 @@ fn the_text_of_one_answer_does_not_serve_the_next() {
 
 #[test]
 fn an_answer_to_head_need_not_hold_the_text() {
-    let asked = Asked { head: vec![true], expected: Some("hello".into()) };
+    let asked = Asked { head: vec![true], ..expecting("hello") };
     answer(&asked, &with("Content-Length: 5"), None, true);
 }
 
@@ -525,10 +583,10 @@ fn nothing_of_a_large_body_is_kept() {
         let missing = 1_000_000 - piece * 4000;
         assert_eq!(decoder.feed(&mut kept, &[b'x'; 4000], 0), Fed::More { missing });
         let partial = kept.as_deref().expect("the answer isn't whole");
-        assert_eq!(partial.head.capacity() + partial.search.tail.capacity(), 0, "bytes are kept");
+        assert_eq!(partial.head.capacity() + partial.search.kept.capacity(), 0, "bytes are kept");
     }
     let fed = decoder.feed(&mut kept, &[b'x'; 4000], 0);
-    assert_eq!(fed, Fed::Answer { used: 4000, fault: None, reusable: true });
+    assert_eq!(fed, Fed::Answer { used: 4000, status: 200, fault: None, reusable: true });
 }
 
 #[test]
@@ -538,7 +596,8 @@ fn an_answer_in_one_piece_costs_no_room() {
     for (number, body) in ["n0", "n1", " n2", "xn3x"].iter().enumerate() {
         let stream = format!("{}{body}", with(&format!("Content-Length: {}", body.len())));
         let fed = decoder.feed(&mut kept, stream.as_bytes(), number as u64);
-        assert_eq!(fed, Fed::Answer { used: stream.len(), fault: None, reusable: true });
+        let used = stream.len();
+        assert_eq!(fed, Fed::Answer { used, status: 200, fault: None, reusable: true });
         assert_eq!(kept, None, "room for an answer that needs none");
     }
 }
