@@ -43,6 +43,8 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
         one_shot: !plan.keep_alive,
         pipelined: false,
         request_bytes_max: request.len(),
+        stamped: 0,
+        wake: None,
     };
     let mut ring = Ring::new(plan.connections).map_err(fail)?;
     let mut backend = Uring::new(&mut ring, setup).map_err(fail)?;
@@ -89,7 +91,7 @@ fn connect_all(backend: &mut Uring<'_>, slots: u32) -> io::Result<()> {
                     return Err(io::Error::from_raw_os_error(errno));
                 }
                 Event::Ended(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Event::Received(..) => {}
+                Event::Received(..) | Event::Sent(_) => {}
             }
         }
     }
@@ -122,6 +124,7 @@ impl Bare {
                         backend.connect(slot, sources.next())?;
                     }
                 }
+                Event::Sent(_) => {}
                 Event::Ended(slot) | Event::Broken(slot, _) | Event::ConnectFailed(slot, _) => {
                     backend.close(slot);
                     backend.connect(slot, sources.next())?;

@@ -250,6 +250,7 @@ mod tests {
                 lateness: histogram(),
                 connection_wait: seen.clone(),
                 connect: seen,
+                seen_late: histogram(),
                 connections: Connections {
                     first_failure: Some((Kind::Refused, text.clone())),
                     ..Connections::default()

@@ -19,6 +19,15 @@ impl Clock {
         self.0.elapsed().as_nanos() as u64
     }
 
+    /// What this clock shows at a time since the Unix epoch, by how far both clocks are
+    /// apart now.
+    pub(crate) fn of_unix(self, time: Duration) -> u64 {
+        let unix = clock_gettime(ClockId::Realtime);
+        let unix = Duration::new(unix.tv_sec as u64, unix.tv_nsec as u32);
+        let ago = unix.saturating_sub(time).as_nanos() as u64;
+        self.now().saturating_sub(ago)
+    }
+
     /// The moment that this clock shows as `nanoseconds`.
     pub(crate) fn moment(self, nanoseconds: u64) -> Moment {
         let Moment(now) = Moment::now();

@@ -379,6 +379,7 @@ pub(crate) mod tests {
             lateness: histogram(),
             connection_wait: histogram(),
             connect: histogram(),
+            seen_late: histogram(),
             connections: Connections::default(),
             seconds: vec![],
             sampled_answers: vec![],

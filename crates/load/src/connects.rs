@@ -45,13 +45,14 @@ pub(crate) struct Connects {
 
 impl Connects {
     /// All slots of one of so many threads wait for their first connection, which is
-    /// kept or not.
-    pub(crate) fn new(slots: u32, threads: u32, kept: bool, now: u64) -> Connects {
+    /// kept or not. Where each is begun for a request that is due, those are the pace, and
+    /// none is to be added.
+    pub(crate) fn new(slots: u32, threads: u32, kept: bool, paced: bool, now: u64) -> Connects {
         Connects {
             waiting: (0..slots).collect(),
             under_way: 0,
             under_way_max: if kept { AT_ONCE.div_ceil(threads) } else { slots },
-            first: u64::from(slots),
+            first: if paced { slots.into() } else { 0 },
             first_begun: 0,
             first_together: FIRST_TOGETHER.div_ceil(threads).into(),
             began: now,
@@ -64,6 +65,11 @@ impl Connects {
     /// The pace begins now. To be called before any connection was begun.
     pub(crate) fn begin_at(&mut self, now: u64) {
         self.began = now;
+    }
+
+    /// The slot that waits longest.
+    pub(crate) fn first_waiting(&self) -> Option<Slot> {
+        self.waiting.front().copied()
     }
 
     /// A slot wants a connection.
@@ -152,7 +158,7 @@ mod tests {
 
     #[test]
     fn first_connections_come_a_few_at_a_time() {
-        let mut connects = Connects::new(1000, 1, true, 0);
+        let mut connects = Connects::new(1000, 1, true, true, 0);
         assert_eq!(begun(&mut connects, 0), 32, "more at once overflow a short listen queue");
         for _ in 0..32 {
             connects.succeeded(0);
@@ -162,10 +168,16 @@ mod tests {
     }
 
     #[test]
+    fn connections_for_requests_that_are_due_come_when_those_are() {
+        let mut connects = Connects::new(5000, 1, false, false, 0);
+        assert_eq!(begun(&mut connects, 0), 5000, "the client's pace makes requests late");
+    }
+
+    #[test]
     fn threads_together_overflow_no_queue_that_one_would_not() {
         for threads in [2, 3, 16, 32] {
             let mut all: Vec<Connects> =
-                (0..threads).map(|_| Connects::new(1000, threads, true, 0)).collect();
+                (0..threads).map(|_| Connects::new(1000, threads, true, true, 0)).collect();
             let mut begun = |now| all.iter_mut().map(|it| begun(it, now)).sum::<usize>();
             let (first, in_all) = (begun(0), begun(1000 * MS));
             // What doesn't come out even is rounded up.
@@ -174,13 +186,13 @@ mod tests {
             let under_way = first + in_all;
             assert!((128..128 + most).contains(&under_way), "{under_way} by {threads} threads");
         }
-        let mut last = Connects::new(1000, 1024, true, 0);
+        let mut last = Connects::new(1000, 1024, true, true, 0);
         assert_eq!(begun(&mut last, 1000 * MS), 1, "a thread of many makes no connection");
     }
 
     #[test]
     fn handshakes_under_way_are_bounded() {
-        let mut connects = Connects::new(1000, 1, true, 0);
+        let mut connects = Connects::new(1000, 1, true, true, 0);
         assert_eq!(begun(&mut connects, 1000 * MS), AT_ONCE as usize);
         assert_eq!(connects.may_at(1000 * MS), None, "only an event lets the next begin");
         connects.succeeded(1000 * MS);
@@ -189,7 +201,7 @@ mod tests {
 
     #[test]
     fn failures_of_connections_begun_together_are_one_failure() {
-        let mut connects = Connects::new(20, 1, true, 0);
+        let mut connects = Connects::new(20, 1, true, true, 0);
         begun(&mut connects, 0);
         for _ in 0..20 {
             connects.failed(MS);
@@ -200,7 +212,7 @@ mod tests {
 
     #[test]
     fn failures_pause_ever_longer_and_a_success_ends_that() {
-        let mut connects = Connects::new(10, 1, true, 0);
+        let mut connects = Connects::new(10, 1, true, true, 0);
         let mut now = 0;
         let mut pauses = Vec::new();
         for _ in 0..9 {

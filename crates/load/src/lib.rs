@@ -7,6 +7,7 @@
 //! - [`plan`]: what is asked for;
 //! - [`template`]: the requests, with placeholders;
 //! - `schedule`: when they are due in an open loop;
+//! - `queue`: which is next, and which thread is awake for it;
 //! - `worker`: a thread's loop, over
 //!   - `protocol`: what the bytes mean, and
 //!   - `backend`: how they get to the kernel and back;
@@ -40,10 +41,12 @@ pub mod histogram;
 pub mod interrupts;
 pub mod limit;
 mod limits;
+mod line;
 mod null_server;
 pub mod outcome;
 pub mod plan;
 mod protocol;
+mod queue;
 pub mod reading;
 mod record;
 mod run;
@@ -73,6 +76,7 @@ use serde::{Deserialize, Serialize};
 pub use outcome::Outcome;
 pub use plan::Plan;
 pub use run::{chosen_backend, run};
+pub use schedule::due_times;
 
 /// Why no load could be offered at all. What happens to single requests is no
 /// such error: it is in the [`Outcome`].

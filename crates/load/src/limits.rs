@@ -8,9 +8,9 @@ use crate::Error;
 
 /// Descriptors beside the connections and the threads: output, libraries.
 const OTHERS: u64 = 64;
-/// Descriptors of a thread: its ring or epoll instance, and a file in which the kernel
-/// counts its time, or a listener.
-const PER_THREAD: u64 = 2;
+/// Descriptors of a thread: its ring or epoll instance, a file in which the kernel counts
+/// its time, or a listener, and what other threads wake it with.
+const PER_THREAD: u64 = 3;
 
 /// Open files that so many connections take, spread over so many threads.
 fn needed(connections: u32, threads: usize) -> u64 {
@@ -62,6 +62,30 @@ pub(crate) fn bind(cpu: usize) -> Result<(), Error> {
         what: format!("binding a thread to processor {cpu}"),
         source: source.into(),
     })
+}
+
+/// Keeps this thread on some processors, and lets it go back when dropped.
+pub(crate) struct Elsewhere(Option<rustix::thread::CpuSet>);
+
+impl Elsewhere {
+    /// Moves this thread to these processors; without any, or where it may not, it stays.
+    pub(crate) fn move_to(cpus: &[usize]) -> Elsewhere {
+        let mut set = rustix::thread::CpuSet::new();
+        let known = cpus.iter().filter(|&&cpu| cpu < rustix::thread::CpuSet::MAX_CPU);
+        known.for_each(|&cpu| set.set(cpu));
+        let before = rustix::thread::sched_getaffinity(None).ok();
+        let moved = set.count() > 0 && rustix::thread::sched_setaffinity(None, &set).is_ok();
+        Elsewhere(before.filter(|_| moved))
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            // It was allowed there before.
+            let _ = rustix::thread::sched_setaffinity(None, before);
+        }
+    }
 }
 
 /// Lets this thread's sleeps end when they should: the kernel else puts them

@@ -44,6 +44,10 @@ pub struct Outcome {
     /// From the SYN to the established connection.
     #[serde(with = "histogram")]
     pub connect: Histogram<u64>,
+    /// How much later answers were seen than they had come to this machine, by the kernel's
+    /// stamps on a few connections of each thread. It is part of the service times.
+    #[serde(with = "histogram")]
+    pub seen_late: Histogram<u64>,
     /// How the connections fared.
     pub connections: Connections,
     /// The window, second by second.
@@ -137,11 +141,17 @@ pub enum ErrorKind {
     Client,
     /// Any other error of the network.
     Network,
+    /// A connection that was used before ended without a byte of an answer, and asking
+    /// again isn't safe or ended so as well.
+    Unanswered,
+    /// The connection was lost by a request that was asked before this one on it, and asking
+    /// again isn't safe or ended so as well.
+    Behind,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [ErrorKind; 10] = [
+    pub const ALL: [ErrorKind; 12] = [
         ErrorKind::Refused,
         ErrorKind::ConnectTimeout,
         ErrorKind::Reset,
@@ -152,6 +162,8 @@ impl ErrorKind {
         ErrorKind::WrongBody,
         ErrorKind::Client,
         ErrorKind::Network,
+        ErrorKind::Unanswered,
+        ErrorKind::Behind,
     ];
 
     /// Its name in output.
@@ -167,6 +179,8 @@ impl ErrorKind {
             ErrorKind::WrongBody => "wrong_body",
             ErrorKind::Client => "client",
             ErrorKind::Network => "network",
+            ErrorKind::Unanswered => "unanswered",
+            ErrorKind::Behind => "behind",
         }
     }
 }
@@ -191,8 +205,8 @@ pub struct Latency {
     /// Good answers.
     #[serde(with = "histogram")]
     pub good: Histogram<u64>,
-    /// Waits that ended without an answer: timeouts, and requests in flight at
-    /// the end. Each true value is at least this long.
+    /// Waits that ended without a whole answer, by an error of whatever kind or with the
+    /// run. Each true value is at least this long.
     #[serde(with = "histogram")]
     pub censored: Histogram<u64>,
 }
@@ -246,12 +260,21 @@ pub struct Connections {
     pub established: u32,
     /// Connections made after a slot's first one.
     pub reconnects: u64,
-    /// Connections that were to be kept and that the server ended in order, in the
-    /// window: after an answer, or while nothing was asked on them.
+    /// Connections that were to be kept and that the server ended, in the window: after an
+    /// answer, or while none was under way.
     pub cut: u64,
-    /// Requests sent again on a new connection, because the server had said that
-    /// it closes the old one after an answer to an earlier request (pipelining).
+    /// Requests sent again on a new connection: the server ended the old one without a byte
+    /// of an answer, or said that it closes it after the answer to an earlier request.
     pub resent: u64,
+    /// Answers to the window's requests that came before their request was sent whole.
+    #[serde(default)]
+    pub early: u64,
+    /// How often the server spoke on a connection on which nothing was asked.
+    #[serde(default)]
+    pub unasked: u64,
+    /// What it said the first time: bounded, escaped, for people.
+    #[serde(default)]
+    pub first_unasked: Option<String>,
     /// Attempts that failed.
     pub failed: u64,
     /// The kind of the first such failure, and what it looked like: bounded,

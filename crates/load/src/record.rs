@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::Histogram;
 
+use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
 use crate::outcome::{
     Account, Connections, ErrorCount, ErrorKind, Latency, StatusCount, ThreadUse,
@@ -161,12 +162,26 @@ pub(crate) struct Record {
     /// when they were due, until one was free.
     pub connection_wait: Histogram<u64>,
     pub connect: Histogram<u64>,
+    /// Of answers on connections whose bytes have the kernel's stamp: how much later than
+    /// that they were seen.
+    pub seen_late: Histogram<u64>,
     pub connections: Connections,
+    /// When the first attempt to connect failed, and when the first bytes came that nobody
+    /// asked for, on the threads' clock.
+    pub first: First,
     pub bytes_sent: u64,
     pub usage: ThreadUse,
+    bytes: u64,
     second: SecondOfThread,
     /// Until the end.
     seconds: Option<Sender<SecondOfThread>>,
+}
+
+/// When something happened first that is told with an example.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct First {
+    pub failure: u64,
+    pub unasked: u64,
 }
 
 /// The times of a request, in nanoseconds on the thread's clock.
@@ -221,9 +236,12 @@ impl Record {
             lateness: histogram(),
             connection_wait: histogram(),
             connect: histogram(),
+            seen_late: histogram(),
+            first: First::default(),
             connections: Connections { answers_min: u64::MAX, ..Connections::default() },
             bytes_sent: 0,
             usage: ThreadUse::default(),
+            bytes: 0,
             second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
             seconds: Some(seconds),
         }
@@ -254,6 +272,44 @@ impl Record {
 
     pub(crate) fn bytes_received(&mut self, bytes: usize) {
         self.second.bytes += bytes as u64;
+        self.bytes += bytes as u64;
+    }
+
+    /// Bytes received so far, before and after the window as well.
+    pub(crate) fn bytes_so_far(&self) -> u64 {
+        self.bytes
+    }
+
+    /// So many bytes that were counted as sent never were.
+    pub(crate) fn bytes_unsent(&mut self, bytes: u64) {
+        self.bytes_sent = self.bytes_sent.saturating_sub(bytes);
+    }
+
+    /// An attempt to connect failed.
+    pub(crate) fn connect_failed(&mut self, fault: &Fault, now: u64) {
+        self.connections.failed += 1;
+        if self.connections.first_failure.is_none() {
+            self.connections.first_failure = Some((fault.kind, fault.example.clone()));
+            self.first.failure = now;
+        }
+    }
+
+    /// The server spoke where nothing was asked.
+    pub(crate) fn unasked(&mut self, example: String, now: u64) {
+        self.connections.unasked += 1;
+        if self.connections.first_unasked.is_none() {
+            self.connections.first_unasked = Some(example);
+            self.first.unasked = now;
+        }
+    }
+
+    /// A good answer to a request of this phase was seen at `now`, and had come to this
+    /// machine at `stamp`, since the Unix epoch.
+    pub(crate) fn seen(&mut self, phase: Phase, stamp: Duration, clock: Clock, now: u64) {
+        if phase == Phase::Window {
+            let came = clock.of_unix(stamp);
+            self.seen_late.saturating_record(now.saturating_sub(came));
+        }
     }
 
     /// Whether this second still lacks samples of its answers.

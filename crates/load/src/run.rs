@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::Ipv4Addr;
+use std::os::fd::AsRawFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
@@ -19,7 +20,8 @@ use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};
 use crate::plan::{Arrivals, BackendChoice, Plan, Until};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
-use crate::record::{Record, SecondOfThread, Since, Tally, histogram, merge};
+use crate::queue::Queue;
+use crate::record::{First, Record, SecondOfThread, Since, Tally, histogram, merge};
 use crate::samples::Samples;
 use crate::turns::{Turns, Window};
 use crate::worker::Worker;
@@ -37,13 +39,17 @@ pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outc
     let crew = Crew::of(plan)?;
     limits::allow_connections(plan.connections, crew.threads)?;
     let clock = Clock::start();
+    let queue = Queue::new(plan, crew.threads)
+        .map_err(|source| Error::System { what: "making the threads' queue".into(), source })?;
+    // What is told and put together meanwhile is none of the server's processors'.
+    let _here = limits::Elsewhere::move_to(&plan.cpus);
     std::thread::scope(|scope| {
         let (seconds_to, seconds) = mpsc::channel();
         let (ready_to, ready) = mpsc::channel();
         let (threads, starts): (Vec<_>, Vec<_>) = (0..crew.threads)
             .map(|thread| {
                 let (start_to, start) = mpsc::channel();
-                let share = Share { plan, stop, clock, thread, crew: &crew };
+                let share = Share { plan, stop, clock, thread, crew: &crew, queue: &queue };
                 let (ready_to, seconds_to) = (ready_to.clone(), seconds_to.clone());
                 let name = format!("load-{thread}");
                 let handle = std::thread::Builder::new()
@@ -181,6 +187,7 @@ struct Share<'a> {
     clock: Clock,
     thread: usize,
     crew: &'a Crew,
+    queue: &'a Queue,
 }
 
 /// What a thread tells at its end.
@@ -223,6 +230,8 @@ impl Share<'_> {
             pipelined: self.plan.pipeline > 1,
             request_bytes_max: Http1::new(self.plan).request_bytes_max()
                 * usize::from(self.plan.pipeline),
+            stamped: stamped_of(self.slots()),
+            wake: self.queue.wake_of(self.thread).map(|wake| wake.as_raw_fd()),
         };
         let epoll = |setup, name: String, record, ready| {
             let backend = Epoll::new(setup)
@@ -260,7 +269,8 @@ impl Share<'_> {
         let shares = (self.slots(), self.crew.threads as u32);
         let sources =
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
-        let parts = (backend, Http1::new(plan), record);
+        let turns = Turns::new(self.queue, self.thread);
+        let parts = (backend, Http1::new(plan), record, turns);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         let tell = |open, is_ready| {
             let _ = ready.send(Ahead { thread: self.thread, open, is_ready });
@@ -270,8 +280,7 @@ impl Share<'_> {
         drop(ready);
         // No word comes if another thread failed.
         let Ok(window) = start.recv() else { return Ok(None) };
-        let turns = Turns::new(plan, window, self.thread, self.crew.threads);
-        let (record, window_end) = worker.run(turns).map_err(lost)?;
+        let (record, window_end) = worker.run(window).map_err(lost)?;
         Ok(Some(Report { record, window_end, backend: name }))
     }
 }
@@ -309,18 +318,13 @@ impl Collected {
             past[second.thread] = second.number;
             all.add(second);
             let done = past.iter().copied().min().unwrap_or(i64::MIN);
-            let news: Vec<i64> = all
-                .seconds
-                .keys()
-                .copied()
-                .filter(|&number| number > told && number <= done)
-                .collect();
-            for number in news {
-                let sum = all.seconds.get_mut(&number).expect("it is one of them");
+            if done <= told {
+                continue;
+            }
+            for (&number, sum) in all.seconds.range_mut(told.saturating_add(1)..=done) {
                 sum.service = None;
                 let second = sum.second;
                 errors += second.errors;
-                told = number;
                 tell(&News::Second(Progress {
                     elapsed_s: clock.now().saturating_sub(window.start) as f64 / 1e9,
                     warming_up: number < 0,
@@ -328,6 +332,7 @@ impl Collected {
                     errors,
                 }));
             }
+            told = done;
         }
         all
     }
@@ -393,6 +398,7 @@ fn put_together(
         lateness: histogram(),
         connection_wait: histogram(),
         connect: histogram(),
+        seen_late: histogram(),
         connections: Connections { answers_min: u64::MAX, ..Connections::default() },
         seconds,
         sampled_answers: collected.samples.with_texts(plan),
@@ -402,6 +408,7 @@ fn put_together(
     };
     outcome.connections.asked = plan.connections;
     outcome.connections.established = established;
+    let mut first = First { failure: u64::MAX, unasked: u64::MAX };
     for Report { record, .. } in reports {
         merge(&mut outcome.account, &account(&record.window, window.begin));
         merge(&mut outcome.warmup, &account(&record.warmup, window.start));
@@ -416,12 +423,22 @@ fn put_together(
             outcome.connection_wait += &record.connection_wait;
         }
         outcome.connect += &record.connect;
+        outcome.seen_late += &record.seen_late;
         let (all, one) = (&mut outcome.connections, &record.connections);
         all.resent += one.resent;
         all.reconnects += one.reconnects;
         all.cut += one.cut;
         all.failed += one.failed;
-        all.first_failure = all.first_failure.take().or_else(|| one.first_failure.clone());
+        all.early += one.early;
+        all.unasked += one.unasked;
+        if one.first_failure.is_some() && record.first.failure < first.failure {
+            first.failure = record.first.failure;
+            all.first_failure = one.first_failure.clone();
+        }
+        if one.first_unasked.is_some() && record.first.unasked < first.unasked {
+            first.unasked = record.first.unasked;
+            all.first_unasked = one.first_unasked.clone();
+        }
         all.syn_retransmits += one.syn_retransmits;
         all.made_in_window += one.made_in_window;
         all.syn_retransmits_in_window += one.syn_retransmits_in_window;
@@ -434,6 +451,12 @@ fn put_together(
         outcome.response = outcome.service.clone();
     }
     outcome
+}
+
+/// Of how many connections of a thread it is looked how late their answers are seen: few,
+/// since each answer costs a little more there.
+fn stamped_of(connections: u32) -> u32 {
+    (connections / 16).clamp(1, 4)
 }
 
 /// How a backend is called in an outcome.
@@ -453,6 +476,8 @@ pub fn chosen_backend() -> String {
         one_shot: false,
         pipelined: false,
         request_bytes_max: 0,
+        stamped: 0,
+        wake: None,
     };
     let made = Ring::new(setup.slots).and_then(|mut ring| Uring::new(&mut ring, setup).map(drop));
     made.map_or_else(|error| in_place_of_uring(&error), |()| URING.into())

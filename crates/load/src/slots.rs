@@ -29,23 +29,27 @@ pub(crate) enum State {
 pub(crate) struct Connection<C> {
     /// What the protocol keeps of an answer that came in part.
     pub partial: C,
-    /// When it last became free for a request; kept in an open loop and where a
-    /// connection serves one request.
+    /// When it last became free for a request, where a connection serves one request.
     pub free_since: u64,
     /// Good answers to the window's requests so far.
     pub good: u64,
     first: u16,
     under_way: u16,
-    /// Whether it was established before.
-    pub had_one: bool,
-    /// Whether it stands in the line of those that can take a request.
-    pub in_line: bool,
+    /// So many of the requests under way, the oldest, were asked before, on a connection
+    /// that was lost.
+    pub again: u16,
+    /// Whether this connection has brought an answer.
+    pub is_used: bool,
+    /// Whether it stands among those on which nothing is asked.
+    pub is_idle: bool,
 }
 
 /// All connections of a thread, with the requests under way on each, oldest first.
 pub(crate) struct Slots<C> {
     connections: Vec<Connection<C>>,
     states: Vec<State>,
+    /// Which were established before.
+    had_one: Vec<bool>,
     flights: Vec<Flight>,
     depth: u16,
 }
@@ -59,12 +63,14 @@ impl<C: Default> Slots<C> {
             good: 0,
             first: 0,
             under_way: 0,
-            had_one: false,
-            in_line: false,
+            again: 0,
+            is_used: false,
+            is_idle: false,
         };
         Slots {
             connections: (0..slots).map(|_| connection()).collect(),
             states: vec![State::Closed; slots as usize],
+            had_one: vec![false; slots as usize],
             flights: vec![Flight::default(); slots as usize * usize::from(depth)],
             depth,
         }
@@ -75,8 +81,20 @@ impl<C: Default> Slots<C> {
         &mut self.states[slot as usize]
     }
 
+    /// Whether a slot's connection is established.
+    pub(crate) fn is_open(&self, slot: Slot) -> bool {
+        self.states[slot as usize] == State::Open
+    }
+
     pub(crate) fn connection(&mut self, slot: Slot) -> &mut Connection<C> {
         &mut self.connections[slot as usize]
+    }
+
+    /// A slot's connection is established; whether it had one before.
+    pub(crate) fn establish(&mut self, slot: Slot) -> bool {
+        self.states[slot as usize] = State::Open;
+        self.connections[slot as usize].is_used = false;
+        std::mem::replace(&mut self.had_one[slot as usize], true)
     }
 
     /// How many slots there are.
@@ -138,6 +156,7 @@ impl<C: Default> Slots<C> {
         let connection = self.connection(slot);
         connection.first = if connection.first + 1 == depth { 0 } else { connection.first + 1 };
         connection.under_way -= 1;
+        connection.again = connection.again.saturating_sub(1);
         Some(flight)
     }
 }

@@ -28,9 +28,18 @@ impl Request {
 
     /// Whether a part of it that has placeholders has that of a nonce.
     pub fn has_nonce(&self) -> bool {
+        self.has(NONCE)
+    }
+
+    /// Whether a part of it that has placeholders has that of the request's number.
+    pub(crate) fn has_counter(&self) -> bool {
+        self.has(COUNTER)
+    }
+
+    fn has(&self, placeholder: &[u8]) -> bool {
         let headers = self.headers.iter().flat_map(|(name, value)| [name, value]);
         let texts = headers.chain([&self.path]).map(String::as_bytes);
-        texts.chain([&*self.body]).any(|text| memchr::memmem::find(text, NONCE).is_some())
+        texts.chain([&*self.body]).any(|text| memchr::memmem::find(text, placeholder).is_some())
     }
 }
 
@@ -48,7 +57,7 @@ enum Piece {
 impl Template {
     /// Cuts bytes at their placeholders. Any other brace stands for itself.
     pub(crate) fn parse(mut bytes: &[u8]) -> Template {
-        const NAMES: [(&[u8], Piece); 2] = [(b"{counter}", Piece::Counter), (NONCE, Piece::Nonce)];
+        const NAMES: [(&[u8], Piece); 2] = [(COUNTER, Piece::Counter), (NONCE, Piece::Nonce)];
         let mut pieces = Vec::new();
         let mut plain = Vec::new();
         while let Some(&first) = bytes.first() {
@@ -114,6 +123,9 @@ impl Template {
         self.0.iter().map(length).sum()
     }
 }
+
+/// What stands for the request's number.
+const COUNTER: &[u8] = b"{counter}";
 
 /// What stands for a nonce.
 const NONCE: &[u8] = b"{nonce}";

@@ -1,8 +1,10 @@
 //! Whose turn it is: when a thread may begin a request, and when no more.
 
-use crate::plan::{Plan, Until};
+use std::ops::Range;
+
+use crate::queue::{Free, Queue};
 use crate::record::Phase;
-use crate::schedule::Schedule;
+use crate::schedule::Block;
 
 /// The borders of a run on the threads' common clock, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
@@ -27,61 +29,67 @@ pub(crate) struct Turn {
     pub phase: Phase,
 }
 
-/// Hands out one thread's turns.
+/// A thread's hand in the run's queue.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct Turns<'a> {
+    queue: &'a Queue,
+    thread: usize,
     window: Window,
-    /// `None` in a closed loop.
-    schedule: Option<Schedule>,
-    /// Turns left in the window, if they are counted.
-    left: u64,
-    number: u64,
-    /// Threads take numbers in turn.
-    step: u64,
+    /// Numbers taken ahead of their requests, in a closed loop.
+    numbers: Range<u64>,
+    /// The part of the schedule that was looked at last.
+    block: Block,
 }
 
-impl Turns {
-    /// The turns of thread `thread` of `threads`.
-    pub(crate) fn new(plan: &Plan, window: Window, thread: usize, threads: usize) -> Turns {
-        let (thread_number, step) = (thread as u64, threads as u64);
-        Turns {
-            window,
-            schedule: Schedule::new(plan.arrivals, thread, threads, plan.seed),
-            left: match plan.until {
-                Until::Elapsed(_) => u64::MAX,
-                Until::Requests(all) => all / step + u64::from(thread_number < all % step),
-            },
-            number: thread_number,
-            step,
-        }
+impl<'a> Turns<'a> {
+    /// A thread's hand before the run begins: nobody has a turn.
+    pub(crate) fn new(queue: &'a Queue, thread: usize) -> Turns<'a> {
+        let window = Window { start: 0, begin: u64::MAX, end: 0 };
+        Turns { queue, thread, window, numbers: 0..0, block: Block::default() }
     }
 
-    /// No turns: while connections are made ahead.
-    pub(crate) fn none() -> Turns {
-        let window = Window { start: 0, begin: u64::MAX, end: 0 };
-        Turns { window, schedule: None, left: 0, number: 0, step: 1 }
+    /// The run has these borders.
+    pub(crate) fn begin(&mut self, window: Window) {
+        self.window = window;
     }
 
     /// Takes the next turn, if it has come.
     #[inline]
     pub(crate) fn take(&mut self, now: u64) -> Option<Turn> {
-        let intended = match &self.schedule {
-            None => now,
-            Some(schedule) => self.due_on(schedule),
-        };
-        if intended > now || !self.goes_on(intended) {
+        if self.queue.is_open_loop() { self.take_due(now) } else { self.take_free(now) }
+    }
+
+    /// In a closed loop a turn has come as soon as somebody asks for it.
+    #[inline]
+    fn take_free(&mut self, now: u64) -> Option<Turn> {
+        let phase = self.phase(now);
+        if !self.goes_on(now) || phase == Phase::Window && !self.queue.count() {
             return None;
         }
-        let phase = self.phase(intended);
-        if phase == Phase::Window {
-            self.left -= 1;
+        if self.numbers.is_empty() {
+            self.numbers = self.queue.take_numbers();
         }
-        if let Some(schedule) = &mut self.schedule {
-            schedule.advance();
+        let number = self.numbers.next()?;
+        Some(Turn { number, intended: now, phase })
+    }
+
+    fn take_due(&mut self, now: u64) -> Option<Turn> {
+        loop {
+            let (number, due) = self.queue.next(&mut self.block)?;
+            // At the end of all time it stays: beyond that it would come at once.
+            let intended = self.window.start.saturating_add(due);
+            if intended > now || !self.goes_on(intended) {
+                return None;
+            }
+            if !self.queue.claim(number) {
+                continue;
+            }
+            let phase = self.phase(intended);
+            if phase == Phase::Window && !self.queue.count() {
+                return None;
+            }
+            return Some(Turn { number, intended, phase });
         }
-        let number = self.number;
-        self.number += self.step;
-        Some(Turn { number, intended, phase })
     }
 
     /// The account of a request that was due at this time.
@@ -90,30 +98,48 @@ impl Turns {
     }
 
     /// When the next turn comes; `None` if it is there at any time, or never comes.
-    pub(crate) fn due(&self) -> Option<u64> {
-        let due = self.due_on(self.schedule.as_ref()?);
+    pub(crate) fn due(&mut self) -> Option<u64> {
+        let (_, due) = self.queue.next(&mut self.block)?;
+        let due = self.window.start.saturating_add(due);
         self.goes_on(due).then_some(due)
     }
 
-    /// When the next turn of this schedule comes. At the end of all time it stays: beyond
-    /// that it would come at once.
-    fn due_on(&self, schedule: &Schedule) -> u64 {
-        self.window.start.saturating_add(schedule.due())
+    /// Until when this thread may sleep before it has to look for a turn. To be called right
+    /// before it sleeps, with its free connection, if it has one.
+    pub(crate) fn sleeps(&mut self, free: Option<Free>) -> u64 {
+        let until = self.queue.sleeps(self.thread, free, self.window.start, &mut self.block);
+        if self.goes_on(until) { until } else { u64::MAX }
+    }
+
+    /// This thread is back from its sleep.
+    pub(crate) fn is_awake(&self) {
+        self.queue.is_awake(self.thread);
+    }
+
+    /// Since when another thread has a free connection, as far as is known.
+    pub(crate) fn others_free_since(&self) -> Option<u64> {
+        self.queue.others_free_since(self.thread)
     }
 
     /// Whether turns still come at this time.
     pub(crate) fn goes_on(&self, now: u64) -> bool {
-        now < self.window.end && (self.left > 0 || now < self.window.begin)
+        now < self.window.end && (now < self.window.begin || !self.queue.is_used_up())
     }
 
     /// Whether the turns of an open loop are handed out.
     pub(crate) fn is_open_loop(&self) -> bool {
-        self.schedule.is_some()
+        self.queue.is_open_loop()
     }
 
     /// No turn comes after this time.
     pub(crate) fn end_at(&mut self, now: u64) {
         self.window.end = self.window.end.min(now);
+    }
+
+    /// This thread takes no more turns; whether it is the last, to which those belong that
+    /// nobody took.
+    pub(crate) fn is_last_done(&self) -> bool {
+        self.queue.is_last_done()
     }
 
     /// The borders, as they are now.
@@ -127,20 +153,26 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{Arrivals, Target};
+    use crate::plan::{Arrivals, Plan, Target, Until};
+    use crate::template::Request;
 
-    fn turns(arrivals: Arrivals, until: Until, thread: usize) -> Turns {
+    fn plan(arrivals: Arrivals, until: Until) -> Plan {
         let target = Target {
             address: "127.0.0.1:1".parse().unwrap(),
             authority: String::new(),
             path: String::new(),
         };
-        let plan = Plan { arrivals, until, ..Plan::new(target, Vec::new()) };
+        Plan { arrivals, until, ..Plan::new(target, vec![Request::get("/{counter}")]) }
+    }
+
+    fn turns<'a>(queue: &'a Queue, until: Until, thread: usize) -> Turns<'a> {
         let end = match until {
             Until::Elapsed(time) => 200 + time.as_nanos() as u64,
             Until::Requests(_) => u64::MAX,
         };
-        Turns::new(&plan, Window { start: 100, begin: 200, end }, thread, 2)
+        let mut turns = Turns::new(queue, thread);
+        turns.begin(Window { start: 100, begin: 200, end });
+        turns
     }
 
     fn all(turns: &mut Turns, now: u64) -> Vec<Turn> {
@@ -148,27 +180,57 @@ mod tests {
     }
 
     #[test]
-    fn counted_turns_of_all_threads_have_every_number_once() {
-        let mut numbers: Vec<u64> = (0..2)
-            .flat_map(|thread| all(&mut turns(Arrivals::Closed, Until::Requests(7), thread), 300))
-            .map(|turn| turn.number)
-            .collect();
-        numbers.sort_unstable();
+    fn counted_turns_belong_to_whichever_thread_is_free() {
+        let until = Until::Requests(7);
+        let queue = Queue::new(&plan(Arrivals::Closed, until), 2).unwrap();
+        let (mut one, mut other) = (turns(&queue, until, 0), turns(&queue, until, 1));
+        // A thread with more or quicker connections asks more often.
+        let mut number = |of: usize| [&mut one, &mut other][of].take(300).unwrap().number;
+        let mut numbers = vec![number(0), number(1), number(0), number(0)];
+        numbers.extend(all(&mut one, 300).iter().map(|turn| turn.number));
         assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(other.take(300), None, "more were asked than were to be");
+        assert!(!other.goes_on(300), "a thread waits for turns that never come");
+    }
+
+    #[test]
+    fn numbers_of_several_threads_are_all_there_where_requests_show_them() {
+        let until = Until::Elapsed(Duration::from_secs(1));
+        let queue = Queue::new(&plan(Arrivals::Closed, until), 2).unwrap();
+        let (mut one, mut other) = (turns(&queue, until, 0), turns(&queue, until, 1));
+        let mut number = |of: usize| [&mut one, &mut other][of].take(300).unwrap().number;
+        assert_eq!([number(0), number(1), number(0)], [0, 1, 2]);
+    }
+
+    #[test]
+    fn each_thread_asks_all_paths_in_turn() {
+        let until = Until::Elapsed(Duration::from_secs(1));
+        let paths = vec![Request::get("/fast"), Request::get("/slow")];
+        let two = Plan { requests: paths, ..plan(Arrivals::Closed, until) };
+        let queue = Queue::new(&two, 2).unwrap();
+        for thread in 0..2 {
+            let mut turns = turns(&queue, until, thread);
+            let odd = (0..1000).filter(|_| turns.take(300).unwrap().number % 2 == 1).count();
+            assert_eq!(odd, 500, "a thread has paths of its own");
+        }
     }
 
     #[test]
     fn the_warm_up_takes_nothing_from_the_count() {
-        let mut turns = turns(Arrivals::Closed, Until::Requests(2), 0);
+        let until = Until::Requests(2);
+        let queue = Queue::new(&plan(Arrivals::Closed, until), 1).unwrap();
+        let mut turns = turns(&queue, until, 0);
         assert_eq!(turns.take(150).unwrap().phase, Phase::Warmup);
+        assert_eq!(turns.take(250).unwrap().phase, Phase::Window);
         assert_eq!(turns.take(250).unwrap().phase, Phase::Window);
         assert_eq!(turns.take(250), None);
     }
 
     #[test]
     fn an_open_loop_keeps_its_schedule_however_late_it_is_asked() {
-        let rate = Arrivals::Constant(2e8);
-        let mut turns = turns(rate, Until::Elapsed(Duration::from_nanos(50)), 0);
+        let (rate, until) = (Arrivals::Constant(1e8), Until::Elapsed(Duration::from_nanos(50)));
+        let queue = Queue::new(&plan(rate, until), 2).unwrap();
+        let mut turns = turns(&queue, until, 0);
         assert_eq!(turns.due(), Some(100));
         assert_eq!(turns.take(99), None, "a request went out before it was due");
         let taken = all(&mut turns, 1_000_000);
@@ -182,7 +244,8 @@ mod tests {
     #[test]
     fn what_is_due_after_the_end_of_all_time_is_not_due_at_once() {
         for until in [Until::Elapsed(Duration::from_secs(1)), Until::Requests(5)] {
-            let mut turns = turns(Arrivals::Constant(1e-11), until, 0);
+            let queue = Queue::new(&plan(Arrivals::Constant(1e-11), until), 1).unwrap();
+            let mut turns = turns(&queue, until, 0);
             assert_eq!(all(&mut turns, 1_000_000).len(), 1, "the first is due at the start");
             assert_eq!(turns.due(), None);
         }
@@ -190,7 +253,9 @@ mod tests {
 
     #[test]
     fn nothing_is_due_after_an_early_end() {
-        let mut turns = turns(Arrivals::Closed, Until::Elapsed(Duration::from_secs(1)), 0);
+        let until = Until::Elapsed(Duration::from_secs(1));
+        let queue = Queue::new(&plan(Arrivals::Closed, until), 1).unwrap();
+        let mut turns = turns(&queue, until, 0);
         turns.end_at(300);
         assert!(turns.take(299).is_some());
         assert!(turns.take(300).is_none());

@@ -14,12 +14,14 @@ use crate::address::Sources;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::clock::Clock;
 use crate::connects::Connects;
+use crate::line::{Line, Place};
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
 use crate::protocol::{Fault, Fed, Protocol, show};
+use crate::queue::Free;
 use crate::record::{Phase, Record, SecondOfThread, Spent, Times, fault_of};
 use crate::slots::{Flight, Slots, State};
-use crate::turns::{Turn, Turns};
+use crate::turns::{Turn, Turns, Window};
 
 /// The longest sleep: how soon a request to stop is heard.
 const SLEEP_NS_MAX: u64 = 20_000_000;
@@ -33,6 +35,19 @@ const DRAIN_NS_MAX: u64 = 2_000_000_000;
 const SYN_LOST_NS: u64 = 900_000_000;
 /// How often is told how many connections were made ahead.
 const TOLD_EVERY_NS: u64 = 100_000_000;
+/// Absences that are remembered: more than there are within a timeout where a quota keeps
+/// this thread from running in each tenth of a second.
+const ABSENCES: usize = 256;
+/// Events that are seen to in so little time that it need not be asked for anew.
+const EVENTS_AT_ONCE: u32 = 16;
+/// The same in bytes.
+const BYTES_AT_ONCE: u64 = 16 << 10;
+/// Bytes of pipelined requests that go out together. What is more follows when they were
+/// taken.
+const TOGETHER_BYTES: usize = 64 << 10;
+/// Parts in which connections are looked over for what took too long: to look at tens of
+/// thousands at once would make what comes meanwhile late.
+const SCAN_PARTS: u32 = 16;
 /// Failures in a row after which no more connections are made ahead.
 const FAILURES_MAX: u64 = 3;
 const SECOND_NS: u64 = 1_000_000_000;
@@ -48,12 +63,18 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     slots: Slots<P::Connection>,
     connects: Connects,
     sources: Sources,
-    turns: Turns,
-    /// Open slots with room for a request, in the order in which they got it.
-    /// Only an open loop has any: a closed one takes them at once.
-    line: VecDeque<Slot>,
-    /// Room for the requests that need rendering, by flight.
+    turns: Turns<'a>,
+    /// Where the requests of an open loop go. A closed one has no line: it takes them at once.
+    line: Line,
+    /// Since when there was always something in the line.
+    free_since: Option<u64>,
+    /// Room for the requests that need rendering, by slot, where one is under way at a time.
     rooms: Vec<Vec<u8>>,
+    /// What is to be sent, by slot, where several requests are under way: those that are
+    /// taken together go out together.
+    outboxes: Vec<Outbox>,
+    /// Slots whose outbox is to be looked at before this thread sleeps.
+    touched: Vec<Slot>,
     /// Open connections.
     open: u32,
     /// Requests under way.
@@ -62,9 +83,21 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     arrived: u64,
     /// The latest time known.
     now: u64,
-    /// From when until when this thread was last kept away.
-    away: (u64, u64),
+    /// From when until when this thread was kept away, the last times.
+    absences: VecDeque<(u64, u64)>,
     next_scan: u64,
+    /// The slot at which the next look for what took too long begins.
+    scan_from: Slot,
+}
+
+/// Pipelined requests of one connection on their way out.
+#[derive(Default)]
+struct Outbox {
+    /// The bytes that were handed to the kernel last.
+    bytes: Vec<u8>,
+    /// So many of the requests under way, the last ones, weren't handed over yet.
+    queued: u16,
+    is_touched: bool,
 }
 
 impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
@@ -75,10 +108,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         clock: Clock,
         (slots, threads): (u32, u32),
         sources: Sources,
-        (backend, protocol, record): (B, P, Record),
+        (backend, protocol, record, turns): (B, P, Record, Turns<'a>),
     ) -> Self {
         let room = protocol.rendered_bytes_max();
-        let rooms = if room == 0 { 0 } else { slots as usize * usize::from(plan.pipeline) };
+        let is_pipelined = plan.pipeline > 1;
+        let rooms = if room == 0 || is_pipelined { 0 } else { slots };
+        let outboxes = if is_pipelined { slots } else { 0 };
+        let is_paced = plan.keep_alive || !turns.is_open_loop();
         let now = clock.now();
         Worker {
             plan,
@@ -88,17 +124,21 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             protocol,
             record,
             slots: Slots::new(slots, plan.pipeline),
-            connects: Connects::new(slots, threads, plan.keep_alive, now),
+            connects: Connects::new(slots, threads, plan.keep_alive, is_paced, now),
             sources,
-            turns: Turns::none(),
-            line: VecDeque::new(),
+            turns,
+            line: Line::new(slots, plan.pipeline),
+            free_since: None,
+            outboxes: (0..outboxes).map(|_| Outbox::default()).collect(),
+            touched: Vec::new(),
             rooms: (0..rooms).map(|_| Vec::with_capacity(room)).collect(),
             open: 0,
             under_way: 0,
             arrived: now,
             now,
-            away: (now, now),
+            absences: VecDeque::with_capacity(ABSENCES),
             next_scan: now,
+            scan_from: 0,
         }
     }
 
@@ -139,8 +179,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     ///
     /// # Errors
     /// The kernel's, if it can't wait for events.
-    pub(crate) fn run(mut self, turns: Turns) -> io::Result<(Record, u64)> {
-        let window = turns.window();
+    pub(crate) fn run(mut self, window: Window) -> io::Result<(Record, u64)> {
         // Meanwhile the other threads were waited for.
         self.now = self.clock.now();
         while self.now < window.start {
@@ -151,7 +190,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now, cpu));
         // Reading that takes a while on a large machine, which no request is to bear.
         self.now = self.clock.now();
-        self.begin(turns);
+        self.begin(window);
         let counted = matches!(self.plan.until, Until::Requests(_));
         let mut next_second = window.start;
         let mut is_warming_up = self.now < window.begin;
@@ -188,8 +227,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 is_warming_up = false;
                 self.shed_warmup(window.begin);
             }
-            self.turn_over(self.wake_at(next_second.min(window.end)))?;
+            let wake_at = self.wake_at(next_second.min(window.end));
+            self.turn_over(wake_at)?;
+            self.turns.is_awake();
         }
+        // Others count on it no more.
+        self.turns.sleeps(None);
         let window_end = self.now.min(window.end);
         if let Some(before) = spent_before {
             before.write_growth(&Spent::by(self.now, cpu), &mut self.record.usage);
@@ -209,8 +252,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// Puts every slot to work.
-    fn begin(&mut self, turns: Turns) {
-        self.turns = turns;
+    fn begin(&mut self, window: Window) {
+        self.turns.begin(window);
         if !self.plan.keep_alive {
             // Paced from now on.
             self.connects.begin_at(self.now);
@@ -229,6 +272,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// server that began cold would else have a queue in the window that isn't the load's:
     /// one that can do a tenth more than is asked works off a second in ten.
     fn shed_warmup(&mut self, begin: u64) {
+        if self.turns.others_free_since().is_some() {
+            // They are about to take it.
+            return;
+        }
         while self.turns.due().is_some_and(|due| due < begin) && self.shed_turn() {}
     }
 
@@ -271,28 +318,38 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             connections.answers_min = connections.answers_min.min(good);
             connections.answers_max = connections.answers_max.max(good);
         }
-        if self.turns.is_open_loop() {
+        if self.turns.is_last_done() && self.turns.is_open_loop() {
             self.turns.end_at(window_end);
             while self.shed_turn() {}
         }
     }
 
-    /// The time until which may be slept.
-    fn wake_at(&self, other: u64) -> u64 {
-        // Only where a connection could take it does a request's turn matter.
-        let due = if self.line.is_empty() { None } else { self.turns.due() };
-        let next = due.into_iter().chain(self.may_connect_at());
-        next.fold(other, u64::min)
+    /// The time until which may be slept. To be called right before that.
+    fn wake_at(&mut self, other: u64) -> u64 {
+        let may_connect = self.connects.may_at(self.now);
+        if self.plan.keep_alive || !self.turns.is_open_loop() {
+            let free = self.free().map(|since| Free { since, from: 0 });
+            let turn = self.turns.sleeps(free);
+            return other.min(turn).min(may_connect.unwrap_or(u64::MAX));
+        }
+        // A connection is begun for a request, whose turn must have come.
+        let free = may_connect.map(|from| Free { since: self.may_connect_since(), from });
+        other.min(self.turns.sleeps(free))
     }
 
-    /// When the next connection may be begun; `None` if only an event lets it.
-    fn may_connect_at(&self) -> Option<u64> {
-        let at = self.connects.may_at(self.now)?;
-        if self.plan.keep_alive || !self.turns.is_open_loop() {
-            return Some(at);
+    /// Since when the line of an open loop had something in it, if it has.
+    fn free(&mut self) -> Option<u64> {
+        if self.line.first(&mut self.slots).is_none() {
+            self.free_since = None;
         }
-        // It is begun for a request, whose turn must have come.
-        Some(at.max(self.turns.due()?))
+        self.free_since
+    }
+
+    /// Since when the slot that connects next could have.
+    fn may_connect_since(&mut self) -> u64 {
+        let Some(slot) = self.connects.first_waiting() else { return self.now };
+        // One that may not connect is not free.
+        self.slots.connection(slot).free_since.max(self.connects.paused_before(self.now))
     }
 
     /// Sleeps until something happens or this time has come, and sees to it.
@@ -303,11 +360,19 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let looked = self.clock.now();
         self.now = looked;
         self.note_absence(back_at, looked);
+        let (mut events, bytes_before) = (0, self.record.bytes_so_far());
         while let Some((came, event)) = self.backend.next() {
+            events += 1;
             self.arrived = came;
             self.pass_to(came);
             self.see_to(event);
         }
+        let bytes = self.record.bytes_so_far() - bytes_before;
+        if events > EVENTS_AT_ONCE || bytes > BYTES_AT_ONCE {
+            // What is sent now is sent now, and not when the last of them came.
+            self.pass_to(self.clock.now());
+        }
+        self.send_touched();
         if looked >= self.next_scan {
             self.end_those_that_waited_too_long(looked);
         }
@@ -331,7 +396,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     #[cold]
     fn was_away(&mut self, from: u64, until: u64) {
-        self.away = (from, until);
+        if self.absences.len() == ABSENCES {
+            self.absences.pop_front();
+        }
+        self.absences.push_back((from, until));
         let window = self.turns.window();
         let within = until.min(window.end).saturating_sub(from.max(window.begin));
         let away_s = &mut self.record.usage.away_s;
@@ -340,20 +408,20 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// How much of this time this thread was there to see what comes.
     fn watched(&self, from: u64, until: u64) -> u64 {
-        let (left, back) = self.away;
-        let away = until.min(back).saturating_sub(from.max(left));
-        until.saturating_sub(from) - away
+        let away = |(left, back): &(u64, u64)| until.min(*back).saturating_sub(from.max(*left));
+        until.saturating_sub(from) - self.absences.iter().map(away).sum::<u64>()
     }
 
     fn see_to(&mut self, event: Event) {
         match event {
             Event::Received(slot, received) => self.received(slot, received),
+            Event::Sent(slot) => self.touch(slot),
             Event::Connected(slot) => self.connected(slot),
             Event::ConnectFailed(slot, errno) => {
                 self.connect_failed(slot, fault_of(errno, true));
             }
             Event::Ended(slot) => self.ended(slot),
-            Event::Broken(slot, errno) => self.broken(slot, &fault_of(errno, false)),
+            Event::Broken(slot, errno) => self.lost(slot, &fault_of(errno, false)),
         }
     }
 
@@ -372,13 +440,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     None => return,
                 }
             };
+            // Before it is taken for this one.
+            let free_since = self.may_connect_since();
             let slot = self.connects.begin_next();
             if let Some(turn) = turn {
-                // A slot that may not connect is not free.
-                let paused = self.connects.paused_before(self.now);
-                let connection = self.slots.connection(slot);
-                connection.free_since = connection.free_since.max(paused);
-                self.take_up(slot, turn);
+                self.take_up(slot, turn, free_since);
             }
             *self.slots.state(slot) = State::Connecting(self.now);
             let source = self.sources.next();
@@ -395,13 +461,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn connected(&mut self, slot: Slot) {
         let State::Connecting(since) = *self.slots.state(slot) else { return };
         self.ask_for_lost_syns(slot, self.arrived);
-        *self.slots.state(slot) = State::Open;
+        let had_one = self.slots.establish(slot);
         let took = self.arrived - since;
         let is_in_window = self.is_in_window(slot);
         self.record.connections.made_in_window += u64::from(is_in_window);
-        let connection = self.slots.connection(slot);
-        self.record.connections.reconnects += u64::from(connection.had_one);
-        connection.had_one = true;
+        self.record.connections.reconnects += u64::from(had_one);
         if is_in_window || self.plan.keep_alive {
             self.record.connect.saturating_record(took);
         }
@@ -409,7 +473,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.open += 1;
         self.record.open(self.open);
         if self.plan.keep_alive {
-            self.send_again(slot);
+            self.send_what_waits(slot);
             self.take_requests(slot);
         } else {
             let place = self.slots.place(slot, 0);
@@ -441,11 +505,20 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.turns.phase(at) == Phase::Window
     }
 
-    /// Sends what the slot's last connection left without an answer.
-    fn send_again(&mut self, slot: Slot) {
+    /// Sends what the slot's last connection left without an answer, and what its new one
+    /// was made for.
+    fn send_what_waits(&mut self, slot: Slot) {
         for nth in 0..self.slots.under_way(slot) {
-            self.record.connections.resent += 1;
-            self.transmit(slot, self.slots.place(slot, nth));
+            let place = self.slots.place(slot, nth);
+            let was_sent = self.slots.flight(place).times.sent != Times::NEVER;
+            self.record.connections.resent += u64::from(was_sent);
+            if self.outboxes.is_empty() {
+                self.send(slot, place);
+            }
+        }
+        if let Some(outbox) = self.outboxes.get_mut(slot as usize) {
+            outbox.queued = self.slots.under_way(slot);
+            self.touch(slot);
         }
     }
 
@@ -453,16 +526,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// else the one whose turn it is.
     fn connect_failed(&mut self, slot: Slot, fault: Fault) {
         self.ask_for_lost_syns(slot, self.now);
-        self.record.connections.failed += 1;
-        let failure = &mut self.record.connections.first_failure;
-        failure.get_or_insert_with(|| (fault.kind, fault.example.clone()));
+        self.record.connect_failed(&fault, self.now);
         self.connects.failed(self.now);
         let before = std::mem::replace(self.slots.state(slot), State::Closed);
         self.backend.close(slot);
         if self.slots.under_way(slot) == 0
             && let Some(turn) = self.turns.take(self.now)
         {
-            let place = self.take_up(slot, turn);
+            let place = self.take_up(slot, turn, self.now);
             if let (false, State::Connecting(since)) = (self.turns.is_open_loop(), before) {
                 // But for this connection it would have been sent when that was begun.
                 self.slots.flight(place).times.begun = since.max(self.turns.window().start);
@@ -478,6 +549,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// Ends a slot's connection, and asks for the next.
     fn replace(&mut self, slot: Slot) {
+        self.close(slot);
+        if self.turns.goes_on(self.now) || self.slots.under_way(slot) > 0 {
+            self.connects.want(slot);
+        }
+    }
+
+    /// Ends a slot's connection.
+    fn close(&mut self, slot: Slot) {
         let before = std::mem::replace(self.slots.state(slot), State::Closed);
         if before == State::Open {
             self.open -= 1;
@@ -485,38 +564,114 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let connection = self.slots.connection(slot);
         connection.partial = P::Connection::default();
         connection.free_since = self.arrived;
+        // What was given to be sent and never was.
+        self.record.bytes_unsent(self.backend.unsent_bytes(slot));
         self.backend.close(slot);
-        if self.turns.goes_on(self.now) || self.slots.under_way(slot) > 0 {
-            self.connects.want(slot);
-        }
     }
 
     // Requests.
 
     /// Sends what is due, as far as there are connections free for it.
     fn send_due(&mut self) {
-        while let Some(&slot) = self.line.front() {
-            if *self.slots.state(slot) != State::Open || !self.slots.has_room(slot) {
-                self.leave_line(slot);
-                continue;
+        while let Some(free_since) = self.free()
+            && let Some(place) = self.line.first(&mut self.slots)
+            && let Some(turn) = self.turns.take(self.now)
+        {
+            self.line.leave(place, &mut self.slots);
+            match place {
+                Place::Ended(slot) => {
+                    self.take_up(slot, turn, free_since);
+                    self.connects.want(slot);
+                }
+                Place::Open(slot) => {
+                    let flight = self.take_up(slot, turn, free_since);
+                    if self.outboxes.is_empty() {
+                        self.send(slot, flight);
+                    } else {
+                        self.outboxes[slot as usize].queued += 1;
+                        self.touch(slot);
+                        self.line.enter(slot, &mut self.slots);
+                    }
+                }
             }
-            let Some(turn) = self.turns.take(self.now) else { return };
-            self.leave_line(slot);
-            let place = self.take_up(slot, turn);
-            self.send(slot, place);
-            self.stand_in_line(slot);
+        }
+        self.send_touched();
+    }
+
+    /// There is something in the line from now on.
+    #[inline(always)]
+    fn stand_in_line(&mut self, slot: Slot) {
+        self.line.enter(slot, &mut self.slots);
+        self.free_since.get_or_insert(self.arrived);
+    }
+
+    /// This slot may have something to send before this thread sleeps.
+    fn touch(&mut self, slot: Slot) {
+        if let Some(outbox) = self.outboxes.get_mut(slot as usize)
+            && !std::mem::replace(&mut outbox.is_touched, true)
+        {
+            self.touched.push(slot);
         }
     }
 
-    fn leave_line(&mut self, slot: Slot) {
-        self.line.pop_front();
-        self.slots.connection(slot).in_line = false;
+    /// Sends what pipelined connections have to send, each all of it at once.
+    fn send_touched(&mut self) {
+        while let Some(slot) = self.touched.pop() {
+            self.outboxes[slot as usize].is_touched = false;
+            // While a send is on its way its bytes have to stay where they are.
+            if !self.slots.is_open(slot) || self.backend.is_sending(slot) {
+                continue;
+            }
+            if !self.turns.is_open_loop() {
+                self.fill(slot);
+            }
+            self.send_outbox(slot);
+        }
     }
 
-    fn stand_in_line(&mut self, slot: Slot) {
-        if self.slots.has_room(slot) && !self.slots.connection(slot).in_line {
-            self.slots.connection(slot).in_line = true;
-            self.line.push_back(slot);
+    /// A pipelined connection of a closed loop takes as many requests as it has room for.
+    fn fill(&mut self, slot: Slot) {
+        while self.slots.has_room(slot)
+            && let Some(turn) = self.turns.take(self.now)
+        {
+            self.take_up(slot, turn, self.now);
+            self.outboxes[slot as usize].queued += 1;
+        }
+    }
+
+    /// Sends a pipelined connection's requests that weren't handed over yet.
+    fn send_outbox(&mut self, slot: Slot) {
+        let outbox = &mut self.outboxes[slot as usize];
+        let under_way = self.slots.under_way(slot);
+        outbox.bytes.clear();
+        while outbox.queued > 0 && outbox.bytes.len() < TOGETHER_BYTES {
+            let place = self.slots.place(slot, under_way - outbox.queued);
+            let flight = self.slots.flight(place);
+            // One that is asked again took as long as it takes since it was first asked.
+            if flight.times.sent == Times::NEVER {
+                flight.times.sent = self.now;
+            }
+            let (number, intended) = (flight.number, flight.times.intended);
+            let before = outbox.bytes.len();
+            match self.protocol.fixed_request(number) {
+                Some(fixed) => outbox.bytes.extend_from_slice(fixed),
+                None => self.protocol.render_request(number, &mut outbox.bytes),
+            }
+            if self.turns.phase(intended) == Phase::Window {
+                self.record.bytes_sent += (outbox.bytes.len() - before) as u64;
+            }
+            outbox.queued -= 1;
+        }
+        if outbox.bytes.is_empty() {
+            return;
+        }
+        let bytes: *const [u8] = outbox.bytes.as_slice();
+        // SAFETY: an outbox is written to only where nothing is being sent.
+        if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
+            self.pass_to(now);
+        }
+        if self.outboxes[slot as usize].queued > 0 && !self.backend.is_sending(slot) {
+            self.touch(slot);
         }
     }
 
@@ -527,55 +682,57 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     #[inline(always)]
     fn take_requests(&mut self, slot: Slot) {
         if self.turns.is_open_loop() {
-            let connection = self.slots.connection(slot);
-            if !connection.in_line {
-                connection.free_since = self.arrived;
-            }
             return self.stand_in_line(slot);
         }
-        while self.slots.has_room(slot)
+        if !self.outboxes.is_empty() {
+            return self.touch(slot);
+        }
+        if self.slots.has_room(slot)
             && let Some(turn) = self.turns.take(self.now)
         {
-            let place = self.take_up(slot, turn);
+            let place = self.take_up(slot, turn, self.now);
             self.send(slot, place);
         }
     }
 
-    /// Enters a request in the books; gives its place among all flights.
+    /// Enters a request in the books, for which this thread has had a free connection since
+    /// then; gives its place among all flights.
     #[inline(always)]
-    fn take_up(&mut self, slot: Slot, turn: Turn) -> usize {
+    fn take_up(&mut self, slot: Slot, turn: Turn, free_since: u64) -> usize {
         let tally = self.record.tally(turn.phase);
         tally.scheduled += 1;
         tally.sent += 1;
         self.under_way += 1;
-        // Slots are taken in the order in which they became free: if this one did
-        // after the request was due, none was free then.
-        let free_since = self.slots.connection(slot).free_since;
         if free_since > turn.intended && turn.phase == Phase::Window {
-            // While this thread was away nobody saw who was free.
-            let waited = self.watched(turn.intended, free_since);
-            if waited > 0 {
-                self.record.connection_wait.saturating_record(waited);
-            }
+            self.waited_for_connection(turn.intended, free_since);
         }
         let times = Times { intended: turn.intended, begun: self.now, sent: Times::NEVER };
         self.slots.push(slot, Flight { number: turn.number, times })
     }
 
-    /// Sends the request at this place.
-    fn send(&mut self, slot: Slot, place: usize) {
-        self.slots.flight(place).times.sent = self.now;
-        self.transmit(slot, place);
+    /// A request of the window was due before this thread had a free connection for it.
+    fn waited_for_connection(&mut self, intended: u64, free_since: u64) {
+        let since = self.turns.others_free_since().map_or(free_since, |it| it.min(free_since));
+        // While this thread was away nobody saw who was free.
+        let waited = self.watched(intended, since);
+        if self.turns.is_open_loop() && waited > 0 {
+            self.record.connection_wait.saturating_record(waited);
+        }
     }
 
     /// Hands the bytes of the request at this place to the kernel.
     #[inline(always)]
-    fn transmit(&mut self, slot: Slot, place: usize) {
-        let Flight { number, times } = *self.slots.flight(place);
+    fn send(&mut self, slot: Slot, place: usize) {
+        let now = self.now;
+        let flight = self.slots.flight(place);
+        // One that is asked again took as long as it takes since it was first asked.
+        flight.times.sent = flight.times.sent.min(now);
+        let Flight { number, times } = *flight;
         let bytes: *const [u8] = match self.protocol.fixed_request(number) {
             Some(fixed) => fixed,
             None => {
                 let room = &mut self.rooms[place];
+                room.clear();
                 self.protocol.render_request(number, room);
                 room.as_slice()
             }
@@ -584,7 +741,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.record.bytes_sent += bytes.len() as u64;
         }
         // SAFETY: a fixed request lives as long as the protocol, a rendered one
-        // stays in its room until the place is used again: after its answer, if it
+        // stays in its room until the slot has another: after its answer, if it
         // was sent by then, or after the slot was closed.
         if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
             self.pass_to(now);
@@ -594,13 +751,21 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     // Answers.
 
     fn received(&mut self, slot: Slot, received: Received) {
-        let Worker { backend, protocol, record, slots, turns, .. } = self;
+        if self.slots.oldest(slot).is_some_and(|flight| self.arrived < flight.times.sent) {
+            // It was told of before this request was sent, for something else.
+            self.arrived = self.clock.now();
+            self.pass_to(self.arrived);
+        }
+        let Worker { backend, protocol, record, slots, turns, outboxes, .. } = self;
         let mut bytes = backend.bytes(received);
         record.bytes_received(bytes.len());
         loop {
-            let Some(number) = slots.oldest(slot).map(|flight| flight.number) else {
+            let queued = outboxes.get(slot as usize).map_or(0, |outbox| outbox.queued);
+            let asked = slots.under_way(slot) > queued;
+            let Some(number) = slots.oldest(slot).filter(|_| asked).map(|flight| flight.number)
+            else {
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
-                return self.unasked(slot, Fault { kind: ErrorKind::Malformed, example });
+                return self.unasked(slot, example);
             };
             let partial = &mut slots.connection(slot).partial;
             let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
@@ -608,16 +773,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let (used, status, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
                 Fed::Answer { used, status, fault, reusable } => (used, status, fault, reusable),
-                Fed::Broken(fault) => return self.broken(slot, &fault),
+                Fed::Broken(fault) => return self.lost(slot, &fault),
             };
             let answer = &bytes[..used];
             bytes = &bytes[used..];
-            let last = slots.under_way(slot) == 1;
+            let last = slots.under_way(slot) == queued + 1;
             if last && !bytes.is_empty() && fault.is_none() {
                 let example = format!("bytes after the answer: \"{}\"", show(bytes));
                 fault = Some(Box::new(Fault { kind: ErrorKind::Malformed, example }));
             }
             let Some(flight) = slots.pop(slot) else { return };
+            slots.connection(slot).is_used = true;
             self.under_way -= 1;
             let phase = turns.phase(flight.times.intended);
             record.tally(phase).statuses.add(status, fault.is_none());
@@ -625,6 +791,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 None => {
                     slots.connection(slot).good += u64::from(phase == Phase::Window);
                     record.good(phase, flight.times, self.arrived);
+                    if let Some(stamp) = backend.kernel_stamp() {
+                        record.seen(phase, stamp, self.clock, self.arrived);
+                    }
                     if is_sampled {
                         record.sample(number, answer);
                     }
@@ -633,7 +802,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             // What comes before its request was sent says nothing of the rest of that, which
             // the connection still has to carry.
-            let is_early = backend.unsent(slot) > usize::from(slots.under_way(slot));
+            let is_early = last && backend.is_sending(slot);
+            if is_early && phase == Phase::Window {
+                record.connections.early += 1;
+            }
             let keeps = reusable && self.plan.keep_alive && !is_early;
             if !keeps || (last && !bytes.is_empty()) {
                 if !reusable {
@@ -652,10 +824,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// The server ended its side: that may be how an answer ends.
     fn ended(&mut self, slot: Slot) {
         let Some(&mut flight) = self.slots.oldest(slot) else {
-            if self.turns.goes_on(self.arrived) {
-                self.note_cut(self.turns.phase(self.arrived));
-            }
-            return self.replace(slot);
+            return self.ended_unasked(slot);
         };
         let partial = &mut self.slots.connection(slot).partial;
         match self.protocol.end(partial, flight.number) {
@@ -674,7 +843,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.note_cut(phase);
                 self.replace(slot);
             }
-            Fed::Broken(fault) => self.broken(slot, &fault),
+            Fed::Broken(fault) => {
+                self.note_cut(self.turns.phase(self.arrived));
+                self.lost(slot, &fault);
+            }
             Fed::More { .. } => unreachable!("nothing comes after the end"),
         }
     }
@@ -684,43 +856,97 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.record.connections.cut += u64::from(self.plan.keep_alive && phase == Phase::Window);
     }
 
-    /// A connection is of no more use, and neither are the requests on it.
-    fn broken(&mut self, slot: Slot, fault: &Fault) {
-        self.fail_all(slot, fault.clone());
+    /// A connection on which nothing was asked has ended, which costs no request.
+    fn ended_unasked(&mut self, slot: Slot) {
+        if self.turns.goes_on(self.arrived) {
+            self.note_cut(self.turns.phase(self.arrived));
+        }
+        if !self.turns.is_open_loop() || !self.plan.keep_alive || !self.slots.is_open(slot) {
+            return self.replace(slot);
+        }
+        self.close(slot);
+        self.line.enter_ended(slot);
+        self.free_since.get_or_insert(self.arrived);
+    }
+
+    /// The server spoke on a connection on which nothing was asked. Whatever that means, it
+    /// is no answer to what is asked next.
+    fn unasked(&mut self, slot: Slot, example: String) {
+        self.record.unasked(example, self.arrived);
+        self.ended_unasked(slot);
+    }
+
+    /// A connection is of no more use, for the oldest request's sake.
+    fn lost(&mut self, slot: Slot, fault: &Fault) {
+        if self.slots.under_way(slot) == 0 {
+            return self.ended_unasked(slot);
+        }
+        self.settle_lost(slot, fault);
         self.replace(slot);
     }
 
-    /// Something is wrong with a connection on which nothing was asked: the
-    /// request whose turn it is meets with that.
-    fn unasked(&mut self, slot: Slot, fault: Fault) {
-        match self.turns.take(self.now) {
-            Some(turn) => {
-                self.take_up(slot, turn);
+    /// What becomes of the requests on a connection that is lost.
+    ///
+    /// A server may end a connection that it kept at any time, and with it a request that is
+    /// just under way. If no byte of an answer came, a client asks it again once, on a new
+    /// connection, where that can do no harm (RFC 9112, 9.3.1). So it does with the requests
+    /// behind the oldest one, which alone the fault is of.
+    fn settle_lost(&mut self, slot: Slot, fault: &Fault) {
+        let connection = self.slots.connection(slot);
+        let is_unanswered = matches!(fault.kind, ErrorKind::ClosedEarly | ErrorKind::Reset)
+            && !P::is_under_way(&connection.partial);
+        let (was_used, asked_again) = (connection.is_used, connection.again);
+        let on_it: Vec<Flight> = std::iter::from_fn(|| self.slots.pop(slot)).collect();
+        let mut again = 0;
+        for (nth, flight) in (0..).zip(on_it) {
+            let was_sent = flight.times.sent != Times::NEVER;
+            let is_second_try = nth < asked_again;
+            let of_the_end = is_unanswered && (was_used || is_second_try);
+            let may_repeat = nth > 0 || of_the_end;
+            if !was_sent
+                || may_repeat && !is_second_try && self.protocol.is_repeatable(flight.number)
+            {
+                again += u16::from(was_sent);
+                self.slots.push(slot, flight);
+                continue;
             }
-            None => self.record.connections.failed += 1,
+            let fault = match (nth, of_the_end) {
+                (0, false) => fault.clone(),
+                (0, true) => Fault { kind: ErrorKind::Unanswered, ..fault.clone() },
+                _ => Fault {
+                    kind: ErrorKind::Behind,
+                    example: format!("behind a request that ended with: {}", fault.example),
+                },
+            };
+            self.under_way -= 1;
+            let phase = self.turns.phase(flight.times.intended);
+            self.record.error(phase, fault, self.now, Some(flight.times));
         }
-        self.broken(slot, &fault);
+        self.slots.connection(slot).again = again;
     }
 
-    /// All requests on a slot end in this error.
+    /// All requests on a slot whose connection came to nothing end in this error.
     fn fail_all(&mut self, slot: Slot, fault: Fault) {
-        let unanswered = matches!(fault.kind, ErrorKind::Timeout | ErrorKind::ConnectTimeout);
         while let Some(flight) = self.slots.pop(slot) {
             self.under_way -= 1;
-            let waited = unanswered.then_some(flight.times);
             let phase = self.turns.phase(flight.times.intended);
-            self.record.error(phase, fault.clone(), self.now, waited);
+            self.record.error(phase, fault.clone(), self.now, Some(flight.times));
         }
     }
 
     /// Ends what took too long by this time, at which was looked for all that had come. What
-    /// came while this thread was away may still lie there.
+    /// came while this thread was away may still lie there. A part of the connections is
+    /// looked over at a time.
     fn end_those_that_waited_too_long(&mut self, looked: u64) {
         let timeout = self.plan.timeout.as_nanos() as u64;
-        self.next_scan = looked + (timeout / 10).clamp(1_000_000, 100_000_000);
+        let whole = (timeout / 10).clamp(1_000_000, 100_000_000);
+        self.next_scan = looked + whole / u64::from(SCAN_PARTS);
         // What ends now ends at this time, and not when the last event came.
         self.arrived = self.arrived.max(looked);
-        for slot in 0..self.slots.count() {
+        let from = self.scan_from;
+        let to = self.slots.count().min(from + self.slots.count().div_ceil(SCAN_PARTS));
+        self.scan_from = if to == self.slots.count() { 0 } else { to };
+        for slot in from..to {
             match *self.slots.state(slot) {
                 State::Closed => {}
                 State::Connecting(since) => {
@@ -735,7 +961,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     if sent.is_some_and(|sent| self.watched(sent, looked) >= timeout) {
                         let example = format!("no whole answer within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };
-                        self.broken(slot, &fault);
+                        self.lost(slot, &fault);
                     }
                 }
             }

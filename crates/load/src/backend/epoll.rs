@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::Timespec;
@@ -12,13 +12,18 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 
+use super::arrivals::{Arrivals, LOOK_AFTER};
 use super::socket::{self, Blocking, Portion};
+use super::stamped::Stamped;
 use super::{Backend, Event, Received, Setup, Slot};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// Bytes taken from a connection at once.
 pub(super) const BUFFER: usize = 64 * 1024;
+
+/// What is no longer than this came at once, when it was told of.
+const SMALL: u32 = 4096;
 
 /// What is said of each connection only when it changes: to be told again of
 /// what was left unread would cost the kernel another look at every wait.
@@ -40,17 +45,24 @@ struct Connection {
     /// Whether the server's end was announced, which is done once: what stands in `unread`
     /// may be an event from before that.
     ends: bool,
-    /// What the kernel had no room for, in order.
-    unsent: VecDeque<*const [u8]>,
+    /// What the kernel had no room for yet.
+    unsent: Option<*const [u8]>,
+    /// Bytes that were given to be sent.
+    handed: u64,
+    /// Why a send failed. What the server had said before that is read first: it may have
+    /// answered, and then closed on what it didn't want to read.
+    failed: Option<Errno>,
 }
 
 /// The backend on an epoll instance.
 pub(crate) struct Epoll {
     epoll: OwnedFd,
     connections: Vec<Connection>,
-    ready: Vec<epoll::Event>,
-    /// The next of `ready` to look at.
-    position: usize,
+    /// Room for what the kernel tells at once.
+    room: Vec<epoll::Event>,
+    /// What the kernel told and wasn't looked at yet, and when it was told.
+    ready: VecDeque<epoll::Event>,
+    arrivals: Arrivals,
     /// Connections of which more may be there than was read. They come after the others,
     /// with the next batch: one whose server is faster than this thread reads would else
     /// keep it from all others, and from the time.
@@ -62,8 +74,15 @@ pub(crate) struct Epoll {
     /// What came of the last look beyond the event that it gave.
     more: VecDeque<Event>,
     buffer: Box<[u8]>,
+    /// The receives of those slots whose bytes come with the kernel's stamp.
+    stamped: Box<[Stamped]>,
+    /// The stamp of the event last taken.
+    stamp: Option<Duration>,
     setup: Setup,
 }
+
+/// In place of a slot: another thread wants this one awake.
+const WAKE: u64 = u64::MAX;
 
 impl Epoll {
     /// Sets an instance up for a run.
@@ -71,16 +90,25 @@ impl Epoll {
     /// # Errors
     /// The kernel's, where file descriptors run short.
     pub(crate) fn new(setup: Setup) -> io::Result<Epoll> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        if let Some(wake) = setup.wake {
+            // SAFETY: whoever sets a backend up keeps it open as long as that is there.
+            let wake = unsafe { BorrowedFd::borrow_raw(wake) };
+            epoll::add(&epoll, wake, EventData::new_u64(WAKE), EventFlags::IN | EventFlags::ET)?;
+        }
         Ok(Epoll {
-            epoll: epoll::create(CreateFlags::CLOEXEC)?,
+            epoll,
             connections: (0..setup.slots).map(|_| Connection::default()).collect(),
-            ready: Vec::with_capacity(EVENTS),
-            position: 0,
+            room: Vec::with_capacity(EVENTS),
+            ready: VecDeque::new(),
+            arrivals: Arrivals::default(),
             unread: VecDeque::new(),
             unread_now: 0,
             waits_exactly: true,
             more: VecDeque::new(),
             buffer: vec![0; BUFFER].into_boxed_slice(),
+            stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
+            stamp: None,
             setup,
         })
     }
@@ -90,33 +118,82 @@ impl Epoll {
     fn receive(&mut self, slot: Slot, event: epoll::Event) -> Option<Event> {
         let connection = &mut self.connections[slot as usize];
         let socket = connection.socket.as_ref()?;
-        match rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty()) {
-            Ok((0, _)) => Some(Event::Ended(slot)),
-            Ok((length, _)) => {
-                let may_have_more = length == BUFFER || connection.ends;
+        let received = match self.stamped.get_mut(slot as usize) {
+            Some(stamped) => stamped.receive(socket),
+            None => rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty())
+                .map(|(length, _)| length),
+        };
+        match (received, connection.failed) {
+            (Ok(0) | Err(Errno::AGAIN), Some(error)) => {
+                Some(Event::Broken(slot, error.raw_os_error()))
+            }
+            (Ok(0), None) => Some(Event::Ended(slot)),
+            (Ok(length), failed) => {
+                let may_have_more = length == BUFFER || connection.ends || failed.is_some();
                 if may_have_more && !connection.is_unread {
                     connection.is_unread = true;
                     self.unread.push_back(event);
                 }
-                Some(Event::Received(slot, Received { buffer: 0, start: 0, length: length as u32 }))
+                let received = match self.stamped.get(slot as usize) {
+                    Some(stamped) => {
+                        self.stamp = stamped.stamp();
+                        Received::stamped(slot, length as u32)
+                    }
+                    None => Received { buffer: 0, start: 0, length: length as u32 },
+                };
+                Some(Event::Received(slot, received))
             }
-            Err(Errno::AGAIN | Errno::INTR) => None,
-            Err(error) => Some(Event::Broken(slot, error.raw_os_error())),
+            (Err(Errno::AGAIN | Errno::INTR), _) => None,
+            (Err(error), _) => Some(Event::Broken(slot, error.raw_os_error())),
         }
     }
 
-    /// What is to be looked at next of this batch.
-    fn take(&mut self) -> Option<epoll::Event> {
-        if let Some(&event) = self.ready.get(self.position) {
-            self.position += 1;
-            return Some(event);
+    /// What is to be looked at next of this batch, and when it had come.
+    fn take(&mut self) -> Option<(u64, epoll::Event)> {
+        if self.arrivals.since_look() >= LOOK_AFTER {
+            // Fails only where a wait fails as well, which tells it.
+            let _ = self.look_for_more(Duration::ZERO);
+        }
+        if let Some(came) = self.arrivals.take() {
+            return Some((came, self.ready.pop_front().expect("it was counted")));
         }
         self.unread_now = self.unread_now.checked_sub(1)?;
         let event = self.unread.pop_front()?;
         if let Some(connection) = self.connection_of(event) {
             connection.is_unread = false;
         }
-        Some(event)
+        // It is read only now, and may have come just now.
+        Some((self.setup.clock.now(), event))
+    }
+
+    /// Asks the kernel what is ready, and waits for it for so long at most.
+    fn look_for_more(&mut self, at_most: Duration) -> io::Result<()> {
+        let timeout = Timespec {
+            tv_sec: at_most.as_secs() as i64,
+            tv_nsec: i64::from(at_most.subsec_nanos()),
+        };
+        self.room.clear();
+        let spare: &mut [MaybeUninit<epoll::Event>] = self.room.spare_capacity_mut();
+        let mut taken = match self.waits_exactly {
+            true => wait_exactly(&self.epoll, spare, &timeout),
+            false => Err(Errno::NOSYS.into()),
+        };
+        // What is forbidden to a container isn't always said to be unknown.
+        if taken.as_ref().is_err_and(|it| is_any(it, &[Errno::NOSYS, Errno::PERM])) {
+            self.waits_exactly = false;
+            let waited = epoll::wait(&self.epoll, spare, Some(&timeout));
+            taken = waited.map(|(events, _)| events.len()).map_err(io::Error::from);
+        }
+        let taken = match taken {
+            Err(error) if is_any(&error, &[Errno::INTR]) => 0,
+            taken => taken?,
+        };
+        // SAFETY: the kernel wrote that many events at the front.
+        unsafe { self.room.set_len(taken) };
+        let of_connections = self.room.iter().filter(|event| event.data.u64() != WAKE);
+        self.ready.extend(of_connections.copied());
+        self.arrivals.note(self.ready.len() as u64, self.setup.clock.now());
+        Ok(())
     }
 
     /// The connection that an event is of, unless it was closed meanwhile.
@@ -140,16 +217,16 @@ impl Epoll {
             }
             return seen;
         }
-        if flags.contains(EventFlags::OUT)
-            && !connection.unsent.is_empty()
-            && let Err(error) = flush(connection)
-        {
-            return Some(Event::Broken(slot, error.raw_os_error()));
+        let mut is_sent = false;
+        if flags.contains(EventFlags::OUT) && connection.unsent.is_some() {
+            flush(connection);
+            is_sent = connection.unsent.is_none();
         }
-        if flags.intersects(READABLE) {
-            return self.receive(slot, event);
+        let is_readable = flags.intersects(READABLE) || connection.failed.is_some();
+        if is_sent {
+            self.more.push_back(Event::Sent(slot));
         }
-        None
+        if is_readable { self.receive(slot, event) } else { None }
     }
 
     fn established(connection: &mut Connection, slot: Slot, flags: EventFlags) -> Option<Event> {
@@ -200,27 +277,27 @@ fn is_any(error: &io::Error, known: &[Errno]) -> bool {
 }
 
 /// Hands the kernel what it has room for.
-fn flush(connection: &mut Connection) -> Result<(), Errno> {
-    let Some(socket) = connection.socket.as_ref() else { return Ok(()) };
-    while let Some(front) = connection.unsent.front_mut() {
+fn flush(connection: &mut Connection) {
+    let Some(socket) = connection.socket.as_ref() else { return };
+    while let Some(unsent) = connection.unsent {
         // SAFETY: whoever sends keeps the bytes in place until answered.
-        let bytes = unsafe { &**front };
+        let bytes = unsafe { &*unsent };
         match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
-            Ok(sent) if sent == bytes.len() => {
-                connection.unsent.pop_front();
-            }
-            Ok(sent) => *front = &raw const bytes[sent..],
-            Err(Errno::AGAIN) => return Ok(()),
+            Ok(sent) if sent == bytes.len() => connection.unsent = None,
+            Ok(sent) => connection.unsent = Some(&raw const bytes[sent..]),
+            Err(Errno::AGAIN) => return,
             Err(Errno::INTR) => {}
-            Err(error) => return Err(error),
+            Err(error) => {
+                connection.failed = Some(error);
+                return;
+            }
         }
     }
-    Ok(())
 }
 
 impl Backend for Epoll {
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
-        let socket = socket::open(&self.setup, source, Blocking::No)?;
+        let socket = socket::open(&self.setup, slot, source, Blocking::No)?;
         let connection = &mut self.connections[slot as usize];
         let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
         match rustix::net::connect(&socket, &self.setup.address) {
@@ -236,6 +313,8 @@ impl Backend for Epoll {
         connection.portion = Portion::default();
         connection.established = false;
         connection.ends = false;
+        connection.handed = 0;
+        connection.failed = None;
         Ok(Some(self.setup.clock.now()))
     }
 
@@ -248,19 +327,26 @@ impl Backend for Epoll {
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
         let connection = &mut self.connections[slot as usize];
-        connection.unsent.push_back(bytes);
-        if connection.unsent.len() == 1
-            && let Err(error) = flush(connection)
-        {
-            connection.unsent.clear();
-            self.more.push_back(Event::Broken(slot, error.raw_os_error()));
+        connection.unsent = Some(bytes);
+        connection.handed += bytes.len() as u64;
+        flush(connection);
+        if connection.failed.is_some() && !connection.is_unread {
+            connection.is_unread = true;
+            let data = EventData::new_u64(u64::from(slot) << 32 | u64::from(connection.generation));
+            self.unread.push_back(epoll::Event { flags: EventFlags::IN, data });
         }
         Some(self.setup.clock.now())
     }
 
     #[inline(always)]
-    fn unsent(&self, slot: Slot) -> usize {
-        self.connections[slot as usize].unsent.len()
+    fn is_sending(&self, slot: Slot) -> bool {
+        self.connections[slot as usize].unsent.is_some()
+    }
+
+    fn unsent_bytes(&self, slot: Slot) -> u64 {
+        let connection = &self.connections[slot as usize];
+        let socket = connection.socket.as_ref().filter(|_| self.is_sending(slot));
+        socket.map_or(0, |socket| connection.handed.saturating_sub(socket::bytes_sent(socket)))
     }
 
     fn close(&mut self, slot: Slot) {
@@ -269,7 +355,7 @@ impl Backend for Epoll {
             connection.generation = connection.generation.wrapping_add(1);
             connection.established = false;
             connection.is_unread = false;
-            connection.unsent.clear();
+            connection.unsent = None;
             // Closing the only descriptor takes it out of the epoll set.
             drop(socket);
             self.more.retain(|event| event.slot() != slot);
@@ -281,48 +367,39 @@ impl Backend for Epoll {
             return Ok(());
         }
         self.unread_now = self.unread.len();
-        let at_most = if self.unread_now > 0 { Duration::ZERO } else { at_most };
-        let timeout = Timespec {
-            tv_sec: at_most.as_secs() as i64,
-            tv_nsec: i64::from(at_most.subsec_nanos()),
-        };
-        self.ready.clear();
-        self.position = 0;
-        let spare: &mut [MaybeUninit<epoll::Event>] = self.ready.spare_capacity_mut();
-        let mut taken = match self.waits_exactly {
-            true => wait_exactly(&self.epoll, spare, &timeout),
-            false => Err(Errno::NOSYS.into()),
-        };
-        // What is forbidden to a container isn't always said to be unknown.
-        if taken.as_ref().is_err_and(|it| is_any(it, &[Errno::NOSYS, Errno::PERM])) {
-            self.waits_exactly = false;
-            let waited = epoll::wait(&self.epoll, spare, Some(&timeout));
-            taken = waited.map(|(events, _)| events.len()).map_err(io::Error::from);
-        }
-        let taken = match taken {
-            Err(error) if is_any(&error, &[Errno::INTR]) => 0,
-            taken => taken?,
-        };
-        // SAFETY: the kernel wrote that many events at the front.
-        unsafe { self.ready.set_len(taken) };
+        let is_more_there = self.unread_now > 0 || self.arrivals.begin_batch();
+        self.look_for_more(if is_more_there { Duration::ZERO } else { at_most })?;
+        self.arrivals.begin_batch();
         Ok(())
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
+        self.stamp = None;
         if let Some(event) = self.more.pop_front() {
             return Some((self.setup.clock.now(), event));
         }
-        while let Some(event) = self.take() {
-            if let Some(seen) = self.look(event) {
-                // It is read only now, and may have come just now.
-                return Some((self.setup.clock.now(), seen));
+        while let Some((came, event)) = self.take() {
+            match self.look(event) {
+                // More may have come since, and nobody knows when.
+                Some(Event::Received(slot, received)) if received.length > SMALL => {
+                    return Some((self.setup.clock.now(), Event::Received(slot, received)));
+                }
+                Some(seen) => return Some((came, seen)),
+                None => {}
             }
         }
         None
     }
 
     fn bytes(&self, received: Received) -> &[u8] {
-        &self.buffer[received.start as usize..][..received.length as usize]
+        match received.stamped_slot() {
+            Some(slot) => self.stamped[slot as usize].bytes(received.length),
+            None => &self.buffer[..received.length as usize],
+        }
+    }
+
+    fn kernel_stamp(&self) -> Option<Duration> {
+        self.stamp
     }
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
@@ -347,6 +424,8 @@ mod tests {
             one_shot: false,
             pipelined: false,
             request_bytes_max: 1,
+            stamped: 0,
+            wake: None,
         })
         .unwrap()
     }

@@ -4,15 +4,18 @@
 //! things happened; it knows no protocol. A slot's connection may be replaced; what the
 //! kernel still says of the old one is dropped here, by generation.
 
+mod arrivals;
 pub(crate) mod epoll;
 pub(crate) mod ring;
 #[cfg(test)]
 pub(crate) mod scripted;
 mod socket;
+mod stamped;
 pub(crate) mod uring;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::RawFd;
 use std::time::Duration;
 
 use crate::clock::Clock;
@@ -35,6 +38,11 @@ pub(crate) struct Setup {
     pub pipelined: bool,
     /// The most bytes of requests that are under way on a connection.
     pub request_bytes_max: usize,
+    /// The first so many slots receive with the kernel's stamp: see
+    /// [`Backend::kernel_stamp`].
+    pub stamped: u32,
+    /// Ends a wait once it can be read: another thread wants this one awake.
+    pub wake: Option<RawFd>,
 }
 
 /// What happened on a slot.
@@ -46,6 +54,8 @@ pub(crate) enum Event {
     ConnectFailed(Slot, i32),
     /// Bytes came: see [`Backend::bytes`].
     Received(Slot, Received),
+    /// The kernel has taken the slot's send whole, later than when it was given.
+    Sent(Slot),
     /// The server ended its side.
     Ended(Slot),
     /// The connection broke: the kernel's error number.
@@ -59,6 +69,7 @@ impl Event {
             Event::Connected(slot)
             | Event::ConnectFailed(slot, _)
             | Event::Received(slot, _)
+            | Event::Sent(slot)
             | Event::Ended(slot)
             | Event::Broken(slot, _) => slot,
         }
@@ -74,6 +85,19 @@ pub(crate) struct Received {
     length: u32,
 }
 
+impl Received {
+    /// The high bit of `buffer`: it is the own one of a slot whose bytes have stamps.
+    const STAMPED: u32 = 1 << 31;
+
+    fn stamped(slot: Slot, length: u32) -> Received {
+        Received { buffer: Received::STAMPED | slot, start: 0, length }
+    }
+
+    fn stamped_slot(self) -> Option<Slot> {
+        (self.buffer & Received::STAMPED != 0).then_some(self.buffer & !Received::STAMPED)
+    }
+}
+
 /// Moves bytes on slots.
 pub(crate) trait Backend {
     /// Begins a connection. What comes of it is an event. Gives the time if it
@@ -86,17 +110,21 @@ pub(crate) trait Backend {
     /// for one request only, nothing more is received without it.
     fn receive_more(&mut self, slot: Slot, missing: u64);
 
-    /// Sends bytes on an established connection; a failure is an event. Gives
-    /// the time if it entered the kernel, so that it has passed.
+    /// Sends bytes on an established connection that isn't sending; a failure is an event.
+    /// Gives the time if it entered the kernel, so that it has passed.
     ///
     /// # Safety
     /// The bytes must stay where they are and as they are until the answer has come and
-    /// they are sent (see [`Backend::unsent`]), or the slot has been closed.
+    /// they are sent (see [`Backend::is_sending`]), or the slot has been closed.
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64>;
 
-    /// How many of the slot's sends, the last ones, the kernel hasn't taken whole: it may
-    /// still read their bytes, and what is sent next goes behind them.
-    fn unsent(&self, slot: Slot) -> usize;
+    /// Whether the kernel hasn't taken the slot's last send whole: it may still read its
+    /// bytes. Where it isn't said to be pipelined and requests are small, it takes each at
+    /// once, and this is never so.
+    fn is_sending(&self, slot: Slot) -> bool;
+
+    /// How many bytes of that send haven't left this machine's memory yet.
+    fn unsent_bytes(&self, slot: Slot) -> u64;
 
     /// Ends the slot's connection, if it has one; nothing more is heard of it.
     fn close(&mut self, slot: Slot);
@@ -111,6 +139,10 @@ pub(crate) trait Backend {
 
     /// The bytes of an event.
     fn bytes(&self, received: Received) -> &[u8];
+
+    /// When the last of the bytes of the event last taken came to this machine, since the
+    /// Unix epoch; `None` for most slots, which receive without stamps.
+    fn kernel_stamp(&self) -> Option<Duration>;
 
     /// SYN segments sent again on the slot's connection so far.
     fn syn_retransmits(&self, slot: Slot) -> u64;

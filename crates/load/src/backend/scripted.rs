@@ -46,7 +46,11 @@ impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
         None
     }
 
-    fn unsent(&self, _: Slot) -> usize {
+    fn is_sending(&self, _: Slot) -> bool {
+        false
+    }
+
+    fn unsent_bytes(&self, _: Slot) -> u64 {
         0
     }
 
@@ -68,6 +72,10 @@ impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
 
     fn bytes(&self, _: Received) -> &[u8] {
         b"HTTP/1.1 204 No Content\r\n\r\n"
+    }
+
+    fn kernel_stamp(&self) -> Option<Duration> {
+        None
     }
 
     /// Only asked of those for which it may be so.

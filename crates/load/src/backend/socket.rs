@@ -8,7 +8,7 @@ use rustix::net::{
     AddressFamily, SocketAddrV4, SocketFlags, SocketType, bind, ipproto, socket_with, sockopt,
 };
 
-use super::Setup;
+use super::{Setup, Slot};
 
 /// Whether calls on a socket wait. io_uring waits for a blocking socket by
 /// itself, and fails at once for another.
@@ -67,6 +67,7 @@ fn set_low_water(socket: &impl AsFd, bytes: u32) -> io::Result<()> {
 /// destinations, and 28,232 of them are soon gone.
 pub(super) fn open(
     setup: &Setup,
+    slot: Slot,
     source: Option<Ipv4Addr>,
     blocking: Blocking,
 ) -> io::Result<OwnedFd> {
@@ -91,6 +92,10 @@ pub(super) fn open(
         // model the path at each acknowledgement all the same. Reno is always
         // there, and does neither.
         let _ = sockopt::set_tcp_congestion(&socket, "reno");
+    }
+    if slot < setup.stamped {
+        // Where it can't be had, there are no stamps.
+        let _ = set_int(&socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1);
     }
     if let Some(source) = source {
         set_bind_address_no_port(&socket)?;
@@ -118,15 +123,27 @@ fn set_int(socket: &impl AsFd, level: i32, option: i32, value: libc::c_int) -> i
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Segments sent again on this socket, from the kernel's `TCP_INFO`; 0 where it
-/// doesn't tell. Asked before or right after the handshake it counts SYNs only.
+/// Segments sent again on this socket; 0 where the kernel doesn't tell. Asked before or
+/// right after the handshake it counts SYNs only.
 pub(super) fn retransmits(socket: &impl AsFd) -> u64 {
+    u64::from(info(socket).tcpi_total_retrans)
+}
+
+/// Bytes that left for the peer on this socket, each counted once; 0 where the kernel
+/// doesn't tell (before Linux 4.19).
+pub(super) fn bytes_sent(socket: &impl AsFd) -> u64 {
+    let info = info(socket);
+    info.tcpi_bytes_sent.saturating_sub(info.tcpi_bytes_retrans)
+}
+
+/// The kernel's `TCP_INFO`, zeros where it doesn't tell.
+fn info(socket: &impl AsFd) -> libc::tcp_info {
     use std::os::fd::AsRawFd;
     // SAFETY: tcp_info is plain data, for which zeros are a valid value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of_val(&info) as libc::socklen_t;
     // SAFETY: the kernel writes at most `length` bytes into `info`.
-    let result = unsafe {
+    unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
             libc::IPPROTO_TCP,
@@ -135,7 +152,7 @@ pub(super) fn retransmits(socket: &impl AsFd) -> u64 {
             &raw mut length,
         )
     };
-    if result == 0 { u64::from(info.tcpi_total_retrans) } else { 0 }
+    info
 }
 
 #[cfg(test)]
@@ -162,8 +179,10 @@ mod tests {
             one_shot: true,
             pipelined: false,
             request_bytes_max: 1,
+            stamped: 0,
+            wake: None,
         };
-        let socket = open(&setup, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();
+        let socket = open(&setup, 0, Some(Ipv4Addr::new(127, 1, 0, 1)), Blocking::Yes).unwrap();
         assert_eq!(port_of(&socket), 0, "the port is taken for all destinations");
         rustix::net::connect(&socket, &address).unwrap();
         assert_ne!(port_of(&socket), 0);

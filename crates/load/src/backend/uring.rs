@@ -8,7 +8,6 @@
 //!   right there, not in between (`SINGLE_ISSUER`, `DEFER_TASKRUN`);
 //! - connections are registered files, and so is the ring.
 
-use std::collections::VecDeque;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,8 +17,10 @@ use std::time::Duration;
 use io_uring::types::{CancelBuilder, Fd, Fixed};
 use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 
+use super::arrivals::{Arrivals, LOOK_AFTER};
 use super::ring::{Buffers, GROUP, Ring, Wait};
 use super::socket::{self, Blocking, Portion};
+use super::stamped::Stamped;
 use super::{Backend, Event, Received, Setup, Slot};
 
 /// Work handed to the kernel together, in sends. More spares calls, but the last
@@ -46,6 +47,7 @@ enum Step {
     Receive = 1,
     Send = 2,
     Silent = 3,
+    Wake = 4,
 }
 
 /// Packs slot, generation and step into a completion's user data.
@@ -62,6 +64,8 @@ struct Connection {
     /// Whether a receive is armed, which holds the socket open.
     receiving: bool,
     portion: Portion,
+    /// Bytes that were given to be sent, where sends are watched.
+    handed: u64,
 }
 
 /// Makes an entry for a slot's socket: a registered file where connections are
@@ -90,10 +94,13 @@ pub(crate) struct Uring<'ring> {
     /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
     connections: Vec<Connection>,
-    /// By slot, requests that are not sent yet: one after the other, since the kernel may
-    /// finish sends in another order than it was given them. Without slots where it takes
-    /// each request at once, and nobody needs to know when.
-    unsent: Vec<VecDeque<*const [u8]>>,
+    /// By slot, what the kernel hasn't taken yet of its send. Without slots where it takes
+    /// each at once, and nobody needs to know when.
+    unsent: Vec<Option<*const [u8]>>,
+    /// The receives of those slots whose bytes come with the kernel's stamp.
+    stamped: Box<[Stamped]>,
+    /// The stamp of the event last taken.
+    stamp: Option<Duration>,
     target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
     setup: Setup,
     work_queued: u32,
@@ -117,8 +124,8 @@ impl<'ring> Uring<'ring> {
         let buffers = Buffers::new(&submitter)?;
         let connections = (0..setup.slots).map(|_| Connection::default()).collect();
         let at_once = !setup.pipelined && setup.request_bytes_max <= socket::TAKEN_AT_ONCE_BYTES;
-        let queues = if at_once { 0 } else { setup.slots };
-        Ok(Uring {
+        let watched = if at_once { 0 } else { setup.slots };
+        let mut backend = Uring {
             submitter,
             submissions,
             completions,
@@ -126,12 +133,24 @@ impl<'ring> Uring<'ring> {
             buffers,
             lent: None,
             connections,
-            unsent: (0..queues).map(|_| VecDeque::new()).collect(),
+            unsent: vec![None; watched as usize],
+            stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
+            stamp: None,
             target: Box::new(sockaddr(setup.address)),
             setup,
             work_queued: 0,
             arrivals: Arrivals::default(),
-        })
+        };
+        backend.watch_for_wakes();
+        Ok(backend)
+    }
+
+    /// Has a wait end when another thread wants this one awake.
+    fn watch_for_wakes(&mut self) {
+        if let Some(wake) = self.setup.wake {
+            let poll = opcode::PollAdd::new(Fd(wake), libc::POLLIN as u32).multi(true).build();
+            self.push(poll.user_data(Step::Wake as u64));
+        }
     }
 
     fn push(&mut self, entry: squeue::Entry) {
@@ -162,6 +181,7 @@ impl<'ring> Uring<'ring> {
     fn before_entering(&mut self) {
         self.submissions.sync();
         self.work_queued = 0;
+        self.buffers.grow_if_short();
         self.buffers.publish();
     }
 
@@ -187,7 +207,10 @@ impl<'ring> Uring<'ring> {
     }
 
     fn arm_receive(&mut self, slot: Slot) {
-        let entry = if self.setup.one_shot {
+        let entry = if let Some(stamped) = self.stamped.get_mut(slot as usize) {
+            let header = stamped.header();
+            on_socket!(self, slot, |socket| opcode::RecvMsg::new(socket, header).build())
+        } else if self.setup.one_shot {
             // A multishot receive would hold the socket open after its close.
             on_socket!(self, slot, |socket| {
                 opcode::Recv::new(socket, ptr::null_mut(), 0).buf_group(GROUP).build()
@@ -238,41 +261,70 @@ impl<'ring> Uring<'ring> {
             }
             self.buffers.fill(buffer, result.max(0) as u32)
         });
+        if step == Step::Wake as u8 {
+            if !cqueue::more(flags) {
+                self.watch_for_wakes();
+            }
+            return None;
+        }
         let generation = self.connections[slot as usize].generation & 0xff_ffff;
         if (user_data >> 8 & 0xff_ffff) as u32 != generation || step == Step::Silent as u8 {
             self.give_back_lent();
             return None;
         }
-        let connection = &mut self.connections[slot as usize];
         if step == Step::Receive as u8 {
-            connection.receiving = cqueue::more(flags);
-            if result > 0 {
-                if !connection.receiving && !self.setup.one_shot {
-                    self.arm_receive(slot);
+            return self.received(slot, result, cqueue::more(flags), received);
+        }
+        if step == Step::Send as u8 {
+            return self.sent(slot, result);
+        }
+        self.connections[slot as usize].connecting = false;
+        if result < 0 {
+            return Some(Event::ConnectFailed(slot, -result));
+        }
+        self.arm_receive(slot);
+        Some(Event::Connected(slot))
+    }
+
+    /// What comes of a receive. `goes_on` says whether it is still armed; `received`, where
+    /// in the ring's buffers the bytes lie.
+    fn received(
+        &mut self,
+        slot: Slot,
+        result: i32,
+        goes_on: bool,
+        received: Option<Received>,
+    ) -> Option<Event> {
+        self.connections[slot as usize].receiving = goes_on;
+        if result > 0 {
+            let received = match self.stamped.get(slot as usize) {
+                Some(stamped) => {
+                    self.stamp = stamped.stamp();
+                    Received::stamped(slot, result as u32)
                 }
-                let received = received.expect("received bytes lie in a buffer of the ring");
-                return Some(Event::Received(slot, received));
-            }
-            self.give_back_lent();
-            return match -result {
-                0 => Some(Event::Ended(slot)),
-                // All buffers were full at that moment: ask again, with more.
-                libc::ENOBUFS => {
-                    self.buffers.short = true;
-                    self.arm_receive(slot);
-                    None
-                }
-                error => Some(Event::Broken(slot, error)),
+                None => received.expect("received bytes lie in a buffer of the ring"),
             };
-        }
-        if step == Step::Connect as u8 {
-            connection.connecting = false;
-            if result < 0 {
-                return Some(Event::ConnectFailed(slot, -result));
+            // It is handed over only after the bytes were looked at.
+            if !goes_on && !self.setup.one_shot {
+                self.arm_receive(slot);
             }
-            self.arm_receive(slot);
-            return Some(Event::Connected(slot));
+            return Some(Event::Received(slot, received));
         }
+        self.give_back_lent();
+        match -result {
+            0 => Some(Event::Ended(slot)),
+            // All buffers were full at that moment: ask again, with more.
+            libc::ENOBUFS => {
+                self.buffers.short = true;
+                self.arm_receive(slot);
+                None
+            }
+            error => Some(Event::Broken(slot, error)),
+        }
+    }
+
+    /// What comes of a send.
+    fn sent(&mut self, slot: Slot, result: i32) -> Option<Event> {
         if result < 0 {
             return Some(Event::Broken(slot, -result));
         }
@@ -280,24 +332,29 @@ impl<'ring> Uring<'ring> {
         // success is silent, no other is told of.
         let broken = Some(Event::Broken(slot, libc::ECONNRESET));
         let Some(unsent) = self.unsent.get_mut(slot as usize) else { return broken };
-        let bytes = unsent.pop_front()?;
+        let bytes = unsent.take()?;
         let (sent, asked) = (result as usize, bytes.len().min(SEND_BYTES_MAX));
         if sent < asked {
             return broken;
         }
         if sent < bytes.len() {
             let rest = bytes.cast::<u8>().wrapping_add(sent);
-            unsent.push_front(ptr::slice_from_raw_parts(rest, bytes.len() - sent));
+            let rest = ptr::slice_from_raw_parts(rest, bytes.len() - sent);
+            *unsent = Some(rest);
+            self.push_send(slot, rest);
+            return None;
         }
-        if let Some(&next) = unsent.front() {
-            self.push_send(slot, next);
-        }
-        None
+        Some(Event::Sent(slot))
     }
 }
 
 impl Drop for Uring<'_> {
     fn drop(&mut self) {
+        if !self.stamped.is_empty() {
+            // Receives that are armed write to memory that goes with this. A kernel before
+            // 6.0, which can't end them here, has no ring like this one either.
+            let _ = self.submitter.register_sync_cancel(None, CancelBuilder::any());
+        }
         // The kernel must not know of buffers that are gone. It fails only
         // where there are none.
         let _ = self.submitter.unregister_buf_ring(GROUP);
@@ -306,13 +363,14 @@ impl Drop for Uring<'_> {
 
 impl Backend for Uring<'_> {
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
-        let socket = socket::open(&self.setup, source, Blocking::Yes)?;
+        let socket = socket::open(&self.setup, slot, source, Blocking::Yes)?;
         if !self.setup.one_shot {
             self.submitter.register_files_update(slot, &[socket.as_raw_fd()])?;
         }
         let connection = &mut self.connections[slot as usize];
         connection.socket = Some(socket);
         connection.portion = Portion::default();
+        connection.handed = 0;
         connection.connecting = true;
         let generation = connection.generation;
         let (target, length) = (&raw const self.target.0, self.target.1);
@@ -335,28 +393,31 @@ impl Backend for Uring<'_> {
 
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
         if let Some(unsent) = self.unsent.get_mut(slot as usize) {
-            unsent.push_back(bytes);
-            if unsent.len() > 1 {
-                return None;
-            }
+            *unsent = Some(bytes);
+            self.connections[slot as usize].handed += bytes.len() as u64;
         }
         self.push_send(slot, bytes);
         self.hand_over_if_much(1)
     }
 
     #[inline(always)]
-    fn unsent(&self, slot: Slot) -> usize {
-        self.unsent.get(slot as usize).map_or(0, VecDeque::len)
+    fn is_sending(&self, slot: Slot) -> bool {
+        self.unsent.get(slot as usize).is_some_and(Option::is_some)
+    }
+
+    fn unsent_bytes(&self, slot: Slot) -> u64 {
+        let connection = &self.connections[slot as usize];
+        let socket = connection.socket.as_ref().filter(|_| self.is_sending(slot));
+        socket.map_or(0, |socket| connection.handed.saturating_sub(socket::bytes_sent(socket)))
     }
 
     fn close(&mut self, slot: Slot) {
-        let is_sending = self.unsent(slot) > 0;
-        if self.setup.one_shot
-            && self.connections[slot as usize].receiving
-            && !self.submissions.is_empty()
-        {
-            // The receive may still be queued, by the number of a descriptor that could be
-            // another thread's next one.
+        let is_sending = self.is_sending(slot);
+        let may_be_queued =
+            is_sending || self.setup.one_shot && self.connections[slot as usize].receiving;
+        if may_be_queued && !self.submissions.is_empty() {
+            // It may still be queued: by the number of a descriptor that could be another
+            // thread's next one, or with bytes that the slot's next send is written over.
             self.submit();
         }
         let connection = &mut self.connections[slot as usize];
@@ -364,7 +425,7 @@ impl Backend for Uring<'_> {
         let generation = connection.generation;
         connection.generation = generation.wrapping_add(1);
         if let Some(unsent) = self.unsent.get_mut(slot as usize) {
-            unsent.clear();
+            *unsent = None;
         }
         if std::mem::take(&mut connection.receiving) || is_sending {
             // What the kernel still has to do on it would hold it open, and read bytes that
@@ -384,8 +445,6 @@ impl Backend for Uring<'_> {
     }
 
     fn wait(&mut self, at_most: Duration) -> io::Result<()> {
-        // Once a batch: those that are lent out now are soon given back.
-        self.buffers.grow_if_short();
         if self.arrivals.begin_batch() {
             // Some came while the last ones were seen to.
             self.submit();
@@ -401,6 +460,10 @@ impl Backend for Uring<'_> {
 
     fn next(&mut self) -> Option<(u64, Event)> {
         self.give_back_lent();
+        self.stamp = None;
+        if self.arrivals.since_look() >= LOOK_AFTER {
+            self.submit();
+        }
         while let Some(came) = self.arrivals.take() {
             let completion = self.completions.next().expect("it was counted");
             let event = self.event(completion.user_data(), completion.result(), completion.flags());
@@ -412,64 +475,18 @@ impl Backend for Uring<'_> {
     }
 
     fn bytes(&self, received: Received) -> &[u8] {
-        self.buffers.bytes(received)
+        match received.stamped_slot() {
+            Some(slot) => self.stamped[slot as usize].bytes(received.length),
+            None => self.buffers.bytes(received),
+        }
+    }
+
+    fn kernel_stamp(&self) -> Option<Duration> {
+        self.stamp
     }
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
         self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
-    }
-}
-
-/// When completions came: each time that the queue is looked at, all in it
-/// came by then.
-///
-/// While one batch is seen to, the next comes in, and may wait there for
-/// milliseconds: without this, that wait would be taken for the server's.
-#[derive(Default)]
-struct Arrivals {
-    /// How many had come in all, and by when: of those looks after the current one.
-    looks: VecDeque<(u64, u64)>,
-    /// The look that brought what is taken now.
-    current: (u64, u64),
-    /// How many have come.
-    come: u64,
-    /// How many were taken.
-    taken: u64,
-    /// How many are taken before the next batch.
-    batch_end: u64,
-}
-
-impl Arrivals {
-    /// Notes that so many lie in the queue.
-    fn note(&mut self, ready: u64, now: u64) {
-        let come = self.taken + ready;
-        if self.come < come {
-            self.come = come;
-            self.looks.push_back((come, now));
-        }
-    }
-
-    /// How many lie in the queue, as far as was noted.
-    fn ready(&self) -> usize {
-        (self.come - self.taken) as usize
-    }
-
-    /// Lets all that have come be taken; whether there are any.
-    fn begin_batch(&mut self) -> bool {
-        self.batch_end = self.come;
-        self.batch_end > self.taken
-    }
-
-    /// Takes the next of the batch; gives when it had come.
-    fn take(&mut self) -> Option<u64> {
-        if self.taken == self.batch_end {
-            return None;
-        }
-        while self.current.0 <= self.taken {
-            self.current = self.looks.pop_front()?;
-        }
-        self.taken += 1;
-        Some(self.current.1)
     }
 }
 
@@ -538,6 +555,8 @@ mod tests {
                 one_shot: false,
                 pipelined: false,
                 request_bytes_max: 1,
+                stamped: 0,
+                wake: None,
             };
             let mut backend = Uring::new(&mut ring, setup).unwrap();
             backend.connect(0, None).unwrap();
@@ -576,6 +595,8 @@ mod tests {
             one_shot: true,
             pipelined: false,
             request_bytes_max: 1,
+            stamped: 0,
+            wake: None,
         };
         let Ok(mut ring) = Ring::new(1) else {
             return crate::skipped::skipped("this kernel has no io_uring for it");
@@ -615,6 +636,8 @@ mod tests {
             one_shot: false,
             pipelined: false,
             request_bytes_max: 1,
+            stamped: 0,
+            wake: None,
         };
         let Ok(mut ring) = Ring::new(SLOTS) else {
             return crate::skipped::skipped("this kernel has no io_uring for it");
@@ -643,25 +666,5 @@ mod tests {
         assert_eq!(times.len(), SLOTS as usize, "the others wait until these are seen to");
         times.dedup();
         assert_eq!(times.len(), 1, "they came at different times: {times:?}");
-    }
-
-    #[test]
-    fn a_completion_came_when_it_was_first_seen() {
-        let mut arrivals = Arrivals::default();
-        arrivals.note(2, 100);
-        assert!(arrivals.begin_batch());
-        assert_eq!(arrivals.take(), Some(100));
-        // Seen while the batch is at work: one is left of it, two are new.
-        arrivals.note(3, 150);
-        arrivals.note(3, 160);
-        assert_eq!(arrivals.take(), Some(100));
-        assert_eq!(arrivals.take(), None, "a batch has no end while answers keep coming");
-        assert!(arrivals.begin_batch());
-        assert_eq!(arrivals.take(), Some(150));
-        assert_eq!(arrivals.take(), Some(150));
-        assert!(!arrivals.begin_batch());
-        arrivals.note(1, 900);
-        assert!(arrivals.begin_batch());
-        assert_eq!(arrivals.take(), Some(900));
     }
 }

@@ -16,8 +16,12 @@ pub(crate) trait Protocol {
     /// The bytes of the request with this number, if they need no rendering.
     fn fixed_request(&self, number: u64) -> Option<&[u8]>;
 
-    /// Writes the bytes of the request with this number to `room`.
+    /// Appends the bytes of the request with this number to `room`.
     fn render_request(&self, number: u64, room: &mut Vec<u8>);
+
+    /// Whether the request with this number may be asked again where nobody knows whether
+    /// it was processed.
+    fn is_repeatable(&self, number: u64) -> bool;
 
     /// The most bytes that a request renders to, or 0 if none needs rendering.
     fn rendered_bytes_max(&self) -> usize;

@@ -42,6 +42,8 @@ struct Encoded {
     /// Present if the body's length, and so a header, varies.
     body: Option<Template>,
     is_head_method: bool,
+    /// Whether asking twice does no more than asking once (RFC 9110, 9.2.2).
+    is_idempotent: bool,
     heads: Heads,
 }
 
@@ -228,7 +230,6 @@ impl Protocol for Http1 {
 
     fn render_request(&self, number: u64, room: &mut Vec<u8>) {
         let encoded = &self.requests[self.index(number)];
-        room.clear();
         encoded.head.render(number, self.seed, room);
         if let Some(body) = &encoded.body {
             room.extend_from_slice(CONTENT_LENGTH);
@@ -236,6 +237,10 @@ impl Protocol for Http1 {
             room.extend_from_slice(b"\r\n\r\n");
             body.render(number, self.seed, room);
         }
+    }
+
+    fn is_repeatable(&self, number: u64) -> bool {
+        self.requests[self.index(number)].is_idempotent
     }
 
     fn rendered_bytes_max(&self) -> usize {
@@ -316,6 +321,10 @@ fn encode(request: &Request, plan: &Plan) -> Encoded {
         head: Template::parse(&head),
         body: varies.then_some(body),
         is_head_method: request.method == "HEAD",
+        is_idempotent: matches!(
+            request.method.as_str(),
+            "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"
+        ),
         heads: Heads::default(),
     }
 }
