@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::outcome::{ErrorKind, Outcome, Second};
+use crate::outcome::{Account, ErrorKind, Outcome, Second};
 use crate::plan::{Arrivals, Plan, Until};
 use crate::reading::{Reading, Statistic, read, read_exact};
 
@@ -88,6 +88,20 @@ pub enum Warning {
         /// The most answers that a connection had.
         answers_max: u64,
     },
+    /// Connections were to be kept, and the server ended them after an answer or two.
+    NotKept {
+        /// Connections that it ended.
+        cut: u64,
+        /// Answers.
+        answers: u64,
+    },
+    /// Answers came before their request was sent whole.
+    Early {
+        /// How many.
+        early: u64,
+        /// Answers.
+        answers: u64,
+    },
 }
 
 /// How late the latest requests went out.
@@ -134,6 +148,8 @@ impl Warning {
             Warning::FewerConnections { .. } => "fewer_connections",
             Warning::SynRetransmits { .. } => "syn_retransmits",
             Warning::Starved { .. } => "starved",
+            Warning::NotKept { .. } => "not_kept",
+            Warning::Early { .. } => "early_answers",
         }
     }
 
@@ -152,7 +168,9 @@ impl Warning {
             | Warning::Shed { .. }
             | Warning::ClosedLoopStalled { .. }
             | Warning::SynRetransmits { .. }
-            | Warning::Starved { .. } => false,
+            | Warning::Starved { .. }
+            | Warning::NotKept { .. }
+            | Warning::Early { .. } => false,
         }
     }
 }
@@ -265,6 +283,19 @@ impl fmt::Display for Warning {
                 "Some connections had not one good answer, while another had {answers_max}: the \
                  server leaves them waiting, or answers them with errors."
             ),
+            Warning::NotKept { cut, answers } => write!(
+                f,
+                "The connections were to be kept alive, and the server ended them: {cut} in \
+                 {answers} answers. Most of the figures is the making of connections. If that \
+                 is the server's setting, change it there; if it is what you want to measure, \
+                 say so (--close)."
+            ),
+            Warning::Early { early, answers } => write!(
+                f,
+                "{early} of {answers} answers came before their request was sent whole. The \
+                 server didn't read those requests before it answered, so it did less work than \
+                 one that does. Don't compare the two."
+            ),
         }
     }
 }
@@ -283,6 +314,7 @@ fn rate(a_second: f64) -> String {
 /// All that a reader must know before using the figures of this run.
 pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
+    warnings.extend(not_kept(plan, outcome));
     warnings.extend(thread_busy(outcome));
     warnings.extend(client_errors(outcome));
     match plan.arrivals {
@@ -304,6 +336,9 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
             why: connections.first_failure.clone(),
         });
     }
+    if connections.early > 0 {
+        warnings.push(Warning::Early { early: connections.early, answers: answers(account) });
+    }
     if connections.syn_retransmits > 0 {
         warnings.push(Warning::SynRetransmits { count: connections.syn_retransmits });
     }
@@ -316,6 +351,24 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         warnings.push(Warning::Starved { answers_max: connections.answers_max });
     }
     warnings
+}
+
+/// Answers of all statuses.
+fn answers(account: &Account) -> u64 {
+    account.statuses.iter().map(|counted| counted.count).sum()
+}
+
+/// Whether the server ended connections that were to be kept after no more answers than
+/// this.
+const KEPT_ANSWERS_MIN: u64 = 3;
+/// So many of them by chance mean nothing.
+const CUT_MIN: u64 = 3;
+
+/// Whether keep-alive, which was asked for, mostly didn't happen.
+fn not_kept(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
+    let (cut, answers) = (outcome.connections.cut, answers(&outcome.account));
+    let is_not_kept = plan.keep_alive && cut >= CUT_MIN && cut * KEPT_ANSWERS_MIN > answers;
+    is_not_kept.then_some(Warning::NotKept { cut, answers })
 }
 
 /// The thread that had the least time to spare, if that was too little.
@@ -436,7 +489,7 @@ fn value(reading: Reading) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::condition::tests::outcome;
-    use crate::outcome::{ErrorCount, ThreadUse};
+    use crate::outcome::{ErrorCount, StatusCount, ThreadUse};
     use crate::plan::Target;
     use crate::template::Request;
 
@@ -800,6 +853,21 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_are_ended_after_an_answer_or_two_were_not_kept() {
+        let with = |cut, keep_alive| {
+            let mut outcome = quiet();
+            let status = StatusCount { status: 200, count: 900, good: 900 };
+            outcome.account.statuses = vec![status];
+            outcome.connections.cut = cut;
+            let plan = Plan { keep_alive, ..plan(OPEN) };
+            warnings(&plan, &outcome).iter().any(|it| it.id() == "not_kept")
+        };
+        assert!(with(900, true) && with(450, true));
+        assert!(!with(9, true), "a server that ends a connection now and then keeps them");
+        assert!(!with(900, false), "nobody asked for it");
+    }
+
+    #[test]
     fn each_warning_is_whole_sentences_with_advice() {
         let second = Duration::from_secs(1);
         let all = [
@@ -831,6 +899,8 @@ mod tests {
             },
             Warning::SynRetransmits { count: 17 },
             Warning::Starved { answers_max: 4_000 },
+            Warning::NotKept { cut: 990, answers: 1_000 },
+            Warning::Early { early: 20, answers: 4_000 },
         ];
         let page = include_str!("../../../docs/load.md");
         for warning in &all {

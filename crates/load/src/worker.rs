@@ -259,7 +259,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.connects.begin_at(self.now);
             return;
         }
-        for slot in 0..self.slots.count() {
+        if self.turns.is_open_loop() {
+            // All are equally old. The first ones, of which is known how late their answers
+            // are seen, are used first.
+            self.line = Line::new(self.slots.count(), self.plan.pipeline);
+        }
+        for slot in (0..self.slots.count()).rev() {
+            self.slots.connection(slot).is_idle = false;
             match *self.slots.state(slot) {
                 State::Open => self.take_requests(slot),
                 State::Closed => self.connects.want(slot),
@@ -827,6 +833,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             return self.ended_unasked(slot);
         };
         let partial = &mut self.slots.connection(slot).partial;
+        let has_begun = P::is_under_way(partial);
         match self.protocol.end(partial, flight.number) {
             Fed::Answer { status, fault, .. } => {
                 self.slots.pop(slot);
@@ -844,14 +851,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.replace(slot);
             }
             Fed::Broken(fault) => {
-                self.note_cut(self.turns.phase(self.arrived));
-                self.lost(slot, &fault);
+                self.settle_lost(slot, &fault, has_begun);
+                self.replace(slot);
             }
             Fed::More { .. } => unreachable!("nothing comes after the end"),
         }
     }
 
-    /// The server ends a connection in order.
+    /// The server ends a connection that was to be kept.
     fn note_cut(&mut self, phase: Phase) {
         self.record.connections.cut += u64::from(self.plan.keep_alive && phase == Phase::Window);
     }
@@ -881,21 +888,26 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if self.slots.under_way(slot) == 0 {
             return self.ended_unasked(slot);
         }
-        self.settle_lost(slot, fault);
+        let has_begun = P::is_under_way(&self.slots.connection(slot).partial);
+        self.settle_lost(slot, fault, has_begun);
         self.replace(slot);
     }
 
-    /// What becomes of the requests on a connection that is lost.
+    /// What becomes of the requests on a connection that is lost. `has_begun` says whether a
+    /// part of the oldest one's answer came.
     ///
     /// A server may end a connection that it kept at any time, and with it a request that is
     /// just under way. If no byte of an answer came, a client asks it again once, on a new
     /// connection, where that can do no harm (RFC 9112, 9.3.1). So it does with the requests
     /// behind the oldest one, which alone the fault is of.
-    fn settle_lost(&mut self, slot: Slot, fault: &Fault) {
+    fn settle_lost(&mut self, slot: Slot, fault: &Fault, has_begun: bool) {
         let connection = self.slots.connection(slot);
-        let is_unanswered = matches!(fault.kind, ErrorKind::ClosedEarly | ErrorKind::Reset)
-            && !P::is_under_way(&connection.partial);
+        let is_unanswered =
+            matches!(fault.kind, ErrorKind::ClosedEarly | ErrorKind::Reset) && !has_begun;
         let (was_used, asked_again) = (connection.is_used, connection.again);
+        if is_unanswered && was_used {
+            self.note_cut(self.turns.phase(self.arrived));
+        }
         let on_it: Vec<Flight> = std::iter::from_fn(|| self.slots.pop(slot)).collect();
         let mut again = 0;
         for (nth, flight) in (0..).zip(on_it) {

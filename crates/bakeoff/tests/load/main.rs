@@ -5,9 +5,11 @@
 //! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`fallback`]: where the kernel permits no io_uring;
+//! - [`lost_connections`]: what becomes of requests on a connection that ends;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`nonces`]: what no two runs ask for;
+//! - [`one_queue`]: the same load with one thread and with several;
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`support`]: the server that a test commands, and the run against it;
 //! - [`uploads`]: against one that doesn't wait for the end of a large request;
@@ -18,9 +20,11 @@ mod bodies;
 mod client;
 mod command;
 mod fallback;
+mod lost_connections;
 mod misbehaving;
 mod nginx;
 mod nonces;
+mod one_queue;
 mod ports;
 #[path = "../fixture/skipped.rs"]
 mod skipped;

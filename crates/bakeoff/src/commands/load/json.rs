@@ -48,6 +48,7 @@ pub struct RunDocument {
     lateness_us: Distribution,
     connection_wait_us: Distribution,
     connect_us: Distribution,
+    seen_late_us: Distribution,
     errors: Vec<ErrorDocument>,
     connections: ConnectionsDocument,
     per_second: Vec<SecondDocument>,
@@ -132,6 +133,9 @@ struct ConnectionsDocument {
     reconnects: u64,
     cut: u64,
     resent: u64,
+    early: u64,
+    unasked: u64,
+    first_unasked: Option<String>,
     failed: u64,
     first_failure: Option<FailureDocument>,
     syn_retransmits: u64,
@@ -253,6 +257,7 @@ pub fn run(run: &Run) -> RunDocument {
         lateness_us: exact(&outcome.lateness),
         connection_wait_us: exact(&outcome.connection_wait),
         connect_us: exact(&outcome.connect),
+        seen_late_us: exact(&outcome.seen_late),
         errors: errors(&outcome.account),
         connections: ConnectionsDocument {
             asked: outcome.connections.asked,
@@ -260,6 +265,9 @@ pub fn run(run: &Run) -> RunDocument {
             reconnects: outcome.connections.reconnects,
             cut: outcome.connections.cut,
             resent: outcome.connections.resent,
+            early: outcome.connections.early,
+            unasked: outcome.connections.unasked,
+            first_unasked: outcome.connections.first_unasked.clone(),
             failed: outcome.connections.failed,
             first_failure: outcome.connections.first_failure.as_ref().map(|(kind, example)| {
                 FailureDocument { kind: kind.name(), example: example.clone() }

@@ -152,6 +152,7 @@ pub mod tests {
             lateness: histogram([]),
             connection_wait: histogram([]),
             connect: histogram([(40, 60), (95, 40)]),
+            seen_late: histogram([(4, 60), (30, 40)]),
             connections: Connections {
                 asked: 100,
                 established: 100,

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 use load::ceiling::Maximum;
+use load::limit::Warning;
 use load::outcome::{Account, Latency, Outcome, StatusCount};
 use load::plan::{Arrivals, Plan, Statuses, Target, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
@@ -89,11 +90,24 @@ fn heading(run: &Run) -> Option<String> {
         window => format!("measured for {}", time(window)),
     };
     Some(format!(
-        "{}\n{measured}{warmup} by {} on {}{cut_short}",
+        "{}\n{measured}{warmup} by {} on {}{cut_short}{}",
         plan(&run.url, &pace, &run.plan),
         units::of(outcome.threads.len() as u64, "thread"),
         outcome.backend,
+        not_kept(run).unwrap_or_default(),
     ))
+}
+
+/// That connections weren't kept, which the plan's line says that they were to be.
+fn not_kept(run: &Run) -> Option<String> {
+    run.warnings.iter().find_map(|warning| match warning {
+        Warning::NotKept { cut, answers } => Some(format!(
+            "\nnot kept alive: the server ended {} connections in {} answers",
+            units::whole(*cut),
+            units::whole(*answers)
+        )),
+        _ => None,
+    })
 }
 
 fn throughput(outcome: &Outcome) -> Option<String> {
@@ -205,6 +219,9 @@ fn latencies(run: &Run) -> Option<String> {
         rows.push(("for a connection", exact(&outcome.connection_wait)));
     }
     rows.push(("connect", exact(&outcome.connect)));
+    if seen_late_matters(outcome) {
+        rows.push(("seen late", exact(&outcome.seen_late)));
+    }
     let mut table = table();
     let mut header = vec!["time"];
     header.extend(SHOWN.map(|(name, _)| name));
@@ -235,6 +252,18 @@ fn latencies(run: &Run) -> Option<String> {
         );
     }
     Some(text)
+}
+
+/// How late answers may be seen, as a part of the response time, before that is told.
+const SEEN_LATE_SHARE: f64 = 0.05;
+
+/// Whether the time until an answer was seen is a part of the response time that matters.
+fn seen_late_matters(outcome: &Outcome) -> bool {
+    [0.5, 0.99].into_iter().any(|quantile| {
+        let late = outcome.seen_late.value_at_quantile(quantile) as f64;
+        let whole = outcome.response.quantile(quantile);
+        whole.is_some_and(|whole| late >= SEEN_LATE_SHARE * whole.nanoseconds as f64)
+    }) && !outcome.seen_late.is_empty()
 }
 
 fn shown(reading: Reading) -> String {
@@ -270,7 +299,7 @@ pub fn errors(account: &Account) -> Option<String> {
 fn connections(run: &Run) -> Option<String> {
     let connections = &run.outcome.connections;
     let whole = units::whole;
-    Some(format!(
+    let mut all = format!(
         "connections  {} asked for, {} established at once, {} opened again, {} failed, {} SYN \
          sent again\n             {} to {} good answers on each",
         whole(connections.asked.into()),
@@ -280,7 +309,18 @@ fn connections(run: &Run) -> Option<String> {
         whole(connections.syn_retransmits),
         whole(connections.answers_min),
         whole(connections.answers_max),
-    ))
+    );
+    if connections.resent > 0 {
+        let resent = whole(connections.resent);
+        let _ = write!(all, "\n             {resent} requests asked again on a new connection");
+    }
+    if let Some(example) = &connections.first_unasked {
+        let unasked = whole(connections.unasked);
+        // A server chose it.
+        let example = text::visible(example);
+        let _ = write!(all, "\n             {unasked} times the server spoke unasked: {example}");
+    }
+    Some(all)
 }
 
 fn client(outcome: &Outcome) -> Option<String> {

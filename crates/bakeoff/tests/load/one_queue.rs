@@ -1,0 +1,133 @@
+//! The same plan offers the same load with one thread and with several.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::support::{After, Server, backends, load};
+
+const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+/// A server that takes this long for each answer, on each connection.
+fn takes(time: Duration) -> Server {
+    Server::start(move |connection, _| {
+        std::thread::sleep(time);
+        connection.write_all(GOOD).map(|()| After::Keep)
+    })
+}
+
+/// How often each path was asked.
+fn counting(time_of_slow: Duration) -> (Server, Arc<Mutex<HashMap<String, u64>>>) {
+    let asked = Arc::new(Mutex::new(HashMap::new()));
+    let server = Server::start({
+        let asked = asked.clone();
+        move |connection, seen| {
+            *asked.lock().unwrap().entry(seen.path().to_string()).or_default() += 1;
+            if seen.path().starts_with("/slow") {
+                std::thread::sleep(time_of_slow);
+            }
+            connection.write_all(GOOD).map(|()| After::Keep)
+        }
+    });
+    (server, asked)
+}
+
+/// Three connections carry 60 requests a second of 50 ms each. With one for the one thread
+/// and two for the other, 48 are too many for the first thread alone.
+#[test]
+fn a_request_waits_only_if_no_connection_of_the_run_is_free() {
+    let server = takes(Duration::from_millis(50));
+    for backend in backends() {
+        for more in [&[][..], &["--close"]] {
+            let url = server.url("/");
+            let base = [&url, "--rate", "48", "-c", "3", "-d", "3s", "--backend", backend];
+            let said = load(&[&base[..], &["-t", "2"], more].concat());
+            let what = format!("{backend} {more:?}: {}", said.json);
+            said.assert_conserved(&what);
+            assert_eq!(said.count("shed"), 0, "{what}");
+            // A queue that grows without end comes to seconds.
+            let longest = said.json["response_us"]["max"].as_f64().unwrap();
+            assert!(longest < 500e3, "a request waited though others were free: {what}");
+        }
+    }
+}
+
+#[test]
+fn threads_with_one_connection_each_share_what_is_due() {
+    let server = takes(Duration::from_millis(20));
+    for backend in backends() {
+        let wait = |threads: &str| {
+            let url = server.url("/");
+            let base = [&url, "--rate", "240", "-c", "8", "-d", "3s", "--arrivals", "poisson"];
+            let said =
+                load(&[&base[..], &["--seed", "7", "-t", threads, "--backend", backend]].concat());
+            assert_eq!(said.count("shed"), 0, "{threads} threads: {}", said.json);
+            said.json["response_us"]["mean"].as_f64().unwrap()
+        };
+        // By simulation a queue for each connection takes 2.2 times as long as one for all.
+        let (one, eight) = (wait("1"), wait("8"));
+        assert!(eight < 1.5 * one, "{backend}: {one} us with a thread, {eight} us with eight");
+    }
+}
+
+#[test]
+fn all_paths_are_asked_as_often_whatever_the_threads_and_however_slow_one_is() {
+    for threads in ["1", "2"] {
+        let (server, asked) = counting(Duration::from_millis(20));
+        let (fast, slow) = (server.url("/fast"), "/slow");
+        load(&[&fast, "--path", slow, "--path", "/fast", "-c", "2", "-d", "1s", "-t", threads]);
+        let asked = asked.lock().unwrap();
+        let of = |path| asked.get(path).copied().unwrap_or_default();
+        let apart = of("/fast").abs_diff(of("/slow"));
+        assert!(apart <= 4, "{threads} threads: {asked:?}");
+        assert!(of("/slow") > 10, "{asked:?}");
+    }
+}
+
+#[test]
+fn counted_requests_keep_all_connections_busy_to_the_end() {
+    let server = takes(Duration::from_millis(30));
+    let took = |threads| {
+        let said = load(&[&server.url("/"), "-c", "3", "-n", "60", "-t", threads]);
+        assert_eq!(said.count("good"), 60);
+        said.json["seconds"].as_f64().unwrap()
+    };
+    // Split by threads, the one connection of the second would have half of all requests.
+    let (one, two) = (took("1"), took("2"));
+    assert!(two < 1.25 * one, "{one} s with one thread, {two} s with two");
+}
+
+#[test]
+fn counters_of_all_threads_are_those_of_one_run() {
+    for more in [&["-n", "300"][..], &["-d", "500ms"], &["--rate", "500", "-d", "500ms"]] {
+        let (server, asked) = counting(Duration::ZERO);
+        let url = server.url("/{counter}");
+        let said = load(&[&[&url, "-c", "4", "-t", "3"], more].concat());
+        let asked = asked.lock().unwrap();
+        let sent = said.count("sent");
+        assert_eq!(asked.len() as u64, sent, "{more:?}: some were asked twice, or none");
+        let is_in_order = (0..sent).all(|number| asked.contains_key(&format!("/{number}")));
+        assert!(is_in_order, "{more:?}: numbers are left out of {sent}");
+    }
+}
+
+#[test]
+fn how_late_answers_were_seen_is_always_known() {
+    let server = Server::says(GOOD);
+    for backend in backends() {
+        for more in [&[][..], &["--close"], &["--pipeline", "8"], &["--rate", "2000"]] {
+            let url = server.url("/");
+            let base = [&url, "-c", "20", "-d", "500ms", "-t", "2", "--backend", backend];
+            let said = load(&[&base[..], more].concat());
+            let late: &Value = &said.json["seen_late_us"];
+            let samples = late["samples"].as_u64().unwrap();
+            assert!(samples > 0, "{backend} {more:?}: {late}");
+            let longest = said.json["service_us"]["max"].as_f64().unwrap();
+            let latest = late["max"].as_f64().unwrap();
+            assert!(latest <= longest * 1.01 + 50.0, "{backend} {more:?}: of {longest}: {late}");
+        }
+    }
+}
