@@ -20,7 +20,7 @@ use super::{Backend, Event, Received, Setup, Slot};
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
 /// Bytes taken from a connection at once.
-pub(super) const BUFFER: usize = 64 * 1024;
+const BUFFER: usize = 64 * 1024;
 
 /// What is no longer than this came at once, when it was told of.
 const SMALL: u32 = 4096;

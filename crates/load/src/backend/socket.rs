@@ -31,27 +31,39 @@ pub(super) const TAKEN_AT_ONCE_BYTES: usize = INITIAL_WINDOW_BYTES;
 /// maximum segment size (RFC 9293, 3.7.1).
 const SEGMENT_BYTES: usize = 536;
 
-/// Bytes of a large body that come together: the thread isn't woken for less
+/// The most bytes of a large body that come together: the thread isn't woken for less
 /// (`SO_RCVLOWAT`). It spares two of three wake-ups, which over loopback are paid for
-/// by the server's core as well. The end of an answer is never later for it, since what
-/// is less than a portion comes as it comes; for that, no buffer may be larger.
-const PORTION: u32 = 128 << 10;
-const _: () = assert!(super::epoll::BUFFER < PORTION as usize);
-const _: () = assert!(super::ring::Buffers::SIZE < PORTION as usize);
+/// by the server's core as well.
+const PORTION_MAX: u32 = 128 << 10;
 
-/// Whether a connection's bytes come in portions.
+/// The part of the receive buffer that a portion may be. A larger one has the kernel make
+/// the buffer just large enough for it, and keep the window at that: the server then waits
+/// a round trip for each (`tcp_set_rcvlowat`). The buffer grows with what comes.
+const PORTION_PART: usize = 4;
+
+/// How many of a connection's bytes come together at least; 0 until that was set.
 #[derive(Debug, Default)]
-pub(super) struct Portion(bool);
+pub(super) struct Portion(u32);
 
 impl Portion {
     /// Has them come in portions as long as so many are missing that the rest is no
-    /// less than one.
+    /// less than one, so that the end of an answer is never later for it.
     pub(super) fn suit(&mut self, socket: &impl AsFd, missing: u64) {
-        let in_portions = missing >= u64::from(PORTION);
-        if in_portions != self.0 {
+        let is_large = missing >= u64::from(PORTION_MAX);
+        if is_large && self.0 < PORTION_MAX {
+            let buffer = sockopt::socket_recv_buffer_size(socket).unwrap_or_default();
+            let part = u32::try_from(buffer / PORTION_PART).unwrap_or(PORTION_MAX);
+            self.set(socket, part.clamp(1, PORTION_MAX));
+        } else if !is_large && self.0 > 1 {
+            self.set(socket, 1);
+        }
+    }
+
+    fn set(&mut self, socket: &impl AsFd, bytes: u32) {
+        if bytes != self.0 {
             // Where it can't be set they come as they come.
-            let _ = set_low_water(socket, if in_portions { PORTION } else { 1 });
-            self.0 = in_portions;
+            let _ = set_low_water(socket, bytes);
+            self.0 = bytes;
         }
     }
 }
@@ -186,5 +198,37 @@ mod tests {
         assert_eq!(port_of(&socket), 0, "the port is taken for all destinations");
         rustix::net::connect(&socket, &address).unwrap();
         assert_ne!(port_of(&socket), 0);
+    }
+
+    /// The most that the kernel lets the other side send before it waits (`TCP_WINDOW_CLAMP`).
+    fn window_clamp(socket: &OwnedFd) -> i32 {
+        use std::os::fd::AsRawFd;
+        let (mut value, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
+        // SAFETY: the kernel writes an int, for which there is room.
+        let result = unsafe {
+            libc::getsockopt(
+                socket.as_raw_fd(),
+                libc::IPPROTO_TCP,
+                libc::TCP_WINDOW_CLAMP,
+                (&raw mut value).cast(),
+                &raw mut length,
+            )
+        };
+        assert_eq!(result, 0);
+        value
+    }
+
+    #[test]
+    fn portions_leave_the_window_that_the_server_sends_in() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let socket =
+            OwnedFd::from(std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap());
+        let before = window_clamp(&socket);
+        let mut portion = Portion::default();
+        portion.suit(&socket, 10 << 20);
+        assert!(portion.0 > 1, "each segment wakes the thread");
+        assert_eq!(window_clamp(&socket), before, "the server waits a round trip for each portion");
+        portion.suit(&socket, 1000);
+        assert_eq!(portion.0, 1, "the end of an answer waits for more");
     }
 }
