@@ -1,7 +1,8 @@
 //! A load generator that costs less CPU a request than what it measures.
 //!
 //! One thread a client core; a thread owns its connections, its event loop and
-//! its histograms, and shares nothing while it measures. The parts, in the
+//! its histograms, and shares only the queue of requests. The parts, in the
+
 //! order that data takes through them:
 //!
 //! - [`plan`]: what is asked for;
