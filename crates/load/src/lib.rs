@@ -2,7 +2,6 @@
 //!
 //! One thread a client core; a thread owns its connections, its event loop and
 //! its histograms, and shares only the queue of requests. The parts, in the
-
 //! order that data takes through them:
 //!
 //! - [`plan`]: what is asked for;
