@@ -879,8 +879,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// The server spoke on a connection on which nothing was asked. Whatever that means, it
     /// is no answer to what is asked next.
     fn unasked(&mut self, slot: Slot, example: String) {
-        self.record.unasked(example, self.arrived);
-        self.ended_unasked(slot);
+        self.record.unasked(example.clone(), self.arrived);
+        self.lost(slot, &Fault { kind: ErrorKind::Malformed, example });
     }
 
     /// A connection is of no more use, for the oldest request's sake.
