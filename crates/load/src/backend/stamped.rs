@@ -28,7 +28,7 @@ struct Memory {
 impl Stamped {
     pub(super) fn new() -> Stamped {
         // SAFETY: all of it is plain data, for which zeros are a valid value.
-        Stamped(unsafe { Box::<Memory>::new_zeroed().assume_init() })
+        Stamped(Box::new(unsafe { std::mem::zeroed() }))
     }
 
     /// Readies the memory for a receive; gives where the kernel is to write.
