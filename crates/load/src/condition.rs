@@ -31,8 +31,12 @@ pub enum Metric {
     Rate,
     /// Requests that ended in an error.
     Errors,
-    /// The share of errors in the requests that ended.
+    /// The share of the requests that ended in an error. It isn't known while requests
+    /// have no answer: each may have been good, or an error.
     ErrorShare,
+    /// The share of the requests that had a good answer. What was never sent had none, nor
+    /// what was never answered.
+    GoodShare,
 }
 
 /// The measured times.
@@ -76,7 +80,7 @@ impl Metric {
             Metric::Time(..) => Unit::Nanoseconds,
             Metric::Rate => Unit::PerSecond,
             Metric::Errors => Unit::Count,
-            Metric::ErrorShare => Unit::Share,
+            Metric::ErrorShare | Metric::GoodShare => Unit::Share,
         }
     }
 
@@ -87,10 +91,18 @@ impl Metric {
         match self {
             Metric::Rate => exact(outcome.rate()),
             Metric::Errors => exact(account.errors_total() as f64),
-            Metric::ErrorShare => match account.good + account.errors_total() {
-                0 => Measured::TooFewSamples { samples: 0, needed: 1 },
-                ended => exact(account.errors_total() as f64 / ended as f64),
-            },
+            Metric::ErrorShare | Metric::GoodShare if account.scheduled == 0 => {
+                Measured::TooFewSamples { samples: 0, needed: 1 }
+            }
+            Metric::ErrorShare => {
+                let share = |requests: u64| requests as f64 / account.scheduled as f64;
+                let errors = account.errors_total();
+                match account.shed + account.in_flight {
+                    0 => exact(share(errors)),
+                    open => Measured::Between { least: share(errors), most: share(errors + open) },
+                }
+            }
+            Metric::GoodShare => exact(good_share(outcome)),
             Metric::Time(series, statistic) => {
                 let reading = match series {
                     Series::Response => reading::read(&outcome.response, statistic),
@@ -110,6 +122,11 @@ impl Metric {
             }
         }
     }
+}
+
+/// The share of the requests whose turn came that had a good answer, from 0 to 1.
+pub fn good_share(outcome: &Outcome) -> f64 {
+    outcome.account.good as f64 / outcome.account.scheduled.max(1) as f64
 }
 
 /// What a condition comes to in a run.
@@ -142,6 +159,13 @@ pub enum Measured {
         /// Whether the true value may be larger.
         at_least: bool,
     },
+    /// A value between these, in the metric's unit: requests without an answer leave it open.
+    Between {
+        /// The least that it can be.
+        least: f64,
+        /// The most that it can be.
+        most: f64,
+    },
     /// None: it would take more samples.
     TooFewSamples {
         /// The samples that there are.
@@ -168,9 +192,45 @@ impl Condition {
         let measured = self.metric.measure(outcome);
         let verdict = match measured {
             Measured::Value { value, at_least } => self.decide(value, at_least),
+            Measured::Between { least, most } => {
+                let (low, high) = (self.decide(least, false), self.decide(most, false));
+                if low == high { low } else { Verdict::Unknown }
+            }
             Measured::TooFewSamples { .. } => Verdict::Unknown,
         };
         Judgement { verdict, measured }
+    }
+
+    /// Why no search finds the highest rate at which it holds.
+    ///
+    /// # Errors
+    /// The reason, as a clause.
+    pub fn check_search(&self) -> Result<(), &'static str> {
+        let above = match self.metric {
+            Metric::Rate => {
+                return Err(
+                    "a rate is what the search offers and finds; give it what the answers \
+                            have to be like, as 'p99 < 10ms' or 'good_share > 99.9%'",
+                );
+            }
+            Metric::Time(Series::Lateness, _) => {
+                return Err("lateness is the client's own, and says nothing of the server; take \
+                            the response time, as 'p99 < 10ms'");
+            }
+            Metric::Time(..) | Metric::Errors | Metric::ErrorShare => self.is_upwards(),
+            Metric::GoodShare => !self.is_upwards(),
+        };
+        match (above, self.metric) {
+            (false, _) => Ok(()),
+            (true, Metric::GoodShare) => Err("it holds above a rate and not below, so that no \
+                                              highest rate ends it; write it with > or >="),
+            (true, _) => Err("it holds above a rate and not below, so that no highest rate ends \
+                              it; write it with < or <="),
+        }
+    }
+
+    fn is_upwards(&self) -> bool {
+        matches!(self.operator, Operator::Greater | Operator::GreaterOrEqual)
     }
 
     fn decide(&self, value: f64, at_least: bool) -> Verdict {
@@ -180,7 +240,7 @@ impl Condition {
             Operator::Greater => value > self.threshold,
             Operator::GreaterOrEqual => value >= self.threshold,
         };
-        let upwards = matches!(self.operator, Operator::Greater | Operator::GreaterOrEqual);
+        let upwards = self.is_upwards();
         // A larger true value can make `>` true and `<` false, never the reverse.
         match (holds, at_least) {
             (true, true) if !upwards => Verdict::Unknown,
@@ -249,6 +309,14 @@ impl FromStr for Condition {
         };
         let value_text = text[operator_end..].trim_start();
         let value_at = text.len() - value_text.len();
+        if let Some(second) = value_text.find(['<', '>', '=', '!', '&', '|', ',']) {
+            return Err(complain(
+                value_at + second..text.len(),
+                "a condition is one comparison; --fail-if may be given several times, and \
+                 --find-rate searches for one"
+                    .into(),
+            ));
+        }
         let threshold = value(value_text, metric.unit()).map_err(|(place, what)| {
             complain(value_at + place.start..value_at + place.end, what)
         })?;
@@ -261,6 +329,7 @@ fn metric(text: &str) -> Result<Metric, String> {
         "rate" => return Ok(Metric::Rate),
         "errors" => return Ok(Metric::Errors),
         "error_share" => return Ok(Metric::ErrorShare),
+        "good_share" => return Ok(Metric::GoodShare),
         _ => {}
     }
     let (series, statistic) = match text.split_once('_') {
@@ -291,8 +360,8 @@ fn unknown_metric(text: &str) -> String {
     let what = if text.is_empty() { "there is no metric" } else { "there is no such metric" };
     format!(
         "{what}; there are p50, p90, p99, p99.9 (or any other), mean and max of the response \
-         time, the same with service_, lateness_ or connect_ before them, rate, errors and \
-         error_share"
+         time, the same with service_, lateness_ or connect_ before them, rate, errors, \
+         error_share and good_share"
     )
 }
 
@@ -420,10 +489,13 @@ pub(crate) mod tests {
             "rate > 0.0009M",
             "errors <= 0",
             "error_share < 0.01%",
+            "good_share >= 100%",
         ] {
             assert_eq!(verdict(holds, &outcome), Verdict::Holds, "{holds}");
         }
-        for fails in ["p50 > 6.1ms", "rate > 1k", "errors > 0", "error_share > 1 %"] {
+        for fails in
+            ["p50 > 6.1ms", "rate > 1k", "errors > 0", "error_share > 1 %", "good_share < 99.9%"]
+        {
             assert_eq!(verdict(fails, &outcome), Verdict::Fails, "{fails}");
         }
     }
@@ -466,7 +538,56 @@ pub(crate) mod tests {
 
     #[test]
     fn the_share_of_no_requests_is_unknown() {
-        assert_eq!(verdict("error_share < 1%", &outcome(&[], &[])), Verdict::Unknown);
+        for condition in ["error_share < 1%", "good_share > 99%"] {
+            assert_eq!(verdict(condition, &outcome(&[], &[])), Verdict::Unknown, "{condition}");
+        }
+    }
+
+    #[test]
+    fn what_was_never_answered_passes_for_no_success() {
+        // 60,000 good answers, 50 errors, 40,000 that were never sent and 50 without an answer.
+        let mut outcome = outcome(&[1_000; 60_000], &[5_000_000; 50]);
+        outcome.account.shed = 40_000;
+        outcome.account.in_flight = 50;
+        outcome.account.sent += 50;
+        outcome.account.scheduled += 40_050;
+        assert!(outcome.account.is_conserved());
+        assert_eq!(verdict("error_share > 1%", &outcome), Verdict::Unknown, "it passed");
+        assert_eq!(verdict("error_share < 1%", &outcome), Verdict::Unknown, "it passed");
+        assert_eq!(verdict("error_share > 0.01%", &outcome), Verdict::Holds);
+        assert_eq!(verdict("error_share > 50%", &outcome), Verdict::Fails, "at most 40 % are");
+        assert_eq!(verdict("good_share < 99%", &outcome), Verdict::Holds);
+        assert_eq!(verdict("good_share > 59%", &outcome), Verdict::Holds, "{outcome:?}");
+    }
+
+    #[test]
+    fn a_condition_that_no_highest_rate_ends_is_not_searched_for() {
+        let complaints: Vec<String> = [
+            "rate > 10k",
+            "rate < 10k",
+            "rate <= 10k",
+            "p99 > 1ms",
+            "p50 >= 1ms",
+            "max > 1ms",
+            "mean > 1ms",
+            "service_p99 > 1ms",
+            "connect_p99 >= 1ms",
+            "lateness_p99 < 1ms",
+            "errors > 0",
+            "errors >= 10",
+            "error_share > 1%",
+            "good_share < 99%",
+            "good_share <= 99%",
+        ]
+        .map(|text| format!("{text}: {}", condition(text).check_search().unwrap_err()))
+        .to_vec();
+        insta::assert_snapshot!(complaints.join("\n"));
+        for text in ["p99 < 1ms", "max <= 1s", "service_p99 < 1ms", "connect_p50 < 1ms"] {
+            assert_eq!(condition(text).check_search(), Ok(()), "{text}");
+        }
+        for text in ["errors < 1", "errors <= 0", "error_share < 1%", "good_share > 99%"] {
+            assert_eq!(condition(text).check_search(), Ok(()), "{text}");
+        }
     }
 
     #[test]
@@ -494,6 +615,10 @@ pub(crate) mod tests {
             "µ50 > 1..5ms",
             "p99 < µs",
             "p99 > 1..5ms",
+            "p99 < 10ms, errors < 1",
+            "p99 < 10ms && errors < 1",
+            "1ms < p99 < 10ms",
+            "p50 < p99 < 10ms",
             "",
         ]
         .iter()
