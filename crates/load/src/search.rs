@@ -6,12 +6,18 @@
 //! holds and the lowest that doesn't is halved on a logarithmic scale, then both
 //! are repeated until one answer leads. The majority of a rate's steps counts, so
 //! that a step spoilt by chance is found out by its repeats, and the search goes
-//! on from there.
+//! on from there. How many connections a step has is decided by the [`Pool`].
 
-use crate::condition::{Condition, Verdict};
+mod pool;
+
+use std::time::Duration;
+
+pub use self::pool::{CONNECTIONS_MAX, Pool};
+use crate::condition::{Condition, Metric, Verdict, good_share};
 use crate::limit;
 use crate::outcome::Outcome;
 use crate::plan::Plan;
+use crate::reading::Statistic;
 
 /// The gap at which the search is over: 5 %.
 pub const PRECISION: f64 = 1.05;
@@ -23,9 +29,11 @@ pub const LEAD: usize = 3;
 pub const REPEATS_MAX: usize = 7;
 /// The search gives up narrowing after so many steps.
 pub const STEPS_MAX: usize = 60;
-/// Requests that must have had a good answer for a step to hold: a condition on
-/// response times alone is met by a server that turns most requests away.
-pub const GOOD_SHARE_MIN: f64 = 0.99;
+/// The share of the requests that must have had a good answer for a step to hold: a
+/// condition on response times alone is met by a server that turns most requests away.
+const GOOD_SHARE_MIN: f64 = 0.99;
+/// The least pause after a step that left requests behind, as a share of a step.
+const PAUSE_SHARE: f64 = 0.1;
 
 /// What came of a step at one rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,12 +42,14 @@ pub enum Step {
     Holds,
     /// It didn't, or it is not known to have held.
     Fails,
-    /// It held among the good answers, and fewer than [`GOOD_SHARE_MIN`] of the requests
+    /// It held among the good answers, and fewer than [`good_share_min`] of the requests
     /// had one.
     TooFewGood,
     /// The client was the limit, for this reason: the step says nothing of the
     /// server.
     ClientLimit(String),
+    /// All connections, so many, were taken: with more of them it may have held.
+    ConnectionsLimit(u32),
 }
 
 /// What a run at one rate means for the search.
@@ -49,15 +59,41 @@ pub fn step(condition: &Condition, plan: &Plan, outcome: &Outcome) -> Step {
         return Step::ClientLimit(warning.to_string());
     }
     match condition.judge(outcome).verdict {
-        Verdict::Holds if good_share(outcome) >= GOOD_SHARE_MIN => Step::Holds,
+        Verdict::Holds if has_enough_good(condition, outcome) => Step::Holds,
         Verdict::Holds => Step::TooFewGood,
         Verdict::Fails | Verdict::Unknown => Step::Fails,
     }
 }
 
-/// The share of the requests offered that had a good answer.
-pub fn good_share(outcome: &Outcome) -> f64 {
-    outcome.account.good as f64 / outcome.account.scheduled.max(1) as f64
+/// The share of the requests that must have had a good answer for a step to hold, from 0 to
+/// 1. A percentile speaks of those within it, so that it takes as many good answers. A
+/// condition that is itself on a share says what it takes.
+pub fn good_share_min(condition: &Condition) -> f64 {
+    match condition.metric() {
+        Metric::Time(_, Statistic::Percentile(percentile)) => {
+            GOOD_SHARE_MIN.max(percentile / 100.0)
+        }
+        Metric::Time(_, Statistic::Max) => 1.0,
+        Metric::Time(_, Statistic::Mean) | Metric::Rate | Metric::Errors => GOOD_SHARE_MIN,
+        Metric::ErrorShare | Metric::GoodShare => 0.0,
+    }
+}
+
+fn has_enough_good(condition: &Condition, outcome: &Outcome) -> bool {
+    // 99.9 / 100 is a little more than 0.999.
+    good_share(outcome) >= good_share_min(condition) - 1e-9
+}
+
+/// How long the server is left alone after a step of this length: twice as long as its
+/// answers took, so that what the step left behind doesn't meet the next one. None, where it
+/// left nothing.
+pub fn pause(step: &Step, length: Duration, outcome: &Outcome) -> Duration {
+    if *step == Step::Holds && outcome.account.in_flight == 0 {
+        return Duration::ZERO;
+    }
+    let least = length.mul_f64(PAUSE_SHARE);
+    let answers = outcome.service.quantile(0.99).map_or(0, |value| value.nanoseconds);
+    Duration::from_nanos(answers.saturating_mul(2)).clamp(least, length)
 }
 
 /// A search under way.
@@ -111,6 +147,8 @@ pub struct Edge {
     /// Why the client was the limit, in the last step in which it was; `None` if more
     /// steps failed without it, which then say what the server can.
     pub client_limit: Option<String>,
+    /// How many connections were the limit, likewise.
+    pub connections_limit: Option<u32>,
 }
 
 impl Edge {
@@ -196,16 +234,19 @@ impl Search {
     fn edge(&self, rate: f64) -> Edge {
         let steps = self.at(rate).count();
         let held = self.at(rate).filter(|step| **step == Step::Holds).count();
-        let clients: Vec<&String> = self
-            .at(rate)
-            .filter_map(|step| match step {
-                Step::ClientLimit(why) => Some(why),
-                Step::Holds | Step::Fails | Step::TooFewGood => None,
-            })
-            .collect();
-        let servers = steps - held - clients.len();
-        let client_limit = clients.last().filter(|_| clients.len() >= servers);
-        Edge { rate, steps, held, client_limit: client_limit.map(ToString::to_string) }
+        let (mut client_limit, mut connections_limit, mut doubted) = (None, None, 0);
+        for step in self.at(rate) {
+            match step {
+                Step::ClientLimit(why) => client_limit = Some(why.clone()),
+                Step::ConnectionsLimit(connections) => connections_limit = Some(*connections),
+                Step::Holds | Step::Fails | Step::TooFewGood => continue,
+            }
+            doubted += 1;
+        }
+        if doubted * 2 < steps - held {
+            (client_limit, connections_limit) = (None, None);
+        }
+        Edge { rate, steps, held, client_limit, connections_limit }
     }
 
     fn at(&self, rate: f64) -> impl Iterator<Item = &Step> {
@@ -219,7 +260,7 @@ mod tests {
 
     use super::*;
     use crate::condition::tests::outcome;
-    use crate::outcome::ThreadUse;
+    use crate::outcome::{ErrorCount, ErrorKind, ThreadUse};
     use crate::plan::{Arrivals, Target};
     use crate::template::{Request, mix};
 
@@ -353,6 +394,65 @@ mod tests {
     }
 
     #[test]
+    fn connections_that_were_the_limit_are_not_taken_for_the_servers() {
+        let (found, _) =
+            search(
+                |rate, _| {
+                    if rate < 30_000.0 { Step::Holds } else { Step::ConnectionsLimit(50) }
+                },
+            );
+        assert_eq!(found.fails.unwrap().connections_limit, Some(50));
+        assert_eq!(found.holds.unwrap().connections_limit, None);
+    }
+
+    /// A run of a second with so many good answers of 1 ms and so many errors at once, that
+    /// are no waits.
+    fn with_errors(good: usize, errors: u64) -> Outcome {
+        let mut outcome = outcome(&vec![1_000; good], &[]);
+        outcome.account.scheduled += errors;
+        outcome.account.sent += errors;
+        outcome.account.errors = vec![ErrorCount {
+            kind: ErrorKind::WrongStatus,
+            count: errors,
+            first: Duration::ZERO,
+            example: "status 503".into(),
+        }];
+        outcome
+    }
+
+    #[test]
+    fn a_percentile_holds_only_if_as_many_requests_had_a_good_answer() {
+        let of = |text: &str, errors: u64| {
+            let condition: Condition = text.parse().unwrap();
+            step(&condition, &plan(), &with_errors(200_000 - errors as usize, errors))
+        };
+        // 0.9 % of the requests.
+        assert_eq!(of("p99.9 < 10ms", 1_800), Step::TooFewGood);
+        assert_eq!(of("service_p99.9 < 10ms", 1_800), Step::TooFewGood);
+        assert_eq!(of("p99 < 10ms", 1_800), Step::Holds);
+        assert_eq!(of("p50 < 10ms", 2_200), Step::TooFewGood, "it takes 99 % all the same");
+        assert_eq!(of("p99.9 < 10ms", 200), Step::Holds, "exactly 99.9 % were good");
+        assert_eq!(of("max < 10ms", 1), Step::TooFewGood);
+        assert_eq!(of("error_share < 5%", 1_800), Step::Holds, "so many are allowed");
+        assert_eq!(of("good_share > 99.5%", 1_800), Step::Fails);
+    }
+
+    #[test]
+    fn only_a_step_that_left_requests_behind_is_followed_by_a_pause() {
+        let length = Duration::from_secs(10);
+        let mut seen = outcome(&[3_000_000; 1_000], &[]);
+        assert_eq!(pause(&Step::Holds, length, &seen), Duration::ZERO);
+        let after_failure = pause(&Step::Fails, length, &seen).as_secs_f64();
+        assert!((after_failure - 3.0).abs() < 0.1, "service took 1.5 s: {after_failure}");
+        seen.account.in_flight = 1;
+        assert!(pause(&Step::Holds, length, &seen) > Duration::from_secs(2));
+        let quick = outcome(&[1_000; 1_000], &[]);
+        assert_eq!(pause(&Step::Fails, length, &quick), Duration::from_secs(1));
+        let never = outcome(&[], &[100_000_000; 1_000]);
+        assert_eq!(pause(&Step::Fails, length, &never), length, "it is bounded");
+    }
+
+    #[test]
     fn a_server_of_pure_chance_ends_the_search_all_the_same() {
         for seed in 0..100 {
             let (_, steps) = search(|_, step| holds_if(random(seed, step) < 0.5));
@@ -360,15 +460,19 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_step_holds_only_if_the_client_was_no_limit_and_the_answers_were_good() {
+    fn plan() -> Plan {
         let target = Target {
             address: "127.0.0.1:80".parse().unwrap(),
             authority: "127.0.0.1".into(),
             path: "/".into(),
         };
-        let mut plan = Plan::new(target, vec![Request::get("/")]);
-        plan.arrivals = Arrivals::Constant(1_000.0);
+        let arrivals = Arrivals::Constant(1_000.0);
+        Plan { arrivals, ..Plan::new(target, vec![Request::get("/")]) }
+    }
+
+    #[test]
+    fn a_step_holds_only_if_the_client_was_no_limit_and_the_answers_were_good() {
+        let plan = plan();
         let condition: Condition = "p90 < 10ms".parse().unwrap();
         let of = |outcome: &Outcome| step(&condition, &plan, outcome);
 
