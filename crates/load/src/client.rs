@@ -19,6 +19,8 @@ pub const SUBCOMMAND: &str = "client";
 
 /// The longest line that is read: an outcome of a day has 9 MB of seconds.
 const LINE_BYTES_MAX: u64 = 64 << 20;
+/// The longest line with a plan: a body of 512 MiB is a third longer as text.
+const PLAN_BYTES_MAX: u64 = 1 << 30;
 
 /// What a client tells: lines of JSON on its standard output.
 #[derive(Debug, Serialize, Deserialize)]
@@ -37,7 +39,7 @@ pub fn main() -> ExitCode {
     // A name of its own, by which lists of processes tell it from bakeoff.
     let _ = rustix::thread::set_name(c"client");
     ignore_signals();
-    let understood = match line(&mut io::stdin().lock()) {
+    let understood = match line_within(PLAN_BYTES_MAX, &mut io::stdin().lock()) {
         Ok(Some(line)) => serde_json::from_str::<Plan>(&line).map_err(|error| error.to_string()),
         Ok(None) => return ExitCode::FAILURE,
         Err(error) => Err(error.to_string()),
@@ -93,15 +95,19 @@ fn tell(told: &Told) {
 /// Those of `from`; [`ErrorKind::UnexpectedEof`] where a line is cut off, and
 /// [`ErrorKind::InvalidData`] where it is endless or no text.
 pub fn line(from: &mut impl BufRead) -> io::Result<Option<String>> {
+    line_within(LINE_BYTES_MAX, from)
+}
+
+fn line_within(bytes_max: u64, from: &mut impl BufRead) -> io::Result<Option<String>> {
     let mut line = Vec::new();
-    let count = from.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+    let count = from.take(bytes_max).read_until(b'\n', &mut line)?;
     match line.pop() {
         None => Ok(None),
         Some(b'\n') => match String::from_utf8(line) {
             Ok(line) => Ok(Some(line)),
             Err(error) => Err(io::Error::new(ErrorKind::InvalidData, error)),
         },
-        Some(_) if count as u64 == LINE_BYTES_MAX => {
+        Some(_) if count as u64 == bytes_max => {
             Err(io::Error::new(ErrorKind::InvalidData, "a line without an end"))
         }
         Some(_) => Err(io::Error::new(ErrorKind::UnexpectedEof, "a line that is cut off")),
@@ -153,7 +159,7 @@ mod tests {
     };
     use crate::plan::{Arrivals, BackendChoice, Expect, Target, Until};
     use crate::record::histogram;
-    use crate::template::Request;
+    use crate::template::{Placeholders, Request};
 
     /// What comes out of the other end of a pipe.
     fn told_and_read<T: Serialize + DeserializeOwned>(value: &T) -> T {
@@ -172,6 +178,9 @@ mod tests {
             (authority, path) in (".*", ".*"),
             headers in prop::collection::vec((".*", ".*"), 0..3),
             (method, body) in ("[A-Z]+", prop::collection::vec(any::<u8>(), 0..100)),
+            placeholders in prop::sample::select(vec![
+                Placeholders::Filled, Placeholders::LeftInBody, Placeholders::Left,
+            ]),
             (expected, whole_body) in (prop::option::of(".*"), any::<bool>()),
             statuses in prop::sample::select(vec!["200-299", "200,304", "302,404-499"]),
             arrivals in prop_oneof![
@@ -197,7 +206,7 @@ mod tests {
                     authority,
                     path: path.clone(),
                 },
-                requests: vec![Request { method, path, headers, body }],
+                requests: vec![Request { method, path, headers, body: body.into(), placeholders }],
                 expect: Expect { body: expected, whole_body, statuses: statuses.parse().unwrap() },
                 arrivals,
                 connections,

@@ -5,6 +5,10 @@
 //! was made for this request. A nonce is below 2^53, so that every language's
 //! numbers hold it.
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
 
 /// An HTTP request whose parts may have placeholders.
@@ -16,82 +20,161 @@ pub struct Request {
     pub path: String,
     /// Headers beside `Host`, `Content-Length` and `Connection`, which are made.
     pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: Vec<u8>,
+    /// The body, which all requests with it share.
+    #[serde(with = "body")]
+    pub body: Arc<[u8]>,
+    /// Where placeholders are filled in.
+    #[serde(default)]
+    pub placeholders: Placeholders,
+}
+
+/// Where the placeholders of a request are filled in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Placeholders {
+    /// In every part.
+    #[default]
+    Filled,
+    /// In every part but the body.
+    LeftInBody,
+    /// Nowhere: `{counter}` and `{nonce}` stand for themselves.
+    Left,
 }
 
 impl Request {
     /// A GET without further headers.
     pub fn get(path: impl Into<String>) -> Request {
-        Request { method: "GET".into(), path: path.into(), headers: Vec::new(), body: Vec::new() }
+        Request {
+            method: "GET".into(),
+            path: path.into(),
+            headers: Vec::new(),
+            body: Arc::default(),
+            placeholders: Placeholders::Filled,
+        }
     }
 
-    /// Whether a part of it that has placeholders has that of a nonce.
+    /// Whether a nonce is filled in somewhere.
     pub fn has_nonce(&self) -> bool {
         self.has(NONCE)
     }
 
-    /// Whether a part of it that has placeholders has that of the request's number.
+    /// Whether the request's number is filled in somewhere.
     pub(crate) fn has_counter(&self) -> bool {
         self.has(COUNTER)
     }
 
     fn has(&self, placeholder: &[u8]) -> bool {
+        let has_one = |text: &[u8]| memmem::find(text, placeholder).is_some();
         let headers = self.headers.iter().flat_map(|(name, value)| [name, value]);
-        let texts = headers.chain([&self.path]).map(String::as_bytes);
-        texts.chain([&*self.body]).any(|text| memchr::memmem::find(text, placeholder).is_some())
+        let in_head = headers.chain([&self.path]).any(|text| has_one(text.as_bytes()));
+        match self.placeholders {
+            Placeholders::Filled => in_head || has_one(&self.body),
+            Placeholders::LeftInBody => in_head,
+            Placeholders::Left => false,
+        }
+    }
+
+    /// Whether there is a placeholder in the body, filled in or not.
+    pub fn has_placeholder_in_body(&self) -> bool {
+        [NONCE, COUNTER].iter().any(|name| memmem::find(&self.body, name).is_some())
+    }
+
+    /// Whether its header `Connection` has this option, as `close`: a list of such, in any
+    /// case (RFC 9110, section 7.6.1).
+    pub fn has_connection_option(&self, option: &str) -> bool {
+        let headers = self.headers.iter();
+        headers.filter(|(name, _)| name.eq_ignore_ascii_case("connection")).any(|(_, value)| {
+            value.split(',').any(|given| given.trim().eq_ignore_ascii_case(option))
+        })
     }
 }
 
-/// Bytes with placeholders, cut into pieces.
+/// A body as text.
+mod body {
+    use std::sync::Arc;
+
+    use base64::Engine;
+    use base64::prelude::BASE64_STANDARD;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(body: &Arc<[u8]>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&BASE64_STANDARD.encode(body))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Arc<[u8]>, D::Error> {
+        let text = String::deserialize(from)?;
+        BASE64_STANDARD.decode(text).map(Arc::from).map_err(D::Error::custom)
+    }
+}
+
+/// Bytes with placeholders, and where these are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Template(Vec<Piece>);
+pub(crate) struct Template {
+    bytes: Arc<[u8]>,
+    pieces: Vec<Piece>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Piece {
-    Bytes(Vec<u8>),
+    /// These of the bytes.
+    Bytes(Range<usize>),
     Counter,
     Nonce,
 }
 
 impl Template {
-    /// Cuts bytes at their placeholders. Any other brace stands for itself.
-    pub(crate) fn parse(mut bytes: &[u8]) -> Template {
+    /// Finds the placeholders in bytes. Any other brace stands for itself.
+    pub(crate) fn parse(bytes: impl Into<Arc<[u8]>>) -> Template {
+        Template::parse_up_to(usize::MAX, bytes)
+    }
+
+    /// These bytes, whatever is in them.
+    pub(crate) fn literal(bytes: impl Into<Arc<[u8]>>) -> Template {
+        Template::parse_up_to(0, bytes)
+    }
+
+    /// Finds the placeholders in the first so many of these bytes; the others stand for
+    /// themselves.
+    pub(crate) fn parse_up_to(end: usize, bytes: impl Into<Arc<[u8]>>) -> Template {
         const NAMES: [(&[u8], Piece); 2] = [(COUNTER, Piece::Counter), (NONCE, Piece::Nonce)];
+        let bytes = bytes.into();
+        let parsed = &bytes[..bytes.len().min(end)];
         let mut pieces = Vec::new();
-        let mut plain = Vec::new();
-        while let Some(&first) = bytes.first() {
-            if let Some((name, piece)) = NAMES.iter().find(|(name, _)| bytes.starts_with(name)) {
-                if !plain.is_empty() {
-                    pieces.push(Piece::Bytes(std::mem::take(&mut plain)));
-                }
-                pieces.push(piece.clone());
-                bytes = &bytes[name.len()..];
-            } else {
-                plain.push(first);
-                bytes = &bytes[1..];
+        let (mut plain_from, mut at) = (0, 0);
+        while let Some(brace) = memchr(b'{', &parsed[at..]) {
+            at += brace;
+            let Some((name, piece)) = NAMES.iter().find(|(name, _)| parsed[at..].starts_with(name))
+            else {
+                at += 1;
+                continue;
+            };
+            if plain_from < at {
+                pieces.push(Piece::Bytes(plain_from..at));
             }
+            pieces.push(piece.clone());
+            at += name.len();
+            plain_from = at;
         }
-        if !plain.is_empty() {
-            pieces.push(Piece::Bytes(plain));
+        if plain_from < bytes.len() {
+            pieces.push(Piece::Bytes(plain_from..bytes.len()));
         }
-        Template(pieces)
+        Template { bytes, pieces }
     }
 
     /// The bytes, if there is no placeholder in them.
     pub(crate) fn fixed(&self) -> Option<&[u8]> {
-        match self.0.as_slice() {
+        match self.pieces.as_slice() {
             [] => Some(b""),
-            [Piece::Bytes(bytes)] => Some(bytes),
+            [Piece::Bytes(range)] => Some(&self.bytes[range.clone()]),
             _ => None,
         }
     }
 
     /// Appends the bytes for the request with this number.
     pub(crate) fn render(&self, number: u64, seed: u64, into: &mut Vec<u8>) {
-        for piece in &self.0 {
+        for piece in &self.pieces {
             match piece {
-                Piece::Bytes(bytes) => into.extend_from_slice(bytes),
+                Piece::Bytes(range) => into.extend_from_slice(&self.bytes[range.clone()]),
                 Piece::Counter => {
                     into.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
                 }
@@ -116,17 +199,16 @@ impl Template {
 
     fn length_with(&self, counter_digits: usize) -> usize {
         let length = |piece: &Piece| match piece {
-            Piece::Bytes(bytes) => bytes.len(),
+            Piece::Bytes(range) => range.len(),
             Piece::Counter => counter_digits,
             Piece::Nonce => NONCE_DIGITS,
         };
-        self.0.iter().map(length).sum()
+        self.pieces.iter().map(length).sum()
     }
 }
 
-/// What stands for the request's number.
+/// What stands for the number of the request.
 const COUNTER: &[u8] = b"{counter}";
-
 /// What stands for a nonce.
 const NONCE: &[u8] = b"{nonce}";
 
@@ -166,6 +248,54 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_shared_and_not_copied() {
+        let body: Arc<[u8]> =
+            [b"{".repeat(1_000), b"{nonce}".to_vec(), vec![0; 1_000]].concat().into();
+        let templates = [Template::parse(body.clone()), Template::literal(body.clone())];
+        assert_eq!(Arc::strong_count(&body), 3, "a large body would be in memory several times");
+        let fixed = templates[1].fixed().map(<[u8]>::as_ptr);
+        assert_eq!(fixed, Some(body.as_ptr()));
+        let mut rendered = Vec::new();
+        templates[0].render(5, 7, &mut rendered);
+        assert_eq!(rendered.len(), 2_000 + NONCE_DIGITS);
+        assert_eq!(rendered[..1_000], body[..1_000]);
+    }
+
+    #[test]
+    fn what_is_left_literal_has_no_nonce() {
+        let of = |placeholders| Request {
+            body: b"{nonce}".as_slice().into(),
+            placeholders,
+            ..Request::get("/{counter}")
+        };
+        let has = [Placeholders::Filled, Placeholders::LeftInBody, Placeholders::Left]
+            .map(|placeholders| of(placeholders).has_nonce());
+        assert_eq!(has, [true, false, false]);
+        assert_eq!(Template::literal(b"{nonce}".as_slice()).fixed(), Some(&b"{nonce}"[..]));
+    }
+
+    #[test]
+    fn options_of_a_connection_are_found_in_any_case_and_list() {
+        let of = |headers: &[(&str, &str)]| {
+            let own = |&(name, value): &(&str, &str)| (String::from(name), String::from(value));
+            let headers = headers.iter().map(own).collect();
+            Request { headers, ..Request::get("/") }.has_connection_option("close")
+        };
+        assert!(of(&[("Connection", "close")]) && of(&[("CONNECTION", "Close")]));
+        assert!(of(&[("connection", "keep-alive , CLOSE")]));
+        assert!(of(&[("Connection", "TE"), ("Connection", "close")]));
+        assert!(!of(&[("Connection", "closed")]) && !of(&[("Keep", "close")]) && !of(&[]));
+    }
+
+    #[test]
+    fn a_body_is_text_of_a_third_more_in_a_plan() {
+        let request = Request { body: vec![0xff; 3_000].into(), ..Request::get("/") };
+        let text = serde_json::to_string(&request).unwrap();
+        assert!(text.len() < 4_200, "{} characters for 3,000 bytes", text.len());
+        assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);
+    }
+
+    #[test]
     fn a_nonce_has_16_digits_that_every_language_can_hold() {
         for number in 0..10_000 {
             let nonce = nonce(number, 42);
@@ -184,7 +314,7 @@ mod tests {
 
     #[test]
     fn lengths_are_known_without_rendering() {
-        let template = Template::parse(b"a{counter}b{nonce}c");
+        let template = Template::parse(*b"a{counter}b{nonce}c");
         for number in [0, 1, 9, 10, 99, 100, 12_345, u64::MAX] {
             let mut bytes = Vec::new();
             template.render(number, 3, &mut bytes);
@@ -195,7 +325,7 @@ mod tests {
 
     #[test]
     fn only_bytes_without_placeholders_are_fixed() {
-        assert_eq!(Template::parse(b"plain").fixed(), Some(&b"plain"[..]));
-        assert_eq!(Template::parse(b"{nonce}").fixed(), None);
+        assert_eq!(Template::parse(*b"plain").fixed(), Some(&b"plain"[..]));
+        assert_eq!(Template::parse(*b"{nonce}").fixed(), None);
     }
 }

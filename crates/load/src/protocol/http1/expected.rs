@@ -6,7 +6,7 @@ use super::{show, show_up_to};
 use crate::template::Template;
 
 /// The expected text of a run; one instance serves a thread.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Expected {
     text: Template,
     /// Whether the body must be it, and not only hold it.
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn the_place_of_the_last_find_is_no_condition() {
-        let mut expected = Expected::new(Template::parse(b"ab"), false, 1);
+        let mut expected = Expected::new(Template::parse(*b"ab"), false, 1);
         for body in ["xxxxab", "ab", "xab", "xxxxab"] {
             assert!(expected.is_kept_by(body.as_bytes(), 0), "not found in {body}");
         }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_kept_tail_is_shorter_than_the_text() {
-        let mut expected = Expected::new(Template::parse(b"12345678"), false, 1);
+        let mut expected = Expected::new(Template::parse(*b"12345678"), false, 1);
         let mut search = Search::default();
         for _ in 0..1000 {
             for piece in ["1", "12345", "xxxxxxxxxxxxxxxxxxxx"] {
@@ -250,7 +250,7 @@ mod tests {
 
     #[test]
     fn of_a_body_that_differs_little_is_kept() {
-        let mut expected = Expected::new(Template::parse(b"12345678"), true, 1);
+        let mut expected = Expected::new(Template::parse(*b"12345678"), true, 1);
         let mut search = Search::default();
         for _ in 0..1000 {
             expected.look(&mut search, &[b'x'; 1000], 0);

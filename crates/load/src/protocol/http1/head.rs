@@ -36,7 +36,7 @@ pub(crate) enum Framing {
 ///
 /// A server's heads are alike to the byte but when its clock moves on. To
 /// compare them spares reading them anew.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Heads {
     last: Vec<u8>,
     parsed: Option<Head>,

@@ -15,35 +15,45 @@ pub mod splits;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use self::body::{Body, Taken};
 use self::expected::{Expected, Search};
 use self::head::{Head, Heads};
 use super::{Fault, Fed, Protocol, show, show_up_to};
 use crate::outcome::ErrorKind;
 use crate::plan::{Expect, Plan, Statuses};
-use crate::template::{Request, Template};
+use crate::template::{Placeholders, Request, Template};
 
 /// The most interim answers (1xx) before one answer: many more than any server
 /// has a use for, and few enough that a flood of them ends.
 const INTERIM_MAX: u8 = 100;
 
-/// The encoder and decoder of one thread.
+/// The encoder and decoder of one thread. A clone shares the encoded requests.
+#[derive(Clone)]
 pub(crate) struct Http1 {
-    requests: Vec<Encoded>,
+    requests: Arc<[Encoded]>,
+    /// What is known of the answers to each.
+    answers: Vec<Answers>,
     expected: Option<Expected>,
     /// Those that are good.
     statuses: Statuses,
     seed: u64,
 }
 
-/// A request, as far as it can be made ahead, and what is known of its answers.
+/// A request, as far as it can be made ahead.
 struct Encoded {
     head: Template,
     /// Present if the body's length, and so a header, varies.
     body: Option<Template>,
-    is_head_method: bool,
     /// Whether asking twice does no more than asking once (RFC 9110, 9.2.2).
     is_idempotent: bool,
+}
+
+/// What is known of the answers to a request.
+#[derive(Clone)]
+struct Answers {
+    is_head_method: bool,
     heads: Heads,
 }
 
@@ -83,12 +93,22 @@ pub(crate) struct Partial {
 impl Http1 {
     pub(crate) fn new(plan: &Plan) -> Http1 {
         let requests = plan.requests.iter().map(|request| encode(request, plan)).collect();
+        let answers = |request: &Request| Answers {
+            is_head_method: request.method == "HEAD",
+            heads: Heads::default(),
+        };
+        let answers = plan.requests.iter().map(answers).collect();
         let Expect { body, whole_body, statuses } = &plan.expect;
         // Every body holds the empty text, also one that isn't there.
         let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
-        let expected = text
-            .map(|text| Expected::new(Template::parse(text.as_bytes()), *whole_body, plan.seed));
-        Http1 { requests, expected, statuses: statuses.clone(), seed: plan.seed }
+        // It stands for itself where that is so for all that could be meant by it.
+        let is_literal = plan.requests.iter().all(|it| it.placeholders == Placeholders::Left);
+        let filled = if is_literal { 0 } else { usize::MAX };
+        let expected = text.map(|text| {
+            let text = Template::parse_up_to(filled, text.as_bytes());
+            Expected::new(text, *whole_body, plan.seed)
+        });
+        Http1 { requests, answers, expected, statuses: statuses.clone(), seed: plan.seed }
     }
 
     /// The bytes of every request, if all have as many.
@@ -110,9 +130,9 @@ impl Http1 {
     #[inline]
     fn take_whole(&mut self, bytes: &[u8], number: u64) -> Option<Fed> {
         let index = self.index(number);
-        let request = &self.requests[index];
-        let (head, start) = request.heads.known(bytes)?;
-        let Body::Length(length) = Body::of(&head, request.is_head_method) else { return None };
+        let answers = &self.answers[index];
+        let (head, start) = answers.heads.known(bytes)?;
+        let Body::Length(length) = Body::of(&head, answers.is_head_method) else { return None };
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         let body = bytes.get(start..end)?;
         let is_good = self.statuses.contains(head.status)
@@ -152,14 +172,14 @@ impl Http1 {
         let (head, mut body) = match partial.body.take() {
             Some(under_way) => under_way,
             None => loop {
-                let request = &mut self.requests[index];
-                let Some((head, length)) = request.heads.take(&mut partial.head, &bytes[used..])?
+                let answers = &mut self.answers[index];
+                let Some((head, length)) = answers.heads.take(&mut partial.head, &bytes[used..])?
                 else {
                     return Ok(Fed::More { missing: 1 });
                 };
                 used += length;
                 if !head.is_interim() {
-                    break (head, Body::of(&head, request.is_head_method));
+                    break (head, Body::of(&head, answers.is_head_method));
                 }
                 partial.interim += 1;
                 if partial.interim > INTERIM_MAX {
@@ -209,7 +229,7 @@ impl Http1 {
             let example = format!("status {}", head.status);
             return Some(Box::new(Fault { kind: ErrorKind::WrongStatus, example }));
         }
-        if self.requests[self.index(number)].is_head_method {
+        if self.answers[self.index(number)].is_head_method {
             // An answer to HEAD has no body that could hold anything.
             return None;
         }
@@ -300,7 +320,10 @@ fn encode(request: &Request, plan: &Plan) -> Encoded {
     if !plan.keep_alive && !given("connection") {
         head.push_str("Connection: close\r\n");
     }
-    let body = Template::parse(&request.body);
+    let body = match request.placeholders {
+        Placeholders::Filled => Template::parse(request.body.clone()),
+        Placeholders::LeftInBody | Placeholders::Left => Template::literal(request.body.clone()),
+    };
     // A GET without a body says nothing of a length; other methods say 0. Who
     // gives a length or a transfer coding frames the body himself.
     let framed = given("content-length")
@@ -313,18 +336,23 @@ fn encode(request: &Request, plan: &Plan) -> Encoded {
         }
         head.push_str("\r\n");
     }
-    let mut head = head.into_bytes();
-    if !varies {
-        head.extend_from_slice(&request.body);
-    }
+    let filled = match request.placeholders {
+        Placeholders::Filled => usize::MAX,
+        Placeholders::LeftInBody => head.len(),
+        Placeholders::Left => 0,
+    };
+    let head = head.into_bytes().into_iter();
+    let head: Arc<[u8]> = match varies {
+        true => head.collect(),
+        // In one piece, which is made once: a body may be large.
+        false => head.chain(request.body.iter().copied()).collect(),
+    };
     Encoded {
-        head: Template::parse(&head),
+        head: Template::parse_up_to(filled, head),
         body: varies.then_some(body),
-        is_head_method: request.method == "HEAD",
         is_idempotent: matches!(
             request.method.as_str(),
             "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"
         ),
-        heads: Heads::default(),
     }
 }

@@ -651,8 +651,11 @@ fn a_get_has_a_host_and_no_length() {
 
 #[test]
 fn a_post_always_says_its_length() {
-    let post =
-        |body: &str| Request { method: "POST".into(), body: body.into(), ..Request::get("/") };
+    let post = |body: &str| Request {
+        method: "POST".into(),
+        body: body.as_bytes().into(),
+        ..Request::get("/")
+    };
     assert!(sent(post(""), 0).ends_with("\r\nContent-Length: 0\r\n\r\n"));
     assert!(sent(post("abc"), 0).ends_with("\r\nContent-Length: 3\r\n\r\nabc"));
     assert!(sent(post("<{counter}>"), 9).ends_with("\r\nContent-Length: 3\r\n\r\n<9>"));
@@ -667,7 +670,7 @@ fn a_body_that_its_author_framed_gets_no_second_length() {
             let request = Request {
                 method: "POST".into(),
                 headers: vec![(name.into(), value.into())],
-                body: body.into(),
+                body: body.as_bytes().into(),
                 ..Request::get("/")
             };
             let text = format!("{name}: {value}\r\n\r\n0\r\n\r\n");
@@ -697,6 +700,44 @@ fn a_connection_for_one_request_says_so() {
     let encoder = Http1::new(&plan);
     let bytes = encoder.fixed_request(0).unwrap();
     assert!(bytes.ends_with(b"\r\nConnection: close\r\n\r\n"));
+}
+
+#[test]
+fn placeholders_that_are_left_stand_for_themselves() {
+    let post = |placeholders| Request {
+        method: "POST".into(),
+        headers: vec![("X".into(), "{counter}".into())],
+        body: b"<{counter}>".as_slice().into(),
+        placeholders,
+        ..Request::get("/{counter}")
+    };
+    let left_in_body = sent(post(Placeholders::LeftInBody), 7);
+    assert!(left_in_body.starts_with("POST /7 HTTP/1.1\r\n"), "{left_in_body}");
+    assert!(left_in_body.ends_with("\r\nX: 7\r\nContent-Length: 11\r\n\r\n<{counter}>"));
+    let left = sent(post(Placeholders::Left), 7);
+    assert!(left.starts_with("POST /{counter} HTTP/1.1\r\n"), "{left}");
+    assert!(left.ends_with("\r\nX: {counter}\r\nContent-Length: 11\r\n\r\n<{counter}>"));
+}
+
+#[test]
+fn a_text_is_expected_as_it_is_where_placeholders_are_left() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{nonce}";
+    for (placeholders, is_good) in [(Placeholders::Left, true), (Placeholders::Filled, false)] {
+        let mut decoder =
+            decoder(vec![Request { placeholders, ..Request::get("/") }], Some("{nonce}"));
+        let fed = decoder.feed(&mut None, answer, 0);
+        assert!(matches!(&fed, Fed::Answer { fault, .. } if fault.is_none() == is_good), "{fed:?}");
+    }
+}
+
+#[test]
+fn requests_are_encoded_once_for_all_threads() {
+    let body = vec![b'x'; 100_000];
+    let post = Request { method: "POST".into(), body: body.into(), ..Request::get("/") };
+    let first = Http1::new(&plan(vec![post]));
+    let second = first.clone();
+    let of = |of: &Http1| of.fixed_request(0).unwrap().as_ptr();
+    assert_eq!(of(&first), of(&second), "each thread would have a body of its own");
 }
 
 #[test]
