@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::null_server::NullServer;
+use crate::outcome::ThreadUse;
 use crate::plan::{Arrivals, Expect, Plan, Until};
 use crate::{Error, News, Stop, limits};
 
@@ -35,6 +36,10 @@ pub struct Ceiling {
     /// Whether the null server had to share the client's processors, which makes
     /// the ceiling lower than it is with a server elsewhere.
     pub shared: bool,
+    /// The share of the time of these processors that the two took together, on average:
+    /// added up a processor, since one that is full makes none of another's idle time.
+    /// `None` where they share none, or where the kernel doesn't tell.
+    pub taken_share: Option<f64>,
 }
 
 /// What is known of a client's own maximum.
@@ -65,13 +70,12 @@ impl Ceiling {
     /// Of shared processors the client gets what the null server leaves: there the two
     /// together are busy or not.
     pub fn maximum(&self) -> Maximum {
-        let server = self.server_busy_share;
-        let (is_limit, busy_share) = match self.shared {
-            true => {
-                let both = self.busy_share + server.unwrap_or(1.0 - self.busy_share);
-                (server.is_some() && both >= BUSY, both.min(1.0))
-            }
-            false => {
+        let (is_limit, busy_share) = match (self.shared, self.taken_share) {
+            (true, Some(taken)) => (taken >= BUSY, taken),
+            // As much may have been taken, or no more than the client did.
+            (true, None) => (false, 1.0),
+            (false, _) => {
+                let server = self.server_busy_share;
                 let is_limit = self.busy_share >= BUSY && server.is_some_and(|it| it < BUSY);
                 (is_limit, self.busy_share)
             }
@@ -127,6 +131,10 @@ pub fn measure(plan: &Plan, stop: &Stop) -> Result<Ceiling, Error> {
     let threads = outcome.threads.len().max(1) as f64;
     let rate = outcome.rate();
     let server_busy = readings.first().zip(readings.last()).and_then(busy_shares);
+    let taken_share = server_busy
+        .as_ref()
+        .filter(|_| shared)
+        .map(|server| taken_share(&outcome.threads, &server_cpus, server));
     let client_cpu: f64 = outcome.threads.iter().map(|thread| thread.user + thread.system).sum();
     Ok(Ceiling {
         rate,
@@ -136,7 +144,19 @@ pub fn measure(plan: &Plan, stop: &Stop) -> Result<Ceiling, Error> {
         client_cpu_s: client_cpu / outcome.answers_in_window as f64,
         server_cpus,
         shared,
+        taken_share,
     })
+}
+
+/// The average over these processors of what the client's threads and the null server's
+/// thread took of each.
+fn taken_share(client: &[ThreadUse], cpus: &[usize], server: &[f64]) -> f64 {
+    let of_client = |cpu: usize| -> f64 {
+        let own = client.iter().filter(|thread| thread.cpu == Some(cpu));
+        own.map(|thread| thread.busy_share).sum()
+    };
+    let taken = cpus.iter().zip(server).map(|(&cpu, server)| (of_client(cpu) + server).min(1.0));
+    taken.sum::<f64>() / cpus.len().max(1) as f64
 }
 
 /// CPU time by time between two readings, thread by thread; `None` if they are one.
@@ -184,6 +204,7 @@ mod tests {
             client_cpu_s: 1e-6,
             server_cpus: vec![1],
             shared: false,
+            taken_share: None,
         }
     }
 
@@ -200,10 +221,31 @@ mod tests {
 
     #[test]
     fn of_a_shared_processor_the_client_gets_what_the_server_leaves() {
-        let of = |busy, server| Ceiling { shared: true, ..ceiling(busy, server) }.maximum();
-        assert_eq!(of(0.5, Some(0.49)), Maximum::Measured(20_000.0));
-        assert_eq!(of(0.3, Some(0.2)), Maximum::Estimated(40_000.0), "half of it was idle");
-        assert_eq!(of(0.3, None), Maximum::Estimated(20_000.0), "as much may have been, or none");
+        let of = |taken_share| {
+            Ceiling { shared: true, taken_share, ..ceiling(0.3, Some(0.9)) }.maximum()
+        };
+        assert_eq!(of(Some(0.99)), Maximum::Measured(20_000.0));
+        assert_eq!(of(Some(0.5)), Maximum::Estimated(40_000.0), "half of it was idle");
+        assert_eq!(of(None), Maximum::Estimated(20_000.0), "as much may have been, or none");
+    }
+
+    #[test]
+    fn a_full_processor_makes_none_of_anothers_idle_time() {
+        let client = |shares: &[f64]| -> Vec<ThreadUse> {
+            let thread = |(cpu, &busy_share)| ThreadUse {
+                cpu: Some(cpu),
+                busy_share,
+                ..ThreadUse::default()
+            };
+            shares.iter().enumerate().map(thread).collect()
+        };
+        let taken = taken_share(&client(&[0.5; 4]), &[0, 1, 2, 3], &[0.5, 0.1, 0.1, 0.1]);
+        assert!((taken - 0.7).abs() < 1e-9, "three were 40 % idle: {taken}");
+        let taken = taken_share(&client(&[0.5; 2]), &[1, 0], &[0.2, 0.48]);
+        assert!((taken - 0.84).abs() < 1e-9, "each with its own: {taken}");
+        let mut two_on_one = client(&[0.4; 2]);
+        two_on_one[1].cpu = Some(0);
+        assert_eq!(taken_share(&two_on_one, &[0], &[0.3]), 1.0);
     }
 
     #[test]

@@ -63,7 +63,7 @@ mod worker;
 
 pub use address::ONE_SOURCE_MAX;
 pub use clock::Moment;
-pub use limits::{allow_connections, allowed_cpus};
+pub use limits::{allow_connections, allow_memory, allowed_cpus};
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use protocol::http1::splits;

@@ -4,7 +4,10 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::Error;
+use crate::protocol::Protocol;
+use crate::protocol::http1::Http1;
+use crate::slots::Flight;
+use crate::{Error, Plan};
 
 /// Descriptors beside the connections and the threads: output, libraries.
 const OTHERS: u64 = 64;
@@ -40,6 +43,49 @@ pub fn allow_connections(connections: u32, threads: usize) -> Result<(), Error> 
             limit.maximum.map_or_else(|| "fewer".to_string(), |maximum| maximum.to_string()),
         ))
     })
+}
+
+/// The most bytes of requests under way.
+const UNDER_WAY_BYTES_MAX: u64 = 4 << 30;
+
+/// Refuses more requests under way than this machine has memory for.
+///
+/// # Errors
+/// [`Error::Plan`] with what they would take.
+pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
+    let rendered = Http1::new(plan).rendered_bytes_max();
+    allow_under_way(plan.connections, plan.pipeline, rendered, available_memory())
+}
+
+/// The same where each request is rendered to so many bytes, and so much memory is left.
+fn allow_under_way(
+    connections: u32,
+    pipeline: u16,
+    rendered: usize,
+    available: Option<u64>,
+) -> Result<(), Error> {
+    let each = (size_of::<Flight>() + rendered) as u64;
+    let places = u64::from(connections) * u64::from(pipeline);
+    let needed = places.saturating_mul(each);
+    let most = available.unwrap_or(u64::MAX).min(UNDER_WAY_BYTES_MAX);
+    if needed <= most {
+        return Ok(());
+    }
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    Err(Error::Plan(format!(
+        "{connections} connections with {pipeline} requests under way on each take {:.1} GiB of \
+         memory, {each} bytes a request, and there are {:.1} GiB for them; take fewer \
+         connections (-c) or requests (--pipeline)",
+        gib(needed),
+        gib(most)
+    )))
+}
+
+/// Bytes of memory that the machine can still give; `None` where the kernel doesn't tell.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// The processors that this process may run on, by number.
@@ -99,6 +145,22 @@ pub(crate) fn wake_on_time() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_under_way_that_no_memory_holds_are_refused_with_what_they_take() {
+        let gib = 1 << 30;
+        let allow = |connections, pipeline, rendered| {
+            allow_under_way(connections, pipeline, rendered, Some(8 * gib))
+        };
+        assert!(allow(1_000_000, 1, 0).is_ok() && allow(10_000, 64, 200).is_ok());
+        let told = allow(1_000_000, 1024, 0).unwrap_err().to_string();
+        assert!(told.contains("take 30.5 GiB") && told.contains("are 4.0 GiB"), "{told}");
+        assert!(allow(10_000, 1, 1 << 20).is_err(), "large bodies that are rendered count");
+        let told = allow_under_way(1_000_000, 64, 0, Some(gib)).unwrap_err().to_string();
+        assert!(told.contains("take 1.9 GiB") && told.contains("are 1.0 GiB"), "{told}");
+        assert!(allow_under_way(1_000_000, 64, 0, None).is_ok(), "nothing is known of it");
+        assert!(available_memory().is_none_or(|bytes| bytes > 1 << 20));
+    }
 
     #[test]
     fn each_thread_takes_files_of_its_own() {

@@ -32,8 +32,12 @@ pub const STEPS_MAX: usize = 60;
 /// The share of the requests that must have had a good answer for a step to hold: a
 /// condition on response times alone is met by a server that turns most requests away.
 const GOOD_SHARE_MIN: f64 = 0.99;
-/// The least pause after a step that left requests behind, as a share of a step.
-const PAUSE_SHARE: f64 = 0.1;
+/// The least pause after a step that left requests behind, by the step's length.
+const PAUSE_MIN: f64 = 0.1;
+/// The longest, likewise.
+const PAUSE_MAX: f64 = 10.0;
+/// No pause is longer, unless the least is.
+const PAUSE_LIMIT: Duration = Duration::from_secs(10);
 
 /// What came of a step at one rate.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,9 +69,9 @@ pub fn step(condition: &Condition, plan: &Plan, outcome: &Outcome) -> Step {
     }
 }
 
-/// The share of the requests that must have had a good answer for a step to hold, from 0 to
-/// 1. A percentile speaks of those within it, so that it takes as many good answers. A
-/// condition that is itself on a share says what it takes.
+/// The share of the requests, up to 1, that must have had a good answer for a step to hold.
+/// A percentile speaks of those within it, so that it takes as many good answers. A condition
+/// that is itself on a share says what it takes.
 pub fn good_share_min(condition: &Condition) -> f64 {
     match condition.metric() {
         Metric::Time(_, Statistic::Percentile(percentile)) => {
@@ -91,9 +95,10 @@ pub fn pause(step: &Step, length: Duration, outcome: &Outcome) -> Duration {
     if *step == Step::Holds && outcome.account.in_flight == 0 {
         return Duration::ZERO;
     }
-    let least = length.mul_f64(PAUSE_SHARE);
+    let least = length.mul_f64(PAUSE_MIN);
+    let most = length.mul_f64(PAUSE_MAX).min(PAUSE_LIMIT).max(least);
     let answers = outcome.service.quantile(0.99).map_or(0, |value| value.nanoseconds);
-    Duration::from_nanos(answers.saturating_mul(2)).clamp(least, length)
+    Duration::from_nanos(answers.saturating_mul(2)).clamp(least, most)
 }
 
 /// A search under way.
@@ -450,6 +455,10 @@ mod tests {
         assert_eq!(pause(&Step::Fails, length, &quick), Duration::from_secs(1));
         let never = outcome(&[], &[100_000_000; 1_000]);
         assert_eq!(pause(&Step::Fails, length, &never), length, "it is bounded");
+        let short = Duration::from_millis(500);
+        assert_eq!(pause(&Step::Fails, short, &never), short * 10);
+        let long = length * 60;
+        assert_eq!(pause(&Step::Fails, long, &quick), length * 6, "a tenth of the step");
     }
 
     #[test]
