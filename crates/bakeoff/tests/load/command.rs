@@ -363,6 +363,7 @@ fn on_a_terminal(arguments: &[&str]) -> (String, Option<i32>) {
         .arg("load")
         .args(arguments)
         .env("TERM", "xterm")
+        .stdin(other_side.try_clone().unwrap())
         .stdout(Stdio::null())
         .stderr(other_side)
         .spawn()
@@ -371,6 +372,16 @@ fn on_a_terminal(arguments: &[&str]) -> (String, Option<i32>) {
     // Fails when the last end of the other side is closed: the child has ended.
     let _ = File::from(terminal).read_to_end(&mut shown);
     (String::from_utf8_lossy(&shown).into_owned(), child.wait().unwrap().code())
+}
+
+/// It would wait for somebody to type, and nobody would know.
+#[test]
+fn a_body_is_not_waited_for_from_a_terminal() {
+    let server = Server::says(GOOD);
+    let (shown, code) = on_a_terminal(&[&server.url("/"), "-n", "1", "--body-file", "-"]);
+    assert_eq!((code, server.requests()), (Some(2), 0), "{shown}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains("standard input, which is a terminal"), "{shown}");
 }
 
 #[test]
@@ -548,7 +559,7 @@ fn a_search_ends_where_the_server_does_and_says_what_it_had_found() {
     .unwrap();
     let url = server.url("/");
     let said = std::thread::scope(|scope| {
-        // The first step has 500.
+        // The first step has 500, and 100 before it.
         scope.spawn(move || {
             server.requests_once(800);
             drop(server);
@@ -795,8 +806,8 @@ fn an_interrupted_search_tells_the_steps_that_were_over() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The first step has 1,000.
-    assert!(server.requests_once(1_100) >= 1_100, "there was no second step");
+    // The first step has 1,000, and 200 before it.
+    assert!(server.requests_once(1_300) >= 1_300, "there was no second step");
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();

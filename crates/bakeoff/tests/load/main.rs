@@ -1,5 +1,6 @@
 //! `bakeoff load` as its users meet it.
 //!
+//! - [`asked`]: bodies, placeholders, headers, and the statuses that are good;
 //! - [`backlog`]: thousands of connections and a common listen queue;
 //! - [`bodies`]: bodies larger than all that lies between it and the server;
 //! - [`client`]: the same load as the client of a trial;
@@ -11,10 +12,12 @@
 //! - [`nonces`]: what no two runs ask for;
 //! - [`one_queue`]: the same load with one thread and with several;
 //! - [`ports`]: on a machine with hardly any ports;
+//! - [`searches`]: whose limit `--find-rate` finds;
 //! - [`support`]: the server that a test commands, and the run against it;
 //! - [`uploads`]: against one that doesn't wait for the end of a large request;
 //! - [`warm_up`]: what is left out of every figure.
 
+mod asked;
 mod backlog;
 mod bodies;
 mod client;
@@ -26,6 +29,7 @@ mod nginx;
 mod nonces;
 mod one_queue;
 mod ports;
+mod searches;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 mod support;

@@ -1,16 +1,17 @@
 //! The arguments of `bakeoff load`, and the plan that they make.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgGroup, ValueEnum};
 use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
 use load::Plan;
 use load::condition::{Condition, Metric, Series};
-use load::plan::{Arrivals, BackendChoice, Expect, Until};
-use load::template::Request;
+use load::plan::{Arrivals, BackendChoice, Expect, Statuses, Until};
+use load::template::{Placeholders, Request};
 
 use super::quantity::{self, Cpus};
 use super::{find_rate, target};
@@ -23,7 +24,8 @@ use super::{find_rate, target};
 /// what users see at that rate.
 ///
 /// In paths, headers, the body and --expect-body, {counter} stands for the number of the
-/// request, from 0, and {nonce} for 16 random digits of its own.
+/// request, from 0, and {nonce} for 16 random digits of its own. A body file that is no text
+/// is sent as it is, and so is everything with --no-placeholders.
 #[derive(Debug, clap::Args)]
 #[command(
     group = ArgGroup::new("open_loop").args(["rate", "find_rate"]),
@@ -33,10 +35,10 @@ pub struct Arguments {
     /// Where to: http://HOST[:PORT][/PATH]. TLS and HTTP/2 are not there yet
     pub url: String,
 
-    /// Connections at once
-    #[arg(short, long, value_name = "N", default_value_t = 50, help_heading = LOAD,
+    /// Connections at once [default: 50; --find-rate makes more where they are the limit]
+    #[arg(short, long, value_name = "N", help_heading = LOAD,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub connections: u32,
+    pub connections: Option<u32>,
 
     /// How long to measure, after the warm-up; with --find-rate, each step [default: 10s]
     #[arg(short, long, value_name = "TIME", value_parser = quantity::duration,
@@ -47,10 +49,11 @@ pub struct Arguments {
     #[arg(short = 'n', long, value_name = "N", value_parser = quantity::count, help_heading = LOAD)]
     pub requests: Option<u64>,
 
-    /// Load before measuring, left out of every figure
+    /// Load before measuring, left out of every figure [default: 0s; with --find-rate a fifth
+    /// of each step]
     #[arg(long, value_name = "TIME", value_parser = quantity::duration_or_none,
-        default_value = "0s", help_heading = LOAD)]
-    pub warmup: Duration,
+        help_heading = LOAD)]
+    pub warmup: Option<Duration>,
 
     /// Offer so many requests a second, as 20k, whatever is answered (open loop)
     #[arg(long, value_name = "RATE", value_parser = quantity::rate, help_heading = LOAD)]
@@ -61,7 +64,7 @@ pub struct Arguments {
         default_value_t = ArrivalsChoice::Constant, help_heading = LOAD)]
     pub arrivals: ArrivalsChoice,
 
-    /// A new connection for each request
+    /// A new connection for each request, as with -H 'Connection: close'
     #[arg(long, help_heading = LOAD)]
     pub close: bool,
 
@@ -70,12 +73,12 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = LOAD)]
     pub pipeline: u16,
 
-    /// The longest wait for a connection and for an answer
+    /// The longest wait for a connection, and for an answer from the send on
     #[arg(long, value_name = "TIME", value_parser = quantity::duration, default_value = "5s",
         help_heading = LOAD)]
     pub timeout: Duration,
 
-    /// Request method [default: GET, or POST with --body-file]
+    /// Request method [default: GET, or POST with a body]
     #[arg(short = 'X', long, value_name = "METHOD", value_parser = method, help_heading = REQUEST)]
     pub method: Option<String>,
 
@@ -84,9 +87,17 @@ pub struct Arguments {
         help_heading = REQUEST)]
     pub headers: Vec<Header>,
 
-    /// Send the content of this file as the body
+    /// Send this text as the body
+    #[arg(long, value_name = "TEXT", conflicts_with = "body_file", help_heading = REQUEST)]
+    pub body: Option<String>,
+
+    /// Send the content of this file as the body; - for standard input
     #[arg(long, value_name = "FILE", help_heading = REQUEST)]
     pub body_file: Option<PathBuf>,
+
+    /// Send and expect {counter} and {nonce} as they are written
+    #[arg(long, help_heading = REQUEST)]
+    pub no_placeholders: bool,
 
     /// Ask for this path in place of the URL's; several are asked for in turn
     #[arg(long = "path", value_name = "PATH", value_parser = path, help_heading = REQUEST)]
@@ -96,6 +107,10 @@ pub struct Arguments {
     #[arg(long, value_name = "TEXT", help_heading = REQUEST,
         value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub expect_body: Option<String>,
+
+    /// Count an answer as good only if its status is one of these, as 200-299,304
+    #[arg(long, value_name = "LIST", default_value = "200-299", help_heading = REQUEST)]
+    pub expect_status: Statuses,
 
     /// Processors to run on, as 0,2-3 [default: all that it may use]
     #[arg(long, value_name = "LIST", value_parser = quantity::cpus, help_heading = CLIENT)]
@@ -154,11 +169,13 @@ Conditions are METRIC OPERATOR VALUE:
   service_p99 lateness_p99 connect_p99 …      the same of the other times
   rate                                        good answers a second, as 20k
   errors                                      requests that failed
-  error_share                                 their share of those that ended, in %
+  error_share                                 their share, in %
+  good_share                                  share of requests with a good answer, in %
   operators                                   <  <=  >  >=
 A percentile with fewer than 100 samples beyond it is unknown, and so is a comparison
-that waits without an answer leave open. Unknown never speaks for the server: --fail-if
-fails, --find-rate takes it as not held.
+that requests without an answer leave open. Unknown never speaks for the server: --fail-if
+fails, --find-rate takes it as not held. --find-rate takes a condition that holds below
+some rate, as 'p99 < 10ms' or 'good_share > 99.9%'.
 
 Exit codes:
   0    the load was offered, and something was answered
@@ -209,6 +226,12 @@ pub enum Backend {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Header(String, String);
 
+/// Connections where nothing is said.
+const CONNECTIONS: u32 = 50;
+
+/// The part of a search's step that its warm-up has where nothing is said.
+const WARMUP_PART: u32 = 5;
+
 /// How long a run or step measures where nothing is said.
 const DURATION: Duration = Duration::from_secs(10);
 
@@ -229,37 +252,33 @@ impl Arguments {
             return Err(format!("--json and --hdr would both be written to {}", json.display()));
         }
         let target = target::target(&self.url, self.timeout)?;
-        let body = self.body_file.as_deref().map_or(Ok(Vec::new()), body)?;
-        let method = match &self.method {
-            Some(method) => method.clone(),
-            None if self.body_file.is_some() => "POST".into(),
-            None => "GET".into(),
+        let (body, placeholders) = self.body()?;
+        let method = match (&self.method, &self.body, &self.body_file) {
+            (Some(method), ..) => method.clone(),
+            (None, None, None) => "GET".into(),
+            (None, ..) => "POST".into(),
         };
         let headers: Vec<(String, String)> =
             self.headers.iter().map(|Header(name, value)| (name.clone(), value.clone())).collect();
         let paths =
             if self.paths.is_empty() { vec![target.path.clone()] } else { self.paths.clone() };
-        let requests = paths
-            .into_iter()
-            .map(|path| Request {
-                method: method.clone(),
-                path,
-                headers: headers.clone(),
-                body: body.clone(),
-            })
-            .collect();
+        let base = Request { method, path: String::new(), headers, body, placeholders };
+        let keep_alive = self.keep_alive(&base)?;
+        let requests: Vec<Request> =
+            paths.into_iter().map(|path| Request { path, ..base.clone() }).collect();
         let until = match self.requests {
             Some(requests) => Until::Requests(requests),
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
         };
-        Ok(Plan {
-            expect: Expect { body: self.expect_body.clone(), ..Expect::default() },
+        let statuses = self.expect_status.clone();
+        let plan = Plan {
+            expect: Expect { body: self.expect_body.clone(), statuses, ..Expect::default() },
             arrivals: self.rate.map_or(Arrivals::Closed, |rate| self.arrivals.at(rate)),
-            connections: self.connections,
-            keep_alive: !self.close,
+            connections: self.connections.unwrap_or(CONNECTIONS),
+            keep_alive,
             pipeline: self.pipeline,
             until,
-            warmup: self.warmup,
+            warmup: self.warmup.unwrap_or_else(|| self.default_warmup()),
             timeout: self.timeout,
             cpus: self.cpus()?,
             threads: self.threads.map_or(0, usize::from),
@@ -270,7 +289,54 @@ impl Arguments {
             },
             seed: self.seed.unwrap_or_else(lab::run::a_seed),
             ..Plan::new(target, requests)
-        })
+        };
+        if let Some(condition) = &self.find_rate {
+            find_rate::check(condition, &plan)?;
+        }
+        load::allow_memory(&plan).map_err(|error| error.to_string())?;
+        Ok(plan)
+    }
+
+    /// Steps of a search are short, and each begins anew: what a cold server takes would
+    /// decide them.
+    fn default_warmup(&self) -> Duration {
+        match self.find_rate {
+            Some(_) => self.duration.unwrap_or(DURATION) / WARMUP_PART,
+            None => Duration::ZERO,
+        }
+    }
+
+    /// The body, and where placeholders are filled in.
+    fn body(&self) -> Result<(Arc<[u8]>, Placeholders), String> {
+        let body: Arc<[u8]> = match (&self.body, &self.body_file) {
+            (Some(text), _) => text.as_bytes().into(),
+            (None, Some(file)) => body_of(file)?.into(),
+            (None, None) => Arc::default(),
+        };
+        // What is no text has no placeholders, but by chance.
+        let is_text = !body.contains(&0) && std::str::from_utf8(&body).is_ok();
+        let placeholders = match (self.no_placeholders, is_text) {
+            (true, _) => Placeholders::Left,
+            (false, false) => Placeholders::LeftInBody,
+            (false, true) => Placeholders::Filled,
+        };
+        Ok((body, placeholders))
+    }
+
+    /// Whether connections are kept, which the requests' own header may rule out.
+    fn keep_alive(&self, request: &Request) -> Result<bool, String> {
+        let says_close = request.has_connection_option("close");
+        if says_close && self.pipeline > 1 {
+            return Err("the header 'Connection: close' ends each connection after one request, \
+                        so that none can be pipelined; leave it out, or --pipeline"
+                .into());
+        }
+        if self.close && !says_close && request.has_connection_option("keep-alive") {
+            return Err("--close and the header 'Connection: keep-alive' contradict each other; \
+                        leave one of them out"
+                .into());
+        }
+        Ok(!self.close && !says_close)
     }
 
     /// The processors, if they are given and may be used.
@@ -289,10 +355,6 @@ impl Arguments {
 
     /// Refuses conditions that can never be decided.
     fn check_conditions(&self) -> Result<(), String> {
-        if let Some(condition) = &self.find_rate {
-            let kept = (!self.close).then_some(self.connections);
-            find_rate::check(condition, self.duration.unwrap_or(DURATION), kept)?;
-        }
         let closed = self.rate.is_none() && self.find_rate.is_none();
         let late = |condition: &&Condition| {
             matches!(condition.metric(), Metric::Time(Series::Lateness, _))
@@ -306,18 +368,43 @@ impl Arguments {
     }
 }
 
-/// The content of a file, which may have no end.
-fn body(file: &Path) -> Result<Vec<u8>, String> {
-    let unreadable =
-        |error: io::Error| format!("--body-file {} can't be read: {error}", file.display());
-    let opened = File::open(file).map_err(unreadable)?;
-    let mut body = Vec::new();
-    opened.take(BODY_BYTES_MAX + 1).read_to_end(&mut body).map_err(unreadable)?;
-    if body.len() as u64 > BODY_BYTES_MAX {
-        let most = BODY_BYTES_MAX >> 20;
-        return Err(format!("--body-file {} has more than {most} MiB", file.display()));
+/// The content of a file, or of standard input, which may have no end.
+fn body_of(file: &Path) -> Result<Vec<u8>, String> {
+    if file != Path::new("-") {
+        let name = format!("--body-file {}", file.display());
+        let opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
+        return read_to_end(opened, &name);
+    }
+    let input = io::stdin();
+    if input.is_terminal() {
+        return Err("--body-file - reads standard input, which is a terminal; send a body there, \
+                    as with `< FILE`, or give it as --body TEXT"
+            .into());
+    }
+    let body = read_to_end(input.lock(), "--body-file -: standard input")?;
+    if body.is_empty() {
+        return Err(
+            "--body-file - reads standard input, and nothing came; for an empty body give \
+                    --body ''"
+                .into(),
+        );
     }
     Ok(body)
+}
+
+fn read_to_end(from: impl Read, name: &str) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    from.take(BODY_BYTES_MAX + 1)
+        .read_to_end(&mut body)
+        .map_err(|error| unreadable(name, &error))?;
+    if body.len() as u64 > BODY_BYTES_MAX {
+        return Err(format!("{name} has more than {} MiB", BODY_BYTES_MAX >> 20));
+    }
+    Ok(body)
+}
+
+fn unreadable(name: &str, error: &io::Error) -> String {
+    format!("{name} can't be read: {error}")
 }
 
 fn method(text: &str) -> Result<String, String> {
@@ -337,7 +424,7 @@ fn header(text: &str) -> Result<Header, String> {
         .map_err(|_| format!("{name:?} is no name of a header"))?;
     HeaderValue::from_str(value).map_err(|_| format!("{value:?} is no value of a header"))?;
     if ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
-        return Err(format!("{name} is computed from the body (--body-file)"));
+        return Err(format!("{name} is computed from the body (--body, --body-file)"));
     }
     Ok(Header(name.into(), value.into()))
 }
@@ -425,6 +512,8 @@ pub mod tests {
             "/2?x={nonce}",
             "--expect-body",
             "{nonce}",
+            "--expect-status",
+            "304,200",
             "--timeout",
             "250ms",
             "--backend",
@@ -443,9 +532,13 @@ pub mod tests {
             method: "PUT".into(),
             path: path.into(),
             headers: headers.clone(),
-            body: b"{counter}".to_vec(),
+            body: b"{counter}".as_slice().into(),
+            placeholders: Placeholders::Filled,
         };
         assert_eq!(plan.requests, [request("/1"), request("/2?x={nonce}")]);
+        let bodies = [0, 1].map(|nth| plan.requests[nth as usize].body.as_ptr());
+        assert_eq!(bodies[0], bodies[1], "each path would have a body of its own");
+        assert_eq!(plan.expect.statuses.to_string(), "200,304");
         assert_eq!(plan.expect.body.as_deref(), Some("{nonce}"));
         assert_eq!(plan.timeout, Duration::from_millis(250));
         assert_eq!(plan.backend, BackendChoice::Epoll);
@@ -455,8 +548,63 @@ pub mod tests {
 
     #[test]
     fn a_body_is_posted_unless_said_otherwise() {
-        let plan = plan(&["--body-file", "/dev/null"]);
-        assert_eq!(plan.requests[0].method, "POST");
+        for body in [["--body-file", "/dev/null"], ["--body", "text"], ["--body", ""]] {
+            assert_eq!(plan(&body).requests[0].method, "POST", "{body:?}");
+            let put = plan(&[&body[..], &["-X", "PUT"]].concat());
+            assert_eq!(put.requests[0].method, "PUT");
+        }
+        assert_eq!(plan(&["--body", "text"]).requests[0].body[..], *b"text");
+    }
+
+    #[test]
+    fn a_body_that_is_no_text_is_sent_as_it_is() {
+        let of = |content: &[u8], more: &[&str]| {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            std::fs::write(file.path(), content).unwrap();
+            let body = ["--body-file", file.path().to_str().unwrap()];
+            let request = plan(&[&body[..], more].concat()).requests[0].clone();
+            assert_eq!(request.body[..], *content);
+            request.placeholders
+        };
+        assert_eq!(of(b"{nonce}", &[]), Placeholders::Filled);
+        assert_eq!(of("z\u{fc}rich".as_bytes(), &[]), Placeholders::Filled);
+        assert_eq!(of(b"\x89PNG\xff{nonce}", &[]), Placeholders::LeftInBody);
+        assert_eq!(of(b"{nonce}\0", &[]), Placeholders::LeftInBody);
+        assert_eq!(of(b"{nonce}", &["--no-placeholders"]), Placeholders::Left);
+        assert_eq!(of(b"\xff", &["--no-placeholders"]), Placeholders::Left);
+    }
+
+    #[test]
+    fn a_header_that_says_close_is_taken_as_close() {
+        let headers = [
+            "Connection: close",
+            "CONNECTION:Close",
+            "connection: keep-alive, close",
+            "Connection: TE ,CLOSE",
+        ];
+        for header in headers {
+            assert!(!plan(&["-H", header]).keep_alive, "{header} and kept alive");
+            assert!(!plan(&["-H", header, "--close"]).keep_alive, "{header}");
+            let told = complaint(&["-H", header, "--pipeline", "2"]);
+            assert!(told.contains("--pipeline"), "{told}");
+        }
+        let twice = ["-H", "Connection: keep-alive", "-H", "Connection: close"];
+        assert!(!plan(&twice).keep_alive);
+        for header in ["Connection: keep-alive", "Connection: closed", "X-Connection: close"] {
+            assert!(plan(&["-H", header]).keep_alive, "{header}");
+        }
+        let told = complaint(&["--close", "-H", "connection: Keep-Alive"]);
+        assert!(told.contains("contradict"), "{told}");
+    }
+
+    #[test]
+    fn a_search_takes_the_connections_that_it_needs_and_a_warm_up_unless_told_otherwise() {
+        assert_eq!((plan(&[]).connections, plan(&[]).warmup), (50, Duration::ZERO));
+        let search = ["--find-rate", "p99 < 10ms"];
+        let found = plan(&search);
+        assert_eq!((found.connections, found.warmup), (50, Duration::from_secs(2)));
+        let found = plan(&[&search[..], &["-d", "5s", "-c", "7", "--warmup", "0s"]].concat());
+        assert_eq!((found.connections, found.warmup), (7, Duration::ZERO));
     }
 
     #[test]
@@ -469,6 +617,7 @@ pub mod tests {
             &["--find-rate", "p99 < 1ms", "--fail-if", "p99 > 1ms"],
             &["--find-rate", "p99 < 1ms", "--hdr", "x"],
             &["--find-rate", "p99 < 1ms", "--ceiling"],
+            &["--body", "x", "--body-file", "y"],
         ] {
             assert!(complaint(line).contains("cannot be used with"), "{line:?} went through");
         }
@@ -495,6 +644,17 @@ pub mod tests {
             &["--fail-if", "p99 > 10"],
             &["--expect-body", ""],
             &["--json", "-", "--hdr", "-"],
+            &["--expect-status", "2xx"],
+            &["--expect-status", "100"],
+            &["--find-rate", "rate > 10k"],
+            &["--find-rate", "p99 > 1ms"],
+            &["--find-rate", "p99 == 1ms"],
+            &["--find-rate", "good_share < 99%"],
+            &["--find-rate", "p99 < 1ms, errors < 1"],
+            &["--find-rate", "p99 < 1ms", "--find-rate", "errors < 1"],
+            &["-c", "1000000", "--pipeline", "1024"],
+            &["--close", "-H", "Connection: keep-alive"],
+            &["--pipeline", "2", "-H", "Connection: close"],
         ]
         .iter()
         .map(|line| {

@@ -1,11 +1,12 @@
 //! `--find-rate`: runs at one rate after the other, told step by step.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use load::Stop;
-use load::condition::{Condition, Measured, Metric, Series};
+use load::condition::{Condition, Measured, Metric, Series, good_share};
+use load::limit::{self, Warning};
 use load::plan::{Plan, Until};
-use load::search::{Edge, Found, GOOD_SHARE_MIN, Next, Search, Step, good_share, step};
+use load::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
+use load::{Error, Stop};
 use report::units;
 
 use super::super::printing::Output;
@@ -23,6 +24,8 @@ const HIGHEST: f64 = 10e6;
 const MARGIN: f64 = 1.2;
 /// Requests of a step for a condition that takes no number of samples.
 const REQUESTS_MIN: f64 = 100.0;
+/// How often a pause looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What came of a search.
 pub struct Searched {
@@ -34,6 +37,8 @@ pub struct Searched {
     pub found: Found,
     /// Every step, in the order in which they were made.
     pub steps: Vec<StepMade>,
+    /// Why there are no more connections than there are, as a sentence.
+    pub no_more_connections: String,
     /// Whether it was interrupted.
     pub interrupted: bool,
     /// Whether it ended with a step without one good answer: the first, or one in which
@@ -74,6 +79,13 @@ pub struct StepMade {
     pub measured: Measured,
     /// What it means.
     pub step: Step,
+    /// Connections at once.
+    pub connections: u32,
+    /// What to know before using its figures.
+    pub warnings: Vec<Warning>,
+    /// Whether it counts for its rate. One that is made again with more connections doesn't,
+    /// nor one that ended the search.
+    pub counts: bool,
 }
 
 impl StepMade {
@@ -83,6 +95,7 @@ impl StepMade {
             Step::Holds => "holds",
             Step::Fails | Step::TooFewGood => "fails",
             Step::ClientLimit(_) => "client_limit",
+            Step::ConnectionsLimit(_) => "connections_limit",
         }
     }
 
@@ -92,9 +105,16 @@ impl StepMade {
             Step::Fails => "fails".into(),
             Step::TooFewGood => format!("fails: {}", good_answers(self.good_share)),
             Step::ClientLimit(_) => "not believed: the client was the limit".to_string(),
+            Step::ConnectionsLimit(all) => {
+                let again = if self.counts { "" } else { ", so again with more" };
+                format!("not believed: {} taken{again}", all_were(*all))
+            }
         };
+        let ids: Vec<&str> = self.warnings.iter().map(Warning::id).collect();
+        let warnings =
+            if ids.is_empty() { String::new() } else { format!(" ({})", ids.join(", ")) };
         format!(
-            "  step {number:>2}  offered {:>8}  answered {:>8}  {}  {word}\n",
+            "  step {number:>2}  offered {:>8}  answered {:>8}  {}  {word}{warnings}\n",
             rate(self.offered_rate),
             rate(self.rate),
             measured(condition, self.measured),
@@ -119,29 +139,43 @@ pub fn run(
     };
     let lowest = lowest_rate(condition, step_length);
     let mut search = Search::new(START, lowest, HIGHEST);
+    let (mut pool, no_more_connections) = pool(arguments, plan);
     let mut steps: Vec<StepMade> = Vec::new();
     let pace = match arguments.arrivals {
         ArrivalsChoice::Constant => "open loop, constant arrivals",
         ArrivalsChoice::Poisson => "open loop, random arrivals",
     };
     // A seed of its own for each step, so that none is answered with what one before it asked.
-    let at = |rate: f64, step: usize| Plan {
+    let at = |rate: f64, connections: u32, step: usize| Plan {
         arrivals: arguments.arrivals.at(rate),
+        connections,
         seed: plan.seed.wrapping_add(step as u64),
         ..plan.clone()
     };
     output.print(&format!(
-        "{}\nsearching the highest rate at which {condition}, in steps of {}\n\n",
-        summary::plan(&arguments.url, pace, &at(START, 0)),
-        units::time(step_length.as_secs_f64() * 1e6),
+        "{}\nsearching the highest rate at which {condition}, in steps of {}{}{}\n\n",
+        summary::plan(&arguments.url, pace, &at(START, pool.connections(), 0)),
+        time(step_length),
+        if plan.warmup.is_zero() {
+            String::new()
+        } else {
+            format!(" after {} of warm-up", time(plan.warmup))
+        },
+        if pool.most() > pool.connections() {
+            let most = units::whole(pool.most().into());
+            format!(", with up to {most} connections where they are the limit")
+        } else {
+            String::new()
+        },
     ));
-    let mut no_answer = false;
+    let (mut no_answer, mut pause) = (false, Duration::ZERO);
     let found = loop {
         let offered = match search.next() {
             Next::Try(offered) => offered,
             Next::Done(found) => break found,
         };
-        let plan = at(offered, steps.len());
+        rest(pause, stop);
+        let plan = at(offered, pool.connections(), steps.len());
         let outcome = {
             let mut live = Live::new(&plan, arguments.quiet);
             load::run(&plan, stop, &mut |news| live.show(news))?
@@ -149,22 +183,35 @@ pub fn run(
         if stop.asked() {
             break search.so_far();
         }
+        let step = search::step(condition, &plan, &outcome);
+        pause = search::pause(&step, step_length, &outcome);
+        // A server that isn't there any more says nothing of a rate. One that is only
+        // overwhelmed has connections, and may have answers in the next step.
+        let is_servers = !matches!(step, Step::ClientLimit(_));
+        let is_gone = outcome.connections.established == 0 && is_servers;
+        no_answer = outcome.account.good == 0 && (steps.is_empty() || is_gone);
+        let believed = match no_answer {
+            true => None,
+            false => pool.judge(condition, step.clone(), offered, &outcome),
+        };
+        if let Some(step) = &believed {
+            search.record(offered, step.clone());
+        }
         let made = StepMade {
             offered_rate: offered,
             rate: outcome.rate(),
             good_share: good_share(&outcome),
             measured: condition.judge(&outcome).measured,
-            step: step(condition, &plan, &outcome),
+            connections: plan.connections,
+            warnings: limit::warnings(&plan, &outcome),
+            counts: believed.is_some(),
+            step: match believed {
+                Some(step) => step,
+                None if no_answer => step,
+                None => Step::ConnectionsLimit(plan.connections),
+            },
         };
         output.print(&made.line(steps.len() + 1, condition));
-        // A server that isn't there any more says nothing of a rate. One that is only
-        // overwhelmed has connections, and may have answers in the next step.
-        let is_servers = !matches!(made.step, Step::ClientLimit(_));
-        let is_gone = outcome.connections.established == 0 && is_servers;
-        no_answer = outcome.account.good == 0 && (steps.is_empty() || is_gone);
-        if !no_answer {
-            search.record(offered, made.step.clone());
-        }
         steps.push(made);
         if no_answer {
             if let Some(errors) = summary::errors(&outcome.account) {
@@ -178,6 +225,7 @@ pub fn run(
         arrivals: arguments.arrivals,
         found,
         steps,
+        no_more_connections,
         interrupted: stop.asked(),
         no_answer: no_answer && !stop.asked(),
     };
@@ -185,12 +233,59 @@ pub fn run(
     Ok(searched)
 }
 
-/// Refuses steps in which no rate brings the samples that the condition takes. So many
-/// connections are kept, if they are.
+/// The connections of the steps, and why there are no more of them, as a sentence. As many
+/// as were asked for, if so; else as many as it takes, as far as they may be had.
+fn pool(arguments: &Arguments, plan: &Plan) -> (Pool, String) {
+    let first = plan.connections;
+    if arguments.connections.is_some() {
+        let told = "They are as many as -c says; without it the search makes more where they are \
+                    the limit.";
+        return (Pool::new(first, first), told.into());
+    }
+    let mut most = first;
+    while most < search::CONNECTIONS_MAX {
+        let more = most.saturating_mul(2).min(search::CONNECTIONS_MAX);
+        if let Err(error) = allow(more, plan) {
+            return (Pool::new(first, most), format!("More can't be had here: {error}."));
+        }
+        most = more;
+    }
+    let told = "A search makes no more by itself; ask for more (-c).";
+    (Pool::new(first, most), told.into())
+}
+
+fn allow(connections: u32, plan: &Plan) -> Result<(), Error> {
+    // No more threads than this carry it out.
+    let threads = plan.threads.max(load::allowed_cpus().map_or(1, |cpus| cpus.len()));
+    load::allow_connections(connections, threads)?;
+    load::allow_memory(&Plan { connections, ..plan.clone() })
+}
+
+/// Leaves the server alone for so long, unless the search is stopped.
+fn rest(pause: Duration, stop: &Stop) {
+    let end = Instant::now() + pause;
+    while !stop.asked() && Instant::now() < end {
+        std::thread::sleep(LOOK.min(end.saturating_duration_since(Instant::now())));
+    }
+}
+
+/// Refuses a condition that can't be searched for, and steps in which no rate brings the
+/// samples that it takes.
 ///
 /// # Errors
-/// One sentence with the length, or the connections, that do.
-pub fn check(
+/// One sentence with the reason, and the length or the connections that do.
+pub fn check(condition: &Condition, plan: &Plan) -> Result<(), String> {
+    condition
+        .check_search()
+        .map_err(|why| format!("--find-rate '{condition}' can't be searched for: {why}"))?;
+    let step_length = match plan.until {
+        Until::Elapsed(length) => length,
+        Until::Requests(_) => Duration::MAX,
+    };
+    check_samples(condition, step_length, plan.keep_alive.then_some(plan.connections))
+}
+
+fn check_samples(
     condition: &Condition,
     step_length: Duration,
     kept: Option<u32>,
@@ -230,7 +325,7 @@ fn lowest_rate(condition: &Condition, step_length: Duration) -> f64 {
 fn requests(condition: &Condition) -> f64 {
     let samples = match condition.metric() {
         Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN,
-        Metric::Rate | Metric::Errors | Metric::ErrorShare => 0.0,
+        Metric::Rate | Metric::Errors | Metric::ErrorShare | Metric::GoodShare => 0.0,
     };
     samples.max(REQUESTS_MIN)
 }
@@ -238,6 +333,18 @@ fn requests(condition: &Condition) -> f64 {
 /// How many of the requests had a good answer, as a clause.
 fn good_answers(share: f64) -> String {
     format!("only {} of the requests had a good answer", units::percent(share))
+}
+
+/// That so many connections, which are all, were something.
+fn all_were(connections: u32) -> String {
+    match connections {
+        1 => "the only connection was".into(),
+        all => format!("all {} connections were", units::whole(all.into())),
+    }
+}
+
+fn time(time: Duration) -> String {
+    units::time(time.as_secs_f64() * 1e6)
 }
 
 /// What was found and how sure it is.
@@ -266,18 +373,31 @@ fn conclusion(searched: &Searched) -> String {
             sentences.push(format!("{condition} holds up to {} at least.", rate(holds.rate)));
         }
         (Some(holds), Some(fails)) => {
-            let above = match &fails.client_limit {
-                None => format!("and not at {}", rate(fails.rate)),
-                Some(_) => {
-                    format!("and perhaps higher: at {} the client was the limit", rate(fails.rate))
+            let at = rate(fails.rate);
+            let above = match (&fails.client_limit, fails.connections_limit) {
+                (Some(_), _) => format!("and perhaps higher: at {at} the client was the limit"),
+                (None, Some(all)) => {
+                    format!("and perhaps higher: at {at} {} taken", all_were(all))
                 }
+                (None, None) => format!("and not at {at}"),
             };
             sentences.push(format!("{condition} holds at {}, {above}.", rate(holds.rate)));
             sentences.push(format!("{}, {}.", votes(holds), votes(fails)));
         }
     }
-    sentences.extend(found.fails.as_ref().and_then(|fails| fails.client_limit.clone()));
-    sentences.extend(found.fails.as_ref().and_then(|fails| few_good(&searched.steps, fails)));
+    if let Some(fails) = &found.fails {
+        sentences.extend(fails.client_limit.clone());
+        if let Some(all) = fails.connections_limit {
+            if found.holds.is_none() {
+                sentences.push(format!("There {} taken.", all_were(all)));
+            }
+            sentences.push(searched.no_more_connections.clone());
+        }
+        sentences.extend(few_good(searched, fails));
+    }
+    sentences.extend(connections(searched));
+    let edges = [&found.holds, &found.fails].into_iter().flatten();
+    sentences.extend(edges.filter_map(|edge| told_warnings(&searched.steps, edge)));
     if searched.interrupted {
         sentences.push("The search was interrupted, and this is not confirmed.".into());
     } else if let Some(step) = searched.gone_in() {
@@ -301,10 +421,51 @@ fn conclusion(searched: &Searched) -> String {
     sentences.join(" ")
 }
 
+/// The steps that count for a side of the gap.
+fn deciding<'a>(steps: &'a [StepMade], edge: &Edge) -> impl Iterator<Item = &'a StepMade> {
+    let rate = edge.rate;
+    steps.iter().filter(move |made| made.counts && made.offered_rate == rate)
+}
+
+/// The warnings of the steps that count for a side of the gap, each with how many of them
+/// had it.
+pub fn warnings(steps: &[StepMade], edge: &Edge) -> Vec<(&'static str, usize)> {
+    let mut counts: Vec<(&'static str, usize)> = Vec::new();
+    for id in deciding(steps, edge).flat_map(|made| made.warnings.iter().map(Warning::id)) {
+        match counts.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((id, 1)),
+        }
+    }
+    counts
+}
+
+/// The same as a sentence.
+fn told_warnings(steps: &[StepMade], edge: &Edge) -> Option<String> {
+    let counts = warnings(steps, edge);
+    let each = counts.iter().map(|(id, count)| format!("{id} in {count} of {}", edge.steps));
+    let each: Vec<String> = each.collect();
+    (!each.is_empty())
+        .then(|| format!("Warnings of the steps at {}: {}.", rate(edge.rate), each.join(", ")))
+}
+
+/// How many connections it took, if not as many as at first.
+fn connections(searched: &Searched) -> Option<String> {
+    let first = searched.steps.first()?.connections;
+    let held = deciding(&searched.steps, searched.found.holds.as_ref()?);
+    let most = held.map(|made| made.connections).max()?;
+    (most > first).then(|| {
+        format!(
+            "That took {} connections: with {first} they were the limit.",
+            units::whole(most.into())
+        )
+    })
+}
+
 /// That it was for lack of good answers that a rate was not held, in most of its steps
 /// that weren't, though its condition was met by those that came.
-fn few_good(steps: &[StepMade], fails: &Edge) -> Option<String> {
-    let at = steps.iter().filter(|made| made.offered_rate == fails.rate);
+fn few_good(searched: &Searched, fails: &Edge) -> Option<String> {
+    let at = deciding(&searched.steps, fails);
     let few: Vec<f64> =
         at.filter(|made| made.step == Step::TooFewGood).map(|made| made.good_share).collect();
     let least = few.iter().copied().reduce(f64::min)?;
@@ -313,7 +474,7 @@ fn few_good(steps: &[StepMade], fails: &Edge) -> Option<String> {
             "At {} the good answers met the condition, but {}, and a step takes {}.",
             rate(fails.rate),
             good_answers(least),
-            units::percent(GOOD_SHARE_MIN)
+            units::percent(good_share_min(&searched.condition))
         )
     })
 }
@@ -323,7 +484,8 @@ pub mod tests {
     use super::*;
 
     fn edge(rate: f64, held: usize, steps: usize, client_limit: Option<&str>) -> Edge {
-        Edge { rate, steps, held, client_limit: client_limit.map(String::from) }
+        let client_limit = client_limit.map(String::from);
+        Edge { rate, steps, held, client_limit, connections_limit: None }
     }
 
     /// A search that found something.
@@ -334,7 +496,11 @@ pub mod tests {
             good_share: 0.999,
             measured: Measured::Value { value: 8.5e6, at_least: false },
             step,
+            connections: 50,
+            warnings: vec![],
+            counts: true,
         };
+        let shed = Warning::Shed { shed: 12, scheduled: 20_000 };
         Searched {
             condition: "p99 < 10ms".parse().unwrap(),
             arrivals: ArrivalsChoice::Constant,
@@ -347,8 +513,24 @@ pub mod tests {
                 step(1_000.0, Step::Holds),
                 step(2_000.0, Step::Fails),
                 step(4_000.0, Step::ClientLimit("It was busy.".into())),
-                StepMade { good_share: 0.953, ..step(21_000.0, Step::TooFewGood) },
+                StepMade {
+                    connections: 100,
+                    counts: false,
+                    ..step(21_000.0, Step::ConnectionsLimit(100))
+                },
+                StepMade {
+                    connections: 200,
+                    warnings: vec![Warning::SynRetransmits { count: 3 }],
+                    ..step(20_100.0, Step::Holds)
+                },
+                StepMade {
+                    good_share: 0.953,
+                    warnings: vec![Warning::SynRetransmits { count: 3 }, shed],
+                    ..step(21_000.0, Step::TooFewGood)
+                },
+                step(42_000.0, Step::ConnectionsLimit(200)),
             ],
+            no_more_connections: "They are as many as -c says.".into(),
             interrupted: false,
             no_answer: false,
         }
@@ -367,6 +549,15 @@ pub mod tests {
             with(&|searched| searched.found.fails = Some(edge(21_000.0, 0, 1, None))),
             with(&|searched| {
                 searched.found.fails = Some(edge(21_000.0, 0, 3, Some("It was busy.")));
+            }),
+            with(&|searched| {
+                let fails = edge(21_000.0, 0, 3, None);
+                searched.found.fails = Some(Edge { connections_limit: Some(50), ..fails });
+            }),
+            with(&|searched| {
+                searched.found.holds = None;
+                let fails = edge(21_000.0, 0, 3, None);
+                searched.found.fails = Some(Edge { connections_limit: Some(1), ..fails });
             }),
             with(&|searched| searched.found.fails = None),
             with(&|searched| searched.found.holds = None),
@@ -421,8 +612,9 @@ pub mod tests {
 
     #[test]
     fn handshakes_of_connections_that_are_kept_are_refused_where_they_are_too_few() {
-        let check =
-            |kept| check(&"connect_p99 < 1ms".parse().unwrap(), Duration::from_secs(10), kept);
+        let check = |kept| {
+            check_samples(&"connect_p99 < 1ms".parse().unwrap(), Duration::from_secs(10), kept)
+        };
         let complaint = check(Some(9_999)).unwrap_err();
         assert!(complaint.contains("9999 handshakes"), "{complaint}");
         assert_eq!((check(Some(10_000)), check(None)), (Ok(()), Ok(())));
@@ -430,7 +622,7 @@ pub mod tests {
 
     #[test]
     fn steps_that_are_too_short_for_their_samples_are_refused_with_a_length_that_is_not() {
-        let check = |text: &str, step| check(&text.parse().unwrap(), step, Some(64));
+        let check = |text: &str, step| check_samples(&text.parse().unwrap(), step, Some(64));
         let (second, ms) = (Duration::from_secs, Duration::from_millis);
         for (condition, too_short, enough) in [
             ("p99.9999 < 10ms", second(10), second(12)),

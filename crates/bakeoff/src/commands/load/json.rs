@@ -5,15 +5,17 @@ use std::io;
 use hdrhistogram::Histogram;
 use load::ceiling::{Ceiling, Maximum};
 use load::condition::{Measured, Verdict};
+use load::limit::Warning;
 use load::outcome::{Account, Latency, Outcome, StatusCount};
 use load::plan::{Arrivals, BackendChoice, Plan, Until};
 use load::reading::{Reading, Statistic, read};
 use load::search::Edge;
+use load::template::Placeholders;
 use report::text::visible_json;
 use serde::Serialize;
 
 use super::arguments::ArrivalsChoice;
-use super::find_rate::Searched;
+use super::find_rate::{self, Searched};
 use super::run::{Run, sentence};
 use super::summary::SHOWN;
 
@@ -67,6 +69,7 @@ struct PlanDocument {
     paths: Vec<String>,
     headers: Vec<(String, String)>,
     body_bytes: usize,
+    placeholders: Placeholders,
     expect_body: Option<String>,
     expect_status: String,
     arrivals: &'static str,
@@ -199,6 +202,7 @@ struct CeilingDocument {
     estimate: f64,
     server_cpus: Vec<usize>,
     shared: bool,
+    taken_share: Option<f64>,
 }
 
 /// What is written of a search.
@@ -227,6 +231,14 @@ struct EdgeDocument {
     steps: usize,
     held: usize,
     client_limit: Option<String>,
+    connections_limit: Option<u32>,
+    warnings: Vec<WarningCount>,
+}
+
+#[derive(Serialize)]
+struct WarningCount {
+    id: &'static str,
+    steps: usize,
 }
 
 #[derive(Serialize)]
@@ -235,8 +247,11 @@ struct StepDocument {
     rate: f64,
     good_share: f64,
     verdict: &'static str,
+    counts: bool,
+    connections: u32,
     measured: Option<f64>,
     at_least: bool,
+    warnings: Vec<WarningDocument>,
 }
 
 /// The document of a run.
@@ -299,15 +314,7 @@ pub fn run(run: &Run) -> RunDocument {
                 run_delay_share: thread.run_delay_share,
             })
             .collect(),
-        warnings: run
-            .warnings
-            .iter()
-            .map(|warning| WarningDocument {
-                id: warning.id(),
-                client_limit: warning.is_client_limit(),
-                text: warning.to_string(),
-            })
-            .collect(),
+        warnings: warnings(&run.warnings),
         conditions: run
             .conditions
             .iter()
@@ -323,8 +330,7 @@ pub fn run(run: &Run) -> RunDocument {
             .collect(),
         ceiling: run.ceiling.as_ref().map(|ceiling| {
             let maximum = ceiling.maximum();
-            let Ceiling { rate, busy_share, server_busy_share, server_cpus, shared, .. } =
-                ceiling.clone();
+            let Ceiling { rate, busy_share, server_busy_share, taken_share, shared, .. } = *ceiling;
             CeilingDocument {
                 rate,
                 busy_share,
@@ -333,8 +339,9 @@ pub fn run(run: &Run) -> RunDocument {
                 server_cpu_us: ceiling.server_cpu_s.map(|seconds| seconds * 1e6),
                 measured: matches!(maximum, Maximum::Measured(_)),
                 estimate: maximum.rate(),
-                server_cpus,
+                server_cpus: ceiling.server_cpus.clone(),
                 shared,
+                taken_share,
             }
         }),
     }
@@ -342,7 +349,10 @@ pub fn run(run: &Run) -> RunDocument {
 
 /// The document of a search.
 pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDocument {
+    let count = |(id, steps)| WarningCount { id, steps };
     let edge = |edge: &Edge| EdgeDocument {
+        warnings: find_rate::warnings(&searched.steps, edge).into_iter().map(count).collect(),
+        connections_limit: edge.connections_limit,
         rate: edge.rate,
         steps: edge.steps,
         held: edge.held,
@@ -369,6 +379,7 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
                 .map(|step| {
                     let (measured, at_least) = match step.measured {
                         Measured::Value { value, at_least } => (Some(value), at_least),
+                        Measured::Between { least, .. } => (Some(least), true),
                         Measured::TooFewSamples { .. } => (None, false),
                     };
                     StepDocument {
@@ -376,13 +387,25 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
                         rate: step.rate,
                         good_share: step.good_share,
                         verdict: step.verdict(),
+                        counts: step.counts,
+                        connections: step.connections,
                         measured,
                         at_least,
+                        warnings: warnings(&step.warnings),
                     }
                 })
                 .collect(),
         },
     }
+}
+
+fn warnings(warnings: &[Warning]) -> Vec<WarningDocument> {
+    let document = |warning: &Warning| WarningDocument {
+        id: warning.id(),
+        client_limit: warning.is_client_limit(),
+        text: warning.to_string(),
+    };
+    warnings.iter().map(document).collect()
 }
 
 fn plan(url: &str, plan: &Plan) -> PlanDocument {
@@ -403,6 +426,7 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
         paths: plan.requests.iter().map(|request| request.path.clone()).collect(),
         headers: first.map_or_else(Vec::new, |request| request.headers.clone()),
         body_bytes: first.map_or(0, |request| request.body.len()),
+        placeholders: first.map(|request| request.placeholders).unwrap_or_default(),
         expect_body: plan.expect.body.clone(),
         expect_status: plan.expect.statuses.to_string(),
         arrivals,

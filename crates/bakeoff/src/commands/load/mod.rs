@@ -34,8 +34,8 @@ use self::sink::Sink;
 use super::printing::{self, Output};
 
 /// Carries the command out.
-pub fn run(arguments: Arguments) -> ExitCode {
-    match carry_out(&arguments) {
+pub fn run(arguments: &Arguments) -> ExitCode {
+    match carry_out(arguments) {
         Ok(exit) => exit.into(),
         Err(failure) => {
             complain(&failure.sentence);

@@ -74,16 +74,21 @@ pub fn sentence(condition: &Condition, judgement: Judgement) -> String {
 /// What was measured for a condition, as a clause.
 pub fn measured(condition: &Condition, measured: Measured) -> String {
     let name = condition.metric_name();
+    let shown = |value: f64| match condition.metric().unit() {
+        Unit::Nanoseconds => units::time(value / 1e3),
+        Unit::PerSecond => rate(value),
+        Unit::Count => units::whole(value as u64),
+        Unit::Share => units::percent(value),
+    };
     match measured {
         Measured::Value { value, at_least } => {
-            let shown = match condition.metric().unit() {
-                Unit::Nanoseconds => units::time(value / 1e3),
-                Unit::PerSecond => rate(value),
-                Unit::Count => units::whole(value as u64),
-                Unit::Share => units::percent(value),
-            };
-            format!("{name} is {}{shown}", if at_least { "at least " } else { "" })
+            format!("{name} is {}{}", if at_least { "at least " } else { "" }, shown(value))
         }
+        Measured::Between { least, most } => format!(
+            "{name} is {} to {}, since requests without an answer may have been errors",
+            shown(least),
+            shown(most)
+        ),
         Measured::TooFewSamples { samples, needed } => format!(
             "{name} takes {} samples, and there are {}",
             units::whole(needed),
@@ -273,6 +278,7 @@ pub mod tests {
             client_cpu_s: 20e-6,
             server_cpus: vec![0, 1],
             shared: true,
+            taken_share: Some(0.99),
         });
         run
     }
@@ -324,7 +330,8 @@ pub mod tests {
                 "p90 > 10ms holds: p90 is at least 1.50 s",
                 "p90 < 10s is unknown: p90 is at least 1.50 s",
                 "p99.9 < 1s is unknown: p99.9 takes 100,000 samples, and there are 10,030",
-                "error_share > 60% does not hold: error_share is 54 %",
+                "error_share > 60% does not hold: error_share is 53 % to 56 %, since requests \
+                 without an answer may have been errors",
             ]
         );
     }

@@ -11,7 +11,7 @@ use load::limit::Warning;
 use load::outcome::{Account, Latency, Outcome, StatusCount};
 use load::plan::{Arrivals, Plan, Statuses, Target, Until};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
-use load::template::Request;
+use load::template::{Placeholders, Request};
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
@@ -39,6 +39,9 @@ pub fn text(run: &Run) -> String {
 pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
     let connections = units::of(plan.connections.into(), "connection");
     let kept = match (plan.keep_alive, plan.pipeline) {
+        (false, _) if plan.requests.iter().all(|it| it.has_connection_option("close")) => {
+            ", each for one request, as its header says (Connection: close)".to_string()
+        }
         (false, _) => ", each for one request".to_string(),
         (true, 1) => ", kept alive".to_string(),
         (true, depth) => format!(", kept alive, {depth} requests under way on each"),
@@ -47,12 +50,20 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
         1 => String::new(),
         paths => format!(", {paths} paths in turn"),
     };
+    let in_body = match plan.requests.first() {
+        Some(first) if first.has_placeholder_in_body() => match first.placeholders {
+            Placeholders::Filled => ", placeholders in the body filled in",
+            Placeholders::LeftInBody => ", the body no text and sent as it is",
+            Placeholders::Left => "",
+        },
+        _ => "",
+    };
     // Only where another would offer another load.
     let by_chance = matches!(plan.arrivals, Arrivals::Poisson(_))
         || plan.requests.iter().any(Request::has_nonce);
     let seed = if by_chance { format!(", seed {}", plan.seed) } else { String::new() };
     let address = resolved(plan).map_or_else(String::new, |address| format!(" ({address})"));
-    format!("{}{address} · {pace} · {connections}{kept}{paths}{seed}", text::visible(url))
+    format!("{}{address} · {pace} · {connections}{kept}{paths}{in_body}{seed}", text::visible(url))
 }
 
 /// The address that the URL's name stands for; `None` where the URL has it itself.
