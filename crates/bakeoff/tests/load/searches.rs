@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{After, Said, Server, bakeoff_load, load};
+use crate::support::{self, After, Said, Server, bakeoff_load};
 
 const GOOD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -26,7 +26,7 @@ fn sleeps(time: Duration, at_once: usize) -> Server {
 
 fn search(server: &Server, condition: &str, more: &[&str]) -> Said {
     let url = server.url("/");
-    load(&[&[&*url, "--find-rate", condition], more].concat())
+    support::search(&[&[&*url, "--find-rate", condition], more].concat())
 }
 
 /// What it said, without its line breaks.

@@ -274,7 +274,18 @@ pub fn bakeoff_load(arguments: &[&str]) -> Command {
 
 /// Runs `bakeoff load` to its end and reads its JSON.
 pub fn load(arguments: &[&str]) -> Said {
-    let output = bakeoff_load(arguments).args(["--json", "-"]).output().unwrap();
+    said_by(bakeoff_load(arguments), arguments)
+}
+
+/// The same for a search, which makes some dozen runs.
+pub fn search(arguments: &[&str]) -> Said {
+    let mut command = bakeoff_load(arguments);
+    command.timeout(Duration::from_secs(300));
+    said_by(command, arguments)
+}
+
+fn said_by(mut command: Command, arguments: &[&str]) -> Said {
+    let output = command.args(["--json", "-"]).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     let json = serde_json::from_slice(&output.stdout)
         .unwrap_or_else(|error| panic!("no JSON ({error}) from load {arguments:?}: {stderr}"));
