@@ -37,6 +37,9 @@ const START_AHEAD_NS: u64 = 2_000_000;
 pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outcome, Error> {
     plan.check()?;
     let crew = Crew::of(plan)?;
+    limits::allow_memory(plan)?;
+    // Once: a large body is in memory once.
+    let protocol = Http1::new(plan);
     limits::allow_connections(plan.connections, crew.threads)?;
     let clock = Clock::start();
     let queue = Queue::new(plan, crew.threads)
@@ -49,7 +52,15 @@ pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outc
         let (threads, starts): (Vec<_>, Vec<_>) = (0..crew.threads)
             .map(|thread| {
                 let (start_to, start) = mpsc::channel();
-                let share = Share { plan, stop, clock, thread, crew: &crew, queue: &queue };
+                let share = Share {
+                    plan,
+                    stop,
+                    clock,
+                    thread,
+                    crew: &crew,
+                    queue: &queue,
+                    protocol: protocol.clone(),
+                };
                 let (ready_to, seconds_to) = (ready_to.clone(), seconds_to.clone());
                 let name = format!("load-{thread}");
                 let handle = std::thread::Builder::new()
@@ -188,6 +199,7 @@ struct Share<'a> {
     thread: usize,
     crew: &'a Crew,
     queue: &'a Queue,
+    protocol: Http1,
 }
 
 /// What a thread tells at its end.
@@ -228,8 +240,7 @@ impl Share<'_> {
             slots: self.slots(),
             one_shot: !self.plan.keep_alive,
             pipelined: self.plan.pipeline > 1,
-            request_bytes_max: Http1::new(self.plan).request_bytes_max()
-                * usize::from(self.plan.pipeline),
+            request_bytes_max: self.protocol.request_bytes_max() * usize::from(self.plan.pipeline),
             stamped: stamped_of(self.slots()),
             wake: self.queue.wake_of(self.thread).map(|wake| wake.as_raw_fd()),
         };
@@ -270,7 +281,7 @@ impl Share<'_> {
         let sources =
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
         let turns = Turns::new(self.queue, self.thread);
-        let parts = (backend, Http1::new(plan), record, turns);
+        let parts = (backend, self.protocol.clone(), record, turns);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         let tell = |open, is_ready| {
             let _ = ready.send(Ahead { thread: self.thread, open, is_ready });
