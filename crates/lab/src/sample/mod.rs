@@ -14,7 +14,7 @@
 //! | `compiled_code.rs` | how much machine code the contender's processes have made themselves |
 //! | `../connections.rs`, `counting.rs` | the connections at its port |
 //! | `machine.rs` | the machine |
-//! | `series.rs`, `window.rs` | from readings to evidence |
+//! | `series.rs`, `window.rs`, `seconds.rs` | from readings to evidence |
 //! | `pace.rs` | how often |
 
 mod compiled_code;
@@ -22,6 +22,7 @@ mod counting;
 mod hotspot;
 mod machine;
 mod pace;
+mod seconds;
 mod series;
 mod threads;
 mod window;

@@ -4,11 +4,18 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super::Reading;
+
 /// A reading stands for a moment that lies so far beyond it at most.
 const REACH: Duration = Duration::from_millis(800);
 
-/// A counter's readings, where it could be read.
+/// A counter's readings, where it could be read, in their order.
 pub(super) type Series = Vec<(Instant, f64)>;
+
+/// What readings have of a counter.
+pub(super) fn series(readings: &[Reading], of: impl Fn(&Reading) -> Option<f64>) -> Series {
+    readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+}
 
 /// How much a counter grew between two moments.
 pub(super) fn growth(series: &Series, from: Instant, to: Instant) -> Option<f64> {
@@ -18,9 +25,8 @@ pub(super) fn growth(series: &Series, from: Instant, to: Instant) -> Option<f64>
 /// A counter's value at a moment, between the two readings around it. Somewhat
 /// beyond the readings, the nearest one stands for it.
 fn at(series: &Series, moment: Instant) -> Option<f64> {
-    let before = series.iter().rfind(|(at, _)| *at <= moment);
-    let after = series.iter().find(|(at, _)| *at > moment);
-    match (before, after) {
+    let (before, after) = series.split_at(series.partition_point(|(at, _)| *at <= moment));
+    match (before.last(), after.first()) {
         (Some(before), Some(after)) => {
             let share = (moment - before.0).as_secs_f64() / (after.0 - before.0).as_secs_f64();
             Some(before.1 + (after.1 - before.1) * share)
@@ -40,13 +46,27 @@ pub(super) fn is_seen<T>(
     apart_max: Duration,
 ) -> bool {
     let is_far = |pair: &[(Instant, T)]| pair[1].0 - pair[0].0 > apart_max;
-    let touches = |pair: &[(Instant, T)]| pair[0].0 < to && pair[1].0 > from;
-    !readings.windows(2).any(|pair| touches(pair) && is_far(pair))
+    !around(readings, from, to).windows(2).any(is_far)
+}
+
+/// The readings between two moments, with the one before them and the one after.
+fn around<T>(readings: &[(Instant, T)], from: Instant, to: Instant) -> &[(Instant, T)] {
+    let first = readings.partition_point(|(at, _)| *at <= from).saturating_sub(1);
+    let end = (readings.partition_point(|(at, _)| *at < to) + 1).min(readings.len());
+    &readings[first..end.max(first)]
 }
 
 /// Counters of what comes and goes, such as threads: readings of all that were
 /// there, by key.
 pub(super) type Table<K> = Vec<(Instant, BTreeMap<K, f64>)>;
+
+/// What readings have of such counters.
+pub(super) fn table<K>(
+    readings: &[Reading],
+    of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>,
+) -> Table<K> {
+    readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+}
 
 /// How much each counter grew between two moments. What wasn't there at the
 /// reading before began with 0; what it did after its last reading is lost.
@@ -56,7 +76,7 @@ pub(super) fn growths<K: Ord + Copy>(
     to: Instant,
 ) -> BTreeMap<K, f64> {
     let mut grown = BTreeMap::new();
-    for pair in table.windows(2) {
+    for pair in around(table, from, to).windows(2) {
         let [(before, known), (after, now)] = pair else { continue };
         let overlap = to.min(*after).saturating_duration_since(from.max(*before));
         let share = overlap.as_secs_f64() / (*after - *before).as_secs_f64();

@@ -7,10 +7,13 @@ use std::time::{Duration, Instant};
 
 use result::evidence::{
     Cgroup, ClientUse, Collects, Compiles, CpuSource, Evidence, Limits, MachineUse, ProcessUse,
-    Runtime, Sample, ServerUse, ThreadGroup, ThreadUse,
+    Runtime, ServerUse, ThreadGroup, ThreadUse,
 };
 
-use super::series::{Series, Table, growth, growth_of_all, growths, is_seen, largest_growth};
+use super::seconds::Seconds;
+use super::series::{
+    Series, Table, growth, growth_of_all, growths, is_seen, largest_growth, series, table,
+};
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
 use crate::cgroup::{Counted, Group};
@@ -22,10 +25,10 @@ const BUSIEST: usize = 8;
 /// Without a reading for so long, what was used within a window isn't known: bakeoff was
 /// stopped (Ctrl-Z), and the load, a process of its own, went on. What is read now and
 /// then, because it costs much, tells of such a time as a whole, but not of its seconds.
-const GAP_MAX: Duration = Duration::from_secs(2);
+pub(super) const GAP_MAX: Duration = Duration::from_secs(2);
 
 /// What is at a moment, as memory, is what it was at a reading so near to it.
-const NEAR: Duration = Duration::from_secs(1);
+pub(super) const NEAR: Duration = Duration::from_secs(1);
 
 /// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
@@ -38,7 +41,9 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
         return;
     }
     window.totals(evidence);
-    evidence.samples = window.seconds().map(|(from, to)| window.sample(from, to)).collect();
+    let seconds = Seconds::of(readings);
+    evidence.samples = window.seconds().map(|second| seconds.sample(began, second)).collect();
+    evidence.steal_share = seconds.steal(window.began, window.ended);
     let cgroup =
         |group: &Group, of| (!group.is_nowhere()).then(|| window.cgroup(group.trees(), of));
     evidence.server = ServerUse {
@@ -89,7 +94,7 @@ impl Window<'_> {
     }
 
     fn series(&self, of: impl Fn(&Reading) -> Option<f64>) -> Series {
-        self.readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+        series(self.readings, of)
     }
 
     fn most(&self, of: impl Fn(&Most) -> Option<f64>) -> Series {
@@ -123,27 +128,17 @@ impl Window<'_> {
     }
 
     fn table<K>(&self, of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>) -> Table<K> {
-        self.readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+        table(self.readings, of)
     }
 
     fn threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
         self.table(|reading| Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, &of)))
     }
 
-    fn client_threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
-        self.table(|reading| Some(by_tid(reading.threads.as_ref()?.client.as_ref()?, &of)))
-    }
-
-    fn steal(&self, from: Instant, to: Instant) -> Option<f64> {
-        let stolen = growth(&self.most(|most| most.machine.steal_s), from, to)?;
-        let passed = growth(&self.most(|most| most.machine.passed_s), from, to)?;
-        (passed > 0.0).then(|| (stolen / passed).clamp(0.0, 1.0))
-    }
-
-    /// The share of a time that a counter of seconds grew by.
-    fn share(&self, series: &Series, from: Instant, to: Instant) -> Option<f64> {
-        let seconds = (to - from).as_secs_f64();
-        (seconds > 0.0).then_some((growth(series, from, to)? / seconds).clamp(0.0, 1.0))
+    /// The share of the window that a counter of seconds grew by.
+    fn share(&self, series: &Series) -> Option<f64> {
+        let seconds = (self.ended - self.began).as_secs_f64();
+        (seconds > 0.0).then_some(rounded((self.within(series)? / seconds).clamp(0.0, 1.0)))
     }
 
     fn totals(&self, evidence: &mut Evidence) {
@@ -157,7 +152,6 @@ impl Window<'_> {
         let dropped = self.most(|most| Some(most.listeners?.dropped.into()));
         evidence.listen_drops = self.within(&dropped).map(|drops| drops.round() as u64);
         evidence.tcp_retransmits = self.since_start(|most| most.machine.tcp_retransmits);
-        evidence.steal_share = self.steal(self.began, self.ended);
         evidence.others_cpu_s = self.within(&self.series(|reading| reading.others_cpu_s));
     }
 
@@ -173,75 +167,7 @@ impl Window<'_> {
         self.readings.iter().filter(in_window).filter_map(|reading| reading.most.as_ref())
     }
 
-    fn sample(&self, from: Instant, to: Instant) -> Sample {
-        let seen = |series: &Series| is_seen(series, from, to, GAP_MAX);
-        let known = |series: &Series| growth(series, from, to).filter(|_| seen(series));
-        let grown = |series: &Series| known(series).map(rounded);
-        let counted = |series: &Series| known(series).map(|it| it.round() as u64);
-        let share =
-            |series: &Series| self.share(series, from, to).filter(|_| seen(series)).map(rounded);
-        let stolen = self.most(|most| most.machine.steal_s);
-        let all = |table: &Table<i32>| {
-            growth_of_all(table, from, to).filter(|_| is_seen(table, from, to, GAP_MAX))
-        };
-        let whole = |table: &Table<i32>| all(table).map(|it| it.round() as u64);
-        let machine =
-            |of: fn(&Most) -> Option<u64>| counted(&self.most(|most| Some(of(most)? as f64)));
-        let distance = |reading: &Reading| reading.at.max(to) - reading.at.min(to);
-        let near = self
-            .readings
-            .iter()
-            .filter(|reading| reading.most.is_some() && distance(reading) <= NEAR)
-            .min_by_key(|reading| distance(reading))
-            .and_then(|reading| reading.most.as_ref());
-        let members = near.map(|most| &most.members).filter(|members| !members.is_empty());
-        let mut in_second =
-            self.readings.iter().filter(|reading| reading.at > from && reading.at <= to);
-        let listeners = in_second.clone().find_map(|reading| reading.most.as_ref()?.listeners);
-        // The reading that is nearest to the window's end comes after it, when the
-        // connections are closed and processors may rest.
-        let last = in_second.clone().filter_map(|reading| reading.most.as_ref()).next_back();
-        let open_files =
-            |most: &Most| most.members.iter().map(|it| it.open_files).sum::<Option<u64>>();
-        let (jit, pauses) = (self.jit(), self.gc_pauses());
-        Sample {
-            at_s: rounded((to - self.began).as_secs_f64()),
-            server_cpu_s: grown(&self.series(|reading| reading.server_cpu_s)),
-            server_rss_bytes: members.map(|all| all.iter().map(|it| it.rss_bytes).sum()),
-            server_threads: members.map(|all| all.iter().map(|it| it.threads).sum()),
-            server_context_switches: whole(&self.threads(|it| Some(it.switches as f64))),
-            server_run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
-            server_major_faults: counted(&self.used(|used| Some(used.major_faults as f64))),
-            server_open_files: last.filter(|it| !it.members.is_empty()).and_then(open_files),
-            server_disk_write_bytes: counted(&self.used(|used| Some(used.disk_bytes?.1 as f64))),
-            server_gc_pause_s: largest_growth(&pauses, from, to)
-                .filter(|_| is_seen(&pauses, from, to, GAP_MAX))
-                .map(rounded),
-            server_jit_cpu_s: jit.as_ref().and_then(all).map(rounded),
-            connections_established: in_second.find_map(|reading| reading.established),
-            accept_queue: listeners.map(|it| it.accept_queue),
-            listen_drops: counted(&self.most(|most| Some(most.listeners?.dropped.into()))),
-            tcp_retransmits: machine(|most| most.machine.tcp_retransmits),
-            tcp_sockets: last.and_then(|most| Some(most.machine.tcp_sockets?.open)),
-            client_cpu_s: grown(&self.series(|reading| reading.client_cpu_s)),
-            client_rss_bytes: near.and_then(|most| most.client_rss_bytes),
-            client_context_switches: whole(&self.client_threads(|it| Some(it.switches as f64))),
-            steal_share: self.steal(from, to).filter(|_| seen(&stolen)).map(rounded),
-            load_average: near.and_then(|most| most.machine.load_average).map(rounded),
-            swap_in_bytes: machine(|most| most.machine.swap_in_bytes),
-            swap_out_bytes: machine(|most| most.machine.swap_out_bytes),
-            server_cpu_mhz_min: last.and_then(|most| {
-                most.machine.frequencies.iter().flatten().copied().reduce(f64::min)
-            }),
-            cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
-            memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
-            io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
-            throttled_s: grown(&self.most(|most| Some(most.throttled?.seconds))),
-        }
-    }
-
-    /// How long each JVM has stood still for collections. Of several, the one that did so
-    /// most is told of: the others may have gone on meanwhile.
+    /// How long each JVM has stood still for collections.
     fn gc_pauses(&self) -> Table<i32> {
         self.table(|reading| reading.most.as_ref()?.gc_pauses_s.clone())
     }
@@ -289,7 +215,6 @@ impl Window<'_> {
 
     fn processes(&self) -> (Vec<ProcessUse>, u32) {
         let table = self.members();
-        let by_second = self.by_second(&table);
         let mut known: BTreeMap<i32, ProcessUse> = BTreeMap::new();
         for member in self.mosts_in_window().flat_map(|most| &most.members) {
             let entry = known.entry(member.pid).or_default();
@@ -300,33 +225,32 @@ impl Window<'_> {
         for (pid, grown) in growths(&table, self.began, self.ended) {
             if let Some(entry) = known.get_mut(&pid) {
                 entry.cpu_s = rounded(grown);
-                let seconds = by_second.iter();
-                entry.cpu_s_per_second =
-                    seconds.map(|it| rounded(*it.get(&pid).unwrap_or(&0.0))).collect();
             }
         }
-        busiest(known.into_values(), |process| process.cpu_s)
+        let (mut told, more) = busiest(known.into_values(), |process| process.cpu_s);
+        let by_second = self.by_second(&table);
+        told.iter_mut().for_each(|it| it.cpu_s_per_second = of_one(&by_second, it.pid));
+        (told, more)
     }
 
     fn busiest_threads(&self) -> (Vec<ThreadUse>, u32) {
         let table = self.threads(|it| Some(it.cpu_s));
-        let by_second = self.by_second(&table);
         let names = self.names();
         let uses = growths(&table, self.began, self.ended).into_iter().map(|(tid, grown)| {
             let (pid, name) = names.get(&tid).copied().unwrap_or_default();
-            let seconds = by_second.iter();
             ThreadUse {
                 pid,
                 tid,
                 name: name.into(),
                 cpu_s: rounded(grown),
-                cpu_s_per_second: seconds
-                    .map(|it| rounded(*it.get(&tid).unwrap_or(&0.0)))
-                    .collect(),
+                cpu_s_per_second: Vec::new(),
                 cpus: self.allowed.get(&tid).cloned().unwrap_or_default(),
             }
         });
-        busiest(uses, |thread| thread.cpu_s)
+        let (mut told, more) = busiest(uses, |thread| thread.cpu_s);
+        let by_second = self.by_second(&table);
+        told.iter_mut().for_each(|it| it.cpu_s_per_second = of_one(&by_second, it.tid));
+        (told, more)
     }
 
     fn thread_groups(&self) -> (Vec<ThreadGroup>, u32) {
@@ -406,7 +330,7 @@ impl Window<'_> {
     /// What one of the groups counted.
     fn cgroup(&self, hierarchies: Vec<String>, group: fn(&Most) -> Option<&Counted>) -> Cgroup {
         let counted = |of: fn(&Counted) -> Option<f64>| self.most(|most| of(group(most)?));
-        let share = |series: &Series| self.share(series, self.began, self.ended).map(rounded);
+        let share = |series: &Series| self.share(series);
         let bytes = |series: &Series| self.within(series).map(|bytes| bytes as u64);
         let last = self.mosts().rev().find_map(group);
         Cgroup {
@@ -435,7 +359,7 @@ impl Window<'_> {
         let bytes = |of: fn(&Most) -> Option<u64>| {
             self.within(&self.most(|most| Some(of(most)? as f64))).map(|it| it.round() as u64)
         };
-        let share = |series: &Series| self.share(series, self.began, self.ended).map(rounded);
+        let share = |series: &Series| self.share(series);
         let machines = || self.mosts_in_window().map(|most| &most.machine);
         let averages = machines().filter_map(|it| it.load_average);
         // Just around it the processors have nothing to do, and may rest.
@@ -478,7 +402,15 @@ fn bounds_of_most_changed<'a>(
     bounds.into_values().min_by(|a, b| (a.0 / a.1).total_cmp(&(b.0 / b.1)))
 }
 
-fn by_tid(threads: &[Thread], of: impl Fn(&Thread) -> Option<f64>) -> BTreeMap<i32, f64> {
+/// The growths second by second of one of them.
+fn of_one(by_second: &[BTreeMap<i32, f64>], key: i32) -> Vec<f64> {
+    by_second.iter().map(|it| rounded(*it.get(&key).unwrap_or(&0.0))).collect()
+}
+
+pub(super) fn by_tid(
+    threads: &[Thread],
+    of: impl Fn(&Thread) -> Option<f64>,
+) -> BTreeMap<i32, f64> {
     threads.iter().filter_map(|thread| Some((thread.tid, of(thread)?))).collect()
 }
 
@@ -493,13 +425,13 @@ fn busiest<T>(all: impl Iterator<Item = T>, cpu_s: impl Fn(&T) -> f64) -> (Vec<T
 
 /// To a tenth of a millisecond: readings are no more exact, and the digits would
 /// be most of the file.
-fn rounded(value: f64) -> f64 {
+pub(super) fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
 #[cfg(test)]
-mod tests {
-    use result::evidence::Sampling;
+pub(super) mod tests {
+    use result::evidence::{Sample, Sampling};
 
     use super::super::AllThreads;
     use super::super::machine::{Machine, TcpSockets};
@@ -579,7 +511,15 @@ mod tests {
         }
     }
 
-    fn written(readings: Vec<Reading>, began: Instant, seconds: u64) -> Evidence {
+    /// One of a contender with so many threads.
+    pub(crate) fn reading_of_threads(start: Instant, at_s: f64, count: i32) -> Reading {
+        with(start, at_s, |it| {
+            let threads = (0..count).map(|tid| thread(tid, "worker", at_s)).collect();
+            it.threads.as_mut().unwrap().servers = Some(threads);
+        })
+    }
+
+    pub(crate) fn written(readings: Vec<Reading>, began: Instant, seconds: u64) -> Evidence {
         let group = Group::default();
         let sampled = Sampled {
             readings,

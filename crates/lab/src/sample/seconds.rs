@@ -1,0 +1,249 @@
+//! Second by second: what of all readings falls into each second of a window. A window
+//! may have thousands, so that nothing here is made for each of them that could be made
+//! once for all.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use result::evidence::Sample;
+
+use super::series::{Series, Table, growth, growth_of_all, is_seen, largest_growth, series, table};
+use super::threads::{Thread, is_hotspot_compiler};
+use super::window::{GAP_MAX, NEAR, by_tid, rounded};
+use super::{Most, Reading};
+
+/// How much a counter grew within a time.
+#[derive(Clone, Copy)]
+struct Growth {
+    by: f64,
+    seconds: f64,
+}
+
+impl Growth {
+    fn exact(self) -> Option<f64> {
+        Some(rounded(self.by))
+    }
+
+    fn count(self) -> Option<u64> {
+        Some(self.by.round() as u64)
+    }
+
+    /// Of the time, by a counter of seconds.
+    fn share(self) -> Option<f64> {
+        Some(rounded((self.by / self.seconds).clamp(0.0, 1.0)))
+    }
+}
+
+/// Where a sample has a counter's growth.
+type Write = fn(&mut Sample, Growth);
+
+/// Counters of the whole, where a reading has them, and where a sample has their growth.
+const COUNTERS: [(fn(&Reading) -> Option<f64>, Write); 12] = [
+    (|it| it.server_cpu_s, |to, grown| to.server_cpu_s = grown.exact()),
+    (|it| it.client_cpu_s, |to, grown| to.client_cpu_s = grown.exact()),
+    (
+        |it| Some(it.most.as_ref()?.used?.major_faults as f64),
+        |to, grown| to.server_major_faults = grown.count(),
+    ),
+    (
+        |it| Some(it.most.as_ref()?.used?.disk_bytes?.1 as f64),
+        |to, grown| to.server_disk_write_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.most.as_ref()?.listeners?.dropped.into()),
+        |to, grown| to.listen_drops = grown.count(),
+    ),
+    (
+        |it| Some(it.most.as_ref()?.machine.tcp_retransmits? as f64),
+        |to, grown| to.tcp_retransmits = grown.count(),
+    ),
+    (
+        |it| Some(it.most.as_ref()?.machine.swap_in_bytes? as f64),
+        |to, grown| to.swap_in_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.most.as_ref()?.machine.swap_out_bytes? as f64),
+        |to, grown| to.swap_out_bytes = grown.count(),
+    ),
+    (
+        |it| it.most.as_ref()?.machine.pressure.cpu_s,
+        |to, grown| to.cpu_pressure_share = grown.share(),
+    ),
+    (
+        |it| it.most.as_ref()?.machine.pressure.memory_s,
+        |to, grown| to.memory_pressure_share = grown.share(),
+    ),
+    (
+        |it| it.most.as_ref()?.machine.pressure.io_s,
+        |to, grown| to.io_pressure_share = grown.share(),
+    ),
+    (|it| Some(it.most.as_ref()?.throttled?.seconds), |to, grown| to.throttled_s = grown.exact()),
+];
+
+/// What of the growths of several stands for all.
+type Together = fn(&Table<i32>, Instant, Instant) -> Option<f64>;
+/// A reading's counters by thread or process.
+type Each = fn(&Reading) -> Option<BTreeMap<i32, f64>>;
+
+/// The same of counters that each thread or process has. Of several JVMs the one that
+/// stood still most is told of: the others may have gone on meanwhile.
+const TABLES: [(Each, Together, Write); 5] = [
+    (
+        |it| servers(it, |thread| Some(thread.switches as f64)),
+        growth_of_all,
+        |to, grown| to.server_context_switches = grown.count(),
+    ),
+    (
+        |it| servers(it, |thread| Some(thread.run_delay_s)),
+        growth_of_all,
+        |to, grown| to.server_run_delay_s = grown.exact(),
+    ),
+    (
+        |it| servers(it, |thread| is_hotspot_compiler(&thread.name).then_some(thread.cpu_s)),
+        growth_of_all,
+        |to, grown| to.server_jit_cpu_s = grown.exact(),
+    ),
+    (
+        |it| {
+            let client = it.threads.as_ref()?.client.as_ref()?;
+            Some(by_tid(client, |thread| Some(thread.switches as f64)))
+        },
+        growth_of_all,
+        |to, grown| to.client_context_switches = grown.count(),
+    ),
+    (
+        |it| it.most.as_ref()?.gc_pauses_s.clone(),
+        largest_growth,
+        |to, grown| to.server_gc_pause_s = grown.exact(),
+    ),
+];
+
+fn servers(reading: &Reading, of: fn(&Thread) -> Option<f64>) -> Option<BTreeMap<i32, f64>> {
+    Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, of))
+}
+
+/// All readings, by what is told of a second.
+pub(super) struct Seconds<'a> {
+    readings: &'a [Reading],
+    counters: Vec<(Series, Write)>,
+    tables: Vec<(Table<i32>, Together, Write)>,
+    stolen: Series,
+    passed: Series,
+}
+
+impl<'a> Seconds<'a> {
+    pub(super) fn of(readings: &'a [Reading]) -> Seconds<'a> {
+        let counters = COUNTERS.into_iter().map(|(of, write)| (series(readings, of), write));
+        let tables = TABLES.into_iter().map(|(of, all, write)| (table(readings, of), all, write));
+        // Of threads that there never were, nothing is known.
+        let has_any = |table: &Table<i32>| table.iter().any(|(_, each)| !each.is_empty());
+        Seconds {
+            readings,
+            counters: counters.collect(),
+            tables: tables.filter(|(table, ..)| has_any(table)).collect(),
+            stolen: series(readings, |it| it.most.as_ref()?.machine.steal_s),
+            passed: series(readings, |it| it.most.as_ref()?.machine.passed_s),
+        }
+    }
+
+    /// The share of all processors' time that the host took.
+    pub(super) fn steal(&self, from: Instant, to: Instant) -> Option<f64> {
+        let (stolen, passed) = (growth(&self.stolen, from, to)?, growth(&self.passed, from, to)?);
+        (passed > 0.0).then(|| (stolen / passed).clamp(0.0, 1.0))
+    }
+
+    /// A second of a window that began then. What was too seldom read to be of this second
+    /// alone is left out.
+    pub(super) fn sample(&self, began: Instant, (from, to): (Instant, Instant)) -> Sample {
+        let mut sample = self.at_its_end(from, to);
+        sample.at_s = rounded((to - began).as_secs_f64());
+        let seconds = (to - from).as_secs_f64();
+        for (series, write) in &self.counters {
+            if is_seen(series, from, to, GAP_MAX)
+                && let Some(by) = growth(series, from, to)
+            {
+                write(&mut sample, Growth { by, seconds });
+            }
+        }
+        for (table, together, write) in &self.tables {
+            if is_seen(table, from, to, GAP_MAX)
+                && let Some(by) = together(table, from, to)
+            {
+                write(&mut sample, Growth { by, seconds });
+            }
+        }
+        if is_seen(&self.stolen, from, to, GAP_MAX) {
+            sample.steal_share = self.steal(from, to).map(rounded);
+        }
+        sample
+    }
+
+    /// What is so at a moment, and isn't counted.
+    fn at_its_end(&self, from: Instant, to: Instant) -> Sample {
+        let near = self.nearest(to);
+        let members = near.map(|most| &most.members).filter(|members| !members.is_empty());
+        let in_second = &self.readings[self.after(from)..self.after(to)];
+        let mosts = || in_second.iter().filter_map(|reading| reading.most.as_ref());
+        // The reading that is nearest to the window's end comes after it, when the
+        // connections are closed and processors may rest.
+        let last = mosts().next_back();
+        let listeners = mosts().find_map(|most| most.listeners);
+        let open_files =
+            |most: &Most| most.members.iter().map(|it| it.open_files).sum::<Option<u64>>();
+        Sample {
+            server_rss_bytes: members.map(|all| all.iter().map(|it| it.rss_bytes).sum()),
+            server_threads: members.map(|all| all.iter().map(|it| it.threads).sum()),
+            server_open_files: last.filter(|it| !it.members.is_empty()).and_then(open_files),
+            connections_established: in_second.iter().find_map(|reading| reading.established),
+            accept_queue: listeners.map(|it| it.accept_queue),
+            tcp_sockets: last.and_then(|most| Some(most.machine.tcp_sockets?.open)),
+            client_rss_bytes: near.and_then(|most| most.client_rss_bytes),
+            load_average: near.and_then(|most| most.machine.load_average).map(rounded),
+            server_cpu_mhz_min: last.and_then(|most| {
+                most.machine.frequencies.iter().flatten().copied().reduce(f64::min)
+            }),
+            ..Sample::default()
+        }
+    }
+
+    /// Where the readings after a moment begin.
+    fn after(&self, moment: Instant) -> usize {
+        self.readings.partition_point(|reading| reading.at <= moment)
+    }
+
+    /// The reading of all that is nearest to a moment, if it is near.
+    fn nearest(&self, moment: Instant) -> Option<&Most> {
+        let distance = |at: Instant| at.max(moment) - at.min(moment);
+        let from = self.readings.partition_point(|it| it.at + NEAR < moment);
+        let near = self.readings[from..].iter().take_while(|it| it.at <= moment + NEAR);
+        let with_most = near.filter_map(|it| Some((distance(it.at), it.most.as_ref()?)));
+        with_most.min_by_key(|(distance, _): &(Duration, _)| *distance).map(|(_, most)| most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::own_cpu_s;
+    use super::super::window::tests::{reading_of_threads, written};
+    use super::*;
+
+    /// CPU seconds to tell of a window of so many seconds, read once in each.
+    fn told_in(seconds: u64) -> f64 {
+        let start = Instant::now();
+        let readings = (0..=seconds + 1).map(|at| reading_of_threads(start, at as f64, 50));
+        let readings = readings.collect();
+        let before = own_cpu_s();
+        let evidence = written(readings, start + Duration::from_millis(500), seconds);
+        let took = own_cpu_s() - before;
+        assert_eq!(evidence.samples.len() as u64, seconds);
+        assert!(evidence.samples.iter().all(|it| it.server_context_switches.is_some()));
+        took
+    }
+
+    #[test]
+    fn an_hour_costs_ten_times_what_six_minutes_do() {
+        let short = (0..3).map(|_| told_in(360)).fold(f64::MAX, f64::min);
+        let long = told_in(3600);
+        assert!(long < 40.0 * short, "{short} s, then {long} s: each second looks at all others");
+    }
+}
