@@ -135,16 +135,25 @@ pub fn missing(contender: &Contender) -> Option<String> {
     let needs = contender.file.needs.iter();
     let missing: Vec<_> = needs.filter(|(need, _)| !is_there(need)).collect();
     let names: Vec<_> = missing.iter().map(|(need, _)| format!("`{need}`")).collect();
-    let mut packages: Vec<_> = missing.iter().map(|(_, package)| package.as_str()).collect();
-    packages.dedup();
     (!missing.is_empty()).then(|| {
         format!(
             "{} {} not installed; on Debian: apt-get install {}",
             names.join(" and "),
             if names.len() == 1 { "is" } else { "are" },
-            packages.join(" ")
+            packages(missing.iter().map(|(_, package)| package.as_str()))
         )
     })
+}
+
+/// The words of these, each once: a need may take several packages, and several needs one.
+fn packages<'a>(of_needs: impl Iterator<Item = &'a str>) -> String {
+    let mut packages: Vec<&str> = Vec::new();
+    for package in of_needs.flat_map(str::split_whitespace) {
+        if !packages.contains(&package) {
+            packages.push(package);
+        }
+    }
+    packages.join(" ")
 }
 
 /// Whether a program is there, or, where the need is a whole path, that file.
@@ -218,5 +227,16 @@ fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
         client_cgroup: Group::default(),
         cpus: Vec::new(),
         grace: GRACE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_that_several_needs_take_is_installed_once() {
+        assert_eq!(packages(["x", "y", "x"].into_iter()), "x y");
+        assert_eq!(packages(["x y", "z", "y z"].into_iter()), "x y z");
     }
 }
