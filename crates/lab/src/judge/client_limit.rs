@@ -95,13 +95,15 @@ fn look(seen: &Seen) -> Word {
             (*rate, *errors == 0 && is_more && has_time && quiet)
         }
     };
-    let rise = both / load.rate - 1.0;
+    // Of nothing there is no share.
+    let rise = (load.rate > 0.0).then(|| both / load.rate - 1.0);
+    let rises = rise.map_or(String::new(), |rise| format!(" ({:+.1} %)", rise * 100.0));
     let value = format!(
-        "{value}; {:.0} answers a second, {both:.0} with a second client ({:+.1} %)",
+        "{value}; {:.0} answers a second, {both:.0} with a second client{rises}",
         load.rate,
-        rise * 100.0
     );
-    let word = if rise >= RISE {
+    let is_more = both > load.rate && rise.is_none_or(|rise| rise >= RISE);
+    let word = if is_more {
         doubt(value, "More client gave more: the client was the limit, not the server.")
     } else if !sound {
         let says = "The second client had no connection, met errors, its own limit or a busy machine, and decides nothing.";

@@ -26,7 +26,9 @@ fn look(compared: &Compared) -> Word {
     let figures = |name: &str| {
         let figures = compared.of(name).filter_map(|trial| {
             let load = trial.evidence.load.as_ref().filter(|load| load.answers > 0)?;
-            Some((load.rate, trial.evidence.contender_cpu_s()? / load.answers as f64))
+            // Less than the kernel counts is no cost to compare.
+            let cpu_s = trial.evidence.contender_cpu_s().filter(|&it| it > 0.0)?;
+            Some((load.rate, cpu_s / load.answers as f64))
         });
         let (rates, costs): (Vec<f64>, Vec<f64>) = figures.unzip();
         median(&rates).zip(median(&costs))

@@ -55,7 +55,8 @@ fn look(seen: &Seen) -> Word {
 
 /// The word on a compiler that works while the contender does.
 fn compiling(runtime: &Runtime, server_cpu_s: Option<f64>) -> Word {
-    let Some((compiling_s, cpu_s)) = runtime.jit_cpu_s.zip(server_cpu_s) else {
+    let cpu_s = server_cpu_s.filter(|&it| it > 0.0);
+    let Some((compiling_s, cpu_s)) = runtime.jit_cpu_s.zip(cpu_s) else {
         return unknown("compiling");
     };
     let share = compiling_s / cpu_s;
@@ -94,9 +95,8 @@ fn collecting(runtime: Option<&Runtime>, window_s: f64) -> Word {
     if runtime.is_some_and(|it| it.collects == Some(Collects::OneProcess)) {
         return Word::valid("never standing still as a whole", "");
     }
-    let Some(pause_s) = runtime.and_then(|it| it.gc_pause_s) else {
-        return unknown("standing still");
-    };
+    let pause_s = runtime.and_then(|it| it.gc_pause_s).filter(|_| window_s > 0.0);
+    let Some(pause_s) = pause_s else { return unknown("standing still") };
     let share = pause_s / window_s;
     let value = format!("standing still {}", percent(share));
     if share >= COLLECTING_SUSPECT {

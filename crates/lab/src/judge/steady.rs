@@ -39,8 +39,12 @@ fn look(seen: &Seen) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("halves within 10 % of each other");
     }
-    if let Some((at_s, change)) = change_point(&whole_seconds(load)) {
-        let value = format!("{:+.1} % from {at_s} s on", change * 100.0);
+    if let Some((at_s, before, after)) = change_point(&whole_seconds(load)) {
+        let change = after / before - 1.0;
+        let value = match before {
+            0.0 => format!("no answer before {at_s} s"),
+            _ => format!("{:+.1} % from {at_s} s on", change * 100.0),
+        };
         let says = format!("The rate {} at once, and stayed so.", moved(change));
         return Word::suspect(value + &cores_changed(seen), says)
             .against("no change-point of more than 10 % and four times the scatter");
@@ -60,7 +64,7 @@ fn look(seen: &Seen) -> Word {
 fn cores_changed(seen: &Seen) -> String {
     let ratios = seen.evidence.core_speeds.iter().filter_map(|it| {
         let (before, after) = it.whole_before.zip(it.whole_after)?;
-        Some(after / before)
+        (before > 0.0 && after > 0.0).then_some(after / before)
     });
     let most = ratios.max_by(|a, b| a.ln().abs().total_cmp(&b.ln().abs()));
     most.map_or(String::new(), |ratio| {
@@ -91,16 +95,16 @@ fn halves(load: &Load) -> Option<(f64, f64)> {
     (half > 0).then(|| (mean(&rates[..half]), mean(&rates[rates.len() - half..])))
 }
 
-/// The point, in seconds, that best divides the rates into two levels, and how
-/// far the second is from the first; `None` where that is no more than chance.
-fn change_point(rates: &[f64]) -> Option<(usize, f64)> {
+/// The point, in seconds, that best divides the rates into two levels, and both
+/// levels; `None` where they differ by no more than chance.
+fn change_point(rates: &[f64]) -> Option<(usize, f64, f64)> {
     let points = SIDE_MIN..(rates.len() + 1).saturating_sub(SIDE_MIN);
     let best = points.min_by(|&a, &b| scatter(rates, a).total_cmp(&scatter(rates, b)))?;
     let (before, after) = rates.split_at(best);
     let (from, to) = (mean(before), mean(after));
     let is_far = (to - from).abs() > SCATTERS_MIN * scatter(rates, best);
-    let change = to / from - 1.0;
-    (is_far && change.abs() > CHANGE_MAX).then_some((best, change))
+    let is_much = (to - from).abs() > CHANGE_MAX * from;
+    (is_far && is_much).then_some((best, from, to))
 }
 
 /// How far seconds scatter around the levels before and after a point.
@@ -172,6 +176,29 @@ mod tests {
         assert_eq!(scatter.verdict, Verdict::Valid, "{scatter:?}");
         let small = with_seconds(&[500, 502, 498, 501, 499, 500, 470, 470]);
         assert_eq!(small.verdict, Verdict::Valid, "{small:?}");
+    }
+
+    #[test]
+    fn silence_at_the_windows_beginning_is_told_in_words() {
+        let mut rates = vec![1000; 60];
+        rates[..2].fill(0);
+        let word = with_seconds(&rates);
+        assert_eq!(
+            (word.verdict, &*word.value),
+            (Verdict::Suspect, "no answer before 2 s, its cores' own speed +0.0 %")
+        );
+        rates.reverse();
+        let word = with_seconds(&rates);
+        assert!(word.value.starts_with("-100.0 % from 58 s on"), "{word:?}");
+    }
+
+    #[test]
+    fn a_speed_that_was_not_measured_is_no_change() {
+        let word = word_after(&STEADY, |evidence| {
+            evidence.load.as_mut().unwrap().per_second[3].good = 90_000;
+            evidence.core_speeds[0].whole_before = Some(0.0);
+        });
+        assert!(!word.value.contains("speed"), "{word:?}");
     }
 
     #[test]

@@ -92,7 +92,8 @@ impl Seen<'_> {
         };
         let kernel = self.median(|trial| {
             let in_user_mode = trial.evidence.server_cpu_s? - trial.evidence.server.system_cpu_s?;
-            Some(1.0 - in_user_mode / trial.evidence.contender_cpu_s()?)
+            let all = trial.evidence.contender_cpu_s().filter(|&it| it > 0.0)?;
+            Some(1.0 - in_user_mode / all)
         });
         let kernel = match kernel {
             Some(share) => format!("{:.0} % of that in the kernel", share * 100.0),
