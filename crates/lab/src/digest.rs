@@ -5,10 +5,81 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::fs::FileType;
 use sha2::{Digest, Sha256};
+
+/// What tells of a file whether it is what it was, without a look into it. Whatever is done
+/// to a file, the last of these changes, and no program can set it (`st_ctim`, inode(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    mode: u32,
+    bytes: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &fs::Metadata) -> Stamp {
+        Stamp {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            mode: metadata.mode(),
+            bytes: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    fn is_link(self) -> bool {
+        FileType::from_raw_mode(self.mode) == FileType::Symlink
+    }
+}
+
+/// The files of a folder, each by its name in it.
+type Files = BTreeMap<PathBuf, Stamp>;
+
+/// Folders whose digest is known, with the files that it is of: a folder with a data set of
+/// gigabytes is looked at before every trial, and read once.
+#[derive(Debug, Default)]
+struct Known(BTreeMap<PathBuf, (Files, String)>);
+
+static KNOWN: Mutex<Known> = Mutex::new(Known(BTreeMap::new()));
+
+/// For so long after a change another one may leave the file's times as they are: clocks of
+/// file systems are coarse.
+const SETTLED_AFTER: Duration = Duration::from_secs(2);
+
+impl Known {
+    /// The digest of a folder with these files, which are read if any of them may have changed.
+    fn digest(
+        &mut self,
+        folder: &Path,
+        files: Files,
+        now: SystemTime,
+        read: impl FnOnce(&Path, &Files) -> io::Result<String>,
+    ) -> io::Result<String> {
+        if let Some((before, digest)) = self.0.get(folder)
+            && *before == files
+        {
+            return Ok(digest.clone());
+        }
+        self.0.remove(folder);
+        let digest = read(folder, &files)?;
+        let settled = now - SETTLED_AFTER;
+        let settled = settled.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs() as i64);
+        if files.values().all(|stamp| stamp.changed.0 < settled) {
+            self.0.insert(folder.into(), (files, digest.clone()));
+        }
+        Ok(digest)
+    }
+}
 
 /// SHA-256 over all files of a folder, in hex: their names, contents, and whether
 /// they may be executed. The folder `leave_out` in it doesn't count, nor does what Python makes
@@ -17,27 +88,37 @@ use sha2::{Digest, Sha256};
 /// # Errors
 /// The system's, if a file can't be read.
 fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
-    let mut files = BTreeMap::new();
+    let now = SystemTime::now();
+    let mut files = Files::new();
     collect(folder, folder, leave_out, &mut files)?;
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.digest(folder, files, now, of_files)
+}
+
+fn of_files(folder: &Path, files: &Files) -> io::Result<String> {
     let mut digest = Sha256::new();
-    for (name, path) in files {
-        let metadata = fs::symlink_metadata(&path)?;
-        // Each part has its length before it, so that no two folders read alike.
-        let mut part = |bytes: &[u8]| {
-            digest.update((bytes.len() as u64).to_le_bytes());
-            digest.update(bytes);
-        };
-        part(name.as_os_str().as_bytes());
-        if metadata.is_symlink() {
-            part(b"link");
-            part(fs::read_link(&path)?.as_os_str().as_bytes());
+    for (name, stamp) in files {
+        let path = folder.join(name);
+        part(&mut digest, name.as_os_str().as_bytes());
+        if stamp.is_link() {
+            part(&mut digest, b"link");
+            part(&mut digest, fs::read_link(&path)?.as_os_str().as_bytes());
         } else {
-            let executable = metadata.permissions().mode() & 0o111 != 0;
-            part(if executable { b"program" } else { b"file" });
-            part(&fs::read(&path)?);
+            part(&mut digest, if stamp.mode & 0o111 != 0 { b"program" } else { b"file" });
+            digest.update(stamp.bytes.to_le_bytes());
+            if read(&path, &mut digest)? != stamp.bytes {
+                let what = format!("{} changes while it is read", path.display());
+                return Err(io::Error::other(what));
+            }
         }
     }
     Ok(hex(digest))
+}
+
+/// Each part has its length before it, so that no two folders read alike.
+fn part(digest: &mut Sha256, bytes: &[u8]) {
+    digest.update((bytes.len() as u64).to_le_bytes());
+    digest.update(bytes);
 }
 
 /// The same over a folder and others that belong to it, each with the name that it is
@@ -59,18 +140,28 @@ pub fn of_folders<'a>(
     Ok(whole)
 }
 
-/// SHA-256 of a file, in hex. It may be larger than what memory is for.
+/// SHA-256 of a file, in hex.
 ///
 /// # Errors
 /// The system's, if it can't be read.
 pub fn of_file(path: &Path) -> io::Result<String> {
-    let mut file = fs::File::open(path)?;
     let mut digest = Sha256::new();
+    read(path, &mut digest)?;
+    Ok(hex(digest))
+}
+
+/// Adds a file's bytes, and tells how many they are. It may be larger than what memory is for.
+fn read(path: &Path, digest: &mut Sha256) -> io::Result<u64> {
+    let mut file = fs::File::open(path)?;
     let mut piece = vec![0; 1 << 16];
+    let mut bytes = 0;
     loop {
         match file.read(&mut piece)? {
-            0 => return Ok(hex(digest)),
-            read => digest.update(&piece[..read]),
+            0 => return Ok(bytes),
+            read => {
+                digest.update(&piece[..read]);
+                bytes += read as u64;
+            }
         }
     }
 }
@@ -80,12 +171,7 @@ fn hex(digest: Sha256) -> String {
 }
 
 /// Files below a folder by their name from `root`, links as themselves.
-fn collect(
-    root: &Path,
-    folder: &Path,
-    leave_out: &OsStr,
-    files: &mut BTreeMap<PathBuf, PathBuf>,
-) -> io::Result<()> {
+fn collect(root: &Path, folder: &Path, leave_out: &OsStr, files: &mut Files) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let (path, kind) = (entry.path(), entry.file_type()?);
@@ -96,7 +182,7 @@ fn collect(
             }
         } else if kind.is_file() || kind.is_symlink() {
             let name = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
-            files.insert(name, path);
+            files.insert(name, Stamp::of(&entry.metadata()?));
         }
     }
     Ok(())
@@ -104,7 +190,7 @@ fn collect(
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
 
@@ -121,6 +207,61 @@ mod tests {
         let known = "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
         assert_eq!(of_file(&file).unwrap(), known);
         assert!(of_file(&folder.path().join("none")).is_err());
+    }
+
+    /// Its digest, and whether it was read for that, so long after now.
+    fn seen(known: &mut Known, folder: &Path, after: Duration) -> (String, bool) {
+        let mut files = Files::new();
+        collect(folder, folder, OsStr::new("build"), &mut files).unwrap();
+        let mut was_read = false;
+        let digest = known.digest(folder, files, SystemTime::now() + after, |folder, files| {
+            was_read = true;
+            of_files(folder, files)
+        });
+        (digest.unwrap(), was_read)
+    }
+
+    #[test]
+    fn files_that_are_what_they_were_are_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let later = Duration::from_secs(60);
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("data"), "abc").unwrap();
+        let mut known = Known::default();
+        let (first, was_read) = seen(&mut known, folder.path(), later);
+        assert!(was_read);
+        assert_eq!(seen(&mut known, folder.path(), later), (first.clone(), false));
+        // As many bytes, and the time of before.
+        let modified = fs::metadata(path("data")).unwrap().modified().unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+        fs::write(path("data"), "abd").unwrap();
+        fs::File::options().write(true).open(path("data")).unwrap().set_modified(modified).unwrap();
+        let (second, was_read) = seen(&mut known, folder.path(), later);
+        assert!(was_read && second != first, "a change went unnoticed");
+        fs::write(path("new"), "").unwrap();
+        assert!(seen(&mut known, folder.path(), later).1, "a new file went unnoticed");
+    }
+
+    #[test]
+    fn files_that_have_just_changed_may_change_within_the_same_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("data"), "abc").unwrap();
+        let mut known = Known::default();
+        for _ in 0..2 {
+            assert!(seen(&mut known, folder.path(), Duration::ZERO).1);
+        }
+    }
+
+    #[test]
+    fn a_folders_digest_is_that_of_earlier_versions() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("src/a"), "abc").unwrap();
+        fs::write(folder.path().join("run"), "x").unwrap();
+        fs::set_permissions(folder.path().join("run"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("src/a", folder.path().join("to")).unwrap();
+        let known = "a2ccbcf788d4393feb1865d80c350dd512da599b617bf94267f8f1ea0bb054bb";
+        assert_eq!(of_folder(folder.path(), OsStr::new("build")).unwrap(), known);
     }
 
     #[test]
