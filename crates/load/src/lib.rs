@@ -24,6 +24,7 @@
 //! - [`reading`]: percentiles, and when they are withheld;
 //! - [`condition`]: `p99 < 10ms` and the like;
 //! - [`limit`]: what to know before using the figures;
+//! - [`delayed_ack`]: whether times cluster where acknowledgements are late;
 //! - [`search`]: the highest rate at which a condition holds;
 //! - [`ceiling`]: what the generator reaches at most, against `null_server`.
 //!
@@ -37,6 +38,7 @@ pub mod client;
 mod clock;
 pub mod condition;
 mod connects;
+pub mod delayed_ack;
 pub mod histogram;
 pub mod interrupts;
 pub mod limit;

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::delayed_ack;
 use crate::outcome::{Account, ErrorKind, Outcome, Second};
 use crate::plan::{Arrivals, Plan, Until};
 use crate::reading::{Reading, Statistic, read, read_exact};
@@ -83,6 +84,11 @@ pub enum Warning {
         /// Segments sent again.
         count: u64,
     },
+    /// Answers came when an acknowledgement was due.
+    DelayedAck {
+        /// The share of the good answers.
+        share: f64,
+    },
     /// Some connections had no answer at all.
     Starved {
         /// The most answers that a connection had.
@@ -147,6 +153,7 @@ impl Warning {
             Warning::ClientAway { .. } => "client_away",
             Warning::FewerConnections { .. } => "fewer_connections",
             Warning::SynRetransmits { .. } => "syn_retransmits",
+            Warning::DelayedAck { .. } => "delayed_ack",
             Warning::Starved { .. } => "starved",
             Warning::NotKept { .. } => "not_kept",
             Warning::Early { .. } => "early_answers",
@@ -168,6 +175,7 @@ impl Warning {
             | Warning::Shed { .. }
             | Warning::ClosedLoopStalled { .. }
             | Warning::SynRetransmits { .. }
+            | Warning::DelayedAck { .. }
             | Warning::Starved { .. }
             | Warning::NotKept { .. }
             | Warning::Early { .. } => false,
@@ -278,6 +286,15 @@ impl fmt::Display for Warning {
                  longer. Such a wait is none of the server's work: its listen queue was full, \
                  or the network lost them. Raise its backlog and net.core.somaxconn."
             ),
+            Warning::DelayedAck { share } => write!(
+                f,
+                "{:.0} % of the answers took 40 to 50 ms, and hardly any a little less or more. So \
+                 it looks where a server writes head and body apart without TCP_NODELAY: the \
+                 kernel holds the body back until the head is acknowledged, which takes 40 ms. If \
+                 the times go with TCP_NODELAY, or with both in one write, it was that. A server \
+                 that works for so long looks the same, and so does a queue.",
+                share * 100.0
+            ),
             Warning::Starved { answers_max } => write!(
                 f,
                 "Some connections had not one good answer, while another had {answers_max}: the \
@@ -342,6 +359,9 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     if connections.syn_retransmits > 0 {
         warnings.push(Warning::SynRetransmits { count: connections.syn_retransmits });
     }
+    warnings.extend(
+        delayed_ack::share(&outcome.service.good).map(|share| Warning::DelayedAck { share }),
+    );
     // With fewer answers than this some connection has none by chance.
     let enough = u64::from(connections.asked) * 20;
     if connections.answers_min == 0
@@ -529,6 +549,19 @@ mod tests {
         for arrivals in [Arrivals::Closed, OPEN, Arrivals::Poisson(1_000.0)] {
             assert_eq!(ids(arrivals, &quiet()), [""; 0], "{arrivals:?}");
         }
+    }
+
+    #[test]
+    fn answers_that_wait_for_an_acknowledgement_are_named() {
+        let mut outcome = quiet();
+        outcome.service.good.record_n(43_000_000, 400).unwrap();
+        assert_eq!(ids(OPEN, &outcome), [""; 0], "less than 1 in 20");
+        outcome.service.good.record_n(43_000_000, 400).unwrap();
+        let warnings = warnings(&plan(OPEN), &outcome);
+        assert_eq!(warnings.iter().map(Warning::id).collect::<Vec<_>>(), ["delayed_ack"]);
+        assert!(!warnings[0].is_client_limit());
+        let text = warnings[0].to_string();
+        assert!(text.starts_with("7 % of the answers took 40 to 50 ms"), "{text}");
     }
 
     #[test]

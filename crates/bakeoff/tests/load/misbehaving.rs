@@ -556,3 +556,45 @@ fn closes_an_idle_connection() {
         assert_eq!(said.count("good"), 24, "{backend}: {}", said.json);
     }
 }
+
+fn warns_of(said: &Said, id: &str) -> bool {
+    said.json["warnings"].as_array().unwrap().iter().any(|warning| warning["id"] == id)
+}
+
+/// Without TCP_NODELAY the kernel holds the body back until the head is acknowledged.
+#[test]
+fn writes_head_and_body_apart() {
+    let (head, body) = GOOD.split_at(GOOD.len() - 5);
+    let apart = Server::start(move |connection, _| {
+        connection.set_nodelay(false)?;
+        connection.write_all(head)?;
+        connection.write_all(body).map(|()| After::Keep)
+    });
+    let at_once = Server::start(move |connection, _| {
+        connection.set_nodelay(true)?;
+        connection.write_all(head)?;
+        connection.write_all(body).map(|()| After::Keep)
+    });
+    for backend in backends() {
+        let load = |server: &Server| {
+            load(&[&server.url("/"), "-n", "120", "-c", "4", "-t", "1", "--backend", backend])
+        };
+        let said = load(&apart);
+        assert_eq!((said.count("good"), said.code), (120, 0), "{backend}: {}", said.stderr);
+        assert!(warns_of(&said, "delayed_ack"), "{backend}: {}", said.json["service_us"]);
+        assert!(!warns_of(&load(&at_once), "delayed_ack"), "{backend}");
+    }
+}
+
+/// Its times are its own.
+#[test]
+fn works_for_30_to_60_ms() {
+    let turns = AtomicU64::new(0);
+    let server = Server::start(move |connection, _| {
+        let turn = turns.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(30 + turn * 7 % 30));
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let said = load(&[&server.url("/"), "-n", "200", "-c", "8", "-t", "1"]);
+    assert!(!warns_of(&said, "delayed_ack"), "{}", said.json["service_us"]);
+}

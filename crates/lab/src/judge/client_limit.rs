@@ -150,7 +150,7 @@ fn threads_of(load: &Load) -> impl Iterator<Item = Thread> {
 }
 
 /// The share of its cores that the contender used.
-fn server_share(seen: &Seen) -> Option<f64> {
+pub(super) fn server_share(seen: &Seen) -> Option<f64> {
     let seconds = seen.load()?.seconds;
     let cores = seen.evidence.place.server_cpus.len();
     (seconds > 0.0 && cores > 0)

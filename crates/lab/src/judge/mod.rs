@@ -11,6 +11,7 @@ mod arithmetic;
 mod client_limit;
 mod contract;
 mod cpu_quota;
+mod delayed_ack;
 mod disk_writes;
 mod errors;
 mod fair_answers;
@@ -51,7 +52,7 @@ pub(crate) use server_cores::{SERVER_CORES, found_idle_cores};
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 28] = [
+pub const CHECKS: [&Check; 29] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -77,6 +78,7 @@ pub const CHECKS: [&Check; 28] = [
     &steady::STEADY,
     &stall::STALL,
     &hidden_tail::HIDDEN_TAIL,
+    &delayed_ack::DELAYED_ACK,
     &runtime::RUNTIME,
     &order::ORDER,
     &replication::REPLICATION,
@@ -205,8 +207,9 @@ impl Word {
 }
 
 impl<'a> Seen<'a> {
+    /// What was measured; `None` where no time was.
     fn load(&self) -> Option<&'a Load> {
-        self.evidence.load.as_ref()
+        self.evidence.load.as_ref().filter(|load| load.seconds > 0.0)
     }
 
     /// Whether requests came at a rate, whatever was answered.
@@ -370,7 +373,7 @@ mod tests {
     use hdrhistogram::Histogram;
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
-        Sample, Second, ServerUse, ThreadGroup, ThreadUse,
+        Sample, Second, SecondClient, ServerUse, ThreadGroup, ThreadUse,
     };
     use result::plan::Cores;
     use serde_json::Value;
@@ -537,6 +540,59 @@ mod tests {
         load.connection_wait_us = Some(lateness);
         load.per_second.iter_mut().for_each(|second| second.good = 25_000);
         (slot, evidence)
+    }
+
+    /// The numbers in a value, of a list those of its first element.
+    fn numbers<'a>(value: &'a mut Value, found: &mut Vec<&'a mut Value>) {
+        match value {
+            Value::Number(_) => found.push(value),
+            Value::Array(all) => all.iter_mut().take(1).for_each(|it| numbers(it, found)),
+            Value::Object(all) => all.values_mut().for_each(|it| numbers(it, found)),
+            _ => {}
+        }
+    }
+
+    /// Of nothing there is no share.
+    #[test]
+    fn whatever_is_nothing_no_word_has_a_figure_that_is_none() {
+        for (slot, mut evidence) in [sound(), of_one_request_each(), at_half_of_its_maximum()] {
+            evidence.server.runtime = Some(result::evidence::Runtime {
+                name: "HotSpot".into(),
+                gc_pause_s: Some(0.1),
+                jit_cpu_s: Some(0.1),
+                ..Default::default()
+            });
+            evidence.second_client = Some(SecondClient::Measured {
+                client_cpus: vec![1],
+                rate: 60_000.0,
+                errors: 0,
+                client_busy_share: vec![0.5; 2],
+                client_run_delay_share: None,
+                others_cores: Some(0.0),
+                steal_share: Some(0.0),
+            });
+            evidence.load.as_mut().unwrap().client_busy_share = vec![0.9];
+            let evidence = serde_json::to_value(&evidence).unwrap();
+            let count = {
+                let mut copy = evidence.clone();
+                let mut found = Vec::new();
+                numbers(&mut copy, &mut found);
+                found.len()
+            };
+            for at in 0..count {
+                let mut changed = evidence.clone();
+                let mut found = Vec::new();
+                numbers(&mut changed, &mut found);
+                *found[at] = 0.into();
+                let evidence = serde_json::from_value(changed.clone()).unwrap();
+                for finding in judge(&slot, &evidence) {
+                    let text = format!("{} {}", finding.value, finding.says);
+                    let is_none = |word: &str| ["inf", "NaN"].contains(&word);
+                    let odd = text.split(|c: char| !c.is_alphanumeric()).any(is_none);
+                    assert!(!odd, "number {at} is 0: {finding:?}");
+                }
+            }
+        }
     }
 
     /// A check's word on the sound trial after a change to it.

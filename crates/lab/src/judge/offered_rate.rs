@@ -24,7 +24,7 @@ pub(super) const OFFERED_RATE: Check = Check {
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
-    let Some(rate) = load.offered_rate else {
+    let Some(rate) = load.offered_rate.filter(|&rate| rate > 0.0) else {
         return match seen.is_open_loop() {
             true => Word::not_checked("The rate that was to be offered is not known."),
             false => Word::valid("closed loop", "No rate was to be held."),

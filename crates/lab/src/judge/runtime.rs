@@ -95,8 +95,9 @@ fn collecting(runtime: Option<&Runtime>, window_s: f64) -> Word {
     if runtime.is_some_and(|it| it.collects == Some(Collects::OneProcess)) {
         return Word::valid("never standing still as a whole", "");
     }
-    let pause_s = runtime.and_then(|it| it.gc_pause_s).filter(|_| window_s > 0.0);
-    let Some(pause_s) = pause_s else { return unknown("standing still") };
+    let Some(pause_s) = runtime.and_then(|it| it.gc_pause_s) else {
+        return unknown("standing still");
+    };
     let share = pause_s / window_s;
     let value = format!("standing still {}", percent(share));
     if share >= COLLECTING_SUSPECT {

@@ -82,7 +82,10 @@ impl Seen<'_> {
     /// Says that the cores were full, and with what.
     fn full_cores(&self) -> String {
         let cores = |cpu_s: fn(&Trial) -> Option<f64>| {
-            self.median(|trial| Some(cpu_s(trial)? / trial.evidence.load.as_ref()?.seconds))
+            self.median(|trial| {
+                let seconds = trial.evidence.load.as_ref()?.seconds;
+                (seconds > 0.0).then_some(cpu_s(trial)? / seconds)
+            })
         };
         let server = cores(|trial| trial.evidence.contender_cpu_s());
         let client = cores(|trial| Some(trial.evidence.load.as_ref()?.client_cpu_s));

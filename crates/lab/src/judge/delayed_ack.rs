@@ -1,0 +1,85 @@
+//! Did answers wait for an acknowledgement?
+
+use load::{delayed_ack, histogram};
+
+use super::{Check, Scope, Seen, Word, client_limit, percent};
+
+/// The share of its cores from which on a contender may have taken so long itself, or had
+/// so long a queue.
+const BUSY: f64 = 0.5;
+
+pub(super) const DELAYED_ACK: Check = Check {
+    id: "delayed-ack",
+    signal: "The share of answers that took 39 to 50 ms from the send of their request, beside those of 27 to 38 ms and of 52 to 63 ms; the share of its cores that the contender used.",
+    threshold: "less than 5 % of the answers there, or more than a tenth of so many on one side of it, or half of the cores in use",
+    why: "A server that writes an answer's head and body apart without TCP_NODELAY has the body held back until the head is acknowledged (Nagle's algorithm), which the client's kernel does after 40 ms where it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. Work or a queue of such a length scatters more, and takes the cores.",
+    fix: "Set TCP_NODELAY, or write head and body at once, and measure again. If nothing changes, the contender waits for something else for so long.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let Some(times) = histogram::decode(&load.service_us.histogram) else {
+        return Word::not_checked("The distribution of times is not known.");
+    };
+    let Some(share) = delayed_ack::share(&times) else {
+        return Word::valid("no cluster at 40 ms", "No answer waited for an acknowledgement.");
+    };
+    let value = format!("{} of the answers at 40 to 50 ms", percent(share));
+    match client_limit::server_share(seen) {
+        Some(used) if used >= BUSY => Word::valid(
+            format!("{value}, {} of the cores in use", percent(used)),
+            "It was at work: so long may its answers take, or its queue be.",
+        ),
+        _ => Word::suspect(
+            value,
+            "Answers seem to have waited for an acknowledgement, and not for the contender's work.",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hdrhistogram::Histogram;
+    use result::finding::{Finding, Verdict};
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    /// The word where this many of 1,000 answers took 43 ms, and the contender so many CPU
+    /// seconds.
+    fn with(there: u64, server_cpu_s: Option<f64>) -> Finding {
+        let mut times = Histogram::<u64>::new(3).unwrap();
+        times.record_n(43_000_000, there).unwrap();
+        times.record_n(400_000, 1_000 - there).unwrap();
+        word_after(&DELAYED_ACK, |evidence| {
+            evidence.server_cpu_s = server_cpu_s;
+            evidence.load.as_mut().unwrap().service_us.histogram = histogram::encode(&times);
+        })
+    }
+
+    #[test]
+    fn answers_at_40_ms_of_an_idle_contender_cast_doubt() {
+        let word = with(1_000, Some(0.04));
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert_eq!(word.value, "100.0 % of the answers at 40 to 50 ms");
+        assert_eq!(with(50, Some(0.04)).verdict, Verdict::Suspect);
+        assert_eq!(with(49, Some(0.04)).verdict, Verdict::Valid);
+        assert_eq!(with(1_000, None).verdict, Verdict::Suspect, "whether it worked isn't known");
+    }
+
+    #[test]
+    fn a_busy_contender_may_have_a_queue_of_that_length() {
+        let word = with(1_000, Some(3.9));
+        assert_eq!(word.verdict, Verdict::Valid);
+        assert!(word.value.ends_with(", 97.5 % of the cores in use"), "{word:?}");
+    }
+
+    #[test]
+    fn an_unknown_distribution_is_not_checked() {
+        let word = word_after(&DELAYED_ACK, |evidence| {
+            evidence.load.as_mut().unwrap().service_us.histogram.clear();
+        });
+        assert_eq!(word.verdict, Verdict::NotChecked);
+    }
+}
