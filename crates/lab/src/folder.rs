@@ -15,7 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Deserialize;
 
-use crate::older;
+use crate::{bounds, older};
 
 const FILE: &str = "run.json";
 const NEW_FILE: &str = ".run.json.new";
@@ -72,6 +72,14 @@ pub enum Error {
         path: PathBuf,
         /// What the parser said.
         source: serde_json::Error,
+    },
+    /// The file has what no run can have.
+    #[error("{path}: no run of bakeoff is like this: {why}", path = path.display())]
+    Beyond {
+        /// The file.
+        path: PathBuf,
+        /// What is so, in a sentence.
+        why: String,
     },
     /// The file is a run of another version.
     #[error("{path} has the schema {found}, and this version of bakeoff reads {SCHEMA_OLDEST} to {SCHEMA}",
@@ -202,6 +210,14 @@ impl Drop for Lock {
 
 /// Reads a `run.json`, with the trials that were appended beside it.
 pub fn read(path: &Path) -> Result<Run, Error> {
+    let run = read_with_appended(path)?;
+    match bounds::beyond(&run) {
+        Some(why) => Err(Error::Beyond { path: path.into(), why }),
+        None => Ok(run),
+    }
+}
+
+fn read_with_appended(path: &Path) -> Result<Run, Error> {
     let (mut run, schema) = read_whole(path)?;
     let path = path.with_file_name(APPENDED);
     let appended = match fs::read(&path) {
@@ -251,7 +267,7 @@ mod tests {
     use crate::outcomes::{self, tests::run_of};
 
     fn run() -> Run {
-        let mut run = run_of(&[], Vec::new());
+        let mut run = run_of(&[outcomes::tests::contender("go")], Vec::new());
         run.state = State::Unfinished;
         run.plan.seed = u64::MAX;
         run

@@ -2,6 +2,7 @@
 //! trial of it is made (trial and what it is made of), what that shows (judge,
 //! outcomes), and the whole in its order (run).
 
+mod bounds;
 pub mod cgroup;
 pub mod client;
 pub mod compare;

@@ -25,9 +25,13 @@ pub(crate) fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
     checked(deserializer, &allowed, |blocks| (1..=BLOCKS_MAX as u32).contains(blocks))
 }
 
+/// The longest time that a file may ask for.
+pub(crate) const SECONDS_MAX: f64 = 3600.0;
+
 /// A time.
 pub(crate) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    checked(deserializer, "from 0.1 to 3600 seconds", |seconds| (0.1..=3600.0).contains(seconds))
+    let allowed = format!("from 0.1 to {SECONDS_MAX} seconds");
+    checked(deserializer, &allowed, |seconds| (0.1..=SECONDS_MAX).contains(seconds))
 }
 
 /// Load levels.

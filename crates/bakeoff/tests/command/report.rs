@@ -1,11 +1,13 @@
 //! `bakeoff report` as a user meets it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
 use assert_cmd::Command;
 use result::{Run, State};
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::runs;
@@ -166,4 +168,108 @@ fn a_page_that_cant_be_written_is_named() {
     let output = report(folder.path()).assert().code(4).get_output().clone();
     let says = String::from_utf8(output.stderr).unwrap();
     assert!(says.contains(&page.display().to_string()), "{says}");
+}
+
+/// The places of all numbers in a file, one for each that is alike in the elements of a list.
+fn numbers(value: &Value, place: String, alike: String, found: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Number(_) => {
+            found.entry(alike).or_insert(place);
+        }
+        Value::Array(all) => all.iter().enumerate().for_each(|(at, value)| {
+            numbers(value, format!("{place}/{at}"), format!("{alike}/-"), found);
+        }),
+        Value::Object(all) => all.iter().for_each(|(name, value)| {
+            numbers(value, format!("{place}/{name}"), format!("{alike}/{name}"), found);
+        }),
+        _ => {}
+    }
+}
+
+/// All that is made of a run that can be read, also if it weren't complete; `None` of one that
+/// is refused.
+fn all_of(file: &Path) -> Option<String> {
+    let run = lab::folder::read(file).ok()?;
+    let mut concluded = run.clone();
+    lab::outcomes::conclude(&mut concluded);
+    let compared = lab::compare::compare(&run, &concluded);
+    let terminal = report::Terminal::default();
+    let shown = [
+        report::terminal(&run, terminal),
+        report::terminal(&concluded, terminal),
+        report::markdown(&run),
+        report::csv(&run),
+        report::html(&run),
+        report::comparison(&compared, terminal),
+    ];
+    Some(shown.concat())
+}
+
+/// What becomes of these numbers, each at each place of a run where there is one.
+fn wrong_with(run: &Run, others: &[Value]) -> Vec<String> {
+    let run = serde_json::to_value(run).unwrap();
+    let mut found = BTreeMap::new();
+    numbers(&run, String::new(), String::new(), &mut found);
+    assert!(found.len() > 100, "{found:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let mut wrong = Vec::new();
+    for (place, other) in found.values().flat_map(|place| others.iter().map(move |it| (place, it)))
+    {
+        let mut changed = run.clone();
+        *changed.pointer_mut(place).unwrap() = other.clone();
+        fs::write(&file, changed.to_string()).unwrap();
+        match std::panic::catch_unwind(|| all_of(&file)) {
+            Err(_) => wrong.push(format!("{other} at {place} panics")),
+            Ok(made) => {
+                let words = made.iter().flat_map(|it| it.split(|c: char| !c.is_alphanumeric()));
+                if words.into_iter().any(|word| ["inf", "NaN"].contains(&word)) {
+                    wrong.push(format!("{other} at {place} is shown as no number"));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn whatever_number_stands_in_a_run_it_is_shown_or_refused() {
+    let all = [0.into(), u32::MAX.into(), u64::MAX.into(), (-1).into(), 1e300.into()];
+    let wrong = wrong_with(&runs::quick(), &all);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn whatever_number_stands_in_a_run_with_open_loops_it_is_shown_or_refused() {
+    let wrong = wrong_with(&runs::open_loops(), &[0.into(), u64::MAX.into(), 1e300.into()]);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn more_blocks_than_a_run_can_have_are_refused_with_a_sentence() {
+    let changed = |change: fn(&mut Run)| {
+        let mut run = runs::quick();
+        run.state = State::Unfinished;
+        change(&mut run);
+        complaint(&serde_json::to_string(&run).unwrap())
+    };
+    let of_many = changed(|run| {
+        run.plan.blocks = 24;
+        let first = run.trials[0].clone();
+        run.trials.extend((1..24).map(|block| {
+            let mut trial = first.clone();
+            trial.slot.block = block;
+            trial
+        }));
+    });
+    assert!(of_many.contains("its plan has 24 blocks, and 20 are the most"), "{of_many}");
+    let last = changed(|run| run.trials[0].slot.block = u32::MAX);
+    assert!(last.contains("is of block 4294967295, and 19 is the last"), "{last}");
+    let often = changed(|run| run.trials = vec![run.trials[0].clone(); 30]);
+    assert!(often.contains("it has more than 20 trials of "), "{often}");
+    let stranger = changed(|run| run.trials[0].slot.contender = "nobody".into());
+    assert!(
+        stranger.contains("a trial is of nobody, which is none of its contenders"),
+        "{stranger}"
+    );
 }
