@@ -4,7 +4,7 @@
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
-use result::finding::{Finding, Verdict};
+use result::finding::{Finding, QUIET_MACHINE, Verdict};
 use result::outcome::{Curve, CurveLine, EqualRate, Estimate, Outcome, Row};
 use result::plan::{Arrivals, Contender, Cores, Load, Tier};
 use result::{LeftOut, Run, State, Trial};
@@ -18,15 +18,45 @@ pub fn headline(run: &Run) -> String {
     let finding = match run.outcomes.as_slice() {
         [] if is_unfinished => return "This run has no figures yet.".into(),
         [] => "This run has no figures: nobody could be measured.".into(),
-        [first, ..] if one_sentence_for_all(run) => first.sentence.clone(),
-        several => headline_of(run, several),
+        several => busy(run).unwrap_or_else(|| found(run, several)),
     };
-    let finding: Vec<String> = [finding].into_iter().chain(at_one_rate(run)).collect();
-    let finding = finding.join(" ");
     match is_unfinished {
         true => format!("So far, with {}: {finding}", trials_made(run)),
         false => finding,
     }
+}
+
+fn found(run: &Run, outcomes: &[Outcome]) -> String {
+    let finding = match one_sentence_for_all(run) {
+        true => outcomes[0].sentence.clone(),
+        false => headline_of(run, outcomes),
+    };
+    let finding: Vec<String> = [finding].into_iter().chain(at_one_rate(run)).collect();
+    finding.join(" ")
+}
+
+/// Where so large a share of the rates is invalid because others used the machine, there is
+/// nothing to compare the rest with.
+const BUSY_SHARE: f64 = 0.5;
+
+/// That the machine was busy, where that is all there is to say.
+fn busy(run: &Run) -> Option<String> {
+    let is_busy = |findings: &[Finding]| {
+        let is_it = |it: &Finding| it.check == QUIET_MACHINE && it.verdict == Verdict::Invalid;
+        findings.iter().any(is_it)
+    };
+    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|it| &it.rows).collect();
+    let busy = rows.iter().filter(|row| is_busy(&row.findings)).count();
+    if (busy as f64) < BUSY_SHARE * rows.len() as f64 || busy == 0 {
+        return None;
+    }
+    let trials = run.trials.iter().filter(|trial| is_busy(&trial.findings)).count();
+    Some(format!(
+        "The machine was busy: in {} of {} others, or its host, used so much of it that nothing \
+         here stands. Measure again on a quiet machine.",
+        units::whole(trials as u64),
+        units::of(run.trials.len() as u64, "trial"),
+    ))
 }
 
 /// What was found at one rate for all, where those are the only ranks of the run: its

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The check whose word is on the machine's other users, and on no contender.
+pub const QUIET_MACHINE: &str = "quiet-machine";
+
 /// What a check may say, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -1,7 +1,7 @@
 //! The first sentence, which many readers read alone.
 
 use report::{Terminal, terminal};
-use result::finding::Verdict;
+use result::finding::{Finding, Verdict};
 use result::plan::Tier;
 use result::{Run, State};
 
@@ -177,4 +177,32 @@ fn a_run_that_measured_nobody_says_so() {
     let mut run = fixture::web();
     run.outcomes.clear();
     insta::assert_snapshot!(headline(&run), @"This run has no figures: nobody could be measured.");
+}
+
+/// As of a study that was made beside somebody's compile job: the rest is the rest of it.
+#[test]
+fn that_the_machine_was_busy_is_said_once_and_first() {
+    let mut run = fixture::web();
+    let busy = Finding {
+        check: "quiet-machine".into(),
+        verdict: Verdict::Invalid,
+        value: "others 0.90 cores, steal 0.0 %".into(),
+        threshold: String::new(),
+        says: String::new(),
+        fix: String::new(),
+    };
+    let rows = || fixture::web().outcomes.iter().map(|it| it.rows.len()).sum::<usize>();
+    let many = rows().div_ceil(2);
+    for trial in &mut run.trials[..7] {
+        trial.findings.insert(0, busy.clone());
+    }
+    let disturb = |run: &mut Run, count: usize| {
+        for row in run.outcomes.iter_mut().flat_map(|it| &mut it.rows).take(count) {
+            (row.rank, row.verdict) = (None, Verdict::Invalid);
+            row.findings.insert(0, busy.clone());
+        }
+        headline(run)
+    };
+    assert!(!disturb(&mut run.clone(), many - 1).contains("busy"), "the others stand");
+    insta::assert_snapshot!(disturb(&mut run, many), @"The machine was busy: in 7 of 72 trials others, or its host, used so much of it that nothing here stands. Measure again on a quiet machine.");
 }
