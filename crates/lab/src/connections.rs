@@ -35,6 +35,15 @@ pub fn listeners(port: u16) -> Option<Listeners> {
     Some(all)
 }
 
+/// Whether anybody listens at a port; `None` where the kernel doesn't tell.
+pub fn is_listened_to(port: u16) -> Option<bool> {
+    let socket = open()?;
+    let listening =
+        |family| ask(&socket, &request(family, LISTEN, port)).map(|counted| counted.listening);
+    // There may be no IPv6.
+    Some(listening(AddressFamily::INET).ok()? || listening(AddressFamily::INET6).unwrap_or(false))
+}
+
 /// Counts the established connections, those not yet accepted among them. It
 /// takes about 1 µs for each of them, and 0.1 µs for each other connection of the
 /// machine, those in TIME_WAIT among them.

@@ -19,12 +19,13 @@ use rustix::fs::{Access, access, statvfs};
 
 use crate::client::Client;
 use crate::contender::Contender;
-use crate::keeper::{Order, Scratch};
+use crate::keeper::{self, Order, Scratch};
 use crate::place::ThisMachine;
+use crate::ports::ForClients;
 use crate::run::allow_connections;
 use crate::sample::{Expected, Sampler};
 use crate::study::Study;
-use crate::{judge, leftovers, machine, prepare, programs, yardstick};
+use crate::{judge, leftovers, machine, prepare, process_tree, programs, yardstick};
 
 /// What stands for a contender: a program that every POSIX system has, and that outlives
 /// the look at it.
@@ -48,6 +49,11 @@ pub struct Checkup {
     pub trials: Result<Vec<Nobody>, String>,
     /// The backend of the load's client, and why it is not io_uring, if it isn't.
     pub backend: String,
+    /// Whether the kernel lists the children of a process; else those of a contender are found
+    /// by the parents of all processes.
+    pub lists_children: bool,
+    /// Why there is no port for contenders that the kernel gives to no client, if so.
+    pub no_port: Option<String>,
     /// What dead runs left, which the next one removes.
     pub leftovers: Vec<PathBuf>,
     /// Where runs are kept.
@@ -115,6 +121,8 @@ pub fn look(study: Option<&Study>, runs: &Path, stop: &Stop) -> Checkup {
         places: ways.into_iter().map(|cores| (cores, here.split(cores))).collect(),
         machine,
         backend: load::chosen_backend(),
+        lists_children: process_tree::kernel_lists_children(),
+        no_port: ForClients::of_this_machine().complaint(),
         leftovers: leftovers::found(),
         runs: Room::of(runs),
         profiles: profiles(study),
@@ -144,6 +152,7 @@ impl Nobody {
             grace: GRACE,
         })?;
         let speeds_before = yardstick::speeds(&place.server_cpus);
+        let _moved = keeper::Moved::to(&place.client_cpus);
         let client = Client::start(kept.client_cgroup().clone(), &place.client_cpus)
             .map_err(|error| error.to_string())?;
         let expected = Expected { kept: Some(0), warmup: Duration::ZERO, window: WINDOW };

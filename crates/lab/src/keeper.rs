@@ -18,6 +18,7 @@
 //! killed at once, what got away is still in the trial's control group, where
 //! one could be made, and the next run ends it (`leftovers.rs`).
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, BufRead, Read, Write};
 use std::os::fd::AsFd;
@@ -37,10 +38,13 @@ use rustix::thread::CpuSet;
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Group;
-use crate::{leftovers, perf_data, process_tree};
+use crate::perf_data::Ended;
+use crate::{leftovers, process_tree};
 
 /// The hidden subcommand of bakeoff that is the keeper.
 pub const SUBCOMMAND: &str = "keeper";
+/// How long after SIGKILL a process may take to be gone.
+const KILLED_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a keeper is to start: one line of JSON on its standard input.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -174,17 +178,20 @@ fn keep(order: &Order, signals: &Signals) -> Result<bool, Event> {
         tell(&Event::Started { pid: pid.as_raw_nonzero().get() });
     }
 
+    let mut ended = Ended::default();
     let ending = loop {
         if let Some(ending) = signals.wait() {
             break ending;
         }
-        reap(&mut main);
+        reap(&mut main, &mut ended);
     };
     let grace = match ending {
         Ending::AtOnce => Duration::ZERO,
         Ending::WithGrace => order.grace,
     };
-    stop_all(&mut main, &order.cgroup, grace).map_err(Event::Failed)
+    let stopped = stop_all(&mut main, &mut ended, &order.cgroup, grace).map_err(Event::Failed);
+    ended.clean_up();
+    stopped
 }
 
 /// How everything is to end.
@@ -313,11 +320,11 @@ pub(crate) fn bind_to_this_process(command: &mut Command, doors: Vec<File>) {
 
 /// Waits for all ended children. Tells how the main program ended, once.
 /// Whether any child is left.
-fn reap(main: &mut Option<Pid>) -> bool {
+fn reap(main: &mut Option<Pid>, ended: &mut Ended) -> bool {
     loop {
         match rustix::process::wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
-                perf_data::remove(pid.as_raw_nonzero().get());
+                ended.add(pid.as_raw_nonzero().get());
                 if *main == Some(pid) {
                     *main = None;
                     let status = ExitStatus::from_raw(status.as_raw());
@@ -344,14 +351,19 @@ pub(crate) fn in_words(status: ExitStatus) -> String {
 
 /// SIGTERM, the grace, SIGKILL, until no child is left. As the keeper is the
 /// subreaper, no child means no descendant. Tells whether SIGKILL was needed.
-fn stop_all(main: &mut Option<Pid>, group: &Group, grace: Duration) -> Result<bool, String> {
+fn stop_all(
+    main: &mut Option<Pid>,
+    ended: &mut Ended,
+    group: &Group,
+    grace: Duration,
+) -> Result<bool, String> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let deadline = Instant::now() + grace;
     if let Some(pid) = *main {
         let _ = rustix::process::kill_process(pid, Signal::TERM);
     }
     let mut rest_asked = false;
-    while reap(main) {
+    while reap(main, ended) {
         if main.is_none() && !rest_asked {
             // What the program left behind is asked as well.
             send_to_descendants(own, Signal::TERM);
@@ -360,16 +372,16 @@ fn stop_all(main: &mut Option<Pid>, group: &Group, grace: Duration) -> Result<bo
         if Instant::now() >= deadline {
             // All at once, where the kernel can: none forks meanwhile.
             group.kill()?;
-            return kill_all(own, main).map(|()| true);
+            return kill_all(own, main, ended).map(|()| true);
         }
         std::thread::sleep(Duration::from_millis(5));
     }
     Ok(false)
 }
 
-fn kill_all(own: i32, main: &mut Option<Pid>) -> Result<(), String> {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while reap(main) {
+fn kill_all(own: i32, main: &mut Option<Pid>, ended: &mut Ended) -> Result<(), String> {
+    let deadline = Instant::now() + KILLED_WITHIN;
+    while reap(main, ended) {
         if Instant::now() >= deadline {
             return Err(format!(
                 "the processes {:?} outlived SIGKILL for 10 s",
@@ -388,11 +400,36 @@ fn send_to_descendants(root: i32, signal: Signal) {
     }
 }
 
-/// Kills every descendant of this process: what is left when a keeper was
-/// killed, and its children became those of bakeoff.
-pub(crate) fn kill_orphans() {
-    let own = rustix::process::getpid().as_raw_nonzero().get();
-    let _ = kill_all(own, &mut None);
+/// Kills what a killed keeper leaves, which is this process's by then, and all that
+/// becomes so when its parent is killed. Others of its children are let be: those that it
+/// started itself are in its own session, and other keepers, each in one of its own, are
+/// `keepers`.
+///
+/// Only its own children are killed, whose numbers nobody else can have before it waits for
+/// them, and it waits for no other.
+pub(crate) fn kill_orphans(keepers: &BTreeSet<i32>) {
+    let deadline = Instant::now() + KILLED_WITHIN;
+    let mut ended = Ended::default();
+    loop {
+        let orphans = process_tree::children_of_other_sessions();
+        let orphans: Vec<Pid> = orphans
+            .into_iter()
+            .filter(|pid| !keepers.contains(pid))
+            .filter_map(Pid::from_raw)
+            .collect();
+        if orphans.is_empty() || Instant::now() >= deadline {
+            break ended.clean_up();
+        }
+        for &pid in &orphans {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+        for &pid in &orphans {
+            if let Ok(Some(_)) = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG) {
+                ended.add(pid.as_raw_nonzero().get());
+            }
+        }
+    }
 }
 
 fn raise_open_files() {
@@ -411,10 +448,79 @@ pub(crate) fn pin(cpus: &[usize]) -> io::Result<()> {
     rustix::thread::sched_setaffinity(None, &set).map_err(io::Error::from)
 }
 
+/// A thread that runs on other processors until this is dropped; where they were before if it
+/// can't be moved.
+pub(crate) struct Moved(Option<CpuSet>);
+
+impl Moved {
+    /// Moves the calling thread, and all that it starts meanwhile.
+    pub(crate) fn to(cpus: &[usize]) -> Moved {
+        let before = rustix::thread::sched_getaffinity(None).ok();
+        Moved(before.filter(|_| pin(cpus).is_ok()))
+    }
+}
+
+impl Drop for Moved {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = rustix::thread::sched_setaffinity(None, before);
+        }
+    }
+}
+
 /// Tells bakeoff, if it is still there to listen.
 fn tell(event: &Event) {
     let mut out = io::stdout().lock();
     let _ = serde_json::to_writer(&mut out, event);
     let _ = out.write_all(b"\n");
     let _ = out.flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_is_elsewhere_with_all_that_it_starts_until_it_is_back() {
+        let allowed = || load::allowed_cpus().unwrap();
+        let before = allowed();
+        let last = before[before.len() - 1];
+        let moved = Moved::to(&[last]);
+        assert_eq!(allowed(), [last]);
+        assert_eq!(std::thread::spawn(allowed).join().unwrap(), [last]);
+        drop(moved);
+        assert_eq!(allowed(), before);
+        drop(Moved::to(&[]));
+        assert_eq!(allowed(), before, "it can't be nowhere");
+    }
+
+    /// A killed keeper's are this process's children, as are other keepers, and what it started
+    /// itself.
+    #[test]
+    fn of_all_children_those_are_killed_that_a_killed_keeper_left() {
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid())).unwrap();
+        let mut own = Command::new("sleep").arg("60").spawn().unwrap();
+        let mut keeper = Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
+        let keepers = BTreeSet::from([keeper.id() as i32]);
+        // One that has a child, and one that has ended before.
+        let script = "setsid sh -c 'sleep 60 & wait' & setsid true & exit";
+        let mut gone = Command::new("sh").args(["-c", script]).spawn().unwrap();
+        gone.wait().unwrap();
+        let others = || process_tree::children_of_other_sessions();
+        let orphans = || others().into_iter().filter(|pid| !keepers.contains(pid)).count();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while (orphans() == 0 || others().len() == orphans()) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(orphans() > 0, "there is nothing to kill");
+        kill_orphans(&keepers);
+        assert_eq!(orphans(), 0);
+        let live = [&mut own, &mut keeper].map(|child| {
+            let is_alive = child.try_wait().expect("nobody else waited for it").is_none();
+            child.kill().unwrap();
+            child.wait().unwrap();
+            is_alive
+        });
+        assert_eq!(live, [true; 2], "one that is no orphan was killed");
+    }
 }

@@ -1,5 +1,6 @@
 //! A program under a keeper, seen from bakeoff.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::MetadataExt;
@@ -22,6 +23,9 @@ const BLOCK_BYTES: u64 = 512;
 
 /// How long its output is read on once all that it started has ended.
 const READ_ON: Duration = Duration::from_secs(2);
+
+/// The keepers of this process that haven't been waited for.
+static KEEPERS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
 /// A program that runs under a keeper. Dropping it stops it.
 #[derive(Debug)]
@@ -107,8 +111,8 @@ impl Kept {
         let (output_from, output_to) = std::io::pipe().map_err(pipe)?;
         // Each line that is written wakes whoever reads it.
         let away = load::allowed_cpus().unwrap_or_default();
-        let away = away.into_iter().filter(|cpu| !order.cpus.contains(cpu)).collect();
-        let (output, reader) = Output::followed(output_from, away).map_err(pipe)?;
+        let away: Vec<usize> = away.into_iter().filter(|cpu| !order.cpus.contains(cpu)).collect();
+        let (output, reader) = Output::followed(output_from, away.clone()).map_err(pipe)?;
         let mut readers = vec![reader];
         let mut command = Command::new("/proc/self/exe");
         command
@@ -117,15 +121,21 @@ impl Kept {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(output_to);
-        let mut keeper = command
-            .spawn()
-            .map_err(|error| NotStarted::Machine(format!("couldn't start the keeper: {error}")))?;
+        let mut keeper = {
+            // Held until it is among them: else it might be taken for an orphan.
+            let mut keepers = lock(&KEEPERS);
+            let keeper = command.spawn().map_err(|error| {
+                NotStarted::Machine(format!("couldn't start the keeper: {error}"))
+            })?;
+            keepers.insert(keeper.id() as i32);
+            keeper
+        };
         // It holds this side's copy of the output's writing end.
         drop(command);
         let mut hold = keeper.stdin.take();
         let told = Arc::new(Told::default());
         if let Some(events) = keeper.stdout.take() {
-            readers.push(read_events(events, told.clone()));
+            readers.push(read_events(events, told.clone(), away.clone()));
         }
         let mut line = serde_json::to_vec(order)
             .map_err(|error| NotStarted::Program(format!("it can't be told: {error}")))?;
@@ -235,11 +245,14 @@ impl Kept {
             }
             std::thread::sleep(Duration::from_millis(2));
         }
+        let mut keepers = lock(&KEEPERS);
+        keepers.remove(&self.root());
         if lock(&self.told.events).stopped.is_none() {
-            keeper::kill_orphans();
+            keeper::kill_orphans(&keepers);
             let _ = self.cgroup.kill();
             self.cgroup.remove();
         }
+        drop(keepers);
         // They end with the last who holds the other end, which may be one that nothing ends.
         let deadline = Instant::now() + READ_ON;
         while !self.readers.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
@@ -296,8 +309,14 @@ fn bytes_below(folder: &Path) -> Option<u64> {
     Some(bytes)
 }
 
-fn read_events(from: impl std::io::Read + Send + 'static, told: Arc<Told>) -> JoinHandle<()> {
+/// Reads on a thread on these processors.
+fn read_events(
+    from: impl std::io::Read + Send + 'static,
+    told: Arc<Told>,
+    cpus: Vec<usize>,
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
+        let _ = keeper::pin(&cpus);
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             let Ok(event) = serde_json::from_str::<Event>(&line) else { continue };
             let mut events = lock(&told.events);

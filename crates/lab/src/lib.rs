@@ -27,6 +27,7 @@ mod pair;
 mod perf_data;
 pub mod place;
 pub mod plan;
+pub mod ports;
 pub mod prepare;
 mod proc_file;
 pub mod process_tree;

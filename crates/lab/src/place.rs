@@ -4,7 +4,7 @@
 //! all that a trial needs of a place goes through this type, so that another
 //! machine can take its part.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use procfs::net::{TcpNetEntry, TcpState};
@@ -14,8 +14,9 @@ use result::plan::{Cores, Machine};
 use crate::cgroup::{Group, Trees};
 use crate::keeper::Order;
 use crate::kept::{Kept, NotStarted};
-use crate::leftovers;
-use crate::process_tree;
+use crate::ports::ForClients;
+use crate::process_tree::Sockets;
+use crate::{connections, leftovers};
 
 /// This machine as a place for contenders and load.
 #[derive(Debug, Clone)]
@@ -103,21 +104,18 @@ impl ThisMachine {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
-    /// An address that nobody uses.
+    /// An address that nobody uses, and that the kernel gives to no client.
     ///
-    /// Its port lies below those that the kernel gives to clients, so that no
-    /// connection of an earlier trial can hold it, and it is bound once to see
-    /// that it is free.
+    /// # Errors
+    /// One sentence, if there is none.
     pub fn free_address(&self) -> Result<SocketAddr, String> {
-        let mut why = String::new();
-        for _ in 0..100 {
-            let address = SocketAddr::new(self.host(), fastrand::u16(10_000..30_000));
-            match TcpListener::bind(address) {
-                Ok(_) => return Ok(address),
-                Err(error) => why = error.to_string(),
-            }
-        }
-        Err(format!("none of 100 ports tried on {} is free, at last: {why}", self.host()))
+        Ok(SocketAddr::new(self.host(), ForClients::of_this_machine().free()?))
+    }
+
+    /// Whether anybody listens there; also where that can't be known. To find out by
+    /// connecting, from a port that the kernel gives, may meet itself.
+    pub fn may_listen(&self, address: SocketAddr) -> bool {
+        connections::is_listened_to(address.port()).unwrap_or(true)
     }
 
     /// A name for a trial's own folder; its keeper makes and removes it.
@@ -142,17 +140,22 @@ impl ThisMachine {
     /// Who else than the descendants of `root` may take what is sent to this address, in
     /// words. An answer from there would be somebody else's.
     pub fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String> {
-        let own = process_tree::sockets(root);
+        let own = Sockets::of(root);
         let foreign = listeners()
-            .find(|socket| takes(socket.local_address, address) && !own.contains(&socket.inode))?;
-        Some(holder(foreign.inode).unwrap_or("a process that can't be seen from here".into()))
+            .find(|socket| takes(socket.local_address, address) && !own.has(socket.inode))?;
+        match holder(foreign.inode) {
+            // The contender's own, of which nobody can see what they hold.
+            None if own.may_have_more() => None,
+            None => Some("a process that can't be seen from here".into()),
+            seen => seen,
+        }
     }
 
     /// The TCP ports that the descendants of `root` listen on.
     pub fn listening_ports(&self, root: i32) -> Vec<u16> {
-        let own = process_tree::sockets(root);
+        let own = Sockets::of(root);
         listeners()
-            .filter(|socket| own.contains(&socket.inode))
+            .filter(|socket| own.has(socket.inode))
             .map(|socket| socket.local_address.port())
             .collect()
     }
@@ -193,6 +196,8 @@ fn holder(inode: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     fn machine(cores: &[&[usize]]) -> ThisMachine {
@@ -296,6 +301,15 @@ mod tests {
                 == [true; 4]
         );
         assert!(["127.0.0.1:81", "172.17.0.1:80", "[::1]:80"].map(takes) == [false; 3]);
+    }
+
+    #[test]
+    fn whether_anybody_listens_is_known_without_a_connection() {
+        let place = machine(&[&[0]]);
+        let address = place.free_address().unwrap();
+        assert!(!place.may_listen(address), "a try would come from a port of its own");
+        let _listener = TcpListener::bind(address).unwrap();
+        assert!(place.may_listen(address));
     }
 
     #[test]

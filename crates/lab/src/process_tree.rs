@@ -1,8 +1,9 @@
 //! The descendants of a process, and what they have used.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use procfs::FromRead;
 use procfs::process::{FDTarget, Process, Stat};
@@ -10,11 +11,34 @@ use procfs::process::{FDTarget, Process, Stat};
 use crate::output_tail::harmless;
 use crate::proc_file;
 
+/// Whether the kernel lists each thread's children (`CONFIG_PROC_CHILDREN`).
+pub fn kernel_lists_children() -> bool {
+    static LISTS: LazyLock<bool> =
+        LazyLock::new(|| Path::new("/proc/thread-self/children").exists());
+    *LISTS
+}
+
 /// All living descendants of a process, nearest first, without itself.
 ///
 /// A process may fork while this looks, so a killer has to look again until
 /// nobody is left.
 pub fn descendants(root: i32) -> Vec<i32> {
+    match kernel_lists_children() {
+        true => below(root, children),
+        false => by_parents(root),
+    }
+}
+
+/// The same by the parents of all processes that can be seen.
+fn by_parents(root: i32) -> Vec<i32> {
+    let mut by_parent: HashMap<i32, Vec<i32>> = HashMap::new();
+    for stat in all_processes().into_iter().flatten().filter_map(stat) {
+        by_parent.entry(stat.ppid).or_default().push(stat.pid);
+    }
+    below(root, |pid| by_parent.remove(&pid).unwrap_or_default())
+}
+
+fn below(root: i32, mut children: impl FnMut(i32) -> Vec<i32>) -> Vec<i32> {
     let mut found = Vec::new();
     let mut next = vec![root];
     while let Some(pid) = next.pop() {
@@ -26,6 +50,25 @@ pub fn descendants(root: i32) -> Vec<i32> {
         }
     }
     found
+}
+
+/// The numbers of all processes that can be seen.
+fn all_processes() -> Option<impl Iterator<Item = i32>> {
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    Some(entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()))
+}
+
+/// The children of this process that are in another session than it, those that have ended
+/// among them until it has waited for them.
+pub fn children_of_other_sessions() -> Vec<i32> {
+    let own = std::process::id() as i32;
+    let Some(session) = stat(own).map(|stat| stat.session) else { return Vec::new() };
+    let children = match kernel_lists_children() {
+        true => children(own),
+        false => all_processes().into_iter().flatten().collect(),
+    };
+    let stats = children.into_iter().filter_map(stat);
+    stats.filter(|it| it.ppid == own && it.session != session).map(|it| it.pid).collect()
 }
 
 /// The children of all threads of a process; none if it is gone.
@@ -207,9 +250,7 @@ const KTHREADD: i32 = 2;
 pub fn cpu_of_all_but(known: &BTreeSet<i32>) -> Option<f64> {
     // A container, or a /proc that hides what is others', doesn't show the kernel's threads.
     stat(KTHREADD).filter(|stat| stat.comm == "kthreadd")?;
-    let pids = fs::read_dir("/proc").ok()?.flatten();
-    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let pids = pids.filter(|pid| !known.contains(pid));
+    let pids = all_processes()?.filter(|pid| !known.contains(pid));
     let used = pids.filter_map(|pid| {
         let stat = stat(pid)?;
         let is_traffic = stat.ppid == KTHREADD && stat.comm.starts_with("ksoftirqd/");
@@ -219,17 +260,41 @@ pub fn cpu_of_all_but(known: &BTreeSet<i32>) -> Option<f64> {
 }
 
 /// The sockets that a process and its descendants hold, by inode.
-pub fn sockets(root: i32) -> HashSet<u64> {
-    std::iter::once(root)
-        .chain(descendants(root))
-        .filter_map(|pid| Process::new(pid).ok()?.fd().ok())
-        .flatten()
-        .flatten()
-        .filter_map(|fd| match fd.target {
-            FDTarget::Socket(inode) => Some(inode),
-            _ => None,
-        })
-        .collect()
+#[derive(Debug, Default)]
+pub struct Sockets {
+    inodes: HashSet<u64>,
+    /// Whether some of these processes don't let their files be seen, as one that has changed
+    /// its user.
+    are_more: bool,
+}
+
+impl Sockets {
+    /// Those of a process and its descendants.
+    pub fn of(root: i32) -> Sockets {
+        let mut sockets = Sockets::default();
+        for pid in std::iter::once(root).chain(descendants(root)) {
+            let Ok(process) = Process::new(pid) else { continue };
+            let Ok(files) = process.fd() else {
+                sockets.are_more |= process.is_alive();
+                continue;
+            };
+            sockets.inodes.extend(files.flatten().filter_map(|file| match file.target {
+                FDTarget::Socket(inode) => Some(inode),
+                _ => None,
+            }));
+        }
+        sockets
+    }
+
+    /// Whether this is one of them.
+    pub fn has(&self, inode: u64) -> bool {
+        self.inodes.contains(&inode)
+    }
+
+    /// Whether one that nobody is seen to hold may be one of them.
+    pub fn may_have_more(&self) -> bool {
+        self.are_more
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +320,7 @@ mod tests {
             std::thread::yield_now();
         };
         assert!(descendants(me).contains(&tree[0]), "a grandchild is a descendant too");
+        assert_eq!(by_parents(child.id() as i32), tree, "where the kernel lists no children");
         let sleep = member(tree[0]).expect("the grandchild is alive");
         assert!(sleep.rss_bytes > 0 && sleep.threads == 1, "{sleep:?}");
         assert!(sleep.open_files >= Some(3), "{sleep:?}");
@@ -298,6 +364,6 @@ mod tests {
             .find(|entry| entry.local_address.port() == port)
             .unwrap()
             .inode;
-        assert!(sockets(std::process::id() as i32).contains(&inode));
+        assert!(Sockets::of(std::process::id() as i32).has(inode));
     }
 }

@@ -16,7 +16,7 @@ use crate::client::Client;
 use crate::contender::{Contender, Placeholders};
 use crate::contract::{self, Depth};
 use crate::http::Wrong;
-use crate::keeper::{Order, Scratch};
+use crate::keeper::{self, Order, Scratch};
 use crate::kept::{Exit, Kept, NotStarted, Stopped};
 use crate::measure;
 use crate::place::ThisMachine;
@@ -263,7 +263,10 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut first_wrong = None;
         loop {
-            let asked = contract::ask_once(address, self.contract);
+            let asked = match self.machine.may_listen(address) {
+                true => contract::ask_once(address, self.contract),
+                false => Err(Wrong::NoConnection("nobody listens there".into())),
+            };
             if let Some(exit) = kept.exited() {
                 return Err(ended(kept, &exit, "before it gave a right answer"));
             }
@@ -326,6 +329,8 @@ impl Bench<'_> {
     ) -> Result<(), load::Error> {
         let cpus = evidence.place.server_cpus.clone();
         let speeds_before = yardstick::speeds(&cpus);
+        // What bakeoff does meanwhile, and the threads that it starts for it.
+        let _moved = keeper::Moved::to(&evidence.place.client_cpus);
         let group = running.kept.client_cgroup().clone();
         let mut client = Client::start(group, &evidence.place.client_cpus)?;
         let port = running.address.port();

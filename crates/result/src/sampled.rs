@@ -79,6 +79,9 @@ pub struct Sampling {
     pub sampling_cpu_s: Option<f64>,
     /// Seconds that it sampled.
     pub sampling_s: f64,
+    /// CPU seconds meanwhile of all other threads of bakeoff, and of the contender's keeper,
+    /// which are in no other figure. Older runs don't have it.
+    pub harness_cpu_s: Option<f64>,
     /// Readings of what costs more that were left out to keep the sampling cheap.
     pub readings_put_off: u32,
 }
@@ -87,6 +90,11 @@ impl Sampling {
     /// The share of one core that it took.
     pub fn core_share(&self) -> Option<f64> {
         (self.sampling_s > 0.0).then_some(self.sampling_cpu_s? / self.sampling_s)
+    }
+
+    /// Cores that bakeoff's other threads and the keeper used, on average.
+    pub fn harness_cores(&self) -> Option<f64> {
+        (self.sampling_s > 0.0).then_some(self.harness_cpu_s? / self.sampling_s)
     }
 }
 

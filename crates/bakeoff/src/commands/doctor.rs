@@ -222,7 +222,8 @@ fn lines(checkup: &Checkup) -> Vec<Line> {
     lines.extend(control_groups(trials));
     lines.extend(listen_queue(checkup));
     lines.extend(ports(checkup));
-    lines.extend([cores(checkup), backend(checkup), leftovers(checkup)]);
+    lines.extend(contenders_port(checkup));
+    lines.extend([cores(checkup), backend(checkup), children(checkup), leftovers(checkup)]);
     lines.extend(contenders(checkup.contenders.as_deref().unwrap_or_default()));
     lines.sort_by_key(|line| Reverse(line.harm));
     lines
@@ -444,6 +445,23 @@ fn backend(checkup: &Checkup) -> Line {
     Line::new(Harm::Note, what, found).advise(advice)
 }
 
+/// Where a contender may find its port taken by a client.
+fn contenders_port(checkup: &Checkup) -> Option<Line> {
+    checkup.no_port.as_ref().map(|why| Line::new(Harm::Note, "a contender's port", why))
+}
+
+fn children(checkup: &Checkup) -> Line {
+    let what = "a contender's processes";
+    match checkup.lists_children {
+        true => Line::new(Harm::Fine, what, "the kernel lists the children of each"),
+        false => Line::new(Harm::Note, what, "found by the parents of all that can be seen")
+            .advise(
+                "The kernel lists no children (CONFIG_PROC_CHILDREN). With many other \
+                 processes, that takes time of the load's processors.",
+            ),
+    }
+}
+
 fn leftovers(checkup: &Checkup) -> Line {
     let what = "leftovers";
     let Some(first) = checkup.leftovers.first() else {
@@ -595,6 +613,8 @@ mod tests {
             },
             places,
             backend: "io_uring".into(),
+            lists_children: true,
+            no_port: None,
             leftovers: Vec::new(),
             runs: Room { at: "/runs".into(), is_writable: true, free_bytes: Some(20 << 30) },
             profiles: vec![Profile {
@@ -658,6 +678,7 @@ mod tests {
         fine         cores: 4 processors of 4 cores; on all cores the contender has 2, the load 2; on one core the contender has
                      1, the load 2
         fine         backend: io_uring
+        fine         a contender's processes: the kernel lists the children of each
         fine         leftovers: nothing of a run that was killed
         fine         go: go version go1.24
 
@@ -799,6 +820,18 @@ mod tests {
         let (lines, code) = said(&checkup);
         assert!(lines[0].starts_with("nobody: contenders: not one of 1 can be had"), "{lines:?}");
         assert_eq!(code, 1);
+    }
+
+    #[test]
+    fn how_a_contenders_processes_are_found_and_a_port_that_may_be_taken_are_told() {
+        let mut checkup = after(|_| {});
+        checkup.lists_children = false;
+        let line = only(&checkup);
+        let says = "note: a contender's processes: found by the parents of all that can be seen. ";
+        assert!(line.starts_with(says), "{line}");
+        let mut checkup = after(|_| {});
+        checkup.no_port = Some("every port is given to clients".into());
+        assert_eq!(only(&checkup), "note: a contender's port: every port is given to clients");
     }
 
     #[test]

@@ -607,6 +607,8 @@ fn a_contenders_children_and_threads_are_sampled() {
         assert!(sample.tcp_sockets > Some(0), "at least the one that listens: {sample:?}");
         let sampling = &evidence.sampling;
         assert!(sampling.sampling_cpu_s > Some(0.0), "{sampling:?}");
+        // The main thread has waited, and told of a second.
+        assert!(sampling.harness_cpu_s > Some(0.0), "{sampling:?}");
         // What is read at both ends isn't bounded, and takes longer without optimisation.
         let share = sampling.core_share();
         assert!(share.is_some_and(|share| share < 0.1), "sampling is dear: {sampling:?}");

@@ -1,20 +1,24 @@
 //! Was the machine quiet?
 
+use result::finding;
+
 use super::{Check, Scope, Seen, Word, percent};
 
 /// Cores that other processes may use.
 const OTHERS_SUSPECT: f64 = 0.05;
 /// From here on it is not one contender that is measured.
 const OTHERS_INVALID: f64 = 0.25;
+/// Cores that bakeoff itself may use, without the sampling, which has a bound of its own.
+const HARNESS_SUSPECT: f64 = 0.05;
 /// Share of the time of the processors in use that the host may take.
 const STEAL_SUSPECT: f64 = 0.01;
 /// From here on it is the host that is measured.
 const STEAL_INVALID: f64 = 0.05;
 
 pub(super) const QUIET_MACHINE: Check = Check {
-    id: "quiet-machine",
-    signal: "CPU seconds of all other processes that can be seen, and the share of the time of the contender's and the client's processors that the host took (steal), both within the window.",
-    threshold: "others below 5 % of one core, invalid from 25 %; steal below 1 %, invalid from 5 %",
+    id: finding::QUIET_MACHINE,
+    signal: "CPU seconds of all other processes that can be seen, and the share of the time of the contender's and the client's processors that the host took (steal), both within the window; the CPU seconds of bakeoff itself and of the keeper under load.",
+    threshold: "others below 5 % of one core, invalid from 25 %; steal below 1 %, invalid from 5 %; bakeoff itself below 5 % of one core",
     why: "What others use is missing to server or client, and more so to the one whose turn it was: a build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %.",
     fix: "Stop what else runs on the machine, or take one that nobody else uses, and measure again.",
     scope: Scope::Machine(look),
@@ -25,11 +29,13 @@ fn look(seen: &Seen) -> Word {
         return Word::no_load();
     }
     let (others, steal) = (seen.evidence.others_cores(), seen.evidence.steal_share);
+    let harness = seen.evidence.sampling.harness_cores().filter(|&it| it >= HARNESS_SUSPECT);
     let unknown = || "unknown".to_string();
     let value = format!(
-        "others {}, steal {}",
+        "others {}, steal {}{}",
         others.map_or_else(unknown, |cores| format!("{cores:.2} cores")),
-        steal.map_or_else(unknown, percent)
+        steal.map_or_else(unknown, percent),
+        harness.map_or(String::new(), |cores| format!(", bakeoff itself {cores:.2} cores"))
     );
     // Where one isn't known, the other may speak by itself.
     let (known_others, known_steal) = (others.unwrap_or(0.0), steal.unwrap_or(0.0));
@@ -37,6 +43,10 @@ fn look(seen: &Seen) -> Word {
         Word::invalid(value, "Others used so much of the machine that it shows in the figures.")
     } else if known_others >= OTHERS_SUSPECT || known_steal >= STEAL_SUSPECT {
         Word::suspect(value, "Others used a part of the machine.")
+    } else if harness.is_some() {
+        let says = "bakeoff itself used a part of the machine: its keeper waits for each process \
+                    that a contender leaves behind.";
+        Word::suspect(value, says).against("bakeoff itself below 5 % of one core")
     } else {
         match (others, steal) {
             (Some(_), Some(_)) => Word::valid(value, "The machine was there for this alone."),
@@ -78,6 +88,21 @@ mod tests {
     fn a_host_that_takes_time_is_seen() {
         assert_eq!(with(0.0, 0.01), Verdict::Suspect);
         assert_eq!(with(0.0, 0.05), Verdict::Invalid);
+    }
+
+    #[test]
+    fn what_bakeoff_itself_uses_is_not_hidden() {
+        let with = |harness_cpu_s| {
+            word_after(&QUIET_MACHINE, |evidence| {
+                evidence.sampling.sampling_s = 5.0;
+                evidence.sampling.harness_cpu_s = harness_cpu_s;
+            })
+        };
+        let word = with(Some(0.5));
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert!(word.value.ends_with(", bakeoff itself 0.10 cores"), "{word:?}");
+        assert_eq!(with(Some(0.2)).verdict, Verdict::Valid);
+        assert_eq!(with(None).verdict, Verdict::Valid, "an older run doesn't tell");
     }
 
     #[test]

@@ -171,6 +171,7 @@ impl Sampler {
         let thread = std::thread::spawn(move || {
             let _ = keeper::pin(&client_cpus);
             let began = Instant::now();
+            let harness_before = sources.harness_cpu_s();
             let mut readings = vec![sources.read(Depth::Edge)];
             drop(begun);
             let mut window_ends: Option<Instant> = None;
@@ -201,8 +202,10 @@ impl Sampler {
             readings.push(sources.read(Depth::Edge));
             let allowed = threads::allowed(&sources.pids);
             let uses_io_uring = process_tree::use_io_uring(&sources.pids);
+            let harness = sources.harness_cpu_s().zip(harness_before);
             let sampling = Sampling {
                 sampling_cpu_s: Some(own_cpu_s()),
+                harness_cpu_s: harness.map(|(after, before)| (after - before).max(0.0)),
                 sampling_s: began.elapsed().as_secs_f64(),
                 readings_put_off: sources.put_off(),
             };
@@ -236,7 +239,11 @@ impl Sampler {
 
 /// CPU seconds of the calling thread.
 fn own_cpu_s() -> f64 {
-    let time = rustix::time::clock_gettime(ClockId::ThreadCPUTime);
+    seconds_on(ClockId::ThreadCPUTime)
+}
+
+fn seconds_on(clock: ClockId) -> f64 {
+    let time = rustix::time::clock_gettime(clock);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
@@ -311,6 +318,13 @@ impl Sources {
     fn is_due(&mut self) -> bool {
         self.whole.spent_s = own_cpu_s();
         self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s)
+    }
+
+    /// CPU seconds of this process but for the calling thread, and of the keeper without
+    /// what it has waited for, which is the contender's. `None` where that one is gone.
+    fn harness_cpu_s(&self) -> Option<f64> {
+        let keeper = process_tree::member(self.root)?.cpu_s;
+        Some(keeper + seconds_on(ClockId::ProcessCPUTime) - own_cpu_s())
     }
 
     /// How many readings of everything are to come whatever they cost.

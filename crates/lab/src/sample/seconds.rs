@@ -34,11 +34,13 @@ impl Growth {
     }
 }
 
+/// What a reading has of a counter.
+type Read = fn(&Reading) -> Option<f64>;
 /// Where a sample has a counter's growth.
 type Write = fn(&mut Sample, Growth);
 
 /// Counters of the whole, where a reading has them, and where a sample has their growth.
-const COUNTERS: [(fn(&Reading) -> Option<f64>, Write); 12] = [
+const COUNTERS: [(Read, Write); 12] = [
     (|it| it.server_cpu_s, |to, grown| to.server_cpu_s = grown.exact()),
     (|it| it.client_cpu_s, |to, grown| to.client_cpu_s = grown.exact()),
     (

@@ -140,13 +140,19 @@ fn sampling(run: &Run) -> String {
             if most > SAMPLING_MAX { ", which is more than the 1 % that it may" } else { "" },
         ),
     };
+    let others: Vec<f64> = evidence().filter_map(|it| it.sampling.harness_cores()).collect();
+    let others_most = others.iter().copied().fold(0.0, f64::max);
+    let others = latency::median(others).map_or(String::new(), |usual| {
+        let (usual, most) = (units::percent(usual), units::percent(others_most));
+        format!("; the rest of bakeoff and the keeper took {usual} besides (at most {most})")
+    });
     let grouped = evidence().filter(|it| it.server.cpu_source == CpuSource::Cgroup).count();
     let source = match (grouped, run.trials.len()) {
         (0, _) => "the process tree",
         (grouped, all) if grouped == all => "their control groups",
         _ => "their control groups in some trials, the process tree in others",
     };
-    format!("{cost}; the contenders' CPU time is that of {source}")
+    format!("{cost}{others}; the contenders' CPU time is that of {source}")
 }
 
 fn cpus(cpus: &[usize]) -> String {
