@@ -4,7 +4,7 @@ use clap::Parser;
 use lab::statistics::{BLOCKS_MAX, BLOCKS_MIN, SIGNIFICANCE, log_ratios, sign_flip_test};
 
 use crate::interrupt::Interrupt;
-use crate::nginx::Nginx;
+use crate::nginx;
 use crate::place::Place;
 use crate::rounds::{self, Cell, Effort};
 use crate::speed::{markdown, spread};
@@ -55,14 +55,13 @@ const TOOLS: [Tool; 3] = [Tool::Bakeoff, Tool::BakeoffEpoll, Tool::Wrk];
 
 /// Measures, and prints a table that a README can take. Tells whether nothing is missed.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
-    let cell =
-        |body: Body| Cell { close: false, connections: arguments.connections, path: body.path() };
+    let cell = |body: Body| Cell { path: body.path(), ..Cell::kept_alive(arguments.connections) };
     let cells: Vec<Cell> = Body::all().map(cell).collect();
     let place = Place::find()?;
     let (tools, absent) = rounds::present(&TOOLS);
-    let nginx = Nginx::start(&place, &SIZES, interrupt)?;
+    let nginx = nginx::start(&place, &SIZES, interrupt)?;
     let mut measured =
-        rounds::measure(&nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
+        rounds::measure(&|_| &nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
     measured.notes.extend(absent);
 
     println!("{}; {}.\n", arguments.effort.in_words(), place.in_words());

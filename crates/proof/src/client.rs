@@ -1,4 +1,4 @@
-//! A client as a process: started on its processor, limited in time, and asked
+//! A client as a process: started on its processors, limited in time, and asked
 //! what it has spent.
 
 use std::fs::File;
@@ -60,18 +60,18 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a command on one processor. It is killed `at_most` later.
+    /// Starts a command on these processors. It is killed `at_most` later.
     ///
     /// To be called from the main thread: the kernel ties the child's life to
     /// the thread that started it.
-    pub fn start(command: &[String], cpu: usize, at_most: Duration) -> Result<Running, String> {
+    pub fn start(command: &[String], cpus: &[usize], at_most: Duration) -> Result<Running, String> {
         let (program, arguments) = command.split_first().ok_or("the command is empty")?;
         let fail = |error: io::Error| format!("couldn't start {program}: {error}");
         // Files without a name: they can't fill up as a pipe can, and go with us.
         let output = tempfile::tempfile().map_err(fail)?;
         let complaints = tempfile::tempfile().map_err(fail)?;
         let mut set = CpuSet::new();
-        set.set(cpu);
+        cpus.iter().for_each(|&cpu| set.set(cpu));
         let parent = rustix::process::getpid();
         let mut command = Command::new(program);
         command
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
 
     fn start(script: &str, at_most: Duration) -> Running {
-        let cpu = load::allowed_cpus().unwrap()[0];
-        Running::start(&["sh", "-c", script].map(String::from), cpu, at_most).unwrap()
+        let cpus = load::allowed_cpus().unwrap();
+        Running::start(&["sh", "-c", script].map(String::from), &cpus[..1], at_most).unwrap()
     }
 
     #[test]

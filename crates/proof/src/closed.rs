@@ -7,7 +7,7 @@ use clap::Parser;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
-use crate::nginx::Nginx;
+use crate::nginx;
 use crate::place::Place;
 use crate::report::Report;
 use crate::tool::{Load, Tool};
@@ -26,18 +26,19 @@ pub struct Arguments {
 /// Tells whether so many connections were open at once, and no request ended in an error.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
-    let nginx = Nginx::start(&place, &[], interrupt)?;
+    let nginx = nginx::start(&place, &[], interrupt)?;
     let load = Load {
         url: nginx.url("/"),
         connections: arguments.connections,
         keep_alive: false,
         seconds: arguments.seconds,
         cpu: place.client,
+        pipeline: None,
     };
     let command = Tool::Bakeoff.command(&Tool::Bakeoff.program()?, &load);
     eprintln!("{} s of {} connections at once …", arguments.seconds, arguments.connections);
     let at_most = Duration::from_secs(u64::from(arguments.seconds) + 60);
-    let ended = Running::start(&command, place.client, at_most)?.wait(interrupt)?.success()?;
+    let ended = Running::start(&command, &[place.client], at_most)?.wait(interrupt)?.success()?;
     let report = Report::read(&ended.output)?;
     println!(
         "{} connections, one a request, {} at once, in {:.1} s: {:.0} good answers a second.",

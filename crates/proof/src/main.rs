@@ -4,6 +4,7 @@
 
 mod alarms;
 mod bare;
+mod batching;
 mod bodies;
 mod client;
 mod closed;
@@ -16,6 +17,7 @@ mod rounds;
 mod server;
 mod speed;
 mod statistics;
+mod target;
 mod tool;
 mod truth;
 
@@ -40,6 +42,8 @@ enum Command {
     #[command(hide = true)]
     Bare(bare::Arguments),
     #[command(hide = true)]
+    BatchingServer(batching::Arguments),
+    #[command(hide = true)]
     CalibrationServer(truth::calibration::Arguments),
     /// Keeps a server: see `lab::keeper`.
     #[command(hide = true, name = lab::keeper::SUBCOMMAND)]
@@ -52,6 +56,7 @@ fn main() -> ExitCode {
         Command::Keeper => return lab::keeper::main(),
         Command::Alarms(arguments) => alarms::run(&arguments),
         Command::Bare(arguments) => bare::run(&arguments).map(|()| true),
+        Command::BatchingServer(arguments) => batching::run(&arguments).map(|()| true),
         Command::CalibrationServer(arguments) => truth::calibration::run(arguments).map(|()| true),
         command => show(&command),
     };
@@ -74,9 +79,11 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
         Command::Truth(arguments) => truth::run(arguments, &interrupt),
-        Command::Alarms(_) | Command::Bare(_) | Command::CalibrationServer(_) | Command::Keeper => {
-            unreachable!("these start nothing")
-        }
+        Command::Alarms(_)
+        | Command::Bare(_)
+        | Command::BatchingServer(_)
+        | Command::CalibrationServer(_)
+        | Command::Keeper => unreachable!("these start nothing"),
     }
 }
 

@@ -6,10 +6,11 @@ use clap::Parser;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
-use crate::nginx::Nginx;
+use crate::nginx;
 use crate::place::Place;
 use crate::report::Report;
 use crate::speed::markdown;
+use crate::target::Target;
 use crate::tool::{Load, Tool};
 
 /// Measures the resident memory of `bakeoff load` as connections grow.
@@ -30,7 +31,7 @@ const KIB_A_CONNECTION_MAX: f64 = 2.0;
 /// Measures. Tells whether no connection takes more than it may.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let place = Place::find()?;
-    let nginx = Nginx::start(&place, &[], interrupt)?;
+    let nginx = nginx::start(&place, &[], interrupt)?;
     let mut table = markdown();
     table.set_header(["client", "connections", "resident KiB", "KiB a connection more", ""]);
     let mut all_hold = true;
@@ -68,14 +69,20 @@ fn resident_kib(
     connections: u32,
     seconds: u32,
     place: &Place,
-    nginx: &Nginx,
+    nginx: &Target,
     interrupt: &Interrupt,
 ) -> Result<u64, String> {
-    let load =
-        Load { url: nginx.url("/"), connections, keep_alive: true, seconds, cpu: place.client };
+    let load = Load {
+        url: nginx.url("/"),
+        connections,
+        keep_alive: true,
+        seconds,
+        cpu: place.client,
+        pipeline: None,
+    };
     let command = tool.command(&tool.program()?, &load);
     let at_most = Duration::from_secs(u64::from(seconds) + 60);
-    let running = Running::start(&command, place.client, at_most)?;
+    let running = Running::start(&command, &[place.client], at_most)?;
     let mut peak = 0;
     // The process's own counter: that of its parent's report starts with the
     // parent's own memory.

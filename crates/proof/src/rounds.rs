@@ -2,18 +2,20 @@
 //! an order of its own, so that what the machine does meanwhile hits all alike.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use report::units::whole;
+use tempfile::NamedTempFile;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
-use crate::nginx::Nginx;
 use crate::place::Place;
 use crate::statistics::Spread;
-use crate::tool::{Load, Tool};
+use crate::target::Target;
+use crate::tool::{Load, Pipeline, Tool, WRKS_SCRIPT};
 
 /// A load that every client is put to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,13 +26,58 @@ pub struct Cell {
     pub connections: u32,
     /// The path asked for.
     pub path: String,
+    /// What pipelining is measured with, if it is that.
+    pub pipelining: Option<Pipelining>,
+}
+
+/// A load by which it is measured what pipelining changes: with it, or without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pipelining {
+    /// The server.
+    pub server: Answers,
+    /// Requests under way at once on a connection; 1 without.
+    pub depth: u16,
+}
+
+/// How a server answers requests that it has read together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Answers {
+    /// Each with a write of its own: nginx.
+    Apart,
+    /// With one write: [`crate::batching`].
+    Together,
 }
 
 impl Cell {
+    /// So many connections that are kept.
+    pub fn kept_alive(connections: u32) -> Cell {
+        Cell { close: false, connections, path: "/".into(), pipelining: None }
+    }
+
     /// Its name for people.
     pub fn in_words(&self) -> String {
-        let mode = if self.close { "a connection a request" } else { "kept alive" };
+        let mode = match self.pipelining {
+            Some(pipelining) => pipelining.in_words(),
+            None if self.close => "a connection a request".into(),
+            None => "kept alive".into(),
+        };
         format!("{} connections, {mode}", whole(self.connections.into()))
+    }
+
+    /// Whether the client can put on this load.
+    fn allows(&self, tool: Tool) -> bool {
+        tool.can(!self.close).is_ok() && (self.pipelining.is_none() || tool.pipelines())
+    }
+}
+
+impl Pipelining {
+    /// Its name for people.
+    pub fn in_words(self) -> String {
+        let answers = match self.server {
+            Answers::Apart => "nginx",
+            Answers::Together => "answered together",
+        };
+        format!("depth {}, {answers}", self.depth)
     }
 }
 
@@ -106,6 +153,12 @@ impl Measured {
         Spread::of_ratios(self.pairs(cell, tool, base, figure))
     }
 
+    /// CPU an answer, divided by that of another client or under another load in the same
+    /// round.
+    pub fn cpu_ratio(&self, of: (&Cell, Tool), by: (&Cell, Tool)) -> Option<Spread> {
+        Spread::of_ratios(self.pairs_of(of, by, |sample| sample.cpu_us))
+    }
+
     /// A figure of a client and of another in the same round, for each round with both.
     pub fn pairs(
         &self,
@@ -114,7 +167,16 @@ impl Measured {
         base: Tool,
         figure: impl Fn(&Sample) -> f64,
     ) -> Vec<(f64, f64)> {
-        let pairs = self.series(cell, tool).iter().zip(self.series(cell, base));
+        self.pairs_of((cell, tool), (cell, base), figure)
+    }
+
+    fn pairs_of(
+        &self,
+        (cell, tool): (&Cell, Tool),
+        (base_cell, base): (&Cell, Tool),
+        figure: impl Fn(&Sample) -> f64,
+    ) -> Vec<(f64, f64)> {
+        let pairs = self.series(cell, tool).iter().zip(self.series(base_cell, base));
         pairs.filter_map(|(of, by)| Some((figure(of.as_ref()?), figure(by.as_ref()?)))).collect()
     }
 
@@ -141,9 +203,9 @@ pub fn present(tools: &[Tool]) -> (Vec<(Tool, PathBuf)>, Vec<String>) {
     (here, absent)
 }
 
-/// Measures all clients under all loads.
-pub fn measure(
-    nginx: &Nginx,
+/// Measures all clients under all loads, each on its server.
+pub fn measure<'a>(
+    target_of: &dyn Fn(&Cell) -> &'a Target,
     place: &Place,
     cells: &[Cell],
     tools: &[(Tool, PathBuf)],
@@ -156,6 +218,7 @@ pub fn measure(
             measured.notes.push(format!("{}, a connection a request: {why}", tool.name()));
         }
     }
+    let script = wrks_script().map_err(|error| format!("wrk's script: {error}"))?;
     let mut rng = fastrand::Rng::new();
     let total = u64::from(effort.rounds()) * (cells.len() * tools.len()) as u64;
     let bar = ProgressBar::new(total);
@@ -167,18 +230,22 @@ pub fn measure(
             for (tool, program) in shuffled(tools, &mut rng) {
                 bar.set_message(format!("{}, {}", tool.name(), cell.in_words()));
                 bar.inc(1);
-                if tool.can(!cell.close).is_err() {
+                if !cell.allows(tool) {
                     continue;
                 }
+                let target = target_of(&cell);
+                let depth = cell.pipelining.map_or(1, |pipelining| pipelining.depth);
+                let pipeline = Pipeline { depth, script: script.path().into() };
                 let load = Load {
-                    url: nginx.url(&cell.path),
+                    url: target.url(&cell.path),
                     connections: cell.connections,
                     keep_alive: !cell.close,
                     seconds: effort.seconds(),
                     cpu: place.client,
+                    pipeline: (depth > 1).then_some(pipeline),
                 };
                 let command = tool.command(&program, &load);
-                let sample = match run(tool, &command, nginx, &load, interrupt) {
+                let sample = match run(tool, &command, target, &load, interrupt) {
                     Ok((sample, None)) => Some(sample),
                     Ok((sample, Some(note))) => {
                         measured.note(tool, &cell, round, &note);
@@ -207,21 +274,27 @@ impl Measured {
     }
 }
 
+fn wrks_script() -> io::Result<NamedTempFile> {
+    let mut script = NamedTempFile::new()?;
+    script.write_all(WRKS_SCRIPT.as_bytes())?;
+    Ok(script)
+}
+
 /// One run of one client, with what casts doubt on it.
 fn run(
     tool: Tool,
     command: &[String],
-    nginx: &Nginx,
+    target: &Target,
     load: &Load,
     interrupt: &Interrupt,
 ) -> Result<(Sample, Option<String>), String> {
-    nginx.settle(interrupt)?;
-    let before = nginx.requests()?;
+    target.settle(interrupt)?;
+    let before = target.requests()?;
     let at_most = Duration::from_secs(u64::from(load.seconds) + 30);
-    let running = Running::start(command, load.cpu, at_most)?;
-    let served = served_by_half_time(&running, nginx, load)?;
+    let running = Running::start(command, &[load.cpu], at_most)?;
+    let served = served_by_half_time(&running, target, load)?;
     let ended = running.wait(interrupt)?.success()?;
-    nginx.settle(interrupt)?;
+    target.settle(interrupt)?;
     let count = tool.count(&ended.output)?;
     if count.answers == 0 {
         return Err("no answer was good".into());
@@ -230,12 +303,14 @@ fn run(
         cpu_us: ended.cpu_s * 1e6 / count.answers as f64,
         rate: count.answers as f64 / count.seconds,
     };
-    // A client may leave one request a connection unanswered at its end.
-    let handled = nginx.requests()? - before;
+    // A client may leave what a connection has under way unanswered at its end.
+    let depth = load.pipeline.as_ref().map_or(1, |pipeline| pipeline.depth);
+    let under_way = u64::from(load.connections) * u64::from(depth);
+    let handled = target.requests()? - before;
     let unaccounted = handled.abs_diff(count.answers + count.errors);
     let doubt = if let Some(served) = served.filter(|&served| served < load.connections.into()) {
         Some(format!("at half-time the server had {served} of its connections"))
-    } else if unaccounted > u64::from(load.connections) + handled / 100 {
+    } else if unaccounted > under_way + handled / 100 {
         Some(format!("it says {} answers, the server {handled} requests", count.answers))
     } else if count.errors > 0 {
         Some(format!("{} errors beside {} answers", count.errors, count.answers))
@@ -250,7 +325,7 @@ fn run(
 /// A server that accepts slowly under load has fewer than were made, and so has the load.
 fn served_by_half_time(
     running: &Running,
-    nginx: &Nginx,
+    target: &Target,
     load: &Load,
 ) -> Result<Option<u64>, String> {
     let half = Duration::from_secs(load.seconds.into()) / 2;
@@ -258,7 +333,7 @@ fn served_by_half_time(
         return Ok(None);
     }
     let asked = Instant::now();
-    let served = nginx.connections()?;
+    let served = target.connections()?;
     // Who had to wait was behind others that had none to serve them.
     Ok(Some(if asked.elapsed() > half { 0 } else { served }))
 }
@@ -275,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_round_without_its_pair_is_left_out_of_the_ratio_only() {
-        let cell = Cell { close: false, connections: 30, path: "/".into() };
+        let cell = Cell::kept_alive(30);
         let sample = |cpu_us| Some(Sample { cpu_us, rate: 1.0 });
         let mut measured = Measured::default();
         for (ours, wrks) in

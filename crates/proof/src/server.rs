@@ -1,4 +1,4 @@
-//! A server of ours: started on its processor under a keeper, so that nothing of
+//! A server of ours: started on its processors under a keeper, so that nothing of
 //! it outlives us.
 
 use std::net::SocketAddr;
@@ -12,7 +12,6 @@ use lab::place::ThisMachine;
 use lab::programs;
 
 use crate::interrupt::Interrupt;
-use crate::place::Place;
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
@@ -33,11 +32,11 @@ pub struct Recipe {
 }
 
 impl Server {
-    /// Starts one on a free address, from what the recipe makes of the address
-    /// and the folder.
+    /// Starts one on a free address and these processors, from what the recipe makes of the
+    /// address and the folder.
     pub fn start(
         recipe: impl FnOnce(SocketAddr, &str) -> Recipe,
-        place: &Place,
+        cpus: &[usize],
         interrupt: &Interrupt,
     ) -> Result<Server, String> {
         let machine = ThisMachine::new(&lab::machine::describe());
@@ -52,7 +51,7 @@ impl Server {
             scratch: Some(Scratch { path, files }),
             cgroup: Group::default(),
             client_cgroup: Group::default(),
-            cpus: vec![place.server],
+            cpus: cpus.to_vec(),
             grace: Duration::from_secs(2),
         })?;
         let server = Server { address, kept };

@@ -4,10 +4,11 @@ use clap::{Parser, ValueEnum};
 use comfy_table::{Table, presets};
 use report::units::whole;
 
+use crate::batching;
 use crate::interrupt::Interrupt;
-use crate::nginx::Nginx;
+use crate::nginx;
 use crate::place::Place;
-use crate::rounds::{self, Cell, Effort, Measured, Sample};
+use crate::rounds::{self, Answers, Cell, Effort, Measured, Pipelining, Sample};
 use crate::statistics::Spread;
 use crate::tool::Tool;
 
@@ -20,8 +21,9 @@ pub struct Arguments {
     /// Connections at once, a load each.
     #[arg(long, value_delimiter = ',', default_value = "30,100,1000,5000")]
     connections: Vec<u32>,
-    /// Whether a connection serves many requests, or one.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "keep-alive,close")]
+    /// Whether a connection serves many requests, or one; or has several under way at once,
+    /// which is measured on connections of its own number.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "keep-alive,close,pipeline")]
     modes: Vec<Mode>,
     /// The clients.
     #[arg(
@@ -37,33 +39,57 @@ pub struct Arguments {
 enum Mode {
     KeepAlive,
     Close,
+    Pipeline,
+}
+
+/// Where pipelining is measured: connections, and requests under way on each.
+const PIPELINE_CONNECTIONS: u32 = 50;
+const PIPELINE_DEPTH: u16 = 16;
+
+impl Mode {
+    fn cells(self, connections: &[u32]) -> Vec<Cell> {
+        let of = |close| {
+            let cell = |&connections| Cell { close, ..Cell::kept_alive(connections) };
+            connections.iter().map(cell).collect()
+        };
+        match self {
+            Mode::KeepAlive => of(false),
+            Mode::Close => of(true),
+            Mode::Pipeline => [Answers::Apart, Answers::Together]
+                .into_iter()
+                .flat_map(|server| [1, PIPELINE_DEPTH].map(|depth| pipelining(server, depth)))
+                .collect(),
+        }
+    }
+}
+
+fn pipelining(server: Answers, depth: u16) -> Cell {
+    let pipelining = Some(Pipelining { server, depth });
+    Cell { pipelining, ..Cell::kept_alive(PIPELINE_CONNECTIONS) }
 }
 
 /// Measures, and prints tables that a README can take.
 /// Tells whether all holds that is asked of the clients that were to be measured.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
-    let cells: Vec<Cell> = arguments
-        .modes
-        .iter()
-        .flat_map(|&mode| {
-            arguments.connections.iter().map(move |&connections| Cell {
-                close: mode == Mode::Close,
-                connections,
-                path: "/".into(),
-            })
-        })
-        .collect();
+    let cells: Vec<Cell> =
+        arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
     let place = Place::find()?;
     let (tools, absent) = rounds::present(&arguments.tools);
-    let nginx = Nginx::start(&place, &[], interrupt)?;
+    let nginx = nginx::start(&place, &[], interrupt)?;
+    let batching = batching::start(&place, interrupt)?;
+    let target_of = |cell: &Cell| match cell.pipelining {
+        Some(Pipelining { server: Answers::Together, .. }) => &batching,
+        _ => &nginx,
+    };
     let mut measured =
-        rounds::measure(&nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
+        rounds::measure(&target_of, &place, &cells, &tools, arguments.effort, interrupt)?;
     measured.notes.extend(absent);
 
     println!("{}; {}.", arguments.effort.in_words(), place.in_words());
     let tools: Vec<Tool> = tools.iter().map(|(tool, _)| *tool).collect();
     for close in [false, true] {
-        let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.close == close).collect();
+        let is_shown = |cell: &&Cell| cell.close == close && cell.pipelining.is_none();
+        let cells: Vec<&Cell> = cells.iter().filter(is_shown).collect();
         if cells.is_empty() {
             continue;
         }
@@ -75,6 +101,20 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         println!(
             "\n{mode}: requests a second (of wrk's)\n\n{}",
             rate_table(&measured, &cells, &tools)
+        );
+    }
+    let pipelined: Vec<&Cell> = cells.iter().filter(|cell| cell.pipelining.is_some()).collect();
+    if !pipelined.is_empty() {
+        let connections = whole(PIPELINE_CONNECTIONS.into());
+        let tools: Vec<Tool> = tools.iter().copied().filter(|tool| tool.pipelines()).collect();
+        println!(
+            "\n{connections} connections, with and without a pipeline, on nginx and on a server \
+             that answers together what it read together: CPU µs a request (of wrk's)\n\n{}",
+            cpu_table(&measured, &pipelined, &tools)
+        );
+        println!(
+            "\nThe same: requests a second (of wrk's)\n\n{}",
+            rate_table(&measured, &pipelined, &tools)
         );
     }
     println!("\nWhat is asked of it: medians of paired ratios (smallest to largest)\n");
@@ -89,9 +129,9 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     Ok(hold)
 }
 
-/// A row a client, a column a number of connections.
+/// A row a client, a column a load.
 fn cpu_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
-    by_connections(cells, tools, |cell, tool| {
+    by_load(cells, tools, |cell, tool| {
         let cpu_us = measured.cpu_us(cell, tool)?.median;
         Some(format!("{cpu_us:.2}{}", of_wrks(measured, cell, tool, |sample| sample.cpu_us)))
     })
@@ -99,7 +139,7 @@ fn cpu_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
 
 /// The same of answers a second.
 fn rate_table(measured: &Measured, cells: &[&Cell], tools: &[Tool]) -> Table {
-    by_connections(cells, tools, |cell, tool| {
+    by_load(cells, tools, |cell, tool| {
         let rate = whole(measured.rate(cell, tool)?.median.round() as u64);
         Some(format!("{rate}{}", of_wrks(measured, cell, tool, |sample| sample.rate)))
     })
@@ -119,14 +159,14 @@ fn of_wrks(
     }
 }
 
-fn by_connections(
-    cells: &[&Cell],
-    tools: &[Tool],
-    text: impl Fn(&Cell, Tool) -> Option<String>,
-) -> Table {
+fn by_load(cells: &[&Cell], tools: &[Tool], text: impl Fn(&Cell, Tool) -> Option<String>) -> Table {
     let mut table = markdown();
-    let connections = cells.iter().map(|cell| whole(cell.connections.into()));
-    table.set_header(std::iter::once("connections".to_string()).chain(connections));
+    let columns = cells.iter().map(|cell| match cell.pipelining {
+        Some(pipelining) => pipelining.in_words(),
+        None => whole(cell.connections.into()),
+    });
+    let name = if cells.iter().any(|cell| cell.pipelining.is_some()) { "" } else { "connections" };
+    table.set_header(std::iter::once(name.to_string()).chain(columns));
     for &tool in tools {
         let figures = cells.iter().map(|cell| text(cell, tool).unwrap_or("–".into()));
         table.add_row(std::iter::once(tool.name().to_string()).chain(figures));
@@ -156,33 +196,95 @@ const CLAIMS: [Claim; 3] = [
     Claim { of: Tool::BakeoffEpoll, base: Tool::Wrk, at_most: |_| 1.0 },
 ];
 
+/// What pipelining may leave of the CPU of a request where the server answers together what
+/// it read together, as a share of what it is without.
+const PIPELINED_AT_MOST: f64 = 0.3;
+
+/// A claim about one load.
+struct Asked<'a> {
+    of: (&'a Cell, Tool),
+    base: (&'a Cell, Tool),
+    at_most: f64,
+}
+
+impl Asked<'_> {
+    fn in_words(&self) -> String {
+        let ((cell, of), (base_cell, base)) = (self.of, self.base);
+        match (cell.pipelining, base_cell.pipelining) {
+            (Some(Pipelining { depth, .. }), Some(other)) if depth != other.depth => {
+                format!("{}, depth {depth} / depth {}", of.name(), other.depth)
+            }
+            _ => format!("{} / {}", of.name(), base.name()),
+        }
+    }
+}
+
 /// The claims about these clients, and whether all hold. One that nothing was measured of
 /// doesn't.
 fn claims_table(measured: &Measured, cells: &[Cell], tools: &[Tool]) -> (Table, bool) {
     let mut table = markdown();
     table.set_header(["CPU a request", "load", "measured", "at most", ""]);
     let mut all_hold = true;
-    let asked = CLAIMS.iter().filter(|it| tools.contains(&it.of) && tools.contains(&it.base));
-    for Claim { of, base, at_most } in asked {
-        for cell in cells {
-            let ratio = measured.ratio(cell, *of, *base, |sample| sample.cpu_us);
-            let at_most = at_most(cell.connections);
-            let word = match ratio {
-                Some(ratio) if ratio.median <= at_most => "holds",
-                Some(_) => "MISSED",
-                None => "NOT SHOWN",
-            };
-            all_hold &= word == "holds";
-            table.add_row([
-                format!("{} / {}", of.name(), base.name()),
-                cell.in_words(),
-                ratio.map_or("–".to_string(), spread),
-                format!("{at_most:.2}"),
-                word.to_string(),
-            ]);
-        }
+    let beside_others = claims_beside_others(cells, tools);
+    for asked in beside_others.into_iter().chain(claims_of_pipelining(measured, cells, tools)) {
+        let ratio = measured.cpu_ratio(asked.of, asked.base);
+        let word = match ratio {
+            Some(ratio) if ratio.median <= asked.at_most => "holds",
+            Some(_) => "MISSED",
+            None => "NOT SHOWN",
+        };
+        all_hold &= word == "holds";
+        table.add_row([
+            asked.in_words(),
+            asked.of.0.in_words(),
+            ratio.map_or("–".to_string(), spread),
+            format!("{:.2}", asked.at_most),
+            word.to_string(),
+        ]);
     }
     (table, all_hold)
+}
+
+/// A client beside another under the same load.
+fn claims_beside_others<'a>(cells: &'a [Cell], tools: &[Tool]) -> Vec<Asked<'a>> {
+    let mut all = Vec::new();
+    let known = CLAIMS.iter().filter(|it| tools.contains(&it.of) && tools.contains(&it.base));
+    for Claim { of, base, at_most } in known {
+        for cell in cells.iter().filter(|cell| cell.pipelining.is_none()) {
+            let at_most = at_most(cell.connections);
+            all.push(Asked { of: (cell, *of), base: (cell, *base), at_most });
+        }
+    }
+    all
+}
+
+/// A pipeline beside none, and beside that of whichever other client does best.
+fn claims_of_pipelining<'a>(
+    measured: &Measured,
+    cells: &'a [Cell],
+    tools: &[Tool],
+) -> Vec<Asked<'a>> {
+    let find = |server, depth| cells.iter().find(|&cell| *cell == pipelining(server, depth));
+    let mut all = Vec::new();
+    for (server, at_most) in [(Answers::Together, PIPELINED_AT_MOST), (Answers::Apart, 1.0)] {
+        let (Some(deep), Some(single)) = (find(server, PIPELINE_DEPTH), find(server, 1)) else {
+            continue;
+        };
+        for tool in [Tool::Bakeoff, Tool::BakeoffEpoll] {
+            if tools.contains(&tool) {
+                all.push(Asked { of: (deep, tool), base: (single, tool), at_most });
+            }
+        }
+        let cpu_us = |tool: &Tool| measured.cpu_us(deep, *tool).map_or(f64::MAX, |it| it.median);
+        let others = [Tool::Wrk, Tool::H2load].into_iter().filter(|tool| tools.contains(tool));
+        let best = others.min_by(|a, b| cpu_us(a).total_cmp(&cpu_us(b)));
+        if let (Answers::Apart, Some(best)) = (server, best)
+            && tools.contains(&Tool::Bakeoff)
+        {
+            all.push(Asked { of: (deep, Tool::Bakeoff), base: (deep, best), at_most: 1.0 });
+        }
+    }
+    all
 }
 
 /// A table that is one in Markdown as well as in a terminal.
@@ -212,7 +314,7 @@ mod tests {
 
     #[test]
     fn both_tables_have_each_client_beside_wrk_by_the_rounds_that_both_were_in() {
-        let cell = Cell { close: false, connections: 1000, path: "/".into() };
+        let cell = Cell::kept_alive(1000);
         let mut measured = Measured::default();
         let sample = |cpu_us, rate| Some(Sample { cpu_us, rate });
         // The machine was slow in the second round, which hits both alike. The median of
@@ -238,7 +340,7 @@ mod tests {
     #[test]
     fn a_claim_that_is_missed_or_that_nothing_was_measured_of_doesnt_hold() {
         let shown = |cpu_us: [Option<f64>; 3], connections, tools: &[Tool]| {
-            let cell = Cell { close: false, connections, path: "/".into() };
+            let cell = Cell::kept_alive(connections);
             let mut measured = Measured::default();
             for (tool, cpu_us) in [Tool::Bakeoff, Tool::Wrk, Tool::Bare].into_iter().zip(cpu_us) {
                 let sample = cpu_us.map(|cpu_us| Sample { cpu_us, rate: 1_000.0 });
@@ -271,8 +373,51 @@ mod tests {
     }
 
     #[test]
+    fn a_pipeline_is_held_against_none_and_against_the_best_of_the_others() {
+        let [single, deep, single_together, deep_together] =
+            Mode::Pipeline.cells(&[]).try_into().unwrap();
+        let shown = |deep_us: f64, together_us: f64, others: [Option<f64>; 2], tools: &[Tool]| {
+            let mut measured = Measured::default();
+            let sample = |cpu_us| Some(Sample { cpu_us, rate: 1_000.0 });
+            measured.add(&single, Tool::Bakeoff, sample(4.0));
+            measured.add(&deep, Tool::Bakeoff, sample(deep_us));
+            measured.add(&single_together, Tool::Bakeoff, sample(4.0));
+            measured.add(&deep_together, Tool::Bakeoff, sample(together_us));
+            for (tool, cpu_us) in [Tool::Wrk, Tool::H2load].into_iter().zip(others) {
+                measured.add(&deep, tool, cpu_us.and_then(sample));
+            }
+            let cells = [&single, &deep, &single_together, &deep_together].map(Cell::clone);
+            let (table, hold) = claims_table(&measured, &cells, tools);
+            let words =
+                rows(&table).into_iter().skip(1).map(|row| (row[0].clone(), row[4].clone()));
+            (words.collect::<Vec<_>>(), hold)
+        };
+        let all = [Tool::Bakeoff, Tool::Wrk, Tool::H2load];
+        let words = |together, single, best: &str, other| {
+            let depths = "bakeoff, depth 16 / depth 1".to_string();
+            let rows = [(depths.clone(), together), (depths, single), (best.into(), other)];
+            rows.map(|(name, word): (String, &str)| (name, word.to_string())).to_vec()
+        };
+        let (wrk, h2load) = ("bakeoff / wrk", "bakeoff / h2load");
+        assert_eq!(
+            shown(3.9, 1.1, [Some(5.0), Some(4.0)], &all),
+            (words("holds", "holds", h2load, "holds"), true)
+        );
+        assert_eq!(
+            shown(4.1, 1.3, [Some(4.0), Some(5.0)], &all),
+            (words("MISSED", "MISSED", wrk, "MISSED"), false)
+        );
+        assert_eq!(
+            shown(3.9, 1.1, [None, None], &all),
+            (words("holds", "holds", wrk, "NOT SHOWN"), false),
+            "nothing was measured of the others"
+        );
+        assert_eq!(shown(3.9, 1.1, [None, None], &all[..1]).0.len(), 2, "nobody asked for others");
+    }
+
+    #[test]
     fn without_wrk_there_is_nothing_to_stand_beside() {
-        let cell = Cell { close: true, connections: 30, path: "/".into() };
+        let cell = Cell { close: true, ..Cell::kept_alive(30) };
         let mut measured = Measured::default();
         measured.add(&cell, Tool::Ab, Some(Sample { cpu_us: 1.25, rate: 10.4 }));
         let table = rate_table(&measured, &[&cell], &[Tool::Ab]);

@@ -42,7 +42,21 @@ pub struct Load {
     pub seconds: u32,
     /// The one processor that the client has.
     pub cpu: usize,
+    /// Whether requests go out without waiting for the answers of those before.
+    pub pipeline: Option<Pipeline>,
 }
+
+/// Requests under way at once on a connection.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    /// How many.
+    pub depth: u16,
+    /// [`WRKS_SCRIPT`] as a file.
+    pub script: PathBuf,
+}
+
+/// What wrk needs to be told for a pipeline; its argument is how many.
+pub const WRKS_SCRIPT: &str = include_str!("pipeline.lua");
 
 /// What a client says that it did.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,7 +96,7 @@ impl Tool {
         }
     }
 
-    /// Whether it can put on a load of so many requests a connection at all.
+    /// Whether it can put on a load at all where connections are kept or not.
     pub fn can(self, keep_alive: bool) -> Result<(), &'static str> {
         match self {
             Tool::H2load if !keep_alive => {
@@ -92,9 +106,17 @@ impl Tool {
         }
     }
 
+    /// Whether it sends a request before it has the answer to the one before.
+    pub fn pipelines(self) -> bool {
+        match self {
+            Tool::Bakeoff | Tool::BakeoffEpoll | Tool::Wrk | Tool::H2load => true,
+            Tool::Bare | Tool::Ab | Tool::Hey | Tool::Oha => false,
+        }
+    }
+
     /// The command that puts the load on.
     pub fn command(self, program: &Path, load: &Load) -> Vec<String> {
-        let Load { url, connections, keep_alive, seconds, cpu } = load;
+        let Load { url, connections, keep_alive, seconds, cpu, pipeline } = load;
         let options = match self {
             Tool::Bakeoff => {
                 format!("load -c {connections} -d {seconds}s -t 1 --cpus {cpu} --json -")
@@ -123,7 +145,18 @@ impl Tool {
         let mut command = vec![program.display().to_string()];
         command.extend(options.split_ascii_whitespace().map(String::from));
         command.extend(mode.iter().map(ToString::to_string));
+        if let Some(Pipeline { depth, script }) = pipeline {
+            command.extend(match self {
+                Tool::Wrk => vec!["-s".into(), script.display().to_string()],
+                Tool::H2load => vec!["-m".into(), depth.to_string()],
+                _ => vec!["--pipeline".into(), depth.to_string()],
+            });
+        }
         command.push(url.clone());
+        // What is for wrk's script comes last.
+        if let (Tool::Wrk, Some(Pipeline { depth, .. })) = (self, pipeline) {
+            command.extend(["--".into(), depth.to_string()]);
+        }
         command
     }
 
@@ -364,6 +397,23 @@ mod tests {
     }
 
     #[test]
+    fn who_can_is_told_how_many_requests_are_under_way() {
+        for tool in Tool::value_variants().iter().filter(|tool| tool.pipelines()) {
+            let pipeline = Some(Pipeline { depth: 17, script: "/script".into() });
+            let load = Load {
+                url: "http://x/".into(),
+                connections: 7,
+                keep_alive: true,
+                seconds: 3,
+                cpu: 1,
+                pipeline,
+            };
+            let command = tool.command(Path::new("/client"), &load);
+            assert!(command.contains(&"17".to_string()), "{}: {command:?}", tool.name());
+        }
+    }
+
+    #[test]
     fn only_a_load_of_single_requests_asks_for_closing() {
         for tool in Tool::value_variants() {
             let command = |keep_alive| {
@@ -373,6 +423,7 @@ mod tests {
                     keep_alive,
                     seconds: 3,
                     cpu: 1,
+                    pipeline: None,
                 };
                 tool.command(Path::new("/client"), &load)
             };

@@ -348,11 +348,11 @@ impl Bench<'_> {
             files: Vec::new(),
             ready: RECORD,
         };
-        let place = match side {
-            Side::SameProcessor => Place { server: self.place.client, ..self.place },
-            Side::OwnProcessor => self.place,
+        let cpu = match side {
+            Side::SameProcessor => self.place.client,
+            Side::OwnProcessor => self.place.server,
         };
-        Server::start(recipe, &place, self.interrupt)
+        Server::start(recipe, &[cpu], self.interrupt)
     }
 
     /// Runs `bakeoff load` with so many threads on its processor, and something
@@ -371,8 +371,9 @@ impl Bench<'_> {
         command.extend(["--json", "-"].map(String::from));
         command.push(server.url("/"));
         let at_most = Duration::from_secs(120);
-        let running =
-            priority::before_the_server(|| Running::start(&command, self.place.client, at_most))?;
+        let running = priority::before_the_server(|| {
+            Running::start(&command, &[self.place.client], at_most)
+        })?;
         let beside = meanwhile(&running)?;
         let ended = running.wait(self.interrupt)?.success()?;
         Ok((Report::read(&ended.output)?, beside))
