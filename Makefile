@@ -75,5 +75,6 @@ false-alarms: proof ## the quick profile RUNS=20 times, and what the checks said
 	done
 	$(proof) alarms $$(find $(target)/false-alarms -mindepth 1 -maxdepth 1 -type d)
 
-calibrate: proof ## latencies, rate and counts beside a server that knows its own
-	$(proof) truth $(ARGS)
+calibrate: proof ## times, rates and counts beside a server that knows its own, and queueing theory
+	@# Only all of it, in full, is kept.
+	$(proof) truth $(or $(ARGS),--write docs/measured/calibration.md)

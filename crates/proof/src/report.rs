@@ -1,6 +1,7 @@
 //! What `bakeoff load --json -` reports: the fields that are looked at here, as
 //! docs/load-json.md has them.
 
+use hdrhistogram::Histogram;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -101,6 +102,15 @@ impl Report {
     pub fn sent(&self) -> u64 {
         self.requests.sent + self.warmup_requests.sent
     }
+}
+
+/// One distribution, in nanoseconds, of those that `--hdr` writes: the one with this tag.
+pub fn histogram(log: &str, tag: &str) -> Result<Histogram<u64>, String> {
+    let begin = format!("Tag={tag},");
+    let line =
+        log.lines().find(|line| line.starts_with(&begin)).and_then(|it| it.rsplit(',').next());
+    line.and_then(load::histogram::decode)
+        .ok_or_else(|| format!("bakeoff's log has no histogram of the tag {tag}"))
 }
 
 impl Times {

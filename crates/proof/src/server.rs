@@ -1,7 +1,8 @@
 //! A server of ours: started on its processors under a keeper, so that nothing of
 //! it outlives us.
 
-use std::net::SocketAddr;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use lab::cgroup::Group;
@@ -87,5 +88,20 @@ impl Server {
         };
         let answer = ask().map_err(|wrong| format!("the server on {}: {wrong}", self.address))?;
         Ok(String::from_utf8_lossy(&answer.body).into_owned())
+    }
+
+    /// The same of a body of any size, from a server that ends the connection behind it.
+    pub fn get_large(&self, path: &str) -> Result<String, String> {
+        let ask = || -> io::Result<String> {
+            let mut stream = TcpStream::connect(self.address)?;
+            stream.set_read_timeout(Some(Duration::from_secs(30)))?;
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")?;
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer)?;
+            Ok(answer)
+        };
+        let answer = ask().map_err(|wrong| format!("the server on {}: {wrong}", self.address))?;
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
+        Ok(body.to_string())
     }
 }

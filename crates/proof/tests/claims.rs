@@ -33,16 +33,30 @@ fn what_it_says_is_what_the_server_recorded() {
             "closed loop, constant",
             "closed loop, two-valued",
             "closed loop, stalled",
+            "closed loop, pipelines of 16, one connection",
+            "closed loop, pipelines of 16, many connections",
+            "closed loop, 3 connections on two threads",
             "open loop, constant",
             "open loop, stalled",
+            "open loop, pipelines of 16",
             "constant arrivals, one thread",
             "poisson arrivals, one thread",
             "constant arrivals, two threads",
             "poisson arrivals, two threads",
+            "Beside queueing theory",
         ] {
             assert!(table.contains(experiment), "{experiment} is missing:\n{table}");
         }
         assert!(table.contains(" counts are exact."), "{table}");
+        for (connections, threads) in [(3, 2), (3, 4), (8, 2), (8, 4)] {
+            let is_case = |line: &str| {
+                let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+                cells.get(1) == Some(&&*connections.to_string())
+                    && cells.get(4) == Some(&&*threads.to_string())
+            };
+            let cases = table.lines().filter(|line| is_case(line)).count();
+            assert_eq!(cases, 2, "{connections} connections, {threads} threads:\n{table}");
+        }
         if holds {
             return;
         }
@@ -55,6 +69,8 @@ fn it_can_be_measured_beside_the_bare_loop() {
     let (_, tables) = proof("speed --rounds 1 --seconds 1 --connections 20 --tools bakeoff,bare");
     let ratios = tables.matches("bakeoff / the bare loop").count();
     assert_eq!(ratios, 2, "one kept alive, one a connection a request:\n{tables}");
+    let pipelines = tables.matches("bakeoff, depth 16 / depth 1").count();
+    assert_eq!(pipelines, 2, "one answered together, one by nginx:\n{tables}");
     assert!(!tables.contains("To know beside it"), "counts differ or runs failed:\n{tables}");
 }
 

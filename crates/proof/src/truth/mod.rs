@@ -2,13 +2,17 @@
 
 pub mod calibration;
 mod figure;
+mod one_queue;
+mod page;
 mod priority;
+mod queue;
 mod service;
 mod stall;
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use load::reading::Statistic;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -20,10 +24,12 @@ use crate::server::{Recipe, Server};
 use crate::tool::Tool;
 use crate::truth::calibration::{QUANTILES, RECORD, Record};
 use crate::truth::figure::{Allowed, Figure, Margin};
+use crate::truth::one_queue::Scope;
+use crate::truth::page::Page;
 use crate::truth::stall::Stall;
 
 /// Compares what `bakeoff load` says with what a server of known service times
-/// recorded itself.
+/// recorded itself, and with what queueing theory expects of it.
 #[derive(Debug, Parser)]
 pub struct Arguments {
     /// Rounds: of each experiment, the one in the middle counts; of each count, the
@@ -34,6 +40,20 @@ pub struct Arguments {
     /// well.
     #[arg(long)]
     quick: bool,
+    /// What is measured.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "records,queues")]
+    parts: Vec<Part>,
+    /// Write it to this file as well. What stands there below a heading `## Before` stays.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    /// What is seen of a server, beside its own record.
+    Records,
+    /// The response times of an open loop, beside queueing theory.
+    Queues,
 }
 
 /// How much is measured, and how exact it has to be.
@@ -57,6 +77,11 @@ struct Effort {
     /// many seconds.
     fast_rate_k: u32,
     fast_seconds: f64,
+    /// Of requests in a pipeline: ms from one tick at which all are answered to the next;
+    /// connections of a closed loop beside a single one, and the seconds of both.
+    pipeline_ms: u32,
+    pipeline_users: u32,
+    pipeline_seconds: f64,
     /// On how many backends stalls and rates alone are looked at.
     backends: usize,
     /// How far times may be off.
@@ -77,6 +102,9 @@ const FULL: Effort = Effort {
     connections: 100,
     fast_rate_k: 20,
     fast_seconds: 3.0,
+    pipeline_ms: 40,
+    pipeline_users: 50,
+    pipeline_seconds: 3.0,
     backends: 2,
     margin: Margin { share: 0.02, us: 100.0 },
     rate_margin: 0.005,
@@ -94,16 +122,26 @@ const QUICK: Effort = Effort {
     connections: 300,
     fast_rate_k: 5,
     fast_seconds: 1.0,
+    pipeline_ms: 50,
+    pipeline_users: 50,
+    pipeline_seconds: 1.5,
     backends: 1,
     margin: Margin { share: 0.25, us: 5_000.0 },
     rate_margin: 0.05,
 };
 
+/// Requests under way at once on a connection, where they are pipelined.
+const DEPTH: u32 = 16;
 /// The server is as fast as it can be.
 const AT_ONCE: &str = "0ms";
 /// The service time where a closed loop stalls: short, so that the few requests that
 /// wait for the stall's end are below 1 % of all.
 const CLOSED_STALL: &str = "5ms";
+/// The service time where threads share few connections: so long that what passes between
+/// an answer and the next request is below what a rate may be off. Each connection has as
+/// many of the requests.
+const SHARED: &str = "50ms";
+const SHARED_REQUESTS: u32 = 150;
 /// How many standard deviations random arrivals may be off their mean: chance alone
 /// is, once in 16,000 schedules.
 const DEVIATIONS: f64 = 4.0;
@@ -115,11 +153,12 @@ const STALL_BEGINS: f64 = 0.3;
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let rounds = arguments.rounds;
     let effort = if arguments.quick { QUICK } else { FULL };
+    let mut page = Page::default();
     let chosen = load::chosen_backend();
     let backends = match BACKENDS.contains(&&*chosen) {
         true => BACKENDS,
         false => {
-            println!("Only what this machine permits: {chosen}.\n");
+            page.say(format!("Only what this machine permits: {chosen}."));
             &BACKENDS[1..]
         }
     };
@@ -128,20 +167,18 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         Ok(()) => "before all other processes of this machine",
         Err(_) => "among the other processes of this machine, which show in the times",
     };
-    println!(
-        "Rounds: {rounds}; {}, or both on the client's where a row says one processor; \
-         {neighbours}.\n",
-        bench.place.in_words()
-    );
-    let mut figures = Vec::new();
-    for round in 1..=rounds {
-        let of_round = bench.experiments()?;
-        figures.push(of_round);
-        eprintln!("round {round} of {rounds} is done");
+    page.say(format!("Where: {}, {neighbours}.", bench.place.in_words()));
+    let mut holds = true;
+    if arguments.parts.contains(&Part::Records) {
+        holds &= bench.records(rounds, &mut page)?;
     }
-    let figures = figure::over_rounds(&figures);
-    println!("{}\n\n{}", figure::table(&figures), figure::counts(&figures));
-    Ok(figures.iter().all(Figure::holds))
+    if arguments.parts.contains(&Part::Queues) {
+        holds &= bench.queues(arguments.quick, &mut page)?;
+    }
+    if let Some(file) = &arguments.write {
+        page.write(file)?;
+    }
+    Ok(holds)
 }
 
 /// Where experiments are made.
@@ -154,6 +191,40 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Tells whether what is seen of a server is what it wrote down itself.
+    fn records(&self, rounds: u32, page: &mut Page) -> Result<bool, String> {
+        page.say("## Beside a server's own record");
+        page.say(format!(
+            "Rounds: {rounds}; all figures of an experiment are of the one in the middle. Server \
+             and client have a processor each, or both the client's where a row says one \
+             processor."
+        ));
+        let mut figures = Vec::new();
+        for round in 1..=rounds {
+            figures.push(self.experiments()?);
+            eprintln!("round {round} of {rounds} is done");
+        }
+        let figures = figure::over_rounds(&figures);
+        page.say(figure::table(&figures));
+        page.say(figure::counts(&figures));
+        Ok(figures.iter().all(Figure::holds))
+    }
+
+    /// Tells whether the requests of an open loop wait as in one queue.
+    fn queues(&self, quick: bool, page: &mut Page) -> Result<bool, String> {
+        let scope = if quick { Scope::QUICK } else { Scope::FULL };
+        let outcomes = one_queue::measure(self, &scope)?;
+        page.say("## Beside queueing theory");
+        page.say(one_queue::ABOUT);
+        let (table, missed) = one_queue::tables(&outcomes);
+        page.say(table);
+        if !missed.is_empty() {
+            page.say("What is missed beside response times:");
+            page.say(figure::table(&missed));
+        }
+        Ok(one_queue::hold(&outcomes))
+    }
+
     fn experiments(&self) -> Result<Vec<Figure>, String> {
         let mut figures = Vec::new();
         for backend in self.backends {
@@ -164,6 +235,11 @@ impl Bench<'_> {
             let two_valued = self.effort.two_valued;
             figures.extend(self.closed("two-valued", two_valued, Side::SameProcessor, backend)?);
             figures.extend(self.open(&constant, backend)?);
+            for users in [1, self.effort.pipeline_users] {
+                figures.extend(self.closed_pipeline(users, backend)?);
+            }
+            figures.extend(self.open_pipeline(backend)?);
+            figures.extend(self.closed_on_threads(backend)?);
         }
         for backend in self.backends.iter().take(self.effort.backends) {
             for threads in [1, 2] {
@@ -202,6 +278,25 @@ impl Bench<'_> {
         Ok(figures)
     }
 
+    /// As many requests a second as the connections can have, however threads share them.
+    fn closed_on_threads(&self, backend: &str) -> Result<Vec<Figure>, String> {
+        let of = format!("closed loop, 3 connections on two threads, {backend}");
+        let server = self.server(SHARED, Side::SameProcessor)?;
+        let options = format!("-c 3 -n {SHARED_REQUESTS} --backend {backend}");
+        let report = self.load(&server, &options, 2, no_stall)?.0;
+        let record = self.record(&server, &report)?;
+        let mut figures = vec![Figure {
+            of: of.clone(),
+            name: "rate reached".into(),
+            expected: 3.0 / usual_s(&record)?,
+            measured: Some(report.rate),
+            allowed: Allowed::Share(2.0 * self.effort.rate_margin),
+        }];
+        figures.extend(counts(&of, &report, &record));
+        figures.push(count(&of, "threads", 2, report.threads.len() as u64));
+        Ok(figures)
+    }
+
     /// The same at a rate, with a warm-up that has to be left out of the figures
     /// and in the counts.
     fn open(&self, what: &str, backend: &str) -> Result<Vec<Figure>, String> {
@@ -226,6 +321,39 @@ impl Bench<'_> {
     /// Requests that fall due in an open loop.
     fn open_requests(&self) -> u64 {
         (f64::from(self.effort.rate) * self.effort.seconds) as u64
+    }
+
+    /// Requests in a pipeline: each is sent when the client says so, and not when its turn
+    /// comes among those that were taken together with it.
+    fn closed_pipeline(&self, users: u32, backend: &str) -> Result<Vec<Figure>, String> {
+        let connections = if users == 1 { "one connection" } else { "many connections" };
+        let of = format!("closed loop, pipelines of {DEPTH}, {connections}, {backend}");
+        let Effort { pipeline_ms, pipeline_seconds, .. } = self.effort;
+        let rounds = pipeline_seconds * 1e3 / f64::from(pipeline_ms);
+        let requests = (f64::from(users * DEPTH) * rounds) as u64;
+        let options = format!("-c {users} --pipeline {DEPTH} -n {requests} --backend {backend}");
+        self.pipeline(&of, &options, requests)
+    }
+
+    /// The same at a rate.
+    fn open_pipeline(&self, backend: &str) -> Result<Vec<Figure>, String> {
+        let of = format!("open loop, pipelines of {DEPTH}, {backend}");
+        let requests = 1e3 * self.effort.pipeline_seconds;
+        let options =
+            format!("-c 4 --pipeline {DEPTH} --rate 1000 -n {requests} --backend {backend}");
+        self.pipeline(&of, &options, requests as u64)
+    }
+
+    fn pipeline(&self, of: &str, options: &str, requests: u64) -> Result<Vec<Figure>, String> {
+        let side = Side::OwnProcessor;
+        let server = self.server(&format!("ticks:{}ms", self.effort.pipeline_ms), side)?;
+        let report = self.load(&server, options, 1, no_stall)?.0;
+        let record = self.record(&server, &report)?;
+        let quantiles = quantiles(requests).filter(|quantile| side.tells(*quantile));
+        let mut figures = times(of, self.effort.margin, quantiles, &report, &record)?;
+        figures.extend(counts(of, &report, &record));
+        figures.push(count(of, "requests asked for", requests, report.requests.good));
+        Ok(figures)
     }
 
     /// A high rate where the server answers at once: however requests arrive, and
@@ -335,6 +463,14 @@ impl Bench<'_> {
     }
 
     fn server(&self, service: &str, side: Side) -> Result<Server, String> {
+        let cpu = match side {
+            Side::SameProcessor => self.place.client,
+            Side::OwnProcessor => self.place.server,
+        };
+        self.start_server(service, &[cpu])
+    }
+
+    fn start_server(&self, service: &str, cpus: &[usize]) -> Result<Server, String> {
         let own = std::env::current_exe().map_err(|error| error.to_string())?;
         let recipe = |address: std::net::SocketAddr, _: &str| Recipe {
             command: vec![
@@ -348,11 +484,7 @@ impl Bench<'_> {
             files: Vec::new(),
             ready: RECORD,
         };
-        let cpu = match side {
-            Side::SameProcessor => self.place.client,
-            Side::OwnProcessor => self.place.server,
-        };
-        Server::start(recipe, &[cpu], self.interrupt)
+        Server::start(recipe, cpus, self.interrupt)
     }
 
     /// Runs `bakeoff load` with so many threads on its processor, and something
@@ -364,19 +496,29 @@ impl Bench<'_> {
         threads: u32,
         meanwhile: impl FnOnce(&Running) -> Result<T, String>,
     ) -> Result<(Report, T), String> {
-        let mut command = vec![Tool::Bakeoff.program()?.display().to_string(), "load".into()];
-        command.extend(options.split_ascii_whitespace().map(String::from));
-        command.extend(["-t".into(), threads.to_string()]);
-        command.extend(["--cpus".into(), self.place.client.to_string()]);
-        command.extend(["--json", "-"].map(String::from));
-        command.push(server.url("/"));
-        let at_most = Duration::from_secs(120);
-        let running = priority::before_the_server(|| {
-            Running::start(&command, &[self.place.client], at_most)
-        })?;
+        let running = self.start_load(&server.url("/"), options, threads, &[self.place.client])?;
         let beside = meanwhile(&running)?;
         let ended = running.wait(self.interrupt)?.success()?;
         Ok((Report::read(&ended.output)?, beside))
+    }
+
+    /// Starts `bakeoff load` with so many threads on these processors.
+    fn start_load(
+        &self,
+        url: &str,
+        options: &str,
+        threads: u32,
+        cpus: &[usize],
+    ) -> Result<Running, String> {
+        let mut command = vec![Tool::Bakeoff.program()?.display().to_string(), "load".into()];
+        command.extend(options.split_ascii_whitespace().map(String::from));
+        command.extend(["-t".into(), threads.to_string()]);
+        let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
+        command.extend(["--cpus".into(), list.join(",")]);
+        command.extend(["--json", "-"].map(String::from));
+        command.push(url.into());
+        let at_most = Duration::from_secs(120);
+        priority::before_the_server(|| Running::start(&command, cpus, at_most))
     }
 
     /// The server's record, once all that was sent has reached it.
