@@ -635,8 +635,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
     }
 
-    /// A pipelined connection of a closed loop takes as many requests as it has room for.
+    /// A pipelined connection of a closed loop takes as many requests as it has room for, once
+    /// half of those before are answered: a server that answers one by one would else have
+    /// them one by one.
     fn fill(&mut self, slot: Slot) {
+        if self.slots.under_way(slot) > self.plan.pipeline / 2 {
+            return;
+        }
         while self.slots.has_room(slot)
             && let Some(turn) = self.turns.take(self.now)
         {
