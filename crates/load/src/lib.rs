@@ -28,9 +28,12 @@
 //! - [`search`]: the highest rate at which a condition holds;
 //! - [`ceiling`]: what the generator reaches at most, against `null_server`.
 //!
+//! What others read with the same eyes: [`answers`].
+//!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
 mod address;
+pub mod answers;
 mod backend;
 pub mod bare;
 pub mod ceiling;

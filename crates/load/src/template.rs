@@ -107,6 +107,13 @@ mod body {
     }
 }
 
+/// This text as the request with this number has it, in a run with this seed.
+pub fn filled(text: &str, number: u64, seed: u64) -> String {
+    let mut bytes = Vec::new();
+    Template::parse(text.as_bytes()).render(number, seed, &mut bytes);
+    String::from_utf8(bytes).expect("text whose placeholders became digits is text still")
+}
+
 /// Bytes with placeholders, and where these are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
@@ -235,9 +242,7 @@ mod tests {
     use super::*;
 
     fn rendered(text: &str, number: u64) -> String {
-        let mut bytes = Vec::new();
-        Template::parse(text.as_bytes()).render(number, 7, &mut bytes);
-        String::from_utf8(bytes).unwrap()
+        filled(text, number, 7)
     }
 
     #[test]

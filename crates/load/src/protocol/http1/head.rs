@@ -50,6 +50,11 @@ impl Heads {
         bytes.starts_with(&self.last).then_some((parsed, self.last.len()))
     }
 
+    /// The bytes of the last head that was taken.
+    pub(crate) fn last(&self) -> &[u8] {
+        &self.last
+    }
+
     /// Takes a head from the start of `bytes`, of which `before` came earlier.
     /// Gives the head and how many of `bytes` it took, or `None` if it is not
     /// whole yet, when all bytes were moved to `before`.

@@ -3,13 +3,15 @@
 //! - [`head`]: status line and headers, and what they say of the body;
 //! - [`body`]: where a body ends: by length, by chunks, by the connection's end;
 //! - [`expected`]: the text that a body must hold or be;
-//! - this file: requests, and whole answers from pieces.
+//! - [`reading`]: an answer as a whole, from pieces;
+//! - this file: requests, and what is good.
 
 mod body;
-mod expected;
+pub(crate) mod expected;
 #[cfg(test)]
 mod generated;
-mod head;
+pub(crate) mod head;
+pub(crate) mod reading;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
 #[cfg(test)]
@@ -17,17 +19,14 @@ mod tests;
 
 use std::sync::Arc;
 
-use self::body::{Body, Taken};
+use self::body::Body;
 use self::expected::{Expected, Search};
 use self::head::{Head, Heads};
+use self::reading::{Progress, Reading};
 use super::{Fault, Fed, Protocol, show, show_up_to};
 use crate::outcome::ErrorKind;
 use crate::plan::{Expect, Plan, Statuses};
 use crate::template::{Placeholders, Request, Template};
-
-/// The most interim answers (1xx) before one answer: many more than any server
-/// has a use for, and few enough that a flood of them ends.
-const INTERIM_MAX: u8 = 100;
 
 /// The encoder and decoder of one thread. A clone shares the encoded requests.
 #[derive(Clone)]
@@ -81,12 +80,7 @@ impl Encoded {
 /// An answer that came in part.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Partial {
-    /// The bytes of an unfinished head.
-    head: Vec<u8>,
-    /// The body under way, after its head.
-    body: Option<(Head, Body)>,
-    /// Interim answers that came before it.
-    interim: u8,
+    reading: Reading,
     search: Search,
 }
 
@@ -168,44 +162,19 @@ impl Http1 {
     /// What is wrong with it, for people.
     fn decode(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Result<Fed, String> {
         let index = self.index(number);
-        let mut used = 0;
-        let (head, mut body) = match partial.body.take() {
-            Some(under_way) => under_way,
-            None => loop {
-                let answers = &mut self.answers[index];
-                let Some((head, length)) = answers.heads.take(&mut partial.head, &bytes[used..])?
-                else {
-                    return Ok(Fed::More { missing: 1 });
-                };
-                used += length;
-                if !head.is_interim() {
-                    break (head, Body::of(&head, answers.is_head_method));
-                }
-                partial.interim += 1;
-                if partial.interim > INTERIM_MAX {
-                    return Err(format!("more than {INTERIM_MAX} interim answers"));
-                }
-            },
+        let Answers { heads, is_head_method } = &mut self.answers[index];
+        let Partial { reading, search } = partial;
+        let look = |piece: &[u8]| {
+            if let Some(expected) = &mut self.expected {
+                expected.look(search, piece, number);
+            }
         };
-        // A body is taken piece by piece, since chunks have frames between.
-        loop {
-            let Taken { framed, piece, whole } = body.take(&bytes[used..])?;
-            let start = used + framed;
-            used = start + piece;
-            if piece > 0
-                && let Some(expected) = &mut self.expected
-            {
-                expected.look(&mut partial.search, &bytes[start..used], number);
+        Ok(match reading.take(heads, *is_head_method, bytes, look)? {
+            Progress::More { missing } => Fed::More { missing },
+            Progress::Whole { head, used } => {
+                self.answer(partial, head, used, head.keep_alive, number)
             }
-            if whole {
-                return Ok(self.answer(partial, head, used, head.keep_alive, number));
-            }
-            if used == bytes.len() {
-                let missing = body.missing_bytes();
-                partial.body = Some((head, body));
-                return Ok(Fed::More { missing });
-            }
-        }
+        })
     }
 
     /// Closes an answer: is it good?
@@ -217,7 +186,6 @@ impl Http1 {
         reusable: bool,
         number: u64,
     ) -> Fed {
-        partial.interim = 0;
         let search = std::mem::take(&mut partial.search);
         let fault = self.fault(head, &search, number);
         Fed::Answer { used, status: head.status, fault, reusable }
@@ -289,18 +257,10 @@ impl Protocol for Http1 {
 
     fn end(&mut self, kept: &mut Self::Connection, number: u64) -> Fed {
         let mut partial = kept.take().unwrap_or_default();
-        let example = match partial.body.take() {
-            Some((head, body)) => match body.missing() {
-                None => return self.answer(&mut partial, head, 0, false, number),
-                Some(missing) => format!("closed within the body, {missing} missing"),
-            },
-            None if !partial.head.is_empty() => {
-                format!("closed within the head, after \"{}\"", show(&partial.head))
-            }
-            None if partial.interim > 0 => "closed after an interim answer".into(),
-            None => "closed without an answer".into(),
-        };
-        Fed::Broken(Box::new(Fault { kind: ErrorKind::ClosedEarly, example }))
+        match partial.reading.end() {
+            Ok(head) => self.answer(&mut partial, head, 0, false, number),
+            Err(example) => Fed::Broken(Box::new(Fault { kind: ErrorKind::ClosedEarly, example })),
+        }
     }
 }
 

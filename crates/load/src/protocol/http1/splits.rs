@@ -154,7 +154,10 @@ impl Reader {
                     }
                 }
                 if let Some(partial) = &kept {
-                    assert!(partial.head.len() <= HEAD_BYTES_MAX, "too much of a head is kept");
+                    assert!(
+                        partial.reading.head.len() <= HEAD_BYTES_MAX,
+                        "too much of a head is kept"
+                    );
                     assert!(
                         partial.search.kept.len() <= self.kept_max,
                         "too much of a body is kept"

@@ -583,7 +583,11 @@ fn nothing_of_a_large_body_is_kept() {
         let missing = 1_000_000 - piece * 4000;
         assert_eq!(decoder.feed(&mut kept, &[b'x'; 4000], 0), Fed::More { missing });
         let partial = kept.as_deref().expect("the answer isn't whole");
-        assert_eq!(partial.head.capacity() + partial.search.kept.capacity(), 0, "bytes are kept");
+        assert_eq!(
+            partial.reading.head.capacity() + partial.search.kept.capacity(),
+            0,
+            "bytes are kept"
+        );
     }
     let fed = decoder.feed(&mut kept, &[b'x'; 4000], 0);
     assert_eq!(fed, Fed::Answer { used: 4000, status: 200, fault: None, reusable: true });
