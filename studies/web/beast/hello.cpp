@@ -118,7 +118,11 @@ Response answer(Request const& request) {
     auto const path = target.substr(0, target.find('?'));
     auto const is_head = request.method() == http::verb::head;
     auto& body = response.body();
-    if (path != "/hello") {
+    if (request.version() == 11 && request.find(http::field::host) == request.end()) {
+        // It has to be refused (RFC 9112, section 3.2), which Beast leaves to others.
+        response.result(http::status::bad_request);
+        body = "there is no Host\n";
+    } else if (path != "/hello") {
         response.result(http::status::not_found);
         body = "not found\n";
     } else if (request.method() != http::verb::get && !is_head) {

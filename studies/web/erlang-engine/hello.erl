@@ -143,9 +143,9 @@ target(_, _, _, _) ->
     bad.
 
 version(<<"HTTP/1.1\r\n", Rest/binary>>, Method, Target) ->
-    headers(Rest, Method, Target, true);
+    headers(Rest, Method, Target, {true, false, none});
 version(<<"HTTP/1.0\r\n", Rest/binary>>, Method, Target) ->
-    headers(Rest, Method, Target, false);
+    headers(Rest, Method, Target, {false, true, none});
 version(Bytes, _, _) ->
     case lists:any(fun(Whole) -> is_beginning(Bytes, Whole) end, ?VERSIONS) of
         true -> more;
@@ -155,18 +155,29 @@ version(Bytes, _, _) ->
 is_beginning(Bytes, Whole) ->
     binary:longest_common_prefix([Bytes, Whole]) =:= byte_size(Bytes).
 
-%% Of the headers three matter, and they begin with C or T.
-headers(<<"\r\n", Rest/binary>>, Method, Target, Keep) ->
+%% What they say is {Keep, HasHost, Length}: whether the connection is to be kept, whether
+%% there is the host that HTTP/1.1 has to name, and the length of the body. Of the headers
+%% four matter, and they begin with C, H or T. Nearly every client writes the host so.
+headers(<<"\r\n", Rest/binary>>, Method, Target, {Keep, true, _}) ->
     {Method, Target, Keep, Rest};
-headers(<<C, _/binary>> = Line, Method, Target, Keep) when
-    C =:= $C; C =:= $c; C =:= $T; C =:= $t
+headers(<<"\r\n", _/binary>>, _, _, _) ->
+    bad;
+headers(<<"Host:", Rest/binary>>, Method, Target, {Keep, _, Length}) ->
+    value(Rest, Method, Target, {Keep, true, Length});
+headers(<<C, _/binary>> = Line, Method, Target, Said) when
+    C =:= $C; C =:= $c; C =:= $H; C =:= $h; C =:= $T; C =:= $t
 ->
     case binary:split(Line, <<"\r\n">>) of
-        [Header, Rest] -> headers(Rest, Method, Target, keep(Header, Keep));
-        [_] -> more
+        [Header, Rest] ->
+            case said(Header, Said) of
+                bad -> bad;
+                More -> headers(Rest, Method, Target, More)
+            end;
+        [_] ->
+            more
     end;
-headers(<<C, Rest/binary>>, Method, Target, Keep) when C > $\s, C =/= $: ->
-    name(Rest, Method, Target, Keep);
+headers(<<C, Rest/binary>>, Method, Target, Said) when C > $\s, C =/= $: ->
+    name(Rest, Method, Target, Said);
 headers(<<"\r">>, _, _, _) ->
     more;
 headers(<<>>, _, _, _) ->
@@ -174,32 +185,46 @@ headers(<<>>, _, _, _) ->
 headers(_, _, _, _) ->
     bad.
 
-name(<<":", Rest/binary>>, Method, Target, Keep) -> value(Rest, Method, Target, Keep);
-name(<<C, Rest/binary>>, Method, Target, Keep) when C > $\s -> name(Rest, Method, Target, Keep);
+name(<<":", Rest/binary>>, Method, Target, Said) -> value(Rest, Method, Target, Said);
+name(<<C, Rest/binary>>, Method, Target, Said) when C > $\s -> name(Rest, Method, Target, Said);
 name(<<>>, _, _, _) -> more;
 name(_, _, _, _) -> bad.
 
-value(<<"\r\n", Rest/binary>>, Method, Target, Keep) -> headers(Rest, Method, Target, Keep);
+value(<<"\r\n", Rest/binary>>, Method, Target, Said) -> headers(Rest, Method, Target, Said);
 value(<<"\r">>, _, _, _) -> more;
-value(<<C, Rest/binary>>, Method, Target, Keep) when C >= $\s; C =:= $\t ->
-    value(Rest, Method, Target, Keep);
+value(<<C, Rest/binary>>, Method, Target, Said) when C >= $\s; C =:= $\t ->
+    value(Rest, Method, Target, Said);
 value(<<>>, _, _, _) -> more;
 value(_, _, _, _) -> bad.
 
-%% Whether the connection is kept, after this header. No body is ever read, so
-%% that where there may be one the connection ends with the answer.
-keep(Header, Keep) ->
+%% What is said with this header as well, or `bad`. No body is ever read, so that where
+%% there may be one the connection ends with the answer.
+said(Header, {Keep, HasHost, Length} = Said) ->
     case binary:split(Header, <<":">>) of
         [Name, Value] ->
             case string:lowercase(Name) of
-                <<"connection">> -> Keep andalso not asks_to_close(Value);
-                <<"content-length">> -> Keep andalso string:trim(Value) =:= <<"0">>;
-                <<"transfer-encoding">> -> false;
-                _ -> Keep
+                <<"host">> -> {Keep, true, Length};
+                <<"connection">> -> {Keep andalso not asks_to_close(Value), HasHost, Length};
+                <<"content-length">> -> with_length(string:trim(Value), Said);
+                <<"transfer-encoding">> -> {false, HasHost, Length};
+                Other -> case binary:match(Other, [<<" ">>, <<"\t">>]) of
+                    nomatch -> Said;
+                    _ -> bad
+                end
             end;
         [_] ->
-            false
+            bad
     end.
+
+with_length(Length, {Keep, HasHost, Before}) when Before =:= none; Before =:= Length ->
+    case Length =/= <<>> andalso lists:all(fun is_digit/1, binary_to_list(Length)) of
+        true -> {Keep andalso Length =:= <<"0">>, HasHost, Length};
+        false -> bad
+    end;
+with_length(_, _) ->
+    bad.
+
+is_digit(C) -> C >= $0 andalso C =< $9.
 
 asks_to_close(Value) ->
     Tokens = string:lexemes(string:lowercase(Value), ", \t"),

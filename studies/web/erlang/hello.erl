@@ -10,6 +10,10 @@
 -define(HEADERS_MAX, 100).
 -define(ID_LENGTH_MAX, 64).
 
+%% What a request's headers have said so far: whether the connection is to be kept, whether
+%% there is the host that HTTP/1.1 has to name, and the length of the body.
+-record(said, {keep, has_host, length = none}).
+
 %% Called by `erl -run hello start HOST PORT`.
 start([Host, Port]) ->
     %% SIGTERM ends it at once: it has nothing to put in order, for which init:stop/0,
@@ -46,7 +50,7 @@ accept(Listener) ->
 serve(Socket) ->
     case gen_tcp:recv(Socket, 0) of
         {ok, {http_request, Method, Target, Version}} ->
-            case headers(Socket, persistent(Version), ?HEADERS_MAX) of
+            case headers(Socket, said_by(Version), ?HEADERS_MAX) of
                 {ok, Keep} ->
                     {Status, Body} = answer(Method, Target),
                     case {gen_tcp:send(Socket, response(Method, Status, Body, Keep)), Keep} of
@@ -69,31 +73,42 @@ refuse(Socket) ->
     gen_tcp:send(Socket, response('GET', 400, <<"bad request\n">>, false)),
     gen_tcp:close(Socket).
 
-persistent({1, 1}) -> true;
-persistent(_) -> false.
+said_by({1, 1}) -> #said{keep = true, has_host = false};
+said_by(_) -> #said{keep = false, has_host = true}.
 
 %% Reads headers to their end; tells whether the connection is to be kept.
-headers(_Socket, _Keep, 0) ->
+headers(_Socket, _Said, 0) ->
     error;
-headers(Socket, Keep, Left) ->
+headers(Socket, Said, Left) ->
     case gen_tcp:recv(Socket, 0) of
-        {ok, http_eoh} -> {ok, Keep};
+        {ok, http_eoh} when Said#said.has_host -> {ok, Said#said.keep};
         {ok, {http_header, _, Name, _, Value}} ->
-            headers(Socket, keep(Name, Value, Keep), Left - 1);
+            case said(Name, Value, Said) of
+                error -> error;
+                More -> headers(Socket, More, Left - 1)
+            end;
         _ -> error
     end.
 
-%% Whether the connection is kept, after this header. No body is ever read: what
-%% follows where there may be one would be taken for a request.
-keep('Connection', Value, Keep) ->
-    Keep andalso
-        not lists:member("close", string:lexemes(string:lowercase(binary_to_list(Value)), ", \t"));
-keep('Content-Length', Value, Keep) ->
-    Keep andalso Value =:= <<"0">>;
-keep('Transfer-Encoding', _Value, _Keep) ->
-    false;
-keep(_Name, _Value, Keep) ->
-    Keep.
+%% What is said with this header as well. No body is ever read: what follows where there
+%% may be one would be taken for a request.
+said('Host', _Value, Said) ->
+    Said#said{has_host = true};
+said('Connection', Value, Said) ->
+    Options = string:lexemes(string:lowercase(binary_to_list(Value)), ", \t"),
+    Said#said{keep = Said#said.keep andalso not lists:member("close", Options)};
+said('Content-Length', Value, #said{keep = Keep, length = Before} = Said) ->
+    case is_number_of_bytes(Value) andalso (Before =:= none orelse Before =:= Value) of
+        true -> Said#said{keep = Keep andalso Value =:= <<"0">>, length = Value};
+        false -> error
+    end;
+said('Transfer-Encoding', _Value, Said) ->
+    Said#said{keep = false};
+said(_Name, _Value, Said) ->
+    Said.
+
+is_number_of_bytes(Value) ->
+    Value =/= <<>> andalso lists:all(fun(C) -> C >= $0 andalso C =< $9 end, binary_to_list(Value)).
 
 answer(Method, {abs_path, PathAndQuery}) ->
     case binary:split(PathAndQuery, <<"?">>) of

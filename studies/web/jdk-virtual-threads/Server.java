@@ -24,6 +24,11 @@ final class Server {
 
     private static void hello(HttpExchange exchange) throws IOException {
         String method = exchange.getRequestMethod();
+        // Such a request has to be refused (RFC 9112, section 3.2), which this server leaves to others.
+        if (exchange.getProtocol().equals("HTTP/1.1") && !exchange.getRequestHeaders().containsKey("Host")) {
+            answer(exchange, 400, "there is no Host\n");
+            return;
+        }
         // A context is a prefix: /hello/there comes here as well.
         if (!exchange.getRequestURI().getPath().equals("/hello")) {
             answer(exchange, 404, Greeting.WRONG_PATH);

@@ -3,6 +3,7 @@ import static io.netty.handler.codec.http.HttpHeaderNames.CONNECTION;
 import static io.netty.handler.codec.http.HttpHeaderNames.CONTENT_LENGTH;
 import static io.netty.handler.codec.http.HttpHeaderNames.CONTENT_TYPE;
 import static io.netty.handler.codec.http.HttpHeaderNames.DATE;
+import static io.netty.handler.codec.http.HttpHeaderNames.HOST;
 import static io.netty.handler.codec.http.HttpHeaderValues.CLOSE;
 import static io.netty.handler.codec.http.HttpHeaderValues.KEEP_ALIVE;
 import static io.netty.handler.codec.http.HttpHeaderValues.TEXT_PLAIN;
@@ -66,6 +67,10 @@ final class HelloHandler extends SimpleChannelInboundHandler<HttpObject> {
     private static FullHttpResponse answer(ChannelHandlerContext context, HttpRequest request) {
         if (!request.decoderResult().isSuccess()) {
             return response(context, BAD_REQUEST, "bad request\n");
+        }
+        // Such a request has to be refused (RFC 9112, section 3.2), which Netty leaves to others.
+        if (request.protocolVersion().equals(HttpVersion.HTTP_1_1) && !request.headers().contains(HOST)) {
+            return response(context, BAD_REQUEST, "there is no Host\n");
         }
         QueryStringDecoder uri = new QueryStringDecoder(request.uri());
         if (!uri.rawPath().equals("/hello")) {

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Version};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpSocket;
 
@@ -54,6 +54,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+    // Such a request has to be refused (RFC 9112, section 3.2), which hyper leaves to others.
+    if request.version() == Version::HTTP_11 && !request.headers().contains_key(HOST) {
+        return Ok(text(StatusCode::BAD_REQUEST, "there is no Host\n"));
+    }
     Ok(match request.uri().path() {
         "/hello" => match *request.method() {
             Method::GET | Method::HEAD => hello(request.uri().query().unwrap_or_default()),

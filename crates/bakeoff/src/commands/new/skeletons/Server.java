@@ -8,6 +8,11 @@ import java.util.concurrent.Executors;
 public final class Server {
     // The study asks: {contract}
     private static void answer(HttpExchange exchange) throws IOException {
+        // It has to be refused (RFC 9112, 3.2), which this server leaves to others.
+        if (exchange.getProtocol().equals("HTTP/1.1") && !exchange.getRequestHeaders().containsKey("Host")) {
+            send(exchange, 400, "there is no Host\n");
+            return;
+        }
         // FILL IN: this answers 200 with the same text to every request.
         send(exchange, 200, "to be filled in\n");
     }

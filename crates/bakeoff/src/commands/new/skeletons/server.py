@@ -10,6 +10,18 @@ class Handler(BaseHTTPRequestHandler):
     # for the head's acknowledgement, 40 ms on Linux.
     wbufsize = -1
 
+    # What HTTP/1.1 has refused (RFC 9112, 3.2, 5.1 and 6.3) http.server leaves to others.
+    def parse_request(self):
+        if not super().parse_request():
+            return False
+        has_host = self.request_version != "HTTP/1.1" or "Host" in self.headers
+        lengths = set(self.headers.get_all("Content-Length", []))
+        is_framed = len(lengths) < 2 and all(map(str.isdigit, lengths))
+        if has_host and is_framed and not self.headers.defects:
+            return True
+        self.send_error(400)
+        return False
+
     # The study asks: {contract}
     def do_GET(self):
         # FILL IN: this answers 200 with the same text to every request.
