@@ -17,7 +17,7 @@ use result::comparison::{
 };
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
-use result::plan::{Contender, Load, Machine};
+use result::plan::{Asks, Contender, LighterContract, Load, Machine};
 use result::{Run, State, shell};
 
 use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
@@ -49,7 +49,7 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     only_in_one.sort();
     only_in_one.dedup();
     call(&mut figures);
-    let differences = other_builds(a, b).into_iter().collect();
+    let differences = other_builds(a, b).into_iter().chain(unknown_asks(a, b)).collect();
     let (a, b) = (name(a), name(b));
     Comparison { schema: SCHEMA, a, b, obstacles, differences, figures, only_in_one }
 }
@@ -93,7 +93,40 @@ fn obstacles(a: &Run, b: &Run) -> Vec<String> {
     .into_iter()
     .filter(|(_, a, b)| a != b)
     .map(|(what, a, b)| format!("{what}: {a} in the first run, {b} in the second"))
+    .chain(other_asks(a.study.asks.as_ref(), b.study.asks.as_ref()))
     .collect()
+}
+
+/// In what contracts ask for something else, as far as both are known.
+fn other_asks(a: Option<&Asks>, b: Option<&Asks>) -> Vec<String> {
+    let (Some(a), Some(b)) = (a, b) else { return Vec::new() };
+    let refuses = |asks: &Asks| {
+        let each =
+            asks.refuses.iter().map(|it| format!("{} {} ({})", it.method, it.path, it.status));
+        let each: Vec<String> = each.collect();
+        if each.is_empty() { "nothing".into() } else { each.join(", ") }
+    };
+    let whole =
+        |asks: &Asks| if asks.whole_body { "all of it" } else { "a part of it" }.to_string();
+    let fresh = |asks: &Asks| if asks.fresh { "made anew" } else { "any" }.to_string();
+    [
+        ("path", a.path.clone(), b.path.clone()),
+        ("status", a.status.to_string(), b.status.to_string()),
+        ("body", format!("{:?}", a.body), format!("{:?}", b.body)),
+        ("body, of which that is", whole(a), whole(b)),
+        ("answers", fresh(a), fresh(b)),
+        ("requests to refuse", refuses(a), refuses(b)),
+    ]
+    .into_iter()
+    .filter(|(_, a, b)| a != b)
+    .map(|(what, a, b)| format!("the contract's {what}: {a} in the first run, {b} in the second"))
+    .collect()
+}
+
+/// That it isn't known whether both runs asked for the same: older ones don't tell.
+fn unknown_asks(a: &Run, b: &Run) -> Option<String> {
+    (a.study.asks.is_none() || b.study.asks.is_none())
+        .then(|| "whether the contract asked for the same in both isn't known".into())
 }
 
 /// By which backends the client made a run's load. They cost it differently, and where it
@@ -244,17 +277,20 @@ fn other_contract(
         None => "the full one".to_string(),
         Some(name) => format!("`{name}`"),
     };
-    let says = |run: &Run, it: &Contender| {
+    fn lighter<'a>(run: &'a Run, it: &Contender) -> Option<&'a LighterContract> {
         let keeps = it.lighter_contract.as_deref()?;
-        run.study.lighter.iter().find(|lighter| lighter.name == keeps).map(|it| it.says.clone())
-    };
+        run.study.lighter.iter().find(|lighter| lighter.name == keeps)
+    }
     let (then, now) = (name(a), name(b));
+    let (of_a, of_b) = (lighter(run_a, a), lighter(run_b, b));
     if then != now {
         Some(format!("its contract: {then} in the first run, {now} in the second"))
-    } else if says(run_a, a) != says(run_b, b) {
+    } else if of_a.map(|it| &it.says) != of_b.map(|it| &it.says) {
         Some(format!("its contract, {then}, says something else in the second run"))
     } else {
-        None
+        let asks = |it: Option<&'_ LighterContract>| it.and_then(|it| it.asks.clone());
+        let others = other_asks(asks(of_a).as_ref(), asks(of_b).as_ref());
+        (!others.is_empty()).then(|| format!("its contract, {then}: {}", others.join("; ")))
     }
 }
 
@@ -657,7 +693,7 @@ mod tests {
             let mut run = run(STEADY, STEADY);
             run.contenders[0].lighter_contract = Some("static".into());
             let says = says.into();
-            run.study.lighter = vec![LighterContract { name: "static".into(), says }];
+            run.study.lighter = vec![LighterContract { name: "static".into(), says, asks: None }];
             run
         };
         let full = run(STEADY, STEADY);
@@ -868,5 +904,57 @@ mod tests {
             comparison.only_in_one,
             [format!("b has figures in {} that the other run lacks", before.id)]
         );
+    }
+
+    /// The words for readers may stay as they are where the job becomes another.
+    #[test]
+    fn a_contract_that_asks_for_something_else_is_an_obstacle_whatever_it_says() {
+        type Change = (fn(&mut Asks), &'static str);
+        let before = run(STEADY, STEADY);
+        let changes: [Change; 6] = [
+            (|asks| asks.path = "/other".into(), "the contract's path: "),
+            (|asks| asks.status = 201, "the contract's status: 200 in the first run, 201 in"),
+            (|asks| asks.body = "b".into(), "the contract's body: \""),
+            (|asks| asks.whole_body ^= true, "the contract's body, of which that is: "),
+            (|asks| asks.fresh ^= true, "the contract's answers: "),
+            (|asks| asks.refuses.clear(), "the contract's requests to refuse: GET /no (404) in"),
+        ];
+        for (change, says) in changes {
+            let mut after = before.clone();
+            change(after.study.asks.as_mut().unwrap());
+            let comparison = compare(&before, &after);
+            assert!(comparison.obstacles[0].starts_with(says), "{:?}", comparison.obstacles);
+            assert!(reasons(&comparison, "a").contains(says));
+        }
+        assert!(compare(&before, &before).obstacles.is_empty());
+    }
+
+    #[test]
+    fn what_an_older_run_asked_for_is_not_known_and_no_obstacle() {
+        let before = run(STEADY, STEADY);
+        let mut older = before.clone();
+        older.study.asks = None;
+        let comparison = compare(&older, &before);
+        assert!(comparison.obstacles.is_empty(), "{:?}", comparison.obstacles);
+        let unknown = "whether the contract asked for the same in both isn't known";
+        assert!(comparison.differences.iter().any(|it| it == unknown));
+        assert!(!compare(&before, &before).differences.iter().any(|it| it == unknown));
+    }
+
+    #[test]
+    fn a_lighter_contract_that_asks_for_something_else_parts_who_keeps_it() {
+        let with = |path: &str| {
+            let mut run = run(STEADY, STEADY);
+            let asks = run.study.asks.clone().map(|asks| Asks { path: path.into(), ..asks });
+            let (name, says) = ("static".into(), "less".into());
+            run.study.lighter = vec![LighterContract { name, says, asks }];
+            run.contenders[0].lighter_contract = Some("static".into());
+            run
+        };
+        let comparison = compare(&with("/one"), &with("/two"));
+        assert!(
+            reasons(&comparison, "a").contains("its contract, `static`: the contract's path: /one")
+        );
+        assert!(matches!(word_of(&comparison, "b"), Word::Unchanged(_)), "it keeps the full one");
     }
 }

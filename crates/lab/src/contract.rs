@@ -1,10 +1,14 @@
 //! Whether a contender does the job: the steps that it has to pass before a
 //! figure of its speed means anything.
 
+use std::cell::Cell;
 use std::net::SocketAddr;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
+use load::Stop;
+use load::answers::Looking;
 use load::outcome::SampledAnswer;
+use load::template::filled;
 use result::evidence::{AnswerSize, ContractStep};
 
 use crate::http::{Answer, Connection, Wrong, start, whole};
@@ -12,23 +16,39 @@ use crate::study::Contract;
 
 /// Time for all that happens on one connection.
 const WITHIN: Duration = Duration::from_secs(5);
+/// Time for all steps together: a right answer a second is slow, and is in time.
+const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 /// How far a Date header may be off: a server may make it once a second.
 const DATE_OFF_MAX: Duration = Duration::from_secs(3);
 /// Two Dates this far apart must differ.
 pub(crate) const DATE_STEP: Duration = Duration::from_millis(2_200);
-/// What is asked where the Date is looked at once; what is seen is the Date.
-pub(crate) const SAYS_DATE: &str = "says the right Date";
-
-/// What is asked where two answers to the same must differ.
-const IS_FRESH: &str = "makes a part of every answer anew";
+/// The id of the step whose sight is the Date, where that is looked at once.
+pub(crate) const DATE: &str = "date";
+/// The id of the contract's own request.
+const RIGHT: &str = "right-answer";
+/// The id of the step in which two answers to the same must differ.
+const FRESH: &str = "fresh";
 
 /// Asks for the connection's end after the answer.
 const CLOSE: &str = "Connection: close\r\n";
+/// What a client may say besides, in another case, without a value, or at length.
+const MORE_HEADERS: &str = "User-Agent: bakeoff (asks whether a contract is kept)\r\n\
+    ACCEPT: text/plain, text/html;q=0.9, */*;q=0.8\r\nX-Empty:\r\n\
+    accept-language: en, de;q=0.7\r\nConnection: close\r\n";
+
+/// Requests in two pieces that are under way at once: fewer than the shortest listen queues
+/// that servers are used to ask for (50).
+const CUT_AT_ONCE: usize = 32;
+/// The most places at which a request is cut.
+const CUTS_MAX: usize = 256;
+/// Between the two pieces: a server that isn't kept waiting for a processor has read the
+/// first one by then.
+const CUT_PAUSE: Duration = Duration::from_millis(10);
 
 /// How much time the check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Milliseconds: before each trial.
+    /// Tenths of a second: before each trial.
     Quick,
     /// Seconds: what needs waiting as well.
     Thorough,
@@ -36,8 +56,8 @@ pub enum Depth {
 
 /// Asks for the contract's own request once, and says what is wrong with the
 /// answer.
-pub fn ask_once(address: SocketAddr, contract: &Contract) -> Result<(), Wrong> {
-    Asker { address, contract }.right_answer().map(|_| ())
+pub fn ask_once(address: SocketAddr, contract: &Contract, stop: &Stop) -> Result<(), Wrong> {
+    Asker::new(address, contract, stop).right_answer("").map(|_| ())
 }
 
 /// The size of one right answer, to a request that keeps its connection or not;
@@ -46,57 +66,167 @@ pub fn answer_size(
     address: SocketAddr,
     contract: &Contract,
     keep_alive: bool,
+    stop: &Stop,
 ) -> Option<AnswerSize> {
     let headers = if keep_alive { "" } else { CLOSE };
-    let answer = Asker { address, contract }.right_answer_to(headers).ok()?;
+    let answer = Asker::new(address, contract, stop).right_answer(headers).ok()?;
     Some(AnswerSize {
         head_bytes: answer.head_bytes as u64,
-        body_bytes: answer.body.len() as u64,
+        body_bytes: answer.body_bytes,
         whole_bytes: Some(answer.whole_bytes as u64),
     })
 }
 
-/// Goes through all steps, telling of each. If the first fails, the others have
-/// nothing to say, and are left out.
+/// Goes through all steps, telling of each, until `stop` asks for the end. If the first
+/// fails, the others have nothing to say; after one that hangs they would hang likewise. So
+/// they are left out then.
 pub fn check(
     address: SocketAddr,
     contract: &Contract,
     depth: Depth,
+    stop: &Stop,
     mut tell: impl FnMut(&ContractStep),
 ) -> Vec<ContractStep> {
-    let asker = Asker { address, contract };
-    let mut steps = Vec::new();
-    let mut step = |asked: String, outcome: Result<String, Wrong>| {
-        let step = step(asked, outcome);
-        tell(&step);
-        let right = step.wrong.is_none();
-        steps.push(step);
-        right
-    };
-    if !step(answers_right(contract), asker.right_answer().map(|answer| shown(&answer))) {
-        return steps;
-    }
-    step("answers three requests on one connection".into(), asker.keep_alive());
-    if contract.fresh {
-        step(IS_FRESH.into(), asker.fresh());
-    }
-    step("takes a request that comes in single bytes".into(), asker.single_bytes());
-    step("answers a pipelined pair, in order".into(), asker.pipelined_pair());
-    step("closes the connection when asked to".into(), asker.close());
-    step("answers HEAD without a body".into(), asker.head());
-    for refusal in &contract.refuses {
-        let asked = format!("refuses {} with status {}", refusal.what, refusal.status);
-        step(asked, asker.refused(&refusal.method, &refusal.path, refusal.status));
-    }
-    step("refuses garbage with status 400, or closes".into(), asker.garbage());
-    match depth {
-        Depth::Quick => step(SAYS_DATE.into(), asker.date().map(|(text, _)| text)),
-        Depth::Thorough => {
-            step("says the right Date, and it advances".into(), asker.date_advances())
+    let asker = Asker::new(address, contract, stop);
+    let mut steps: Vec<ContractStep> = Vec::new();
+    for Due { id, asked, ask } in due(contract, depth) {
+        let outcome = ask(&asker);
+        if stop.asked() || outcome == Err(Wrong::Stopped) {
+            break;
         }
-    };
+        let step = step(&id, asked, outcome);
+        tell(&step);
+        let is_last = step.hung || (step.wrong.is_some() && steps.is_empty());
+        steps.push(step);
+        if is_last {
+            break;
+        }
+    }
     steps
 }
+
+/// Asks for one thing: what was seen, or what was wrong with it.
+type Ask<'a> = dyn Fn(&Asker<'a>) -> Result<String, Wrong> + 'a;
+
+/// A step to go through.
+struct Due<'a> {
+    id: String,
+    /// What is asked of the contender: *it* does so.
+    asked: String,
+    ask: Box<Ask<'a>>,
+}
+
+/// All steps, in their order. Those that a server may fail by silence, as it may wait for
+/// more of what it takes for a request, come last.
+fn due(contract: &Contract, depth: Depth) -> Vec<Due<'_>> {
+    fn due<'a>(
+        id: &str,
+        asked: impl Into<String>,
+        ask: impl Fn(&Asker<'a>) -> Result<String, Wrong> + 'a,
+    ) -> Due<'a> {
+        Due { id: id.into(), asked: asked.into(), ask: Box::new(ask) }
+    }
+    let mut all = vec![
+        due(RIGHT, answers_right(contract), |it| it.right_answer("").map(|answer| shown(&answer))),
+        due("kept", "answers three requests on one connection", Asker::kept),
+    ];
+    if contract.fresh {
+        all.push(due(FRESH, IS_FRESH, Asker::fresh));
+    }
+    all.extend([
+        due("single-bytes", "takes a request that comes in single bytes", Asker::single_bytes),
+        due("two-pieces", "takes requests in two pieces, cut at every byte", Asker::two_pieces),
+        due("pipelined", "answers a pipelined pair, in order", Asker::pipelined_pair),
+        due("closes", "closes the connection when asked to", Asker::close),
+        due("head", "answers HEAD without a body", Asker::head),
+    ]);
+    for (nth, refusal) in contract.refuses.iter().enumerate() {
+        let asked = format!("refuses {} with status {}", refusal.what, refusal.status);
+        all.push(due(&format!("refuses-{}", nth + 1), asked, move |it| {
+            it.refused(&refusal.method, &refusal.path, refusal.status)
+        }));
+    }
+    all.push(match depth {
+        Depth::Quick => due(DATE, SAYS_DATE, |it| it.date().map(|(text, _)| text)),
+        Depth::Thorough => due(DATE, "says the right Date, and it advances", Asker::date_advances),
+    });
+    all.push(due("garbage", "refuses garbage with status 400, or closes", Asker::garbage));
+    all.extend(UNFIT.iter().map(|unfit| due(unfit.id, unfit.asked, |it| it.unfit(unfit))));
+    if depth == Depth::Thorough {
+        all.extend(ODD.iter().map(|odd| due(odd.id, odd.asked, |it| it.odd(odd))));
+    }
+    all
+}
+
+/// A request that is nearly right.
+struct Unfit {
+    id: &'static str,
+    asked: &'static str,
+    /// The protocol, in its first line.
+    version: &'static str,
+    /// Its headers, where `HOST` stands for the server's address.
+    headers: &'static str,
+    /// What is asked of a server, and why.
+    rule: &'static str,
+}
+
+/// Requests that a server must refuse, each by the rule that it names.
+const UNFIT: [Unfit; 4] = [
+    Unfit {
+        id: "no-host",
+        asked: "refuses a request without Host (RFC 9112, 3.2)",
+        version: "HTTP/1.1",
+        headers: "Connection: close\r\n",
+        rule: "a server must answer 400 where HTTP/1.1 comes without Host",
+    },
+    Unfit {
+        id: "two-lengths",
+        asked: "refuses two lengths that differ (RFC 9112, 6.3)",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello!",
+        rule: "where the body ends is anybody's guess, so that a server must answer 400 and close",
+    },
+    Unfit {
+        id: "no-length",
+        asked: "refuses a length that is no number (RFC 9112, 6.3)",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nContent-Length: 5x\r\nConnection: close\r\n\r\nhello",
+        rule: "where the body ends is anybody's guess, so that a server must answer 400 and close",
+    },
+    Unfit {
+        id: "space-before-colon",
+        asked: "refuses a space between a header's name and the colon (RFC 9112, 5.1)",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nContent-Length : 0\r\nConnection: close\r\n",
+        rule: "readers differ in what such a line says, so that a server must answer 400",
+    },
+];
+
+/// Requests that servers in wide use take, or that they need not refuse. What a server does
+/// is shown, and nothing is wrong with it.
+const ODD: [Unfit; 3] = [
+    Unfit {
+        id: "two-hosts",
+        asked: "shows what it does with two lines of Host",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nHost: other\r\nConnection: close\r\n",
+        rule: "RFC 9112, 3.2, asks for 400, and servers in wide use take the first one",
+    },
+    Unfit {
+        id: "bare-cr",
+        asked: "shows what it does with a bare CR between two lines",
+        version: "HTTP/1.1\rHost: HOST",
+        headers: "Connection: close\r\n",
+        rule: "by RFC 9112, 2.2, it ends no line, and servers in wide use let it",
+    },
+    Unfit {
+        id: "version",
+        asked: "shows what it does with HTTP/3.7",
+        version: "HTTP/3.7",
+        headers: "Host: HOST\r\nConnection: close\r\n",
+        rule: "RFC 9110, 15.6.6, has 505 for it, which no server must use",
+    },
+];
 
 /// The steps that a few answers under load can be held to, each with the first that isn't
 /// right. Nothing without any.
@@ -106,17 +236,17 @@ pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<Contrac
     }
     let count = sampled.len();
     let right = |sample: &SampledAnswer| {
-        let answer = whole(&sample.bytes)?;
-        expect_right(contract, &answer, &sample.expected)?;
-        Ok(answer)
+        right(contract, &sample.expected, |looking| {
+            whole(&sample.bytes, |piece| looking.look(piece))
+        })
     };
     let answers: Vec<Answer> = match sampled.iter().map(right).collect() {
         Ok(answers) => answers,
-        Err(wrong) => return vec![step(answers_right(contract), Err(wrong))],
+        Err(wrong) => return vec![step(RIGHT, answers_right(contract), Err(wrong))],
     };
     let last = &answers[count - 1];
     let saw = format!("{count} right answers, the last one {}", shown(last));
-    let mut steps = vec![step(answers_right(contract), Ok(saw))];
+    let mut steps = vec![step(RIGHT, answers_right(contract), Ok(saw))];
     if contract.fresh && count > 1 {
         // Each has a nonce of its own, so that it is the rest that has to differ. A small
         // random number may come twice, and the first answers were made before the load
@@ -124,6 +254,7 @@ pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<Contrac
         let rest = |nth: usize| without(&answers[nth].body, sampled[nth].expected.as_bytes());
         let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
         steps.push(step(
+            FRESH,
             IS_FRESH.into(),
             match again * 2 >= count - 1 {
                 true => wrong(format!(
@@ -138,9 +269,14 @@ pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<Contrac
     let date = |nth: usize| date(&answers[nth], SystemTime::UNIX_EPOCH + sampled[nth].at);
     let dates: Result<Vec<_>, Wrong> = (0..count).map(date).collect();
     let seen = dates.map(|dates| dates.last().map_or(String::new(), |(text, _)| text.clone()));
-    steps.push(step(SAYS_DATE.into(), seen));
+    steps.push(step(DATE, SAYS_DATE.into(), seen));
     steps
 }
+
+/// What is asked where the Date is looked at once.
+const SAYS_DATE: &str = "says the right Date";
+/// What is asked where two answers to the same must differ.
+const IS_FRESH: &str = "makes a part of every answer anew";
 
 /// These bytes without any that are the same as `part`.
 fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
@@ -163,60 +299,90 @@ fn answers_right(contract: &Contract) -> String {
 }
 
 /// A step with what came of it.
-fn step(asked: String, outcome: Result<String, Wrong>) -> ContractStep {
+fn step(id: &str, asked: String, outcome: Result<String, Wrong>) -> ContractStep {
+    let hung = outcome.as_ref().is_err_and(Wrong::is_too_late);
     let (saw, wrong) = match outcome {
         Ok(saw) => (saw, None),
+        Err(wrong) if hung => {
+            let so = "no further step was tried, which would have waited likewise";
+            (String::new(), Some(format!("{wrong}; {so}")))
+        }
         Err(wrong) => (String::new(), Some(wrong.to_string())),
     };
-    ContractStep { asked, saw, wrong }
+    ContractStep { id: id.into(), asked, saw, wrong, hung }
 }
 
 struct Asker<'a> {
     address: SocketAddr,
     contract: &'a Contract,
+    stop: &'a Stop,
+    deadline: Instant,
+    /// Of the nonces.
+    seed: u64,
+    /// Requests so far.
+    asked: Cell<u64>,
+}
+
+/// The contract's own request, with its placeholders filled as the load generator does.
+struct Own {
+    path: String,
+    /// What the answer's body has to hold.
+    text: String,
 }
 
 impl Asker<'_> {
+    fn new<'a>(address: SocketAddr, contract: &'a Contract, stop: &'a Stop) -> Asker<'a> {
+        let (deadline, seed) = (Instant::now() + WHOLE_WITHIN, fastrand::u64(..));
+        Asker { address, contract, stop, deadline, seed, asked: Cell::new(0) }
+    }
+
     fn open(&self) -> Result<Connection, Wrong> {
-        Connection::open(self.address, WITHIN)
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Wrong::TooLate(WHOLE_WITHIN));
+        }
+        Connection::open_until(self.address, left.min(WITHIN), self.stop)
     }
 
     fn request(&self, method: &str, path: &str, more: &str) -> Vec<u8> {
         format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{more}\r\n", self.address).into_bytes()
     }
 
-    /// The contract's own request with a new nonce.
-    fn ask(&self) -> (String, Vec<u8>) {
-        let nonce = nonce();
-        let request = self.request("GET", &with(&self.contract.path, &nonce), "");
-        (nonce, request)
+    /// The contract's next request.
+    fn own(&self) -> Own {
+        let number = self.asked.replace(self.asked.get() + 1);
+        let filled = |text: &str| filled(text, number, self.seed);
+        Own { path: filled(&self.contract.path), text: filled(&self.contract.body) }
     }
 
-    fn judge(&self, answer: &Answer, nonce: &str) -> Result<(), Wrong> {
-        expect_right(self.contract, answer, &with(&self.contract.body, nonce))
+    /// The same as bytes, with more headers.
+    fn ask(&self, more: &str) -> (Own, Vec<u8>) {
+        let own = self.own();
+        let request = self.request("GET", &own.path, more);
+        (own, request)
     }
 
-    fn right_answer(&self) -> Result<Answer, Wrong> {
-        self.right_answer_to("")
+    /// Receives the answer to a request of the contract's own.
+    fn receive(&self, connection: &mut Connection, own: &Own) -> Result<Answer, Wrong> {
+        right(self.contract, &own.text, |looking| {
+            connection.receive_looking(false, |piece| looking.look(piece))
+        })
     }
 
     /// The answer to the contract's own request with more headers.
-    fn right_answer_to(&self, headers: &str) -> Result<Answer, Wrong> {
-        let nonce = nonce();
-        let request = self.request("GET", &with(&self.contract.path, &nonce), headers);
+    fn right_answer(&self, more: &str) -> Result<Answer, Wrong> {
+        let (own, request) = self.ask(more);
         let mut connection = self.open()?;
         connection.send(&request)?;
-        let answer = connection.receive(false)?;
-        self.judge(&answer, &nonce)?;
-        Ok(answer)
+        self.receive(&mut connection, &own)
     }
 
-    fn keep_alive(&self) -> Result<String, Wrong> {
+    fn kept(&self) -> Result<String, Wrong> {
         let mut connection = self.open()?;
         for _ in 0..3 {
-            let (nonce, request) = self.ask();
+            let (own, request) = self.ask("");
             connection.send(&request)?;
-            self.judge(&connection.receive(false)?, &nonce)?;
+            self.receive(&mut connection, &own)?;
         }
         match connection.left_over() {
             0 => Ok("three right answers, and no byte more".into()),
@@ -225,61 +391,93 @@ impl Asker<'_> {
     }
 
     fn fresh(&self) -> Result<String, Wrong> {
-        let (nonce, request) = self.ask();
+        let (own, request) = self.ask("");
         let mut answers = Vec::new();
         for _ in 0..2 {
             let mut connection = self.open()?;
             connection.send(&request)?;
-            let answer = connection.receive(false)?;
-            self.judge(&answer, &nonce)?;
-            answers.push(answer);
+            answers.push(self.receive(&mut connection, &own)?);
         }
-        match answers[0].body != answers[1].body {
+        match answers[0].body_sha256 != answers[1].body_sha256 {
             true => Ok(format!("the second time {}", shown(&answers[1]))),
             false => wrong(format!("two answers were the same: {}", shown(&answers[0]))),
         }
     }
 
     fn single_bytes(&self) -> Result<String, Wrong> {
-        let (nonce, request) = self.ask();
+        let (own, request) = self.ask("");
         let mut connection = self.open()?;
         for byte in &request {
             connection.send(&[*byte])?;
             std::thread::sleep(Duration::from_micros(20));
         }
-        let answer = connection.receive(false)?;
-        self.judge(&answer, &nonce)?;
-        Ok(shown(&answer))
+        Ok(shown(&self.receive(&mut connection, &own)?))
+    }
+
+    fn two_pieces(&self) -> Result<String, Wrong> {
+        let mut count = 0;
+        for more in [CLOSE, MORE_HEADERS] {
+            let cuts = cuts(self.ask(more).1.len());
+            for cuts in cuts.chunks(CUT_AT_ONCE) {
+                self.cut_at(cuts, more)?;
+            }
+            count += cuts.len();
+        }
+        Ok(format!("{count} right answers"))
+    }
+
+    /// Sends a request for each of these places, cut there, all of them at once.
+    fn cut_at(&self, cuts: &[usize], more: &str) -> Result<(), Wrong> {
+        let mut under_way = Vec::new();
+        for &cut in cuts {
+            let (own, request) = self.ask(more);
+            let at = |wrong| Wrong::At {
+                place: format!("cut behind byte {cut} of {}", request.len()),
+                wrong: Box::new(wrong),
+            };
+            let mut connection = self.open().map_err(at)?;
+            connection.send(&request[..cut]).map_err(at)?;
+            under_way.push((cut, own, request, connection));
+        }
+        std::thread::sleep(CUT_PAUSE);
+        for (cut, _, request, connection) in &mut under_way {
+            connection.send(&request[*cut..])?;
+        }
+        for (cut, own, request, mut connection) in under_way {
+            self.receive(&mut connection, &own).map_err(|wrong| Wrong::At {
+                place: format!("cut behind byte {cut} of {}", request.len()),
+                wrong: Box::new(wrong),
+            })?;
+        }
+        Ok(())
     }
 
     fn pipelined_pair(&self) -> Result<String, Wrong> {
-        let (first, mut requests) = self.ask();
-        let (second, request) = self.ask();
+        let (first, mut requests) = self.ask("");
+        let (second, request) = self.ask("");
         requests.extend(request);
         let mut connection = self.open()?;
         connection.send(&requests)?;
-        self.judge(&connection.receive(false)?, &first)?;
-        self.judge(&connection.receive(false)?, &second)?;
-        Ok(match self.contract.body.contains("{nonce}") {
-            true => "the first one's nonce, then the second one's".into(),
+        self.receive(&mut connection, &first)?;
+        self.receive(&mut connection, &second)?;
+        Ok(match first.text != second.text {
+            true => "the first one's text, then the second one's".into(),
             false => "two right answers".into(),
         })
     }
 
     fn close(&self) -> Result<String, Wrong> {
-        let nonce = nonce();
-        let path = with(&self.contract.path, &nonce);
+        let (own, request) = self.ask(CLOSE);
         let mut connection = self.open()?;
-        connection.send(&self.request("GET", &path, CLOSE))?;
-        self.judge(&connection.receive(false)?, &nonce)?;
+        connection.send(&request)?;
+        self.receive(&mut connection, &own)?;
         connection.is_closed()?;
         Ok("a right answer, then the end".into())
     }
 
     fn head(&self) -> Result<String, Wrong> {
-        let path = with(&self.contract.path, &nonce());
         let mut connection = self.open()?;
-        connection.send(&self.request("HEAD", &path, CLOSE))?;
+        connection.send(&self.request("HEAD", &self.own().path, CLOSE))?;
         let answer = connection.receive(true)?;
         expect_status(&answer, self.contract.status)?;
         connection.is_closed()?;
@@ -303,23 +501,67 @@ impl Asker<'_> {
         match connection.receive(false) {
             // A lenient parser may take it for a request of a page that isn't there.
             // What matters is that it serves nothing and reads no further.
-            Ok(answer) if answer.status > 400 => {
-                connection.is_closed()?;
-                Ok(format!("status {}, then the end", answer.status))
-            }
+            Ok(answer) if answer.status > 400 => match connection.is_closed() {
+                // That it didn't read all of what it refused resets the connection.
+                Ok(()) | Err(Wrong::Broke(_)) => {
+                    Ok(format!("status {}, then the end", answer.status))
+                }
+                Err(wrong) => Err(wrong),
+            },
             Ok(answer) => expect_status(&answer, 400).map(|()| "status 400".into()),
-            Err(Wrong::Closed) => Ok("the end of the connection".into()),
+            Err(Wrong::Closed | Wrong::Broke(_)) => Ok("the end of the connection".into()),
             Err(wrong) => Err(wrong),
         }
     }
 
+    /// The answer to a request that is nearly right; `None` where the connection ends.
+    fn nearly_right(&self, unfit: &Unfit) -> Result<Option<Answer>, Wrong> {
+        let address = self.address.to_string();
+        let [version, headers] =
+            [unfit.version, unfit.headers].map(|text| text.replace("HOST", &address));
+        let request = format!("GET {} {version}\r\n{headers}\r\n", self.own().path);
+        let mut connection = self.open()?;
+        connection.send(request.as_bytes())?;
+        match connection.receive(false) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Wrong::Closed | Wrong::Broke(_)) => Ok(None),
+            Err(wrong) => Err(wrong),
+        }
+    }
+
+    fn unfit(&self, unfit: &Unfit) -> Result<String, Wrong> {
+        match self.nearly_right(unfit)? {
+            None => Ok("the end of the connection".into()),
+            Some(answer) if answer.status >= 400 => Ok(format!("status {}", answer.status)),
+            Some(answer) => wrong(format!("{}; {}", shown(&answer), unfit.rule)),
+        }
+    }
+
+    fn odd(&self, odd: &Unfit) -> Result<String, Wrong> {
+        match self.nearly_right(odd) {
+            Ok(Some(answer)) if answer.status < 400 => {
+                Ok(format!("it takes the request; {}", odd.rule))
+            }
+            Ok(Some(answer)) => Ok(format!("it refuses with status {}", answer.status)),
+            Ok(None) => Ok("it ends the connection".into()),
+            Err(Wrong::Stopped) => Err(Wrong::Stopped),
+            Err(wrong) => Ok(wrong.to_string()),
+        }
+    }
+
     fn date(&self) -> Result<(String, SystemTime), Wrong> {
-        date(&self.right_answer()?, SystemTime::now())
+        date(&self.right_answer("")?, SystemTime::now())
     }
 
     fn date_advances(&self) -> Result<String, Wrong> {
         let (first, before) = self.date()?;
-        std::thread::sleep(DATE_STEP);
+        let until = Instant::now() + DATE_STEP;
+        while Instant::now() < until {
+            if self.stop.asked() {
+                return Err(Wrong::Stopped);
+            }
+            std::thread::sleep(DATE_STEP / 100);
+        }
         let (second, after) = self.date()?;
         match after > before {
             true => Ok(format!("{first}, then {second}")),
@@ -328,22 +570,31 @@ impl Asker<'_> {
     }
 }
 
-/// Status and body, which has to hold this text.
-fn expect_right(contract: &Contract, answer: &Answer, wanted: &str) -> Result<(), Wrong> {
-    expect_status(answer, contract.status)?;
-    let holds = answer.body.windows(wanted.len().max(1)).any(|part| part == wanted.as_bytes());
-    if !holds {
-        return wrong(format!(
-            "the body doesn't hold {wanted:?}, which was asked for: {}",
-            shown(answer)
-        ));
-    }
-    match answer.body.len() - wanted.len() {
-        more @ 1.. if contract.whole_body => wrong(format!(
-            "the body has {more} bytes beside {wanted:?}, which has to be all of it: {}",
-            shown(answer)
+/// Where a request of so many bytes is cut in two: behind each byte but the last, or of a
+/// long one at its start and its end.
+fn cuts(length: usize) -> Vec<usize> {
+    let all = 1..length;
+    let (start, end) = (1 + CUTS_MAX / 2, length.saturating_sub(CUTS_MAX / 2));
+    all.filter(|&cut| cut < start || cut >= end).collect()
+}
+
+/// The answer that comes, if it has the contract's status and this text in its body, as the
+/// load generator has it.
+fn right(
+    contract: &Contract,
+    text: &str,
+    receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
+) -> Result<Answer, Wrong> {
+    let mut looking = Looking::for_text(text, contract.whole_body);
+    let answer = receive(&mut looking)?;
+    expect_status(&answer, contract.status)?;
+    match looking.wrong() {
+        None => Ok(answer),
+        Some(what) if contract.whole_body => wrong(format!("{what}: {}", shown(&answer))),
+        Some(_) => wrong(format!(
+            "the body doesn't hold {text:?}, which was asked for: {}",
+            shown(&answer)
         )),
-        _ => Ok(()),
     }
 }
 
@@ -376,15 +627,6 @@ fn wrong<T>(what: String) -> Result<T, Wrong> {
     Err(Wrong::Answer(what))
 }
 
-fn with(template: &str, nonce: &str) -> String {
-    template.replace("{nonce}", nonce)
-}
-
-/// 16 digits, as the load generator makes them.
-fn nonce() -> String {
-    format!("{:016}", fastrand::u64(..1 << 53))
-}
-
 /// An answer for people, bounded.
 fn shown(answer: &Answer) -> String {
     let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(200)]);
@@ -397,8 +639,10 @@ mod tests {
     use std::collections::BTreeSet;
     use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
-    use std::sync::Mutex;
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use rustix::net::sockopt;
 
     use super::*;
     use crate::study::Refusal;
@@ -423,6 +667,38 @@ mod tests {
         NoDate,
         OldDate,
         StandingDate,
+        /// It takes a request that this step has refused.
+        Tolerates(&'static str),
+        /// It has forgotten a CR if the LF comes later.
+        LosesCr,
+        /// It resets a connection that is to be closed.
+        Resets,
+        /// It falls silent after so many answers.
+        HangsAfter(u64),
+        /// It never gets to the end of an answer.
+        Dribbles,
+    }
+
+    impl Fault {
+        /// Whether a server with it sees what is wrong with a request: a line of its own for
+        /// each step.
+        fn refuses(self, request: &str) -> bool {
+            let headers = || request.lines().skip(1).filter_map(|line| line.split_once(':'));
+            let named = |name: &str| {
+                headers().filter(|(have, _)| have.trim().eq_ignore_ascii_case(name)).count()
+            };
+            let values: Vec<_> = headers()
+                .filter(|(name, _)| name.trim() == "Content-Length")
+                .map(|(_, value)| value.trim())
+                .collect();
+            let unfit = [
+                ("no-host", named("host") == 0),
+                ("two-lengths", values.windows(2).any(|pair| pair[0] != pair[1])),
+                ("no-length", values.iter().any(|value| value.parse::<u64>().is_err())),
+                ("space-before-colon", headers().any(|(name, _)| name.ends_with(' '))),
+            ];
+            unfit.iter().any(|(id, is_so)| *is_so && self != Fault::Tolerates(id))
+        }
     }
 
     static ANSWERS: AtomicU64 = AtomicU64::new(0);
@@ -434,18 +710,23 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let began = SystemTime::now();
+        let answers = Arc::new(AtomicU64::new(0));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                std::thread::spawn(move || serve(stream, fault, began));
+                let answers = answers.clone();
+                std::thread::spawn(move || serve(stream, fault, began, &answers));
             }
         });
         address
     }
 
-    fn serve(mut stream: TcpStream, fault: Fault, began: SystemTime) {
+    fn serve(mut stream: TcpStream, fault: Fault, began: SystemTime, given: &AtomicU64) {
         let mut received = String::new();
         let mut piece = [0; 4096];
         while let Ok(length @ 1..) = stream.read(&mut piece) {
+            if fault == Fault::LosesCr && received.ends_with('\r') {
+                received.pop();
+            }
             received.push_str(&String::from_utf8_lossy(&piece[..length]));
             if fault == Fault::OneRequestAPiece && !received.ends_with("\r\n\r\n") {
                 let _ = stream.write_all(b"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n");
@@ -458,6 +739,17 @@ mod tests {
                 closes |= request.contains("Connection: close") && fault != Fault::NeverCloses;
                 closes |= fault == Fault::OneAnswerAConnection;
                 closes |= fault == Fault::MissesGarbageAndCloses && !request.starts_with("GET");
+                if let Fault::HangsAfter(answers) = fault
+                    && given.fetch_add(1, Ordering::Relaxed) >= answers
+                {
+                    std::thread::sleep(Duration::from_secs(600));
+                }
+                if fault == Fault::Dribbles && given.fetch_add(1, Ordering::Relaxed) > 0 {
+                    for byte in b"HTTP/1.1 200 OK\r\n".iter().chain(&[b'x'; 1000]) {
+                        let _ = stream.write_all(&[*byte]);
+                        std::thread::sleep(Duration::from_millis(100));
+                    }
+                }
                 answers.push(answer(&request, fault, began));
             }
             if fault == Fault::AnswersThePairTurned {
@@ -465,6 +757,9 @@ mod tests {
             }
             let sent = stream.write_all(answers.concat().as_bytes());
             if sent.is_err() || closes {
+                if fault == Fault::Resets {
+                    let _ = sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
+                }
                 return;
             }
         }
@@ -473,12 +768,14 @@ mod tests {
     fn answer(request: &str, fault: Fault, began: SystemTime) -> String {
         let words: Vec<&str> = request.split(' ').collect();
         let id = words.get(1).and_then(|path| path.strip_prefix("/hello?id="));
-        let right = id.is_some() && matches!(words[0], "GET" | "HEAD");
+        let is_unfit = fault.refuses(request);
+        let right = id.is_some() && matches!(words[0], "GET" | "HEAD") && !is_unfit;
         let is_first = || ANSWERED.lock().unwrap().insert(request.to_string());
         let status = match right {
             true if fault == Fault::OtherStatus => 500,
             true if fault == Fault::AnswersNobodyTwice && !is_first() => 429,
             true => 200,
+            false if is_unfit && words[0] == "GET" => 400,
             false if words[0] == "GET" && fault == Fault::RefusesNothing => 200,
             false if words[0] != "GET" && fault == Fault::AcceptsGarbage => 200,
             false if words[0] != "GET" && fault == Fault::MissesGarbage => 404,
@@ -524,7 +821,7 @@ mod tests {
 
     /// The steps that a server with this fault fails.
     fn broken(fault: Fault, depth: Depth) -> Vec<String> {
-        check(server(fault), &contract(), depth, |_| {})
+        check(server(fault), &contract(), depth, &Stop::default(), |_| {})
             .into_iter()
             .filter(|step| step.wrong.is_some())
             .map(|step| step.asked)
@@ -545,13 +842,75 @@ mod tests {
     #[test]
     fn a_server_that_takes_only_whole_requests_is_found_out() {
         let address = server(Fault::OneRequestAPiece);
-        let mut tries = (0..100).map(|_| check(address, &contract(), Depth::Quick, |_| {}));
+        let mut tries =
+            (0..100).map(|_| check(address, &contract(), Depth::Quick, &Stop::default(), |_| {}));
         let broken = tries.find_map(|steps| {
             let broken: Vec<_> = steps.into_iter().filter(|it| it.wrong.is_some()).collect();
             (!broken.is_empty()).then_some(broken)
         });
-        let asked: Vec<_> = broken.iter().flatten().map(|step| step.asked.as_str()).collect();
-        assert_eq!(asked, ["takes a request that comes in single bytes"]);
+        let ids: Vec<_> = broken.iter().flatten().map(|step| &*step.id).collect();
+        let of_pieces = ["single-bytes", "two-pieces"];
+        assert!(!ids.is_empty() && ids.iter().all(|id| of_pieces.contains(id)), "{ids:?}");
+    }
+
+    /// Single bytes come so fast that a server may see them all at once.
+    #[test]
+    fn a_server_that_fails_at_one_cut_alone_is_found_out() {
+        let steps =
+            check(server(Fault::LosesCr), &contract(), Depth::Quick, &Stop::default(), |_| {});
+        let broken = steps.iter().find(|step| step.wrong.is_some()).expect("it passes");
+        let wrong = broken.wrong.as_ref().unwrap();
+        assert!(["single-bytes", "two-pieces"].contains(&&*broken.id), "{broken:?}");
+        assert!(broken.id != "two-pieces" || wrong.starts_with("cut behind byte "), "{wrong}");
+    }
+
+    #[test]
+    fn a_long_request_is_cut_at_its_start_and_its_end() {
+        assert_eq!(cuts(5), [1, 2, 3, 4]);
+        let cuts = cuts(10_000);
+        assert_eq!(cuts.len(), CUTS_MAX);
+        assert_eq!((cuts[0], cuts[CUTS_MAX - 1]), (1, 9_999));
+    }
+
+    /// Else each further step waits for as long: minutes a trial.
+    #[test]
+    fn after_a_step_that_hangs_no_further_one_is_tried() {
+        for answers in [1, 2, 5] {
+            let server = server(Fault::HangsAfter(answers));
+            let steps = check(server, &contract(), Depth::Quick, &Stop::default(), |_| {});
+            let hung: Vec<_> = steps.iter().filter(|step| step.hung).collect();
+            assert_eq!(hung.len(), 1, "{steps:?}");
+            assert_eq!(hung[0], steps.last().unwrap());
+            let wrong = hung[0].wrong.as_ref().unwrap();
+            assert!(wrong.contains("no further step was tried"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_for_ever_byte_by_byte_hangs_as_silence_does() {
+        let steps =
+            check(server(Fault::Dribbles), &contract(), Depth::Quick, &Stop::default(), |_| {});
+        assert!(steps.len() == 2 && steps[1].hung, "{steps:?}");
+    }
+
+    #[test]
+    fn steps_together_have_a_time_as_each_has() {
+        let (contract, stop) = (contract(), Stop::default());
+        let asker =
+            Asker { deadline: Instant::now(), ..Asker::new(server(Fault::None), &contract, &stop) };
+        let step = step(RIGHT, String::new(), asker.right_answer("").map(|_| String::new()));
+        assert!(step.hung, "{step:?}");
+    }
+
+    #[test]
+    fn the_check_of_a_silent_server_ends_at_once_when_it_is_to() {
+        let stop = Stop::default();
+        let stopper = stop.clone();
+        let server = server(Fault::HangsAfter(1));
+        // It is asked to end as soon as the first step is over, and the next one would hang.
+        let steps = check(server, &contract(), Depth::Quick, &stop, |_| stopper.now());
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert!(steps.iter().all(|step| !step.hung && step.wrong.is_none()), "{steps:?}");
     }
 
     #[test]
@@ -573,25 +932,72 @@ mod tests {
         ] {
             assert_eq!(broken(fault, Depth::Quick), [step], "{fault:?}");
         }
+        for unfit in &UNFIT {
+            let fault = Fault::Tolerates(unfit.id);
+            assert_eq!(broken(fault, Depth::Quick), [unfit.asked], "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_a_reset_is_none() {
+        let broken = broken(Fault::Resets, Depth::Quick);
+        assert!(broken.contains(&"closes the connection when asked to".into()), "{broken:?}");
+    }
+
+    #[test]
+    fn steps_have_ids_of_their_own_whatever_the_study_calls_them() {
+        let refusal = Refusal { what: SAYS_DATE.into(), ..contract().refuses[0].clone() };
+        let contract = Contract { refuses: vec![refusal.clone(), refusal], ..contract() };
+        let ids: Vec<_> = due(&contract, Depth::Quick).into_iter().map(|due| due.id).collect();
+        assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
+        let thorough = due(&contract, Depth::Thorough).into_iter().map(|due| due.id);
+        assert!(thorough.collect::<Vec<_>>().starts_with(&ids));
+    }
+
+    #[test]
+    fn placeholders_are_filled_as_under_load() {
+        let contract = Contract {
+            path: "/hello?id={nonce}{x}{counter}".into(),
+            body: "{counter}{x}{nonce}".into(),
+            ..contract()
+        };
+        let stop = Stop::default();
+        let asker = Asker::new(([127, 0, 0, 1], 1).into(), &contract, &stop);
+        for number in 0..1000 {
+            let Own { path, text } = asker.own();
+            let end = format!("{{x}}{number}");
+            let nonce = path.strip_prefix("/hello?id=").unwrap().strip_suffix(&end).unwrap();
+            assert_eq!(text, format!("{number}{{x}}{nonce}"));
+            assert_eq!(nonce.len(), 16, "{nonce}");
+            assert!(
+                (b'1'..=b'8').contains(&nonce.as_bytes()[0]),
+                "{nonce} has another length as a number"
+            );
+        }
     }
 
     #[test]
     fn an_answers_size_is_that_of_its_head_and_its_body() {
-        let size = answer_size(server(Fault::SameBody), &contract(), true).unwrap();
+        let size =
+            answer_size(server(Fault::SameBody), &contract(), true, &Stop::default()).unwrap();
         assert_eq!(size.body_bytes, "hello 0123456789012345, number 0\n".len() as u64);
         let head =
             "HTTP/1.1 200 X\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 33\r\n\r\n";
         assert_eq!(size.head_bytes, head.len() as u64);
         assert_eq!(size.whole_bytes, Some(size.head_bytes + size.body_bytes));
-        assert_eq!(answer_size(server(Fault::OtherStatus), &contract(), false), None);
+        assert_eq!(
+            answer_size(server(Fault::OtherStatus), &contract(), false, &Stop::default()),
+            None
+        );
     }
 
     #[test]
     fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
         let contract = Contract { body: "number 0\n".into(), whole_body: true, ..contract() };
-        let steps = check(server(Fault::SameBody), &contract, Depth::Quick, |_| {});
+        let steps =
+            check(server(Fault::SameBody), &contract, Depth::Quick, &Stop::default(), |_| {});
         let wrong = steps[0].wrong.as_ref().expect("a longer body was taken for the whole");
-        assert!(wrong.contains("bytes beside \"number 0\\n\""), "{wrong}");
+        assert!(wrong.starts_with("expected the body \"number 0\\n\", got \"hello "), "{wrong}");
     }
 
     #[test]
@@ -626,7 +1032,8 @@ mod tests {
         let right = sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "7", 1002)]);
         let steps = under_load(&contract(), &right);
         let asked: Vec<&str> = steps.iter().map(|step| &*step.asked).collect();
-        let before = check(server(Fault::None), &contract(), Depth::Quick, |_| {});
+        let before =
+            check(server(Fault::None), &contract(), Depth::Quick, &Stop::default(), |_| {});
         let is_asked_before = |asked: &&str| before.iter().any(|step| step.asked == **asked);
         assert!(asked.len() == 3 && asked.iter().all(is_asked_before), "{asked:?}");
         assert_eq!(steps.iter().find_map(|step| step.wrong.as_ref()), None);
@@ -677,7 +1084,7 @@ mod tests {
         other[1].expected = "4".into();
         assert!(wrong_under_load(&contract(), &other)[0].contains("doesn't hold \"4\""));
         other[0].bytes.truncate(10);
-        assert!(wrong_under_load(&contract(), &other)[0].contains("within the headers"));
+        assert!(wrong_under_load(&contract(), &other)[0].contains("closed within the head"));
     }
 
     #[test]

@@ -133,7 +133,8 @@ where
 
 /// A status that the load generator takes for a success.
 pub(crate) fn success<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
-    checked(deserializer, "a status from 200 to 299", |status| (200..=299).contains(status))
+    let allowed = "a status from 200 to 299, but 204, which has no body";
+    checked(deserializer, allowed, |status| (200..=299).contains(status) && *status != 204)
 }
 
 /// What would be found in any answer if it were empty.

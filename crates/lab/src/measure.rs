@@ -7,7 +7,7 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use load::histogram;
 use load::outcome::{Account, Latency};
-use load::plan::{Arrivals, Expect, Target, Until};
+use load::plan::{Arrivals, Expect, Statuses, Target, Until};
 use load::template::Request;
 use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
 use result::plan::{Plan, Slot};
@@ -35,7 +35,11 @@ pub fn load_plan(
 ) -> load::Plan {
     let target = Target { address, authority: address.to_string(), path: contract.path.clone() };
     load::Plan {
-        expect: Expect { body: Some(contract.body.clone()), ..Expect::default() },
+        expect: Expect {
+            body: Some(contract.body.clone()),
+            whole_body: contract.whole_body,
+            statuses: Statuses::one(contract.status).unwrap_or_default(),
+        },
         arrivals: arrivals(slot, rate),
         connections: slot.load.connections,
         keep_alive: slot.load.keep_alive,
@@ -187,6 +191,35 @@ mod tests {
 
     fn told(count: u64) -> Vec<f64> {
         percentiles(&histogram(1..=count)).at.iter().map(|one| one.percentile).collect()
+    }
+
+    /// Else it would be kept to before the load alone.
+    #[test]
+    fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
+        let contract = Contract {
+            says: String::new(),
+            path: "/hello?id={nonce}&n={counter}".into(),
+            status: 201,
+            body: "{nonce} {counter}".into(),
+            whole_body: true,
+            fresh: false,
+            refuses: Vec::new(),
+        };
+        let load = result::plan::Load::closed(4, result::plan::Cores::One, true);
+        let slot = Slot { number: 0, contender: "a".into(), load, block: 0, twin: false };
+        let plan = Plan {
+            profile: "quick".into(),
+            seed: 1,
+            blocks: 1,
+            measure_s: 1.0,
+            warmup_s: 1.0,
+            slots: vec![slot.clone()],
+        };
+        let address = "127.0.0.1:1".parse().unwrap();
+        let Expect { body, whole_body, statuses } =
+            load_plan(&plan, &slot, 1.0, None, &contract, address, vec![0]).expect;
+        assert_eq!((body, whole_body), (Some(contract.body), true));
+        assert_eq!(statuses.to_string(), "201");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use result::plan::{Cores, LighterContract, Load, Published, PublishedFigure};
+use result::plan::{Asks, Cores, LighterContract, Load, Published, PublishedFigure};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -55,13 +55,14 @@ pub struct Contract {
     /// The same in one or two sentences, for readers.
     pub says: String,
     /// Path and query that are asked for; `{nonce}` stands for digits that are
-    /// new in every request.
+    /// new in every request, `{counter}` for its number.
     #[serde(deserialize_with = "limits::path")]
     pub path: String,
     /// The status of a right answer.
     #[serde(deserialize_with = "limits::success")]
     pub status: u16,
-    /// What the body of a right answer holds; may have the request's `{nonce}`.
+    /// What the body of a right answer holds; may have the request's `{nonce}` and
+    /// `{counter}`.
     #[serde(deserialize_with = "limits::not_empty")]
     pub body: String,
     /// Whether that is all of it, and no byte may stand around it.
@@ -73,6 +74,25 @@ pub struct Contract {
     /// Requests that must be refused, and how.
     #[serde(default, deserialize_with = "limits::refusals")]
     pub refuses: Vec<Refusal>,
+}
+
+impl Contract {
+    /// What it asks for, as a run's record has it.
+    fn asks(&self) -> Asks {
+        let refused = |refusal: &Refusal| result::plan::Refusal {
+            method: refusal.method.clone(),
+            path: refusal.path.clone(),
+            status: refusal.status,
+        };
+        Asks {
+            path: self.path.clone(),
+            status: self.status,
+            body: self.body.clone(),
+            whole_body: self.whole_body,
+            fresh: self.fresh,
+            refuses: self.refuses.iter().map(refused).collect(),
+        }
+    }
 }
 
 /// A request that must be refused.
@@ -472,6 +492,7 @@ impl Study {
             title: self.file.title.clone(),
             question: self.file.question.clone(),
             contract: self.file.contract.says.clone(),
+            asks: Some(self.file.contract.asks()),
             lighter: self
                 .file
                 .lighter
@@ -479,6 +500,7 @@ impl Study {
                 .map(|(name, contract)| LighterContract {
                     name: name.clone(),
                     says: contract.says.clone(),
+                    asks: Some(contract.asks()),
                 })
                 .collect(),
             published: self.file.published.iter().map(|it| it.row.clone()).collect(),

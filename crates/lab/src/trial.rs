@@ -87,20 +87,23 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut evidence = Evidence { place, ..Evidence::default() };
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
-            let steps = || contract::check(running.address, self.contract, Depth::Quick, |_| {});
+            let (address, contract, stop) = (running.address, self.contract, self.stop);
+            let steps = || contract::check(address, contract, Depth::Quick, stop, |_| {});
             let began = Instant::now();
             evidence.contract = steps();
-            evidence.answer =
-                contract::answer_size(running.address, self.contract, slot.load.keep_alive);
-            evidence.contract_s = Some(began.elapsed().as_secs_f64());
             let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
-            if self.stop.asked() || all_wrong || running.kept.exited().is_some() {
+            let is_of_no_use = all_wrong || evidence.hung();
+            if !is_of_no_use {
+                evidence.answer =
+                    contract::answer_size(address, contract, slot.load.keep_alive, stop);
+            }
+            evidence.contract_s = Some(began.elapsed().as_secs_f64());
+            if stop.asked() || is_of_no_use || running.kept.exited().is_some() {
                 return Ok(());
             }
-            let address = running.address;
             let cpus = evidence.place.client_cpus.clone();
             let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
-            let load = measure::load_plan(plan, slot, warmup_s, rate, self.contract, address, cpus);
+            let load = measure::load_plan(plan, slot, warmup_s, rate, contract, address, cpus);
             self.measure(&load, Duration::from_secs_f64(plan.measure_s), running, evidence)?;
             if !self.stop.asked() && running.kept.exited().is_none() {
                 let began = Instant::now();
@@ -134,7 +137,8 @@ impl Bench<'_> {
         let place = self.machine.split(cores);
         let mut evidence = Evidence { place, ..Evidence::default() };
         self.with_running(contender, &mut evidence, |running, evidence| {
-            evidence.contract = contract::check(running.address, self.contract, depth, &mut tell);
+            let Bench { contract, stop, .. } = *self;
+            evidence.contract = contract::check(running.address, contract, depth, stop, &mut tell);
         })?;
         Ok(evidence)
     }
@@ -264,7 +268,7 @@ impl Bench<'_> {
         let mut first_wrong = None;
         loop {
             let asked = match self.machine.may_listen(address) {
-                true => contract::ask_once(address, self.contract),
+                true => contract::ask_once(address, self.contract, self.stop),
                 false => Err(Wrong::NoConnection("nobody listens there".into())),
             };
             if let Some(exit) = kept.exited() {
@@ -280,7 +284,13 @@ impl Bench<'_> {
             let is_answer = match wrong {
                 Wrong::Status { seen, .. } => seen != UNAVAILABLE,
                 Wrong::Answer(_) => true,
-                Wrong::NoConnection(_) | Wrong::Closed | Wrong::TooLate(_) => false,
+                Wrong::NoConnection(_)
+                | Wrong::Closed
+                | Wrong::Broke(_)
+                | Wrong::TooLate(_)
+                | Wrong::StaysOpen(_)
+                | Wrong::Stopped
+                | Wrong::At { .. } => false,
             };
             if is_answer {
                 let first = *first_wrong.get_or_insert_with(Instant::now);

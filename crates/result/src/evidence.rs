@@ -103,6 +103,11 @@ pub struct Evidence {
 }
 
 impl Evidence {
+    /// Whether the contender hung in a step of its contract, before the load or after it.
+    pub fn hung(&self) -> bool {
+        self.contract.iter().chain(&self.contract_after).any(|step| step.hung)
+    }
+
     /// CPU seconds that the contender took within the window: its processes', and what its
     /// processors spent on interrupts where the kernel counts that apart. Over loopback who
     /// sends has its packets delivered within these, which other kernels count as its time.
@@ -187,12 +192,18 @@ pub struct CoreSpeed {
 /// One step of the contract check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContractStep {
+    /// Which step it is, in each trial and each study alike; empty in older runs.
+    #[serde(default)]
+    pub id: String,
     /// What was asked of the contender.
     pub asked: String,
     /// What was seen, bounded.
     pub saw: String,
     /// What was wrong with its answer; `None` where it was right.
     pub wrong: Option<String>,
+    /// Whether nothing came in time, so that no further step was tried; false in older runs.
+    #[serde(default)]
+    pub hung: bool,
 }
 
 /// The size of an answer as it was sent.

@@ -14,6 +14,9 @@ pub struct Study {
     pub question: String,
     /// What a contender must do, in one or two sentences.
     pub contract: String,
+    /// The same as it is asked; `None` in runs made before this was kept.
+    #[serde(default)]
+    pub asks: Option<Asks>,
     /// Lighter contracts, for contenders that can't do all of it.
     #[serde(default)]
     pub lighter: Vec<LighterContract>,
@@ -32,6 +35,37 @@ pub struct LighterContract {
     pub name: String,
     /// What it asks for and what it leaves out, in one or two sentences.
     pub says: String,
+    /// What it asks for; `None` in runs made before this was kept.
+    #[serde(default)]
+    pub asks: Option<Asks>,
+}
+
+/// What a contract asks of a contender, beside what is asked of all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asks {
+    /// Path and query that are asked for, with placeholders.
+    pub path: String,
+    /// The status of a right answer.
+    pub status: u16,
+    /// What its body holds, with placeholders.
+    pub body: String,
+    /// Whether that is all of it.
+    pub whole_body: bool,
+    /// Whether a part of each answer is made anew.
+    pub fresh: bool,
+    /// Requests that have to be refused.
+    pub refuses: Vec<Refusal>,
+}
+
+/// A request that has to be refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Its method.
+    pub method: String,
+    /// Its path and query.
+    pub path: String,
+    /// The status that it has to get.
+    pub status: u16,
 }
 
 /// A row of figures that somebody published.

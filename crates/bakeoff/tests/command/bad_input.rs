@@ -294,7 +294,7 @@ fn failing(lab: &Lab, complaints: &[&str]) {
 #[test]
 fn a_run_without_a_figure_that_stands_has_an_exit_code_of_its_own() {
     let lab = Lab::new();
-    lab.server("overloaded", "turns-away 40", "");
+    lab.server("overloaded", "turns-away 400", "");
     let said = lab.bakeoff(&["run", "s"]);
     assert_eq!(said.code, Some(3), "{said:?}");
     let run = lab.run();
@@ -322,8 +322,8 @@ fn a_server_that_is_no_program_is_named() {
 #[test]
 fn a_server_that_dies_under_load_shows_its_last_lines() {
     let lab = Lab::with_good();
-    lab.server("bad", "dies 40", "");
-    failing(&lab, &["it ended with exit code 7 under load", "out of luck after 40 answers"]);
+    lab.server("bad", "dies 400", "");
+    failing(&lab, &["it ended with exit code 7 under load", "out of luck after 400 answers"]);
 }
 
 #[test]

@@ -11,6 +11,9 @@ fn every_step_is_told_with_what_was_seen() {
         "✓ answers /hello?id={nonce} with status 200 and its body: status 200, \"hello ",
         "✓ answers a pipelined pair, in order: ",
         "✓ takes a request that comes in single bytes: ",
+        "✓ takes requests in two pieces, cut at every byte: ",
+        "✓ refuses a request without Host (RFC 9112, 3.2): status 400",
+        "✓ shows what it does with HTTP/3.7: it refuses with status 400",
         "✓ refuses garbage with status 400, or closes: status 400",
         "✓ says the right Date, and it advances: ",
     ] {
@@ -26,7 +29,7 @@ fn a_broken_step_is_told_with_what_is_wrong() {
     let said = lab.bakeoff(&["check", "s/good"]);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stdout.contains("✗ makes a part of every answer anew"), "{}", said.stdout);
-    said.assert_complains(&["good breaks the contract in 1 of 9 steps on all cores"]);
+    said.assert_complains(&["good breaks the contract in 1 of 17 steps on all cores"]);
     lab.assert_nothing_is_left();
 }
 
@@ -87,5 +90,5 @@ fn who_breaks_the_contract_on_one_core_alone_fails_and_is_told_so() {
     let Some(said) = without_one_core("refuses-with-cores") else { return };
     let (_, on_one) = said.stdout.split_once("\non one core:\n").expect("the second part");
     assert!(on_one.contains("  ✗ refuses garbage with status 400, or closes: "), "{on_one}");
-    said.assert_complains(&["good breaks the contract in 1 of 8 steps on one core\n"]);
+    said.assert_complains(&["good breaks the contract in 1 of 13 steps on one core\n"]);
 }

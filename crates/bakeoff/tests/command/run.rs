@@ -50,6 +50,27 @@ fn a_run_is_planned_measured_judged_and_reported() {
     lab.assert_nothing_is_left();
 }
 
+/// Else each of its trials would wait as often as the contract has steps, and then put load
+/// on a server that is silent.
+#[test]
+fn who_hangs_in_the_contract_before_the_load_or_after_it_is_given_up() {
+    // The contract has about 330 requests, each on a connection of its own but for a few.
+    for (mode, is_loaded) in [("hangs 2", false), ("hangs-from 400", true)] {
+        let lab = Lab::new();
+        lab.server("silent", mode, "");
+        let said = lab.bakeoff(&["run", "s", "--full", "--seed", "1"]);
+        let run = lab.run();
+        let evidence = run.trials.iter().map(|trial| &trial.evidence);
+        // On a busy machine some are to be made again.
+        let evidence: Vec<_> =
+            evidence.chain(run.disturbed.iter().map(|trial| &trial.evidence)).collect();
+        assert_eq!(evidence.len(), 2, "{mode}: {said:?}");
+        assert!(evidence.iter().all(|it| it.hung() && it.load.is_some() == is_loaded), "{mode}");
+        assert!(said.stderr.contains("silent failed repeatedly"), "{mode}: {}", said.stderr);
+        lab.assert_nothing_is_left();
+    }
+}
+
 #[test]
 fn a_run_into_a_pipe_says_what_it_will_do_before_it_builds_and_whom_it_builds() {
     let lab = Lab::with_good();
@@ -125,7 +146,7 @@ fn every_key_of_run_json_is_documented() {
     lab.write("studies/s/good/build.sh", "true\n");
     lab.server("good", "good", "build = [\"sh\", \"$SOURCE/build.sh\"]");
     // The second contender brings errors into it.
-    lab.server("other", "dies 40", "");
+    lab.server("other", "dies 400", "");
     lab.write("studies/s/study.toml", &with_open_loops(&lab));
     lab.bakeoff(&["run", "s"]);
     let documented = include_str!("../../../../docs/run-json.md");

@@ -419,7 +419,8 @@ mod tests {
             accept_queue: Some(0),
             ..Sample::default()
         };
-        let step = ContractStep { asked: "answers".into(), saw: "status 200".into(), wrong: None };
+        let (id, asked) = ("right-answer".into(), "answers".into());
+        let step = ContractStep { id, asked, saw: "status 200".into(), wrong: None, hung: false };
         let evidence = Evidence {
             place: Place {
                 server_cpus: vec![0],

@@ -3,7 +3,7 @@
 use result::evidence::{AnswerSize, ContractStep, Evidence};
 
 use super::{Check, Scope, Seen, Word};
-use crate::contract::{DATE_STEP, SAYS_DATE};
+use crate::contract::{DATE, DATE_STEP};
 
 /// Bytes that an answer may differ by on average: the digits of a number.
 const BYTES_APART_MAX: f64 = 16.0;
@@ -12,7 +12,7 @@ pub(super) const SAME_ANSWERS: Check = Check {
     id: "same-answers",
     signal: "A few answers under load, held to the contract; its steps again, right after the load; bytes received by good answers, against the size of a right answer before the load.",
     threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
-    why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and nonce are looked at in every answer, all of it in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
+    why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and body are held to the contract in every answer; that a part is made anew, and the Date, in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
     fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
     scope: Scope::Trial(look),
 };
@@ -22,7 +22,7 @@ fn look(seen: &Seen) -> Word {
     let Evidence { contract, contract_under_load, contract_after, .. } = seen.evidence;
     // A step that was wrong before is the contract's own finding.
     let was_right = |step: &ContractStep| {
-        !contract.iter().any(|before| before.asked == step.asked && before.wrong.is_some())
+        !contract.iter().any(|before| before.id == step.id && before.wrong.is_some())
     };
     for (steps, when) in [(contract_under_load, "Under load"), (contract_after, "After the load")] {
         let mut wrong = steps.iter().filter(|step| step.wrong.is_some());
@@ -74,7 +74,7 @@ fn standing_date(evidence: &Evidence) -> Option<&str> {
 
 /// The Date that was seen in these steps, if it was right.
 fn date(steps: &[ContractStep]) -> Option<&str> {
-    let step = steps.iter().find(|step| step.asked == SAYS_DATE && step.wrong.is_none())?;
+    let step = steps.iter().find(|step| step.id == DATE && step.wrong.is_none())?;
     Some(&step.saw)
 }
 
@@ -123,8 +123,8 @@ mod tests {
         let with = |after: &str, load_s: f64| {
             word_after(&SAME_ANSWERS, |evidence| {
                 let date = |saw: &str| {
-                    let (asked, saw) = (SAYS_DATE.into(), saw.into());
-                    ContractStep { asked, saw, wrong: None }
+                    let (id, asked) = (DATE.into(), "tells the time".into());
+                    ContractStep { id, asked, saw: saw.into(), wrong: None, hung: false }
                 };
                 evidence.contract.push(date("Sun, 06 Nov 1994 08:49:37 GMT"));
                 evidence.contract_after.push(date(after));

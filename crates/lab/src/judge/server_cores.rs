@@ -1,7 +1,8 @@
 //! Did the contender use what it was given?
 
+use result::Trial;
 use result::evidence::{Evidence, ThreadUse};
-use result::finding::Finding;
+use result::finding::{Finding, Verdict};
 
 use super::{Check, Scope, Seen, Word};
 
@@ -27,13 +28,15 @@ pub(crate) const SERVER_CORES: Check = Check {
 };
 
 fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+    if seen.load().is_none() {
+        return Word::no_load();
+    }
     let threads = &seen.evidence.server.threads;
     let is_told = threads.iter().any(|thread| !thread.cpus.is_empty());
     if !is_told || seen.evidence.place.server_cpus.is_empty() {
         return Word::not_checked("On which processors the contender's threads ran is not known.");
     }
-    if let Some((thread, cpus)) = elsewhere(seen, load.seconds) {
+    if let Some((thread, cpus)) = elsewhere(seen.evidence) {
         return Word::invalid(
             format!("thread {} on processor {cpus}", thread.name),
             "The contender got away from the cores given: a thread of it may run on others.",
@@ -61,9 +64,9 @@ fn look(seen: &Seen) -> Word {
         )
         .advise("Stop what else runs on the machine and its host, and measure again.")
     } else if share_with_taken < USED_INVALID {
-        Word::invalid(value, format!("{who} {LEFT_IDLE}"))
+        Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
     } else if share_with_taken < USED_SUSPECT {
-        Word::suspect(value, format!("{who} {LEFT_PART_IDLE}"))
+        Word::suspect(value, format!("{who} left a part of the cores idle."))
     } else if place.shared() {
         let says = "Server and client together used the cores given; whether the server could have \
                     used those that it left to the client, that doesn't tell.";
@@ -96,21 +99,23 @@ pub(super) fn taken_cores(evidence: &Evidence) -> f64 {
     if taken > TAKEN_MAX { taken } else { 0.0 }
 }
 
-/// What a finding of this check says of idle cores, and of no others.
-const LEFT_IDLE: &str = "left cores idle: something else was the limit.";
-const LEFT_PART_IDLE: &str = "left a part of the cores idle.";
-
-/// Whether it was idle cores that this check found, and not a contender that got away from
-/// its own, or used more than it was given.
-pub(crate) fn found_idle_cores(finding: &Finding) -> bool {
-    [LEFT_IDLE, LEFT_PART_IDLE].iter().any(|says| finding.says.contains(says))
+/// Whether what this check found wrong in these trials was idle cores, and not that the
+/// contender got away from its own, or used more than it was given.
+pub(crate) fn found_idle_cores(finding: &Finding, trials: &[&Trial]) -> bool {
+    let got_away = |evidence: &Evidence| {
+        let given = evidence.place.server_cpus.len() as f64;
+        elsewhere(evidence).is_some() || used(evidence).is_some_and(|used| used > USED_MAX * given)
+    };
+    matches!(finding.verdict, Verdict::Suspect | Verdict::Invalid)
+        && !trials.iter().any(|trial| got_away(&trial.evidence))
 }
 
 /// A thread that ran and may do so where the contender has no processor, and the numbers of
 /// those where it may.
-fn elsewhere<'a>(seen: &Seen<'a>, window_s: f64) -> Option<(&'a ThreadUse, String)> {
-    let given = &seen.evidence.place.server_cpus;
-    let threads = seen.evidence.server.threads.iter();
+fn elsewhere(evidence: &Evidence) -> Option<(&ThreadUse, String)> {
+    let window_s = evidence.load.as_ref()?.seconds;
+    let given = &evidence.place.server_cpus;
+    let threads = evidence.server.threads.iter();
     threads.filter(|it| it.cpu_s >= RAN_MIN * window_s).find_map(|thread| {
         let others = thread.cpus.iter().filter(|cpu| !given.contains(cpu));
         let others: Vec<String> = others.map(ToString::to_string).collect();
@@ -120,8 +125,6 @@ fn elsewhere<'a>(seen: &Seen<'a>, window_s: f64) -> Option<(&'a ThreadUse, Strin
 
 #[cfg(test)]
 mod tests {
-    use result::finding::{Finding, Verdict};
-
     use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
     use super::*;
 

@@ -121,7 +121,7 @@ impl Seen<'_> {
             return "Whether its cores were full is not known.".into();
         };
         // One that got away from its cores had the time of others.
-        if !judge::found_idle_cores(finding) {
+        if !judge::found_idle_cores(finding, self.trials) {
             return finding.says.clone();
         }
         let word = |what: &str, check: &Check| match self.verdict(check) {
@@ -140,7 +140,7 @@ impl Seen<'_> {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{Evidence, Load, ServerUse};
+    use result::evidence::{Evidence, Load, ServerUse, ThreadUse};
     use result::plan::{self, Cores};
 
     use super::super::tests::{finding, trial};
@@ -240,8 +240,13 @@ mod tests {
     fn a_contender_that_got_away_from_its_cores_left_none_idle() {
         let says = "The contender got away from the cores given: a thread of it may run on others.";
         let away = (&SERVER_CORES, Verdict::Invalid, "thread worker on processor 1", says);
-        assert_eq!(limit_of(&busy(), &[away]), (LimitedBy::Unknown, says.into()));
-        let mut of_two = busy();
+        let mut trials = busy();
+        for trial in &mut trials {
+            let thread = ThreadUse { cpu_s: 2.0, cpus: vec![1], ..ThreadUse::default() };
+            trial.evidence.server.threads = vec![thread];
+        }
+        assert_eq!(limit_of(&trials, &[away]), (LimitedBy::Unknown, says.into()));
+        let mut of_two = trials;
         of_two.iter_mut().for_each(|trial| trial.evidence.place.server_cpus = vec![0, 2]);
         assert_eq!(limit_of(&of_two, &[away]).1, says, "whatever it left idle of its own");
     }

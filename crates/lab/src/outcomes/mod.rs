@@ -37,7 +37,7 @@ fn by_load(run: &Run, phase: Phase) -> Vec<(&Load, Vec<&Trial>)> {
 pub(crate) mod tests {
     use result::evidence::{self, AnswerSize, Evidence, Percentile, Percentiles};
     use result::finding::{Finding, Verdict};
-    use result::plan::{Contender, Machine, Plan, Slot, Study, Tier};
+    use result::plan::{Asks, Contender, Machine, Plan, Refusal, Slot, Study, Tier};
     use result::{SCHEMA, State};
 
     use super::*;
@@ -131,6 +131,18 @@ pub(crate) mod tests {
                 title: String::new(),
                 question: String::new(),
                 contract: String::new(),
+                asks: Some(Asks {
+                    path: "/hello?id={nonce}".into(),
+                    status: 200,
+                    body: "{nonce}".into(),
+                    whole_body: false,
+                    fresh: true,
+                    refuses: vec![Refusal {
+                        method: "GET".into(),
+                        path: "/no".into(),
+                        status: 404,
+                    }],
+                }),
                 lighter: Vec::new(),
                 published: Vec::new(),
                 file_sha256: None,

@@ -21,8 +21,8 @@ use crate::study::Study;
 use crate::trial::Bench;
 use crate::{judge, outcomes, rates};
 
-/// Failed starts in a row after which a contender is given up: a server that
-/// never answers would cost its whole time limit in every trial.
+/// Trials in a row that came to no load, or in which the contender hung, after which it is
+/// given up: a server that doesn't answer would cost its whole time limit in every trial.
 const FAILURES_MAX: u32 = 2;
 
 /// A run under way.
@@ -155,7 +155,8 @@ impl<'a> UnderWay<'a> {
             tell(Event::Begins { slot, trials, seconds });
             let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
-            *failures = if trial.evidence.load.is_some() { 0 } else { *failures + 1 };
+            let failed = trial.evidence.load.is_none() || trial.evidence.hung();
+            *failures = if failed { *failures + 1 } else { 0 };
             let warmup_s = time_left::warmup_s(&self.run, slot);
             spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
             self.keep(|folder, _| folder.append(&trial))?;
