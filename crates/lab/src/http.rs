@@ -16,8 +16,8 @@ use sha2::{Digest, Sha256};
 
 /// Of a server's words in a complaint.
 const SHOWN_CHARS_MAX: usize = 60;
-/// The start of a body that is kept: more than is shown of any, or compared.
-const BODY_KEPT_BYTES_MAX: usize = 64 * 1024;
+/// The start of a body that is kept: more than is looked at of any once it is whole.
+const BODY_KEPT_BYTES_MAX: usize = 1024 * 1024;
 /// The longest wait before it is looked whether all is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
@@ -30,7 +30,7 @@ pub struct Answer {
     pub head_bytes: usize,
     /// Its headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Its body, 64 KiB of it at most.
+    /// Its body, 1 MiB of it at most.
     pub body: Vec<u8>,
     /// Bytes of the whole body.
     pub body_bytes: u64,
@@ -213,6 +213,12 @@ impl Connection {
                         return head.map(|head| came.answer(head)).map_err(Wrong::Answer);
                     }
                     (Ok(_), _) => {}
+                    (Err(wrong @ Wrong::Broke(_)), false) => {
+                        // Who refuses a request without reading all of it resets the
+                        // connection, which is the end of a refusal without a length.
+                        let refusal = self.decoder.end().ok().filter(|head| head.status >= 400);
+                        return refusal.map(|head| came.answer(head)).ok_or(wrong);
+                    }
                     (Err(wrong), _) => return Err(wrong),
                 }
             }
@@ -569,6 +575,23 @@ mod tests {
             // It came before the answer was read.
             Err(wrong) => assert_eq!(wrong, Wrong::Closed),
         }
+    }
+
+    #[test]
+    fn a_reset_ends_a_refusal_without_a_length_and_no_other_answer() {
+        let of = |status: u16| {
+            let address = server(move |mut stream| {
+                let _ = stream.read(&mut [0; 1]);
+                let _ = stream.write_all(format!("HTTP/1.1 {status} x\r\n\r\n").as_bytes());
+                // What wasn't read makes a reset of the end, once the answer has gone out.
+                std::thread::sleep(Duration::from_millis(50));
+            });
+            let mut connection = Connection::open(address, Duration::from_secs(60)).unwrap();
+            connection.send(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            connection.receive(false)
+        };
+        assert_eq!(of(431).unwrap().status, 431);
+        assert!(matches!(of(200), Err(Wrong::Broke(_))), "{:?}", of(200));
     }
 
     #[test]
