@@ -731,14 +731,14 @@ fn a_folder_for_temporary_files_that_isnt_there_is_the_machines_failure() {
     lab.assert_nothing_is_left();
 }
 
-/// In a network of its own, which gives all but one port to privileged programs only, and
-/// that one to clients.
+/// In a network of its own, which gives the ports below these to privileged programs only, and
+/// these to clients.
 #[test]
 fn a_machine_without_a_free_port_fails_by_itself() {
     let lab = Lab::with_good();
     let bakeoff = lab.command(&["run", "s"]);
-    let script = "echo 32768 65535 >/proc/sys/net/ipv4/ip_local_port_range || exit 99
-        echo 65535 >/proc/sys/net/ipv4/ip_unprivileged_port_start || exit 99
+    let script = "echo 30000 65535 >/proc/sys/net/ipv4/ip_local_port_range || exit 99
+        echo 30000 >/proc/sys/net/ipv4/ip_unprivileged_port_start || exit 99
         exec setpriv --bounding-set=-net_bind_service \"$@\"";
     let mut apart = Command::new("unshare");
     apart.args(["--net", "sh", "-c", script, "sh"]);

@@ -11,8 +11,8 @@ mod uring;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -43,8 +43,8 @@ pub(crate) struct NullServer {
 
 struct Thread {
     handle: JoinHandle<io::Result<()>>,
-    /// Its number for the kernel; 0 until it runs.
-    id: Arc<AtomicI32>,
+    /// Its number for the kernel.
+    id: i32,
 }
 
 /// What every thread of it knows of the load.
@@ -80,10 +80,9 @@ impl NullServer {
         for &cpu in cpus {
             let listener = listener(&mut server.address).map_err(|errno| fail(errno.into()))?;
             let (end, load) = (server.end.clone(), load.clone());
-            let id = Arc::<AtomicI32>::default();
-            let own = id.clone();
+            let (tell, id) = mpsc::channel();
             let serve = move || {
-                own.store(rustix::thread::gettid().as_raw_nonzero().get(), Ordering::Relaxed);
+                let _ = tell.send(rustix::thread::gettid().as_raw_nonzero().get());
                 // A thread on another processor serves as well.
                 let _ = limits::bind(cpu);
                 // A kernel that can't, or may not, says so before anything is served.
@@ -94,6 +93,7 @@ impl NullServer {
             };
             let name = format!("null-{cpu}");
             let handle = std::thread::Builder::new().name(name).spawn(serve).map_err(fail)?;
+            let id = id.recv().expect("a thread begins with its number");
             server.threads.push(Thread { handle, id });
         }
         Ok(server)
@@ -101,7 +101,7 @@ impl NullServer {
 
     /// CPU time of each thread so far; `None` where the kernel doesn't tell.
     pub(crate) fn cpu(&self) -> Option<Vec<Duration>> {
-        self.threads.iter().map(|thread| cpu_of(thread.id.load(Ordering::Relaxed))).collect()
+        self.threads.iter().map(|thread| cpu_of(thread.id)).collect()
     }
 }
 
