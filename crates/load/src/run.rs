@@ -467,7 +467,7 @@ fn put_together(
 /// Of how many connections of a thread it is looked how late their answers are seen: few,
 /// since each answer costs a little more there.
 fn stamped_of(connections: u32) -> u32 {
-    (connections / 16).clamp(1, 4)
+    (connections / 16).clamp(1, 16)
 }
 
 /// How a backend is called in an outcome.

@@ -118,10 +118,12 @@ impl Epoll {
     fn receive(&mut self, slot: Slot, event: epoll::Event) -> Option<Event> {
         let connection = &mut self.connections[slot as usize];
         let socket = connection.socket.as_ref()?;
-        let received = match self.stamped.get_mut(slot as usize) {
-            Some(stamped) => stamped.receive(socket),
-            None => rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty())
-                .map(|(length, _)| length),
+        let (received, room) = match self.stamped.get_mut(slot as usize) {
+            Some(stamped) => (stamped.receive(socket), Stamped::BUFFER),
+            None => {
+                let received = rustix::net::recv(socket, &mut self.buffer[..], RecvFlags::empty());
+                (received.map(|(length, _)| length), BUFFER)
+            }
         };
         match (received, connection.failed) {
             (Ok(0) | Err(Errno::AGAIN), Some(error)) => {
@@ -129,7 +131,7 @@ impl Epoll {
             }
             (Ok(0), None) => Some(Event::Ended(slot)),
             (Ok(length), failed) => {
-                let may_have_more = length == BUFFER || connection.ends || failed.is_some();
+                let may_have_more = length == room || connection.ends || failed.is_some();
                 if may_have_more && !connection.is_unread {
                     connection.is_unread = true;
                     self.unread.push_back(event);

@@ -8,8 +8,6 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-/// Bytes that are taken at once.
-const BUFFER: usize = 64 * 1024;
 /// Room for the stamp with its header.
 const CONTROL: usize = 64;
 
@@ -22,10 +20,13 @@ struct Memory {
     control: [u8; CONTROL],
     header: libc::msghdr,
     piece: libc::iovec,
-    bytes: [u8; BUFFER],
+    bytes: [u8; Stamped::BUFFER],
 }
 
 impl Stamped {
+    /// Bytes that are taken at once.
+    pub(super) const BUFFER: usize = 16 * 1024;
+
     pub(super) fn new() -> Stamped {
         // SAFETY: all of it is plain data, for which zeros are a valid value.
         Stamped(Box::new(unsafe { std::mem::zeroed() }))
@@ -34,7 +35,8 @@ impl Stamped {
     /// Readies the memory for a receive; gives where the kernel is to write.
     pub(super) fn header(&mut self) -> *mut libc::msghdr {
         let memory = &mut *self.0;
-        memory.piece = libc::iovec { iov_base: memory.bytes.as_mut_ptr().cast(), iov_len: BUFFER };
+        memory.piece =
+            libc::iovec { iov_base: memory.bytes.as_mut_ptr().cast(), iov_len: Stamped::BUFFER };
         memory.header.msg_iov = &raw mut memory.piece;
         memory.header.msg_iovlen = 1;
         memory.header.msg_control = memory.control.as_mut_ptr().cast();
