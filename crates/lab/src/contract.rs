@@ -78,8 +78,9 @@ pub fn answer_size(
 }
 
 /// Goes through all steps, telling of each, until `stop` asks for the end. If the first
-/// fails, the others have nothing to say; after one that hangs they would hang likewise. So
-/// they are left out then.
+/// fails, the others have nothing to say; after one that waits in vain they may wait
+/// likewise. So they are left out then. A contender hangs that doesn't give the contract's
+/// own answer any more either.
 pub fn check(
     address: SocketAddr,
     contract: &Contract,
@@ -94,9 +95,11 @@ pub fn check(
         if stop.asked() || outcome == Err(Wrong::Stopped) {
             break;
         }
-        let step = step(&id, asked, outcome);
-        tell(&step);
+        let mut step = step(&id, asked, outcome);
         let is_last = step.hung || (step.wrong.is_some() && steps.is_empty());
+        // Who still gives the answer that is measured was silent in this step, and works on.
+        step.hung = step.hung && asker.right_answer("").is_err();
+        tell(&step);
         steps.push(step);
         if is_last {
             break;
@@ -304,7 +307,7 @@ fn step(id: &str, asked: String, outcome: Result<String, Wrong>) -> ContractStep
     let (saw, wrong) = match outcome {
         Ok(saw) => (saw, None),
         Err(wrong) if hung => {
-            let so = "no further step was tried, which would have waited likewise";
+            let so = "no further step was tried, which may have waited likewise";
             (String::new(), Some(format!("{wrong}; {so}")))
         }
         Err(wrong) => (String::new(), Some(wrong.to_string())),
