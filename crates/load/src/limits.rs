@@ -7,6 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::slots::Flight;
+use crate::worker::TOGETHER_BYTES;
 use crate::{Error, Plan};
 
 /// Descriptors beside the connections and the threads: output, libraries.
@@ -53,20 +54,27 @@ const UNDER_WAY_BYTES_MAX: u64 = 4 << 30;
 /// # Errors
 /// [`Error::Plan`] with what they would take.
 pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
-    let rendered = Http1::new(plan).rendered_bytes_max();
-    allow_under_way(plan.connections, plan.pipeline, rendered, available_memory())
+    let protocol = Http1::new(plan);
+    // Requests that go out together lie together, and else only those that vary.
+    let bytes = match usize::from(plan.pipeline) {
+        1 => protocol.rendered_bytes_max(),
+        depth => {
+            let largest = protocol.request_bytes_max();
+            largest.saturating_mul(depth).min(TOGETHER_BYTES + largest)
+        }
+    };
+    allow_under_way(plan.connections, plan.pipeline, bytes, available_memory())
 }
 
-/// The same where each request is rendered to so many bytes, and so much memory is left.
+/// The same where each connection has so many bytes of requests, and so much memory is left.
 fn allow_under_way(
     connections: u32,
     pipeline: u16,
-    rendered: usize,
+    bytes: usize,
     available: Option<u64>,
 ) -> Result<(), Error> {
-    let each = (size_of::<Flight>() + rendered) as u64;
-    let places = u64::from(connections) * u64::from(pipeline);
-    let needed = places.saturating_mul(each);
+    let each = (size_of::<Flight>() * usize::from(pipeline) + bytes) as u64;
+    let needed = u64::from(connections).saturating_mul(each);
     let most = available.unwrap_or(u64::MAX).min(UNDER_WAY_BYTES_MAX);
     if needed <= most {
         return Ok(());
@@ -74,7 +82,7 @@ fn allow_under_way(
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     Err(Error::Plan(format!(
         "{connections} connections with {pipeline} requests under way on each take {:.1} GiB of \
-         memory, {each} bytes a request, and there are {:.1} GiB for them; take fewer \
+         memory, {each} bytes a connection, and there are {:.1} GiB for them; take fewer \
          connections (-c) or requests (--pipeline)",
         gib(needed),
         gib(most)
@@ -149,10 +157,10 @@ mod tests {
     #[test]
     fn requests_under_way_that_no_memory_holds_are_refused_with_what_they_take() {
         let gib = 1 << 30;
-        let allow = |connections, pipeline, rendered| {
-            allow_under_way(connections, pipeline, rendered, Some(8 * gib))
+        let allow = |connections, pipeline, bytes| {
+            allow_under_way(connections, pipeline, bytes, Some(8 * gib))
         };
-        assert!(allow(1_000_000, 1, 0).is_ok() && allow(10_000, 64, 200).is_ok());
+        assert!(allow(1_000_000, 1, 0).is_ok() && allow(10_000, 64, 64 << 10).is_ok());
         let told = allow(1_000_000, 1024, 0).unwrap_err().to_string();
         assert!(told.contains("take 30.5 GiB") && told.contains("are 4.0 GiB"), "{told}");
         assert!(allow(10_000, 1, 1 << 20).is_err(), "large bodies that are rendered count");

@@ -37,7 +37,6 @@ const START_AHEAD_NS: u64 = 2_000_000;
 pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outcome, Error> {
     plan.check()?;
     let crew = Crew::of(plan)?;
-    limits::allow_memory(plan)?;
     // Once: a large body is in memory once.
     let protocol = Http1::new(plan);
     limits::allow_connections(plan.connections, crew.threads)?;

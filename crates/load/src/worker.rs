@@ -44,7 +44,7 @@ const EVENTS_AT_ONCE: u32 = 16;
 const BYTES_AT_ONCE: u64 = 16 << 10;
 /// Bytes of pipelined requests that go out together. What is more follows when they were
 /// taken.
-const TOGETHER_BYTES: usize = 64 << 10;
+pub(crate) const TOGETHER_BYTES: usize = 64 << 10;
 /// Parts in which connections are looked over for what took too long: to look at tens of
 /// thousands at once would make what comes meanwhile late.
 const SCAN_PARTS: u32 = 16;
