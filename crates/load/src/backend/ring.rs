@@ -182,11 +182,13 @@ impl Buffers {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Doubles the buffers if they ran out.
-    pub(crate) fn grow_if_short(&mut self) {
-        if std::mem::take(&mut self.short) {
+    /// Doubles the buffers if they ran out; whether they did.
+    pub(crate) fn grow_if_short(&mut self) -> bool {
+        let was_short = std::mem::take(&mut self.short);
+        if was_short {
             self.grow_to((self.count * 2).min(Self::COUNT_MAX));
         }
+        was_short
     }
 
     /// Lets the kernel see what was given back.

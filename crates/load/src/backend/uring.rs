@@ -101,6 +101,10 @@ pub(crate) struct Uring<'ring> {
     stamped: Box<[Stamped]>,
     /// The stamp of the event last taken.
     stamp: Option<Duration>,
+    /// When that had come.
+    came: u64,
+    /// When buffers were added last.
+    grown_at: u64,
     target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
     setup: Setup,
     work_queued: u32,
@@ -136,6 +140,8 @@ impl<'ring> Uring<'ring> {
             unsent: vec![None; watched as usize],
             stamped: (0..setup.stamped).map(|_| Stamped::new()).collect(),
             stamp: None,
+            came: 0,
+            grown_at: 0,
             target: Box::new(sockaddr(setup.address)),
             setup,
             work_queued: 0,
@@ -181,7 +187,9 @@ impl<'ring> Uring<'ring> {
     fn before_entering(&mut self) {
         self.submissions.sync();
         self.work_queued = 0;
-        self.buffers.grow_if_short();
+        if self.buffers.grow_if_short() {
+            self.grown_at = self.setup.clock.now();
+        }
         self.buffers.publish();
     }
 
@@ -313,9 +321,10 @@ impl<'ring> Uring<'ring> {
         self.give_back_lent();
         match -result {
             0 => Some(Event::Ended(slot)),
-            // All buffers were full at that moment: ask again, with more.
+            // All buffers were full at that moment: ask again, with more, unless there are
+            // more since.
             libc::ENOBUFS => {
-                self.buffers.short = true;
+                self.buffers.short |= self.came >= self.grown_at;
                 self.arm_receive(slot);
                 None
             }
@@ -465,6 +474,7 @@ impl Backend for Uring<'_> {
             self.submit();
         }
         while let Some(came) = self.arrivals.take() {
+            self.came = came;
             let completion = self.completions.next().expect("it was counted");
             let event = self.event(completion.user_data(), completion.result(), completion.flags());
             if let Some(event) = event {
