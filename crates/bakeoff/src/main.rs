@@ -28,7 +28,7 @@ enum Command {
     Compare(commands::compare::Arguments),
     Mistakes(commands::mistakes::Arguments),
     Doctor(commands::doctor::Arguments),
-    #[command(name = lab::keeper::SUBCOMMAND, hide = true)]
+    #[command(name = keeper::SUBCOMMAND, hide = true)]
     Keeper,
     #[command(name = load::client::SUBCOMMAND, hide = true)]
     Client,
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
         Command::Compare(arguments) => commands::compare::run(arguments),
         Command::Mistakes(arguments) => commands::mistakes::run(arguments),
         Command::Doctor(arguments) => commands::doctor::run(arguments),
-        Command::Keeper => lab::keeper::main(),
+        Command::Keeper => keeper::main(),
         Command::Client => load::client::main(),
     }
 }

@@ -8,10 +8,10 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lab::cgroup::{Group, Trees};
-use lab::keeper::Order;
-use lab::kept::Kept;
-use lab::leftovers;
+use keeper::Order;
+use keeper::cgroup::{Group, Trees};
+use keeper::kept::Kept;
+use keeper::leftovers;
 use result::evidence::Place;
 use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags};
 
@@ -116,7 +116,7 @@ impl Quota {
 impl Drop for Quota {
     fn drop(&mut self) {
         let _ = enter(&self.before);
-        lab::cgroup::end(&self.group);
+        keeper::cgroup::end(&self.group);
     }
 }
 
@@ -193,7 +193,7 @@ impl Neighbour {
     fn on(cpu: usize) -> Result<Neighbour, String> {
         let order = Order {
             command: ["sh", "-c", "while :; do :; done"].map(Into::into).to_vec(),
-            environment: lab::programs::environment(),
+            environment: lab::ready::programs::environment(),
             folder: None,
             scratch: None,
             cgroup: Group::default(),

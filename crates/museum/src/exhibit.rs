@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use lab::folder::Folder;
-use lab::judge::is_about_the_machine;
-use lab::machine;
+use judge::checks::is_about_the_machine;
 use lab::place::ThisMachine;
+use lab::place::machine;
 use lab::plan::{Choice, Order};
+use lab::run::folder::Folder;
 use lab::run::{self, Asked, Early, Ended, Event};
 use lab::study::{Profile, Study};
 use load::Stop;

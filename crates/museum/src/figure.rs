@@ -44,7 +44,7 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
             both(|load| Some(load.connections_established.into()), Figure::Connections)
         }
         Naive::P99OfStalls => {
-            let by_time: fn(&Load) -> _ = |load| lab::judge::p99_by_time_us(&load.response_us);
+            let by_time: fn(&Load) -> _ = |load| judge::checks::p99_by_time_us(&load.response_us);
             let counted = median_of(sabotaged, |load| p99(&load.response_us), Figure::TimeUs);
             (counted, median_of(sabotaged, by_time, Figure::TimeUs))
         }
@@ -81,7 +81,7 @@ fn p99(times: &Percentiles) -> Option<f64> {
 }
 
 fn median(values: &[f64]) -> Option<f64> {
-    lab::statistics::median(values)
+    judge::statistics::median(values)
 }
 
 fn best(values: &[f64]) -> Option<f64> {

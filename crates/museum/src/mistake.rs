@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use lab::judge::CHECKS;
+use judge::checks::CHECKS;
 use lab::study::Profile;
-use lab::toml_file;
+use lab::study::toml_file;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;

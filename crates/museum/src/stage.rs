@@ -7,15 +7,12 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use lab::contender::Contender;
-use lab::leftovers;
+use keeper::leftovers;
+use lab::study::contender::{BUILD, Contender};
+use lab::study::toml_file;
 use lab::study::{self, Profile, Study, StudyFile};
-use lab::toml_file;
 
 use crate::mistake::{Change, Mistake, SetUp};
-
-/// Where builds put what they make; a copy makes its own.
-const BUILD: &str = "build";
 
 /// Why a set-up couldn't be made.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! Whether a mistake was caught, and whether the set-up without it is clean. The
 //! judging is the lab's; here its words are only looked up.
 
-use lab::judge::is_about_the_machine;
+use judge::checks::is_about_the_machine;
 use result::Run;
 use result::finding::{Finding, Verdict};
 use result::outcome::Row;

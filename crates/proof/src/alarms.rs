@@ -83,7 +83,7 @@ impl Shares {
 /// Reads a run, and refuses one that was stopped: what it didn't measure would count
 /// as figures of which nothing was said.
 fn read(folder: &Path) -> Result<Run, String> {
-    let run = lab::folder::read(&folder.join("run.json")).map_err(|why| why.to_string())?;
+    let run = lab::run::folder::read(&folder.join("run.json")).map_err(|why| why.to_string())?;
     match run.state {
         State::Complete => Ok(judged_again(run)),
         State::Unfinished => {
@@ -101,9 +101,9 @@ fn read(folder: &Path) -> Result<Run, String> {
 /// what is asked, and a run takes five minutes.
 fn judged_again(mut run: Run) -> Run {
     for trial in run.trials.iter_mut().chain(&mut run.disturbed) {
-        trial.findings = lab::judge::judge(&trial.slot, &trial.evidence);
+        trial.findings = judge::checks::judge(&trial.slot, &trial.evidence);
     }
-    lab::outcomes::conclude(&mut run);
+    judge::outcomes::conclude(&mut run);
     run
 }
 

@@ -1,7 +1,7 @@
 //! `proof bodies`: bytes a second of large bodies, beside wrk.
 
 use clap::Parser;
-use lab::statistics::{BLOCKS_MAX, BLOCKS_MIN, SIGNIFICANCE, log_ratios, sign_flip_test};
+use judge::statistics::{BLOCKS_MAX, BLOCKS_MIN, SIGNIFICANCE, log_ratios, sign_flip_test};
 
 use crate::interrupt::Interrupt;
 use crate::nginx;

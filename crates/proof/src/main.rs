@@ -45,15 +45,15 @@ enum Command {
     BatchingServer(batching::Arguments),
     #[command(hide = true)]
     CalibrationServer(truth::calibration::Arguments),
-    /// Keeps a server: see `lab::keeper`.
-    #[command(hide = true, name = lab::keeper::SUBCOMMAND)]
+    /// Keeps a server: see `keeper`.
+    #[command(hide = true, name = keeper::SUBCOMMAND)]
     Keeper,
 }
 
 /// 0: all that is claimed holds. 1: something doesn't. 2: it couldn't be measured.
 fn main() -> ExitCode {
     let result = match Command::parse() {
-        Command::Keeper => return lab::keeper::main(),
+        Command::Keeper => return keeper::main(),
         Command::Alarms(arguments) => alarms::run(&arguments),
         Command::Bare(arguments) => bare::run(&arguments).map(|()| true),
         Command::BatchingServer(arguments) => batching::run(&arguments).map(|()| true),

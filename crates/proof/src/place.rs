@@ -1,6 +1,6 @@
 //! Where the server and the client run: a processor for each.
 
-use lab::machine;
+use lab::place::machine;
 
 /// A processor for the server and one for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

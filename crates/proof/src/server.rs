@@ -5,12 +5,12 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use lab::cgroup::Group;
-use lab::http::Connection;
-use lab::keeper::{Order, Scratch};
-use lab::kept::Kept;
+use keeper::cgroup::Group;
+use keeper::kept::Kept;
+use keeper::{Order, Scratch};
+use lab::contract::http_client::Connection;
 use lab::place::ThisMachine;
-use lab::programs;
+use lab::ready::programs;
 
 use crate::interrupt::Interrupt;
 
@@ -40,7 +40,7 @@ impl Server {
         cpus: &[usize],
         interrupt: &Interrupt,
     ) -> Result<Server, String> {
-        let machine = ThisMachine::new(&lab::machine::describe());
+        let machine = ThisMachine::new(&lab::place::machine::describe());
         let address = machine.free_address()?;
         let path = machine.scratch();
         let Recipe { command, files, ready } = recipe(address, &path.display().to_string());
@@ -75,7 +75,7 @@ impl Server {
 
     /// Its processes.
     pub fn pids(&self) -> Vec<i32> {
-        lab::process_tree::descendants(self.kept.root())
+        keeper::process_tree::descendants(self.kept.root())
     }
 
     /// The body that it answers on a connection of its own.

@@ -189,7 +189,7 @@ fn beside_us(name: &str) -> Result<PathBuf, String> {
 }
 
 fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
-    lab::programs::find(name).ok_or_else(|| format!("it isn't installed: `{install}`"))
+    lab::ready::programs::find(name).ok_or_else(|| format!("it isn't installed: `{install}`"))
 }
 
 fn bakeoff(output: &str) -> Option<Count> {

@@ -1,6 +1,7 @@
 //! What one trial saw. Facts only: a missing sensor is `None`, never a zero.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -205,6 +206,11 @@ pub struct ContractStep {
     #[serde(default)]
     pub hung: bool,
 }
+
+/// Two Dates this far apart must differ.
+pub const DATE_STEP: Duration = Duration::from_millis(2_200);
+/// The id of the step whose sight is the Date, where that is looked at once.
+pub const DATE: &str = "date";
 
 /// The size of an answer as it was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -325,6 +325,32 @@ pub enum Arrivals {
     },
 }
 
+/// The part of a plan that a load belongs to, in the order of measuring. What is
+/// ranked comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Phase {
+    /// Each connection waits for its answer: shows every contender's maximum.
+    ClosedLoop,
+    /// One rate for all.
+    EqualRate,
+    /// Shares of each contender's own maximum.
+    Curve,
+}
+
+impl Phase {
+    /// All of them, in order.
+    pub const ALL: [Phase; 3] = [Phase::ClosedLoop, Phase::EqualRate, Phase::Curve];
+
+    /// The phase of a load.
+    pub fn of(load: &Load) -> Phase {
+        match load.arrivals {
+            Arrivals::Closed => Phase::ClosedLoop,
+            Arrivals::Equal { .. } => Phase::EqualRate,
+            Arrivals::Own { .. } => Phase::Curve,
+        }
+    }
+}
+
 /// How many cores a contender is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

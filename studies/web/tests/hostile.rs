@@ -1,7 +1,7 @@
 //! What no client of the study sends, and anybody else may: each server refuses it or ends
 //! the connection, and the next client has its answer.
 
-use lab::http::{Answer, Wrong};
+use lab::contract::http_client::{Answer, Wrong};
 
 use crate::server::{Server, contenders, is_built};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lab::programs;
+use lab::ready::programs;
 use result::finding::Verdict;
 
 use crate::fixture::{Lab, skipped};

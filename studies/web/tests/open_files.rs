@@ -5,8 +5,8 @@
 
 use std::time::{Duration, Instant};
 
-use lab::http::Connection;
-use lab::process_tree;
+use keeper::process_tree;
+use lab::contract::http_client::Connection;
 
 use crate::server::{Server, contenders, is_built};
 

@@ -9,10 +9,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use lab::contender::{Contender, Placeholders};
-use lab::http::{Connection, Wrong};
+use keeper::process_tree;
+use lab::contract::http_client::{Connection, Wrong};
+use lab::ready;
+use lab::ready::programs;
 use lab::study::Study;
-use lab::{prepare, process_tree, programs};
+use lab::study::contender::{Contender, Placeholders};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
@@ -47,10 +49,10 @@ pub fn is_built(name: &str) -> bool {
 fn build(name: &str) -> Option<String> {
     let all = contenders();
     let contender = all.iter().find(|contender| contender.name == name).expect(name);
-    if let Some(missing) = prepare::missing(contender) {
+    if let Some(missing) = ready::missing(contender) {
         return Some(format!("{name}: {missing}"));
     }
-    let build = prepare::build_folder(contender);
+    let build = contender.build_folder();
     let placeholders = Placeholders {
         source: contender.source.clone(),
         build: build.clone(),
@@ -86,7 +88,7 @@ impl Server {
         let folder = TempDir::new().unwrap();
         let placeholders = Placeholders {
             source: contender.source.clone(),
-            build: prepare::build_folder(contender),
+            build: contender.build_folder(),
             dir: folder.path().into(),
             host: address.ip().to_string(),
             port: address.port(),

@@ -3,8 +3,7 @@
 
 use std::fs;
 
-use lab::contender::Placeholders;
-use lab::prepare;
+use lab::study::contender::Placeholders;
 
 use crate::fixture::output_without_io_uring;
 use crate::server::{ABSENT, Server, contenders, is_built};
@@ -48,7 +47,7 @@ fn netty_on_io_uring_is_absent_where_that_is_forbidden() {
     }
     let all = contenders();
     let contender = all.iter().find(|contender| contender.name == NAME).unwrap();
-    let build = prepare::build_folder(contender);
+    let build = contender.build_folder();
     let placeholders = Placeholders { build, ..Placeholders::default() };
     // What its build ends with as well.
     let probe = placeholders.fill_all(&contender.file.versions["netty"]);

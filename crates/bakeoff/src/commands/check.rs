@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lab::contract::Depth;
-use lab::machine;
+use lab::contract::http::Depth;
 use lab::place::ThisMachine;
-use lab::prepare::{Prepared, prepare};
+use lab::place::machine;
+use lab::ready::{Prepared, prepare};
 use lab::study::Study;
 use lab::trial::Bench;
 use load::Stop;
@@ -52,7 +52,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if let Err(error) = interrupt::stops(&stop) {
         return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
     }
-    lab::leftovers::remove();
+    keeper::leftovers::remove();
     let contender = &study.contenders[0];
     let record = match prepare(contender, &stop) {
         Prepared::Ready(record) => record,

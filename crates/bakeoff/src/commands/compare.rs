@@ -42,7 +42,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Ok(runs) => runs,
         Err(sentence) => return failed(BAD_INPUT, sentence),
     };
-    let comparison = lab::compare::compare(&a, &b);
+    let comparison = judge::compare::compare(&a, &b);
     let printed = match arguments.json {
         true => match serde_json::to_string_pretty(&comparison) {
             Ok(json) => print_text(|_| visible_json(&json) + "\n"),

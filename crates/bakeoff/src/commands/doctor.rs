@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lab::doctor::{self, Checkup, Nobody, Profile, Tools};
-use lab::judge;
+use judge::checks;
 use lab::study::{Error, Study};
+use lab::trial::nobody::{self, Checkup, Nobody, Profile, Tools};
 use load::Stop;
 use report::text::visible;
 use report::{Terminal, units};
@@ -64,7 +64,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if let Err(error) = interrupt::stops(&stop) {
         return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
     }
-    let checkup = doctor::look(study.as_ref(), &arguments.runs, &stop);
+    let checkup = nobody::look(study.as_ref(), &arguments.runs, &stop);
     if stop.asked() {
         return ExitCode::from(INTERRUPTED);
     }
@@ -292,7 +292,7 @@ fn checks(trials: &[Nobody]) -> Vec<Line> {
             silent.push(&*worst.check);
             continue;
         }
-        let is_so_everywhere = judge::is_about_the_machine(&worst.check)
+        let is_so_everywhere = checks::is_about_the_machine(&worst.check)
             || said().all(|(_, it)| it.verdict == worst.verdict);
         let what = match is_so_everywhere {
             true => worst.check.clone(),
@@ -342,7 +342,7 @@ fn control_groups(trials: &[Nobody]) -> Option<Line> {
         "none for contender and client{when}: whether they waited for memory or a disk may \
          not be told from others (pressure), and how much memory they held at most is not known"
     );
-    Some(Line::new(Harm::NotChecked, what, found).advise(judge::DELEGATE))
+    Some(Line::new(Harm::NotChecked, what, found).advise(checks::DELEGATE))
 }
 
 fn listen_queue(checkup: &Checkup) -> Option<Line> {
@@ -501,7 +501,7 @@ fn tools(tools: &Tools) -> Line {
 
 #[cfg(test)]
 mod tests {
-    use lab::doctor::Room;
+    use lab::trial::nobody::Room;
     use result::evidence::{
         self, Cgroup, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample, ServerUse,
         ThreadUse,

@@ -94,10 +94,10 @@ pub fn print_text(text: impl FnOnce(Terminal) -> String) -> Result<(), String> {
 /// trials that are there: one that was killed kept none, or those of before it was
 /// resumed.
 pub fn read(asked: &Path) -> Result<Run, String> {
-    let mut run = lab::folder::read(&file_of(asked))
+    let mut run = lab::run::folder::read(&file_of(asked))
         .map_err(|error| format!("{error}. Name a run's folder, for example runs/latest."))?;
     if run.state == State::Unfinished {
-        lab::outcomes::conclude(&mut run);
+        judge::outcomes::conclude(&mut run);
     }
     Ok(run)
 }

@@ -101,7 +101,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
     let progress = Progress::new();
     let mut tell = |event: lab::run::Event| progress.tell(&event);
-    lab::leftovers::remove();
+    keeper::leftovers::remove();
     let ended = match &arguments.resume {
         Some(folder) => lab::run::resume(&arguments.studies, folder, &stop, &mut tell),
         None => lab::run::new(&options(&arguments), &stop, &mut tell),
@@ -143,7 +143,9 @@ fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Interrupted => INTERRUPTED,
         Error::Nobody => INCOMPLETE,
-        Error::Folder(lab::folder::Error::Make { .. } | lab::folder::Error::Write { .. })
+        Error::Folder(
+            lab::run::folder::Error::Make { .. } | lab::run::folder::Error::Write { .. },
+        )
         | Error::Load(load::Error::System { .. }) => SYSTEM,
         _ => BAD_INPUT,
     }

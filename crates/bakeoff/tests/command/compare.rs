@@ -93,7 +93,7 @@ fn with_pair() -> Run {
     twins.iter_mut().for_each(|twin| twin.slot.twin = true);
     run.trials.extend(twins);
     run.plan.slots = run.trials.iter().map(|trial| trial.slot.clone()).collect();
-    lab::outcomes::conclude(&mut run);
+    judge::outcomes::conclude(&mut run);
     run
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use lab::leftovers;
+use keeper::leftovers;
 use rustix::process::{Pid, Signal};
 
 use crate::fixture::{Lab, Said, said};

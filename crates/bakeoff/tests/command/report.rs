@@ -189,10 +189,10 @@ fn numbers(value: &Value, place: String, alike: String, found: &mut BTreeMap<Str
 /// All that is made of a run that can be read, also if it weren't complete; `None` of one that
 /// is refused.
 fn all_of(file: &Path) -> Option<String> {
-    let run = lab::folder::read(file).ok()?;
+    let run = lab::run::folder::read(file).ok()?;
     let mut concluded = run.clone();
-    lab::outcomes::conclude(&mut concluded);
-    let compared = lab::compare::compare(&run, &concluded);
+    judge::outcomes::conclude(&mut concluded);
+    let compared = judge::compare::compare(&run, &concluded);
     let terminal = report::Terminal::default();
     let shown = [
         report::terminal(&run, terminal),

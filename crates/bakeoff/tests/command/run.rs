@@ -639,7 +639,7 @@ fn a_contenders_children_and_threads_are_sampled() {
 #[test]
 fn a_contender_that_binds_itself_to_another_processor_is_found_out() {
     let lab = Lab::with_good();
-    let place = ThisMachine::new(&lab::machine::describe()).split(Cores::One);
+    let place = ThisMachine::new(&lab::place::machine::describe()).split(Cores::One);
     if place.shared() {
         return skipped("skipped", "one processor is all that there is here");
     }

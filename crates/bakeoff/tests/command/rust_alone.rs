@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use lab::contender::Contender;
+use lab::study::contender::Contender;
 use result::State;
 
 use crate::fixture::Lab;

@@ -1,17 +1,19 @@
-//! Who may know whom (ARCHITECTURE.md): `result` and `load` know nobody of this
-//! workspace, `lab` knows those two, `museum` knows all three, `report` knows
-//! `result`, and nobody knows the programs on top.
+//! Who may know whom (ARCHITECTURE.md): `result`, `load` and `keeper` know nobody of this
+//! workspace, `judge` knows what was seen and how the generator writes it down, `lab` knows
+//! those four, `museum` all five, `report` knows `result`, and nobody knows the programs on top.
 
 use std::collections::BTreeMap;
 
 use cargo_metadata::MetadataCommand;
 
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 5] = [
+const LAYERS: [(&str, &[&str]); 7] = [
     ("result", &[]),
     ("load", &[]),
-    ("lab", &["load", "result"]),
-    ("museum", &["lab", "load", "result"]),
+    ("keeper", &[]),
+    ("judge", &["load", "result"]),
+    ("lab", &["judge", "keeper", "load", "result"]),
+    ("museum", &["judge", "keeper", "lab", "load", "result"]),
     ("report", &["result"]),
 ];
 

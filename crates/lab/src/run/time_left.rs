@@ -86,10 +86,10 @@ impl<'a> Seen<'a> {
 
 #[cfg(test)]
 mod tests {
+    use judge::samples::{contender, run_of, trial};
     use result::plan::Cores;
 
     use super::*;
-    use crate::outcomes::tests::{contender, run_of, trial};
 
     /// A run of windows of a second, of which these trials took so many seconds beside
     /// the window.

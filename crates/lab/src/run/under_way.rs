@@ -4,22 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Instant, SystemTime};
 
+use judge::checks;
+use judge::outcomes;
+use judge::rates;
 use load::Stop;
 use result::evidence::{Evidence, SecondClient};
+use result::plan::Phase;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
 use super::{Early, Ended, Error, Event, spent, time_left};
-use crate::contender::Contender;
-use crate::folder::{self, Folder};
-use crate::pair;
 use crate::place::ThisMachine;
-use crate::plan::Phase;
-use crate::prepare::source_digest;
-use crate::repeat::take_back_disturbed;
+use crate::plan::pair;
+use crate::plan::repeat::take_back_disturbed;
+use crate::ready::source_digest;
+use crate::run::folder::{self, Folder};
 use crate::study::Study;
+use crate::study::contender::Contender;
 use crate::trial::Bench;
-use crate::{judge, outcomes, rates};
 
 /// Trials in a row that came to no load, or in which the contender hung, after which it is
 /// given up: a server that doesn't answer would cost its whole time limit in every trial.
@@ -212,7 +214,7 @@ impl<'a> UnderWay<'a> {
         let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {
             return Ok(None);
         };
-        if judge::asks_for_second_client(slot, &evidence) {
+        if checks::asks_for_second_client(slot, &evidence) {
             evidence.second_client = match machine.with_second_client(slot.load.cores) {
                 Err(why) => Some(SecondClient::Missing { why }),
                 Ok(place) => {
@@ -228,7 +230,7 @@ impl<'a> UnderWay<'a> {
                 }
             };
         }
-        let findings = judge::judge(slot, &evidence);
+        let findings = checks::judge(slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
     }
 }

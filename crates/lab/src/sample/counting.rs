@@ -4,7 +4,7 @@
 
 use super::machine::{self, TcpSockets};
 use super::own_cpu_s;
-use crate::connections;
+use crate::sample::connections;
 
 /// To count connections the kernel goes through all of the machine, those that have ended
 /// and wait among them, and twice for a server that listens on IPv6: so long for each, as

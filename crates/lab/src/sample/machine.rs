@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use keeper::cgroup::{self, Pressure};
+use keeper::proc_file;
 use procfs::Current;
-
-use crate::cgroup::{self, Pressure};
-use crate::proc_file;
 
 /// Of more processors than these the frequency isn't asked.
 const FREQUENCIES_MAX: usize = 16;

@@ -17,6 +17,8 @@
 //! | `series.rs`, `window.rs`, `seconds.rs` | from readings to evidence |
 //! | `pace.rs` | how often |
 
+pub mod connections;
+
 mod compiled_code;
 mod counting;
 mod hotspot;
@@ -32,20 +34,21 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use load::Moment;
-use result::evidence::{Evidence, Place, Sampling};
-use rustix::time::ClockId;
-
-use crate::cgroup::{Counted, Group, Throttled, Trees};
-use crate::client::Client;
-use crate::connections::{self, Listeners};
-use crate::process_tree::{self, Member, Used};
-use crate::{keeper, kept::Kept};
 use counting::Counting;
 use hotspot::PerfData;
+use keeper::affinity;
+use keeper::cgroup::{Counted, Group, Throttled, Trees};
+use keeper::kept::Kept;
+use keeper::process_tree::{self, Member, Used};
+use load::Moment;
 use machine::{Frequency, Machine};
 use pace::Pace;
+use result::evidence::{Evidence, Place, Sampling};
+use rustix::time::ClockId;
 use threads::{Thread, Threads};
+
+use self::connections::Listeners;
+use crate::drive::client::Client;
 
 const EVERY: Duration = Duration::from_millis(250);
 /// Everything is read so many times less often, which is at least once a second, if there
@@ -169,7 +172,7 @@ impl Sampler {
         let (tell, told) = mpsc::channel();
         let (begun, has_begun) = mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            let _ = keeper::pin(&client_cpus);
+            let _ = affinity::pin(&client_cpus);
             let began = Instant::now();
             let harness_before = sources.harness_cpu_s();
             let mut readings = vec![sources.read(Depth::Edge)];

@@ -7,11 +7,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 
+use keeper::proc_file;
+use keeper::text::harmless;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
-
-use crate::output_tail::harmless;
-use crate::proc_file;
 
 /// With more threads than these, reading them would take from what is measured.
 const THREADS_MAX: usize = 1024;
@@ -123,7 +122,7 @@ pub(super) fn is_erlang(name: &str) -> bool {
 mod tests {
     use std::process::Command;
 
-    use crate::keeper::pin;
+    use keeper::affinity::pin;
 
     use super::*;
 

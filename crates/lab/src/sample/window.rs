@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use keeper::cgroup::{Counted, Group};
+use keeper::process_tree::{Member, Used};
 use result::evidence::{
     Cgroup, ClientUse, Collects, Compiles, CpuSource, Evidence, Limits, MachineUse, ProcessUse,
     Runtime, ServerUse, ThreadGroup, ThreadUse,
@@ -16,8 +18,6 @@ use super::series::{
 };
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
-use crate::cgroup::{Counted, Group};
-use crate::process_tree::{Member, Used};
 
 /// Processes, threads and groups that are told of; the rest is a number.
 const BUSIEST: usize = 8;
@@ -431,13 +431,13 @@ pub(super) fn rounded(value: f64) -> f64 {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use keeper::cgroup::{Pressure, Throttled};
     use result::evidence::{Sample, Sampling};
 
     use super::super::AllThreads;
     use super::super::machine::{Machine, TcpSockets};
     use super::*;
-    use crate::cgroup::{Pressure, Throttled};
-    use crate::connections::Listeners;
+    use crate::sample::connections::Listeners;
 
     fn member(cpu_s: f64) -> Member {
         Member {

@@ -43,7 +43,7 @@ impl Page {
                 _ => command.push(argument),
             }
         }
-        let machine = lab::machine::describe();
+        let machine = lab::place::machine::describe();
         let date = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let date = date.split('T').next().unwrap_or_default();
         format!(

@@ -5,7 +5,7 @@
 mod fixture;
 
 use fixture::{Lab, skipped};
-use lab::programs;
+use lab::ready::programs;
 use result::Run;
 use result::evidence::ServerUse;
 use result::finding::Verdict;

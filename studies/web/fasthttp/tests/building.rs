@@ -6,8 +6,7 @@ mod skipped;
 use std::fs;
 use std::process::{Command, Output};
 
-use lab::programs;
-
+use lab::ready::programs;
 use skipped::skipped;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/web/fasthttp/build.sh");

@@ -17,11 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::http::{Answer, Connection, Wrong};
-use lab::programs;
-use tempfile::TempDir;
-
+use lab::contract::http_client::{Answer, Connection, Wrong};
+use lab::ready::programs;
 use skipped::skipped;
+use tempfile::TempDir;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/web/nginx-module");
 const MODULE: &str = "ngx_http_hello_module.c";

@@ -67,7 +67,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     if let Err(error) = interrupt::stops(&stop) {
         return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
     }
-    lab::leftovers::remove();
+    keeper::leftovers::remove();
     let museum = Museum {
         mistakes: &arguments.mistakes,
         studies: &arguments.studies,

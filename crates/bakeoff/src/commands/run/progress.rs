@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lab::plan::Phase;
 use lab::run::Event;
 use report::text::{visible, visible_lines};
 use report::{load_names, units};
 use result::finding::{Finding, Verdict};
+use result::plan::Phase;
 use result::plan::{Arrivals, Load, Plan, Study};
 use result::{Run, Trial};
 

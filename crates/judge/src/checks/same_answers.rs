@@ -1,0 +1,181 @@
+//! Were the answers under load the same as before it?
+
+use result::evidence::{AnswerSize, ContractStep, Evidence};
+use result::evidence::{DATE, DATE_STEP};
+
+use super::{Check, Scope, Seen, Word};
+
+/// Bytes that an answer may differ by on average: the digits of a number.
+const BYTES_APART_MAX: f64 = 16.0;
+
+pub(super) const SAME_ANSWERS: Check = Check {
+    id: "same-answers",
+    signal: "A few answers under load, held to the contract; its steps again, right after the load; bytes received by good answers, against the size of a right answer before the load.",
+    threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
+    why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and body are held to the contract in every answer; that a part is made anew, and the Date, in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
+    fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen) -> Word {
+    let Some(load) = seen.load() else { return Word::no_load() };
+    let Evidence { contract, contract_under_load, contract_after, .. } = seen.evidence;
+    // A step that was wrong before is the contract's own finding.
+    let was_right = |step: &ContractStep| {
+        !contract.iter().any(|before| before.id == step.id && before.wrong.is_some())
+    };
+    for (steps, when) in [(contract_under_load, "Under load"), (contract_after, "After the load")] {
+        let mut wrong = steps.iter().filter(|step| step.wrong.is_some());
+        let count = wrong.clone().count();
+        if let Some(step) = wrong.find(|step| was_right(step)) {
+            let what = step.wrong.as_deref().unwrap_or_default();
+            let says = format!("{when} it was asked whether it {}: {what}.", step.asked);
+            return Word::invalid(format!("{count} of {} steps wrong", steps.len()), says)
+                .against("every step right, as before");
+        }
+    }
+    if let Some(date) = standing_date(seen.evidence) {
+        return Word::invalid(date, "The Date after the load was still that of before it.")
+            .against("another Date after 2.2 s or more");
+    }
+    // Answers that are errors have other lengths.
+    let sizes = seen.evidence.answer.filter(|_| load.errors.is_empty() && load.answers > 0);
+    let whole = |it: AnswerSize| it.whole_bytes.unwrap_or(it.head_bytes + it.body_bytes) as f64;
+    let Some(before) = sizes.map(whole) else {
+        return Word::not_checked("The bytes of an answer are not known, before or under load.");
+    };
+    let under = load.received_bytes as f64 / load.answers as f64;
+    // What was received at the window's edges belongs to an answer outside of it.
+    let edges = f64::from(load.connections_asked) * before / load.answers as f64;
+    let value = format!("{under:.0} bytes under load, {before:.0} before");
+    if (under - before).abs() > BYTES_APART_MAX + edges {
+        return Word::suspect(value, "Answers under load had another length than before.")
+            .against("an answer's bytes within 16 of what they were");
+    }
+    match (contract_after.is_empty(), contract_under_load.is_empty()) {
+        (true, _) => Word::not_checked("The contract was not checked again after the load."),
+        (false, true) => Word::not_checked(
+            "Answers were the same before and after the load, and as long under it; but none came \
+             in one piece of 4 KiB or less, to be looked at as a whole.",
+        ),
+        (false, false) => {
+            Word::valid(value, "Answers were the same before, under and after the load.")
+        }
+    }
+}
+
+/// The Date that a contender said before the load and after it, so long after that it had
+/// to be another. It may be near enough to the time for the contract's step.
+fn standing_date(evidence: &Evidence) -> Option<&str> {
+    let is_long_after = evidence.load_s? >= DATE_STEP.as_secs_f64();
+    let [before, after] = [date(&evidence.contract)?, date(&evidence.contract_after)?];
+    (is_long_after && before == after).then_some(before)
+}
+
+/// The Date that was seen in these steps, if it was right.
+fn date(steps: &[ContractStep]) -> Option<&str> {
+    let step = steps.iter().find(|step| step.id == DATE && step.wrong.is_none())?;
+    Some(&step.saw)
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::ErrorKind;
+    use result::finding::Verdict;
+
+    use super::super::tests::word_after;
+    use super::*;
+
+    #[test]
+    fn a_step_that_fails_after_the_load_makes_the_figures_invalid() {
+        let fails = |evidence: &mut Evidence| {
+            evidence.contract_after[0].wrong = Some("there is no Date header".into());
+        };
+        let word = word_after(&SAME_ANSWERS, fails);
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.says.contains("there is no Date header"), "{}", word.says);
+        let word = word_after(&SAME_ANSWERS, |evidence| {
+            fails(evidence);
+            evidence.contract[0].wrong = Some("there is no Date header".into());
+        });
+        assert_eq!(word.verdict, Verdict::Valid, "it was no better before, which `contract` says");
+    }
+
+    #[test]
+    fn a_step_that_fails_under_load_makes_the_figures_invalid() {
+        let stands_still = |evidence: &mut Evidence| {
+            evidence.contract_under_load[0].wrong = Some("2 of 3 answers differ in nothing".into());
+        };
+        let word = word_after(&SAME_ANSWERS, stands_still);
+        assert_eq!(word.verdict, Verdict::Invalid);
+        assert!(word.says.starts_with("Under load"), "{}", word.says);
+    }
+
+    #[test]
+    fn where_no_answer_could_be_sampled_it_is_said() {
+        let word = word_after(&SAME_ANSWERS, |evidence| evidence.contract_under_load.clear());
+        assert_eq!(word.verdict, Verdict::NotChecked);
+        assert!(word.says.contains("to be looked at as a whole"), "{}", word.says);
+    }
+
+    #[test]
+    fn a_date_that_stood_still_under_load_makes_the_figures_invalid() {
+        let with = |after: &str, load_s: f64| {
+            word_after(&SAME_ANSWERS, |evidence| {
+                let date = |saw: &str| {
+                    let (id, asked) = (DATE.into(), "tells the time".into());
+                    ContractStep { id, asked, saw: saw.into(), wrong: None, hung: false }
+                };
+                evidence.contract.push(date("Sun, 06 Nov 1994 08:49:37 GMT"));
+                evidence.contract_after.push(date(after));
+                evidence.load_s = Some(load_s);
+            })
+        };
+        let (same, other) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:40 GMT");
+        assert_eq!((with(same, 2.5).verdict, &*with(same, 2.5).value), (Verdict::Invalid, same));
+        assert_eq!(with(other, 2.5).verdict, Verdict::Valid);
+        assert_eq!(with(same, 1.5).verdict, Verdict::Valid, "it may be made once a second");
+    }
+
+    #[test]
+    fn answers_of_another_length_cast_doubt() {
+        let with = |bytes: u64| {
+            word_after(&SAME_ANSWERS, |evidence| {
+                evidence.load.as_mut().unwrap().received_bytes = bytes * 200_000;
+            })
+        };
+        assert_eq!(with(205).verdict, Verdict::Valid);
+        assert_eq!(with(160).verdict, Verdict::Suspect);
+        assert_eq!(with(160).value, "160 bytes under load, 200 before");
+    }
+
+    /// Else it would be found fault with that a body comes in several chunks.
+    #[test]
+    fn what_chunks_add_is_a_part_of_the_answer_before_as_under_load() {
+        let with = |whole_bytes| {
+            word_after(&SAME_ANSWERS, |evidence| {
+                evidence.answer.as_mut().unwrap().whole_bytes = whole_bytes;
+                evidence.load.as_mut().unwrap().received_bytes = 223 * 200_000;
+            })
+        };
+        assert_eq!(with(Some(223)).verdict, Verdict::Valid);
+        assert_eq!(with(None).verdict, Verdict::Suspect, "an older run doesn't tell");
+    }
+
+    #[test]
+    fn what_cant_be_compared_is_not_checked() {
+        for change in [
+            |evidence: &mut Evidence| evidence.contract_after.clear(),
+            |evidence: &mut Evidence| evidence.answer = None,
+            |evidence: &mut Evidence| {
+                evidence.answer =
+                    Some(AnswerSize { head_bytes: 1, body_bytes: 1, whole_bytes: None });
+                let error =
+                    ErrorKind { kind: "reset".into(), count: 1, first_s: 0.0, example: "".into() };
+                evidence.load.as_mut().unwrap().errors.push(error);
+            },
+        ] {
+            assert_eq!(word_after(&SAME_ANSWERS, change).verdict, Verdict::NotChecked);
+        }
+    }
+}

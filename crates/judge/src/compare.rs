@@ -1,0 +1,961 @@
+//! What changed between two runs, beyond chance and noise.
+//!
+//! Two runs were made at different times, so nothing pairs their blocks: a figure
+//! has changed if the blocks of one run lie apart from those of the other by more than
+//! chance alone parts any of the figures that are compared, and by more than identical
+//! entries differed within either run.
+//!
+//! What the machine went through between the two is in neither noise floor. As far as
+//! it shows in the speed of the contenders' cores, it is taken into account: what may
+//! be the cores' alone is not called. Of all else a change tells that something is
+//! different, not what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use result::comparison::{
+    Comparison, CoreSpeeds, Figure, Of, Ratio, RunName, SCHEMA, Unfinished, Word,
+};
+use result::finding::{Finding, Verdict};
+use result::outcome::Estimate;
+use result::plan::{Asks, Contender, LighterContract, Load, Machine};
+use result::{Run, State, shell};
+
+use crate::core_speed;
+use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
+
+/// The largest difference between the offered rates of two runs, as a share, at
+/// which the CPU time of an answer is still that of the same load.
+const OFFERED_RATES_APART: f64 = 0.02;
+
+/// How much more a server feels of what happens to its core than the yardstick's work,
+/// by logarithms: it took 1.6 times the CPU time an answer where that work was slower by
+/// a fourth, so took 1.33 times as long (`yardstick.rs`).
+const SERVERS_FEEL: f64 = 1.63;
+
+/// Compares the second run with the first.
+pub fn compare(a: &Run, b: &Run) -> Comparison {
+    let obstacles = obstacles(a, b);
+    let (entries_a, entries_b) = (entries(a), entries(b));
+    let mut figures: Vec<Figure> = Vec::new();
+    let mut only_in_one: Vec<String> = Vec::new();
+    for (key, of_a) in &entries_a {
+        match entries_b.get(key) {
+            None => only_in_one.push(only(a, key.0)),
+            Some(of_b) => figures.push(figure((a, of_a), (b, of_b), key, &obstacles)),
+        }
+    }
+    let only_b = entries_b.keys().filter(|key| !entries_a.contains_key(*key));
+    only_in_one.extend(only_b.map(|key| only(b, key.0)));
+    only_in_one.sort();
+    only_in_one.dedup();
+    call(&mut figures);
+    let differences = other_builds(a, b).into_iter().chain(unknown_asks(a, b)).collect();
+    let (a, b) = (name(a), name(b));
+    Comparison { schema: SCHEMA, a, b, obstacles, differences, figures, only_in_one }
+}
+
+fn name(run: &Run) -> RunName {
+    let unfinished = (run.state == State::Unfinished).then_some(Unfinished {
+        trials_made: run.trials.len() as u64,
+        trials_planned: run.plan.slots.len() as u64,
+    });
+    let (id, started, command) = (run.id.clone(), run.started.clone(), run.command.clone());
+    RunName { id, started, command, unfinished }
+}
+
+fn only(run: &Run, contender: &str) -> String {
+    format!("{contender} has figures in {} that the other run lacks", run.id)
+}
+
+/// Why runs are of different things as a whole.
+fn obstacles(a: &Run, b: &Run) -> Vec<String> {
+    let (on, by) = (&a.machine, &b.machine);
+    let memory = |on: &Machine| on.memory_bytes.map_or("unknown".into(), |it| it.to_string());
+    // What the kernel keeps of it for itself is not the same each time it starts.
+    let is_alike = on
+        .memory_bytes
+        .zip(by.memory_bytes)
+        .is_some_and(|(on, by)| on.abs_diff(by) <= on.max(by) / 100);
+    let memory = (memory(on), if is_alike { memory(on) } else { memory(by) });
+    let kept = |run: &Run| format!("{}: {}", run.study.name, run.study.contract);
+    [
+        ("the study and its contract", kept(a), kept(b)),
+        ("the processor", on.cpu.clone(), by.cpu.clone()),
+        ("the CPUs used", format!("{:?}", on.cpus), format!("{:?}", by.cpus)),
+        ("the memory in bytes", memory.0, memory.1),
+        ("the kernel", on.kernel.clone(), by.kernel.clone()),
+        ("the settings of the kernel", format!("{:?}", on.sysctl), format!("{:?}", by.sysctl)),
+        ("the version of bakeoff, which makes the load", a.bakeoff.clone(), b.bakeoff.clone()),
+        ("the client's way to the kernel", backends(a), backends(b)),
+        ("the seconds measured", a.plan.measure_s.to_string(), b.plan.measure_s.to_string()),
+        ("the seconds of warm-up", a.plan.warmup_s.to_string(), b.plan.warmup_s.to_string()),
+    ]
+    .into_iter()
+    .filter(|(_, a, b)| a != b)
+    .map(|(what, a, b)| format!("{what}: {a} in the first run, {b} in the second"))
+    .chain(other_asks(a.study.asks.as_ref(), b.study.asks.as_ref()))
+    .collect()
+}
+
+/// In what contracts ask for something else, as far as both are known.
+fn other_asks(a: Option<&Asks>, b: Option<&Asks>) -> Vec<String> {
+    let (Some(a), Some(b)) = (a, b) else { return Vec::new() };
+    let refuses = |asks: &Asks| {
+        let each =
+            asks.refuses.iter().map(|it| format!("{} {} ({})", it.method, it.path, it.status));
+        let each: Vec<String> = each.collect();
+        if each.is_empty() { "nothing".into() } else { each.join(", ") }
+    };
+    let whole =
+        |asks: &Asks| if asks.whole_body { "all of it" } else { "a part of it" }.to_string();
+    let fresh = |asks: &Asks| if asks.fresh { "made anew" } else { "any" }.to_string();
+    [
+        ("path", a.path.clone(), b.path.clone()),
+        ("status", a.status.to_string(), b.status.to_string()),
+        ("body", format!("{:?}", a.body), format!("{:?}", b.body)),
+        ("body, of which that is", whole(a), whole(b)),
+        ("answers", fresh(a), fresh(b)),
+        ("requests to refuse", refuses(a), refuses(b)),
+    ]
+    .into_iter()
+    .filter(|(_, a, b)| a != b)
+    .map(|(what, a, b)| format!("the contract's {what}: {a} in the first run, {b} in the second"))
+    .collect()
+}
+
+/// That it isn't known whether both runs asked for the same: older ones don't tell.
+fn unknown_asks(a: &Run, b: &Run) -> Option<String> {
+    (a.study.asks.is_none() || b.study.asks.is_none())
+        .then(|| "whether the contract asked for the same in both isn't known".into())
+}
+
+/// By which backends the client made a run's load. They cost it differently, and where it
+/// shares cores with the contender, what it saves is the contender's.
+fn backends(run: &Run) -> String {
+    // The word is followed by the reason, which may be another one each time.
+    const EPOLL: &str = "epoll";
+    let used = run.trials.iter().filter_map(|trial| Some(&*trial.evidence.load.as_ref()?.backend));
+    let used: BTreeSet<&str> =
+        used.map(|backend| if backend.starts_with(EPOLL) { EPOLL } else { backend }).collect();
+    match used.is_empty() {
+        true => "none".into(),
+        false => used.into_iter().collect::<Vec<_>>().join(" and "),
+    }
+}
+
+/// Whether one build of bakeoff made the load of both. Most changes to it change no
+/// load, so another one is no obstacle.
+fn other_builds(a: &Run, b: &Run) -> Option<String> {
+    match (&a.bakeoff_sha256, &b.bakeoff_sha256) {
+        (Some(then), Some(now)) => (then != now)
+            .then(|| "bakeoff, which makes the load, was built anew, maybe of other source".into()),
+        _ => Some("whether one build of bakeoff made the load of both isn't known".into()),
+    }
+}
+
+/// How fast the cores of contenders were in both runs, under this load. The loads of a run
+/// are minutes or hours apart, in which a shared machine's cores change.
+fn core_speeds(a: &Run, b: &Run, load: &Load) -> Option<CoreSpeeds> {
+    let of = |run: &Run| {
+        core_speed::by_block(run.trials.iter().filter(|trial| trial.slot.load == *load))
+    };
+    let (a, b) = (of(a), of(b));
+    let Difference { median: apart, interval: (low, high) } = difference(&logs(&a), &logs(&b))?;
+    let (ratio, interval) = (apart.exp(), (low.exp(), high.exp()));
+    Some(CoreSpeeds { a: median(&a)?, b: median(&b)?, ratio, interval })
+}
+
+/// A figure that a run has.
+struct Entry<'a> {
+    estimate: &'a Estimate,
+    noise_floor: Option<f64>,
+    verdict: Verdict,
+    findings: &'a [Finding],
+    offered_rate: Option<f64>,
+}
+
+impl Entry<'_> {
+    /// The checks that gave it this verdict.
+    fn checks(&self, verdict: Verdict) -> String {
+        let of = self.findings.iter().filter(|finding| finding.verdict == verdict);
+        of.map(|finding| &*finding.check).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// By contender, load, and whether it is a rate: what makes figures the same.
+type Key<'a> = (&'a str, &'a Load, bool);
+
+fn entries(run: &Run) -> BTreeMap<Key<'_>, Entry<'_>> {
+    let mut entries = BTreeMap::new();
+    for outcome in &run.outcomes {
+        for row in &outcome.rows {
+            let entry = Entry {
+                estimate: &row.rate,
+                noise_floor: outcome.noise_floor,
+                verdict: row.verdict,
+                findings: &row.findings,
+                offered_rate: None,
+            };
+            entries.insert((&*row.contender, &outcome.load, true), entry);
+        }
+    }
+    for outcome in &run.equal_rates {
+        for row in &outcome.rows {
+            let Some(estimate) = &row.server_cpu_us else { continue };
+            let entry = Entry {
+                estimate,
+                noise_floor: outcome.noise_floor,
+                verdict: row.verdict,
+                findings: &row.findings,
+                offered_rate: Some(outcome.offered_rate),
+            };
+            entries.insert((&*row.contender, &outcome.load, false), entry);
+        }
+    }
+    entries
+}
+
+fn figure(
+    (run_a, a): (&Run, &Entry),
+    (run_b, b): (&Run, &Entry),
+    (contender, load, is_rate): &Key,
+    obstacles: &[String],
+) -> Figure {
+    let of = |run: &Run| run.contenders.iter().find(|it| it.name == *contender).cloned();
+    let (then, now) = (of(run_a), of(run_b));
+    let both = then.as_ref().zip(now.as_ref());
+    let mut reasons = obstacles.to_vec();
+    reasons.extend(both.and_then(|(then, now)| other_contract((run_a, then), (run_b, now))));
+    reasons.extend(against(a, "first"));
+    reasons.extend(against(b, "second"));
+    if let (Some(then), Some(now)) = (a.offered_rate, b.offered_rate)
+        && (now / then - 1.0).abs() > OFFERED_RATES_APART
+    {
+        reasons.push(format!("offered {then:.0} requests a second, then {now:.0}"));
+    }
+    if !is_rate && counts_interrupts(run_a, load) != counts_interrupts(run_b, load) {
+        reasons.push("CPU time has interrupts in it in one of the runs only".into());
+    }
+    let word = match ratio(a.estimate, b.estimate) {
+        Some(ratio) if reasons.is_empty() => Word::Unchanged(ratio),
+        Some(_) => Word::NotComparable(reasons),
+        None => {
+            reasons.push(format!("fewer than {BLOCKS_MIN} blocks with a figure"));
+            Word::NotComparable(reasons)
+        }
+    };
+    Figure {
+        contender: contender.to_string(),
+        title: now.as_ref().map_or_else(|| contender.to_string(), |it| it.title.clone()),
+        load: (*load).clone(),
+        of: if *is_rate { Of::Rate } else { Of::ServerCpuUs },
+        a: a.estimate.clone(),
+        b: b.estimate.clone(),
+        verdicts: (a.verdict, b.verdict),
+        doubts: doubt(a, "first").into_iter().chain(doubt(b, "second")).collect(),
+        noise_floors: (a.noise_floor, b.noise_floor),
+        core_speeds: core_speeds(run_a, run_b, load),
+        differences: both.map(|(then, now)| differences(then, now)).unwrap_or_default(),
+        word,
+    }
+}
+
+/// Whether CPU time under this load has interrupts in it that the kernel counts apart: in
+/// older runs it hasn't, and on shared cores it never has.
+fn counts_interrupts(run: &Run, load: &Load) -> bool {
+    let evidence = run.trials.iter().filter(|it| it.slot.load == *load).map(|it| &it.evidence);
+    evidence
+        .filter(|evidence| !evidence.place.shared())
+        .any(|evidence| evidence.server_interrupt_s.is_some())
+}
+
+/// That a contender has to do something else than before.
+fn other_contract(
+    (run_a, a): (&Run, &Contender),
+    (run_b, b): (&Run, &Contender),
+) -> Option<String> {
+    let name = |it: &Contender| match &it.lighter_contract {
+        None => "the full one".to_string(),
+        Some(name) => format!("`{name}`"),
+    };
+    fn lighter<'a>(run: &'a Run, it: &Contender) -> Option<&'a LighterContract> {
+        let keeps = it.lighter_contract.as_deref()?;
+        run.study.lighter.iter().find(|lighter| lighter.name == keeps)
+    }
+    let (then, now) = (name(a), name(b));
+    let (of_a, of_b) = (lighter(run_a, a), lighter(run_b, b));
+    if then != now {
+        Some(format!("its contract: {then} in the first run, {now} in the second"))
+    } else if of_a.map(|it| &it.says) != of_b.map(|it| &it.says) {
+        Some(format!("its contract, {then}, says something else in the second run"))
+    } else {
+        let asks = |it: Option<&'_ LighterContract>| it.and_then(|it| it.asks.clone());
+        let others = other_asks(asks(of_a).as_ref(), asks(of_b).as_ref());
+        (!others.is_empty()).then(|| format!("its contract, {then}: {}", others.join("; ")))
+    }
+}
+
+/// What speaks against using a run's figure.
+fn against(entry: &Entry, run: &str) -> Vec<String> {
+    let mut reasons = Vec::new();
+    if entry.verdict == Verdict::Invalid {
+        reasons.push(format!("invalid in the {run} run ({})", entry.checks(Verdict::Invalid)));
+    }
+    if entry.estimate.at_least {
+        reasons.push(format!("the client was the limit in the {run} run"));
+    }
+    if entry.noise_floor.is_none() {
+        reasons.push(format!("no noise floor in the {run} run"));
+    }
+    reasons
+}
+
+/// What casts doubt on a run's figure.
+fn doubt(entry: &Entry, run: &str) -> Option<String> {
+    (entry.verdict == Verdict::Suspect)
+        .then(|| format!("suspect in the {run} run ({})", entry.checks(Verdict::Suspect)))
+}
+
+/// What is different about a contender itself: often what the comparison is about.
+fn differences(a: &Contender, b: &Contender) -> Vec<String> {
+    let told = |what: &str, then: &str, now: &str| {
+        let or_nothing = |it: &str| if it.is_empty() { "nothing".into() } else { it.to_string() };
+        (then != now).then(|| format!("{what}: {}, then {}", or_nothing(then), or_nothing(now)))
+    };
+    let says = |of: &Contender, program: &str| {
+        let version = of.versions.iter().find(|it| it.of == program);
+        version.map_or(String::new(), |it| it.says.clone())
+    };
+    let mut programs: Vec<&str> = a.versions.iter().chain(&b.versions).map(|it| &*it.of).collect();
+    programs.sort_unstable();
+    programs.dedup();
+    let versions =
+        programs.iter().map(|program| told(program, &says(a, program), &says(b, program)));
+    let files = match (&a.source_sha256, &b.source_sha256) {
+        (Some(then), Some(now)) => (then != now).then(|| "other files".into()),
+        _ => Some("whether its files are the same isn't known".into()),
+    };
+    // Runs that don't have the build don't have the files' digest either.
+    let builds = a.build.as_ref().zip(b.build.as_ref());
+    let others = [
+        files,
+        builds.and_then(|(then, now)| told("build", &shell::command(then), &shell::command(now))),
+        told("command", &shell::command(&a.run), &shell::command(&b.run)),
+        (a.environment != b.environment).then(|| "another environment".into()),
+        told("tier", a.tier.word(), b.tier.word()),
+        told("its own seconds of warm-up", &a.warmup_s.to_string(), &b.warmup_s.to_string()),
+    ];
+    versions.chain(others).flatten().collect()
+}
+
+/// How the second run's figure stands to the first one's; `None` with too few blocks, or
+/// where one has no figure.
+fn ratio(a: &Estimate, b: &Estimate) -> Option<Ratio> {
+    let has_all = |it: &Estimate| {
+        it.blocks.len() >= BLOCKS_MIN && it.blocks.iter().all(|figure| *figure > 0.0)
+    };
+    if !has_all(a) || !has_all(b) {
+        return None;
+    }
+    let Difference { median, interval: (low, high) } =
+        difference(&logs(&a.blocks), &logs(&b.blocks))?;
+    // What chance can do is known once all figures are.
+    Some(Ratio { median: median.exp(), interval: (low.exp(), high.exp()), p: 1.0 })
+}
+
+fn logs(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| value.ln()).collect()
+}
+
+/// Calls what has changed, among all that can be compared.
+fn call(figures: &mut [Figure]) {
+    let mut compared: Vec<(&mut Figure, Ratio)> = figures
+        .iter_mut()
+        .filter_map(|figure| {
+            let Word::Unchanged(ratio) = figure.word else { return None };
+            Some((figure, ratio))
+        })
+        .collect();
+    let blocks: Vec<(Vec<f64>, Vec<f64>)> =
+        compared.iter().map(|(it, _)| (logs(&it.a.blocks), logs(&it.b.blocks))).collect();
+    for ((figure, ratio), p) in compared.iter_mut().zip(chances_of_any(&blocks)) {
+        let (Some(a), Some(b)) = figure.noise_floors else { continue };
+        let of_cores = figure.core_speeds.filter(CoreSpeeds::are_apart);
+        let of_cores = of_cores.map_or(0.0, |it| SERVERS_FEEL * it.ratio.ln());
+        // Faster cores give more answers, and each takes less of their time.
+        let of_cores = match figure.of {
+            Of::Rate => of_cores,
+            Of::ServerCpuUs => -of_cores,
+        };
+        figure.word = word(Ratio { p, ..*ratio }, a.max(b), of_cores);
+    }
+}
+
+/// What can be said of a figure, where faster or slower cores make up to `of_cores` of
+/// its ratio's logarithm.
+///
+/// Its own change lies anywhere between what was seen and that without all of the
+/// cores' part: none of it is called a change, nor none, but what holds for both ends.
+fn word(ratio: Ratio, noise_floor: f64, of_cores: f64) -> Word {
+    let is_beyond_noise = |change: f64| change.abs() > noise_floor.ln();
+    let seen = ratio.median.ln();
+    let without_cores = seen - of_cores;
+    let (low, high) = ratio.interval;
+    let is_apart = ratio.p <= SIGNIFICANCE && (low > 1.0 || high < 1.0) && is_beyond_noise(seen);
+    let is_its_own = is_beyond_noise(without_cores) && without_cores * seen > 0.0;
+    let may_be_hidden = is_beyond_noise(of_cores) && is_beyond_noise(without_cores);
+    match (is_apart, is_its_own, may_be_hidden) {
+        (true, true, _) => Word::Changed(ratio),
+        (true, false, _) | (false, _, true) => Word::NotToldApart(ratio),
+        (false, _, false) => Word::Unchanged(ratio),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::evidence::CoreSpeed;
+    use result::outcome::{EqualRate, EqualRateRow};
+    use result::plan::{Arrivals, Cores, LighterContract, Tier, Version};
+
+    use super::*;
+    use crate::outcomes::conclude;
+    use crate::samples::{contender, invalid, run_of, suspect, trial};
+    use crate::statistics::noise_floor;
+
+    const STEADY: [f64; 6] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
+
+    fn load() -> Load {
+        Load::closed(100, Cores::One, true)
+    }
+
+    /// Contenders `a`, with a twin, and `b`, at these rates.
+    fn run(a: [f64; 6], b: [f64; 6]) -> Run {
+        let of = |name: &'static str, rates: [f64; 6]| {
+            (0..).zip(rates).map(move |(block, rate)| trial(name, block, &load(), rate))
+        };
+        let mut twins: Vec<_> = of("a", a).collect();
+        for (twin, wobble) in twins.iter_mut().zip([1.01, 0.99, 1.01, 0.99, 1.01, 0.99]) {
+            twin.slot.twin = true;
+            twin.evidence.load.as_mut().unwrap().rate *= wobble;
+        }
+        let trials = of("a", a).chain(of("b", b)).chain(twins).collect();
+        let mut contenders = ["a", "b"].map(contender);
+        contenders.iter_mut().for_each(|it| it.source_sha256 = Some("4f0c".into()));
+        let mut run = run_of(&contenders, trials);
+        conclude(&mut run);
+        run
+    }
+
+    /// The same with these speeds of cores, block by block.
+    fn on_cores(mut run: Run, speeds: [f64; 6]) -> Run {
+        for trial in &mut run.trials {
+            let whole = Some(speeds[trial.slot.block as usize]);
+            let speed =
+                CoreSpeed { whole_before: whole, whole_after: whole, ..CoreSpeed::default() };
+            trial.evidence.core_speeds = vec![speed];
+        }
+        run
+    }
+
+    /// What an answer costs `a` at one rate for all.
+    fn with_cost(mut run: Run, cpu_us: [f64; 6]) -> Run {
+        let rate = run.outcomes[0].rows[0].rate.clone();
+        let row = EqualRateRow {
+            contender: "a".into(),
+            rank: None,
+            unranked: None,
+            server_cpu_us: Some(Estimate { blocks: cpu_us.into(), ..rate.clone() }),
+            cpu_ratio: None,
+            rate,
+            p50_us: None,
+            p99_us: None,
+            verdict: Verdict::Valid,
+            findings: Vec::new(),
+        };
+        let at_one_rate = load().with(Arrivals::Equal { percent: 50 });
+        let trials = run.trials.clone().into_iter().map(|mut trial| {
+            trial.slot.load = at_one_rate.clone();
+            trial
+        });
+        run.trials.extend(trials);
+        run.equal_rates = vec![EqualRate {
+            load: at_one_rate,
+            offered_rate: 50.0,
+            rule: String::new(),
+            noise_floor: Some(1.01),
+            rows: vec![row],
+            sentence: String::new(),
+        }];
+        run
+    }
+
+    fn word_of<'a>(comparison: &'a Comparison, contender: &str) -> &'a Word {
+        &comparison.figures.iter().find(|it| it.contender == contender).unwrap().word
+    }
+
+    fn reasons(comparison: &Comparison, contender: &str) -> String {
+        match word_of(comparison, contender) {
+            Word::NotComparable(reasons) => reasons.join("; "),
+            other => panic!("it was compared: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_changed_is_told_from_what_did_not() {
+        let before = run(STEADY, [50.0, 51.0, 49.0, 50.5, 49.5, 50.2]);
+        let after = run(STEADY, [60.0, 61.0, 59.0, 60.5, 59.5, 60.2]);
+        let comparison = compare(&before, &after);
+        let Word::Changed(ratio) = word_of(&comparison, "b") else {
+            panic!("b is 1.2 times as fast")
+        };
+        assert!((ratio.median - 1.2).abs() < 0.01);
+        assert!(ratio.interval.0 < ratio.median && ratio.median < ratio.interval.1);
+        assert!(matches!(word_of(&comparison, "a"), Word::Unchanged(_)));
+    }
+
+    #[test]
+    fn a_run_compared_with_itself_has_not_changed() {
+        let run = run(STEADY, STEADY);
+        let comparison = compare(&run, &run);
+        assert_eq!(comparison.figures.len(), 2);
+        assert!(comparison.figures.iter().all(|it| matches!(it.word, Word::Unchanged(_))));
+    }
+
+    #[test]
+    fn a_clear_difference_within_the_noise_of_twins_is_no_change() {
+        let after = run(STEADY.map(|rate| rate * 1.03), STEADY);
+        let mut before = run(STEADY, STEADY);
+        assert!(matches!(word_of(&compare(&before, &after), "a"), Word::Changed(_)));
+        before.outcomes[0].noise_floor = Some(1.05);
+        assert!(matches!(word_of(&compare(&before, &after), "a"), Word::Unchanged(_)));
+    }
+
+    #[test]
+    fn another_machine_kernel_version_or_time_is_not_comparable_and_named() {
+        let before = run(STEADY, STEADY);
+        type Change = (&'static str, fn(&mut Run));
+        let changes: [Change; 5] = [
+            ("processor", |run| run.machine.cpu = "other".into()),
+            ("kernel: ", |run| run.machine.kernel = "other".into()),
+            ("version of bakeoff", |run| run.bakeoff = "other".into()),
+            ("seconds measured", |run| run.plan.measure_s = 9.0),
+            ("contract", |run| run.study.contract = "other".into()),
+        ];
+        for (what, change) in changes {
+            let mut after = before.clone();
+            change(&mut after);
+            let reasons = reasons(&compare(&before, &after), "a");
+            assert!(reasons.contains(what), "{what}: {reasons}");
+        }
+    }
+
+    #[test]
+    fn another_backend_of_the_client_is_not_comparable_whatever_kept_it_from_the_first() {
+        const NOT_ALLOWED: &str = "epoll (io_uring: Operation not permitted (os error 1))";
+        let by = |backend: &str| {
+            let mut run = run(STEADY, STEADY);
+            for trial in &mut run.trials {
+                trial.evidence.load.as_mut().unwrap().backend = backend.into();
+            }
+            run
+        };
+        let (uring, epoll) = (by("io_uring"), by("epoll"));
+        assert_eq!(
+            reasons(&compare(&uring, &epoll), "a"),
+            "the client's way to the kernel: io_uring in the first run, epoll in the second"
+        );
+        let mut both = uring.clone();
+        both.trials[0].evidence.load.as_mut().unwrap().backend = NOT_ALLOWED.into();
+        assert_eq!(
+            compare(&both, &uring).obstacles,
+            ["the client's way to the kernel: epoll and io_uring in the first run, io_uring in \
+              the second"]
+        );
+        let same = compare(&epoll, &by(NOT_ALLOWED));
+        assert!(matches!(word_of(&same, "a"), Word::Unchanged(_)));
+    }
+
+    #[test]
+    fn figures_that_may_not_be_ranked_may_not_be_compared() {
+        let before = run(STEADY, STEADY);
+        let mut after = before.clone();
+        // A trial of `b`: one of `a` would cost the run its noise floor as well.
+        after.trials[9].findings.push(invalid("errors"));
+        conclude(&mut after);
+        assert_eq!(reasons(&compare(&before, &after), "b"), "invalid in the second run (errors)");
+        let mut after = before.clone();
+        after.outcomes[0].rows[0].rate.at_least = true;
+        let contender = after.outcomes[0].rows[0].contender.clone();
+        let reasons_of_limit = reasons(&compare(&after, &before), &contender);
+        assert_eq!(reasons_of_limit, "the client was the limit in the first run");
+        let mut after = before.clone();
+        after.trials.retain(|trial| trial.slot.block < 5);
+        conclude(&mut after);
+        assert_eq!(
+            reasons(&compare(&before, &after), "b"),
+            "no noise floor in the second run; fewer than 6 blocks with a figure"
+        );
+    }
+
+    #[test]
+    fn another_version_of_a_contender_is_what_a_comparison_is_about() {
+        let mut before = run(STEADY, STEADY);
+        let says = |says: &str| vec![Version { of: "go".into(), says: says.into() }];
+        let mut after = before.clone();
+        before.contenders[0].versions = says("go1.22");
+        after.contenders[0].versions = says("go1.23");
+        let comparison = compare(&before, &after);
+        assert!(matches!(word_of(&comparison, "a"), Word::Unchanged(_)));
+        let figure = comparison.figures.iter().find(|it| it.contender == "a").unwrap();
+        assert_eq!(figure.differences, ["go: go1.22, then go1.23"]);
+    }
+
+    #[test]
+    fn all_that_differs_about_a_contender_is_said() {
+        let mut before = run(STEADY, STEADY);
+        before.contenders[0].build = Some(Vec::new());
+        let mut after = before.clone();
+        let edited = &mut after.contenders[0];
+        edited.source_sha256 = Some("9d2e".into());
+        edited.build = Some(vec!["make".into(), "fast".into()]);
+        edited.run = vec!["./server".into(), "-O".into()];
+        edited.environment = vec![("GOGC".into(), "off".into())];
+        edited.tier = Tier::Tuned;
+        edited.warmup_s = 10.0;
+        edited.versions = vec![Version { of: "go".into(), says: "go1.23".into() }];
+        let differences = |a: &Run, b: &Run| compare(a, b).figures[0].differences.clone();
+        assert_eq!(
+            differences(&before, &after),
+            [
+                "go: nothing, then go1.23",
+                "other files",
+                "build: nothing, then make fast",
+                "command: nothing, then ./server -O",
+                "another environment",
+                "tier: idiomatic, then tuned",
+                "its own seconds of warm-up: 0, then 10",
+            ]
+        );
+        assert!(differences(&before, &before).is_empty());
+        assert!(matches!(word_of(&compare(&before, &after), "a"), Word::Unchanged(_)));
+        before.contenders[0].source_sha256 = None;
+        let unknown = differences(&before, &before);
+        assert_eq!(unknown, ["whether its files are the same isn't known"]);
+    }
+
+    /// Joined by blanks, an argument with one would be two, and the difference none.
+    #[test]
+    fn commands_are_told_as_a_shell_reads_them() {
+        let words = |words: &[&str]| words.iter().map(|word| word.to_string()).collect::<Vec<_>>();
+        let mut before = run(STEADY, STEADY);
+        before.contenders[0].build = Some(words(&["cc", "-DNAME=a b", "-o", "$BUILD/server"]));
+        before.contenders[0].run = words(&["$BUILD/server", "a b"]);
+        let mut after = before.clone();
+        after.contenders[0].build = Some(words(&["cc", "-DNAME=a", "b", "-o", "$BUILD/server"]));
+        after.contenders[0].run = words(&["$BUILD/server", "a", "b"]);
+        assert_eq!(
+            compare(&before, &after).figures[0].differences,
+            [
+                "build: cc '-DNAME=a b' -o $BUILD/server, then cc -DNAME=a b -o $BUILD/server",
+                "command: $BUILD/server 'a b', then $BUILD/server a b",
+            ]
+        );
+    }
+
+    /// Else who reads a part of a run takes it for the whole.
+    #[test]
+    fn a_run_of_which_trials_are_missing_is_marked() {
+        let whole = run(STEADY, STEADY);
+        let mut killed = whole.clone();
+        killed.state = State::Unfinished;
+        killed.plan.slots = whole.trials.iter().map(|trial| trial.slot.clone()).collect();
+        killed.trials.truncate(17);
+        let comparison = compare(&whole, &killed);
+        let of_b = Unfinished { trials_made: 17, trials_planned: 18 };
+        assert_eq!((comparison.a.unfinished, comparison.b.unfinished), (None, Some(of_b)));
+    }
+
+    #[test]
+    fn cpu_time_with_interrupts_is_not_that_without_and_rates_are_what_they_were() {
+        let before = with_cost(run(STEADY, STEADY), STEADY);
+        let mut after = before.clone();
+        let trials = after.trials.iter_mut();
+        trials.for_each(|trial| trial.evidence.server_interrupt_s = Some(0.4));
+        let comparison = compare(&before, &after);
+        let of = |of: Of| &comparison.figures.iter().find(|it| it.of == of).unwrap().word;
+        assert!(matches!(of(Of::Rate), Word::Unchanged(_)));
+        let why = "CPU time has interrupts in it in one of the runs only";
+        assert_eq!(*of(Of::ServerCpuUs), Word::NotComparable(vec![why.into()]));
+    }
+
+    #[test]
+    fn another_contract_is_not_comparable() {
+        let lighter = |says: &str| {
+            let mut run = run(STEADY, STEADY);
+            run.contenders[0].lighter_contract = Some("static".into());
+            let says = says.into();
+            run.study.lighter = vec![LighterContract { name: "static".into(), says, asks: None }];
+            run
+        };
+        let full = run(STEADY, STEADY);
+        assert_eq!(
+            reasons(&compare(&full, &lighter("a file")), "a"),
+            "its contract: the full one in the first run, `static` in the second"
+        );
+        assert_eq!(
+            reasons(&compare(&lighter("a file"), &lighter("anything")), "a"),
+            "its contract, `static`, says something else in the second run"
+        );
+        let same = compare(&lighter("a file"), &lighter("a file"));
+        assert!(matches!(word_of(&same, "a"), Word::Unchanged(_)));
+        assert!(matches!(word_of(&compare(&full, &lighter("")), "b"), Word::Unchanged(_)));
+    }
+
+    #[test]
+    fn another_build_of_bakeoff_is_said_and_no_obstacle() {
+        let built = |digest: Option<&str>| {
+            let mut run = run(STEADY, STEADY);
+            run.bakeoff_sha256 = digest.map(String::from);
+            run
+        };
+        let says = |a, b| {
+            let comparison = compare(&built(a), &built(b));
+            assert!(matches!(word_of(&comparison, "a"), Word::Unchanged(_)));
+            comparison.differences.join("; ")
+        };
+        assert_eq!(says(Some("1"), Some("1")), "");
+        assert!(says(Some("1"), Some("2")).contains("built anew"));
+        assert!(says(None, Some("1")).contains("isn't known"));
+        assert!(says(None, None).contains("isn't known"));
+    }
+
+    #[test]
+    fn a_suspect_figure_is_compared_and_marked() {
+        let before = run(STEADY, STEADY);
+        let mut after = run(STEADY.map(|rate| rate * 1.2), STEADY);
+        let rows = &mut after.outcomes[0].rows;
+        let row = rows.iter_mut().find(|row| row.contender == "a").unwrap();
+        row.verdict = Verdict::Suspect;
+        row.findings.insert(0, suspect("steady"));
+        let comparison = compare(&before, &after);
+        let figure = comparison.figures.iter().find(|it| it.contender == "a").unwrap();
+        assert!(matches!(figure.word, Word::Changed(_)), "{:?}", figure.word);
+        assert_eq!(figure.verdicts.1, Verdict::Suspect);
+        assert_eq!(figure.doubts, ["suspect in the second run (steady)"]);
+    }
+
+    /// 200 rates of six blocks with this noise, as a share.
+    fn of_200_figures(rng: &mut fastrand::Rng, noise: f64) -> Run {
+        let mut run = run(STEADY, STEADY);
+        let outcome = run.outcomes[0].clone();
+        let under = |connections: u32| {
+            let mut outcome = outcome.clone();
+            outcome.load = Load::closed(connections, Cores::One, true);
+            for rate in outcome.rows.iter_mut().flat_map(|row| &mut row.rate.blocks) {
+                *rate = 100.0 * (1.0 + noise * (2.0 * rng.f64() - 1.0));
+            }
+            outcome
+        };
+        run.outcomes = (1..=100).map(under).collect();
+        run
+    }
+
+    /// What docs/compare.md says of chance, by simulation.
+    #[test]
+    fn one_figure_that_changed_among_200_is_called_and_another_in_5_of_100_cases_at_most() {
+        const CASES: u64 = 200;
+        let mut with_another = 0;
+        for seed in 0..CASES {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let before = of_200_figures(&mut rng, 0.02);
+            let mut after = of_200_figures(&mut rng, 0.02);
+            let slower = &mut after.outcomes[99].rows[1];
+            slower.rate.blocks.iter_mut().for_each(|rate| *rate /= 10.0);
+            let slower = slower.contender.clone();
+            let comparison = compare(&before, &after);
+            assert_eq!(comparison.figures.len(), 200);
+            let is_changed = |it: &&Figure| matches!(it.word, Word::Changed(_));
+            let called: Vec<_> = comparison.figures.iter().filter(is_changed).collect();
+            let is_it = |it: &&Figure| it.contender == slower && it.load.connections == 100;
+            assert!(called.iter().any(is_it), "seed {seed}");
+            with_another += u64::from(called.len() > 1);
+        }
+        // Three standard deviations of a share of 5 % in so many cases.
+        let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
+        assert!((with_another as f64) < most, "another in {with_another} of {CASES}");
+    }
+
+    /// By chance alone their blocks lie apart more often than the test says, which holds for
+    /// equal runs. The noise floors of the noisier one keep that out.
+    #[test]
+    fn runs_of_unequal_noise_call_anything_in_5_of_100_cases_at_most() {
+        const CASES: u64 = 100;
+        let run_of_noise = |rng: &mut fastrand::Rng, noise: f64| {
+            let mut run = of_200_figures(rng, noise);
+            for outcome in &mut run.outcomes {
+                let mut rate = || (1.0 + noise * (2.0 * rng.f64() - 1.0)).ln();
+                let twins: Vec<f64> = (0..6).map(|_| rate() - rate()).collect();
+                outcome.noise_floor = noise_floor(&twins);
+            }
+            run
+        };
+        let calls_any = |seed: &u64| {
+            let mut rng = fastrand::Rng::with_seed(*seed);
+            let (before, after) = (run_of_noise(&mut rng, 0.01), run_of_noise(&mut rng, 0.03));
+            let comparison = compare(&before, &after);
+            comparison.figures.iter().any(|it| matches!(it.word, Word::Changed(_)))
+        };
+        let called = (0..CASES).filter(calls_any).count();
+        // Three standard deviations of a share of 5 % in so many cases.
+        let most = CASES as f64 * (0.05 + 3.0 * (0.05 * 0.95 / CASES as f64).sqrt());
+        assert!((called as f64) < most, "{called} of {CASES}");
+    }
+
+    /// Of the first figure's load.
+    fn speeds_of(comparison: &Comparison) -> Option<CoreSpeeds> {
+        comparison.figures[0].core_speeds
+    }
+
+    #[test]
+    fn what_other_cores_may_have_made_is_not_told_apart_from_it() {
+        const SLOW: [f64; 6] = [800.0, 810.0, 790.0, 805.0, 795.0, 802.0];
+        // Faster by a fourth, of which a server may make 1.44 times.
+        let fast = SLOW.map(|speed| speed * 1.25);
+        let before = || on_cores(with_cost(run(STEADY, STEADY), STEADY), SLOW);
+        let after = |factor: f64| {
+            let changed = STEADY.map(|figure| figure * factor);
+            with_cost(run(changed, STEADY), changed)
+        };
+        let on_fast = |factor| compare(&before(), &on_cores(after(factor), fast));
+        let said = |comparison: &Comparison, of: Of| {
+            let is_it = |it: &&Figure| it.contender == "a" && it.of == of;
+            match comparison.figures.iter().find(is_it).unwrap().word {
+                Word::Changed(_) => "changed",
+                Word::Unchanged(_) => "unchanged",
+                Word::NotToldApart(_) => "not told apart",
+                Word::NotComparable(_) => "not comparable",
+            }
+        };
+        assert!(speeds_of(&on_fast(1.0)).unwrap().are_apart());
+        let rates = [0.9, 1.0, 1.2, 1.43, 1.5].map(|factor| said(&on_fast(factor), Of::Rate));
+        let (changed, untold) = ("changed", "not told apart");
+        assert_eq!(rates, [changed, untold, untold, untold, changed], "faster by more than that");
+        let costs = [0.66, 0.7, 1.0, 1.1].map(|factor| said(&on_fast(factor), Of::ServerCpuUs));
+        assert_eq!(costs, [changed, untold, untold, changed], "or slower at all");
+
+        let on_alike = compare(&before(), &on_cores(after(1.2), SLOW.map(|speed| speed + 2.0)));
+        assert!(!speeds_of(&on_alike).unwrap().are_apart());
+        assert_eq!(said(&on_alike, Of::Rate), changed);
+        let unknown = compare(&before(), &after(1.2));
+        assert_eq!((speeds_of(&unknown), said(&unknown, Of::Rate)), (None, changed));
+    }
+
+    /// Else a load is corrected by what happened under another, hours later.
+    #[test]
+    fn cores_that_slowed_down_under_another_load_excuse_nothing() {
+        let other = Load::closed(1000, Cores::One, true);
+        let with_other = |speed_of_other: f64| {
+            let mut run = on_cores(run(STEADY, STEADY), [800.0; 6]);
+            let of_other = run.trials.iter().cloned().map(|mut trial| {
+                trial.slot.load = other.clone();
+                let speed = &mut trial.evidence.core_speeds[0];
+                (speed.whole_before, speed.whole_after) =
+                    (Some(speed_of_other), Some(speed_of_other));
+                trial
+            });
+            let of_other: Vec<_> = of_other.collect();
+            run.trials.extend(of_other);
+            conclude(&mut run);
+            run
+        };
+        let (before, mut after) = (with_other(800.0), with_other(400.0));
+        for trial in after.trials.iter_mut().filter(|it| it.slot.contender == "a") {
+            trial.evidence.load.as_mut().unwrap().rate *= 0.6;
+        }
+        conclude(&mut after);
+        let comparison = compare(&before, &after);
+        let word = |connections: u32| {
+            let is_it = |it: &&Figure| it.contender == "a" && it.load.connections == connections;
+            &comparison.figures.iter().find(is_it).unwrap().word
+        };
+        assert!(matches!(word(100), Word::Changed(_)), "{:?}", word(100));
+        assert!(matches!(word(1000), Word::NotToldApart(_)), "{:?}", word(1000));
+    }
+
+    #[test]
+    fn cores_that_differ_by_less_than_identical_entries_hide_nothing() {
+        let ratio = |median: f64| Ratio { median, interval: (median, median), p: 0.01 };
+        let of = |median: f64, of_cores: f64| word(ratio(median), 1.05, of_cores);
+        assert!(matches!(of(0.97, 0.04), Word::Unchanged(_)));
+        assert!(matches!(of(0.97, 0.06), Word::NotToldApart(_)));
+        assert!(matches!(of(1.06, 0.04), Word::NotToldApart(_)));
+        assert!(matches!(of(1.06, -0.04), Word::Changed(_)));
+        assert!(matches!(of(1.06, 0.0), Word::Changed(_)));
+    }
+
+    #[test]
+    fn what_one_run_lacks_is_said() {
+        let before = run(STEADY, STEADY);
+        let mut after = before.clone();
+        after.id = "later".into();
+        after.outcomes[0].rows.retain(|row| row.contender == "a");
+        let comparison = compare(&after, &before);
+        assert_eq!(comparison.figures.len(), 1);
+        assert_eq!(
+            comparison.only_in_one,
+            [format!("b has figures in {} that the other run lacks", before.id)]
+        );
+    }
+
+    /// The words for readers may stay as they are where the job becomes another.
+    #[test]
+    fn a_contract_that_asks_for_something_else_is_an_obstacle_whatever_it_says() {
+        type Change = (fn(&mut Asks), &'static str);
+        let before = run(STEADY, STEADY);
+        let changes: [Change; 6] = [
+            (|asks| asks.path = "/other".into(), "the contract's path: "),
+            (|asks| asks.status = 201, "the contract's status: 200 in the first run, 201 in"),
+            (|asks| asks.body = "b".into(), "the contract's body: \""),
+            (|asks| asks.whole_body ^= true, "the contract's body, of which that is: "),
+            (|asks| asks.fresh ^= true, "the contract's answers: "),
+            (|asks| asks.refuses.clear(), "the contract's requests to refuse: GET /no (404) in"),
+        ];
+        for (change, says) in changes {
+            let mut after = before.clone();
+            change(after.study.asks.as_mut().unwrap());
+            let comparison = compare(&before, &after);
+            assert!(comparison.obstacles[0].starts_with(says), "{:?}", comparison.obstacles);
+            assert!(reasons(&comparison, "a").contains(says));
+        }
+        assert!(compare(&before, &before).obstacles.is_empty());
+    }
+
+    #[test]
+    fn what_an_older_run_asked_for_is_not_known_and_no_obstacle() {
+        let before = run(STEADY, STEADY);
+        let mut older = before.clone();
+        older.study.asks = None;
+        let comparison = compare(&older, &before);
+        assert!(comparison.obstacles.is_empty(), "{:?}", comparison.obstacles);
+        let unknown = "whether the contract asked for the same in both isn't known";
+        assert!(comparison.differences.iter().any(|it| it == unknown));
+        assert!(!compare(&before, &before).differences.iter().any(|it| it == unknown));
+    }
+
+    #[test]
+    fn a_lighter_contract_that_asks_for_something_else_parts_who_keeps_it() {
+        let with = |path: &str| {
+            let mut run = run(STEADY, STEADY);
+            let asks = run.study.asks.clone().map(|asks| Asks { path: path.into(), ..asks });
+            let (name, says) = ("static".into(), "less".into());
+            run.study.lighter = vec![LighterContract { name, says, asks }];
+            run.contenders[0].lighter_contract = Some("static".into());
+            run
+        };
+        let comparison = compare(&with("/one"), &with("/two"));
+        assert!(
+            reasons(&comparison, "a").contains("its contract, `static`: the contract's path: /one")
+        );
+        assert!(matches!(word_of(&comparison, "b"), Word::Unchanged(_)), "it keeps the full one");
+    }
+}

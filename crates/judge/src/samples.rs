@@ -1,0 +1,127 @@
+//! Runs made up for tests.
+
+use result::evidence::{self, AnswerSize, Evidence, Percentile, Percentiles};
+use result::finding::{Finding, Verdict};
+use result::plan::{Asks, Contender, Load, Machine, Plan, Refusal, Slot, Study, Tier};
+use result::{Run, SCHEMA, State, Trial};
+
+/// A contender that is there.
+pub fn contender(name: &str) -> Contender {
+    Contender {
+        name: name.into(),
+        title: name.to_uppercase(),
+        language: "C".into(),
+        tier: Tier::Idiomatic,
+        lighter_contract: None,
+        remark: None,
+        versions: Vec::new(),
+        sources: Vec::new(),
+        source_sha256: None,
+        build: Some(Vec::new()),
+        build_files: Vec::new(),
+        configuration: Vec::new(),
+        run: Vec::new(),
+        environment: Vec::new(),
+        warmup_s: 0.0,
+        absent: None,
+    }
+}
+
+/// A check's finding, without words.
+pub fn finding(check: &str, verdict: Verdict) -> Finding {
+    Finding {
+        check: check.into(),
+        verdict,
+        value: String::new(),
+        threshold: String::new(),
+        says: String::new(),
+        fix: String::new(),
+    }
+}
+
+/// A check that doubts.
+pub fn suspect(check: &str) -> Finding {
+    finding(check, Verdict::Suspect)
+}
+
+/// A check that refuses.
+pub fn invalid(check: &str) -> Finding {
+    finding(check, Verdict::Invalid)
+}
+
+/// A sound trial with this rate and a 99th percentile of 1,000,000 / rate µs. It
+/// has what the checks of a row look at.
+pub fn trial(contender: &str, block: u32, load: &Load, rate: f64) -> Trial {
+    let p99 = Percentile { percentile: 99.0, value: 1e6 / rate, at_least: false };
+    let contender = contender.into();
+    Trial {
+        slot: Slot { number: 0, block, contender, twin: false, load: load.clone() },
+        started: String::new(),
+        evidence: Evidence {
+            load: Some(evidence::Load {
+                seconds: 1.0,
+                rate,
+                answers: rate as u64,
+                client_cpu_s: 0.5,
+                response_us: Percentiles { at: vec![p99], ..Percentiles::default() },
+                ..evidence::Load::default()
+            }),
+            answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50, whole_bytes: Some(200) }),
+            load_s: Some(1.0),
+            server_cpu_s: Some(1.0),
+            server_disk_write_bytes: Some(0),
+            server_output_bytes: Some(0),
+            server_folder_bytes: Some(0),
+            ..Evidence::default()
+        },
+        findings: vec![finding("contract", Verdict::Valid)],
+    }
+}
+
+/// A run of these contenders with these trials, and nothing planned.
+pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
+    Run {
+        schema: SCHEMA,
+        bakeoff: String::new(),
+        bakeoff_sha256: None,
+        id: String::new(),
+        started: String::new(),
+        state: State::Complete,
+        command: String::new(),
+        machine: Machine::default(),
+        study: Study {
+            name: String::new(),
+            title: String::new(),
+            question: String::new(),
+            contract: String::new(),
+            asks: Some(Asks {
+                path: "/hello?id={nonce}".into(),
+                status: 200,
+                body: "{nonce}".into(),
+                whole_body: false,
+                fresh: true,
+                refuses: vec![Refusal { method: "GET".into(), path: "/no".into(), status: 404 }],
+            }),
+            lighter: Vec::new(),
+            published: Vec::new(),
+            file_sha256: None,
+        },
+        contenders: contenders.to_vec(),
+        plan: Plan {
+            profile: "full".into(),
+            seed: 1,
+            blocks: 6,
+            measure_s: 1.0,
+            warmup_s: 0.0,
+            slots: Vec::new(),
+        },
+        trials,
+        disturbed: Vec::new(),
+        failed: Vec::new(),
+        left_out: Vec::new(),
+        spent: result::Spent::default(),
+        outcomes: Vec::new(),
+        equal_rates: Vec::new(),
+        curves: Vec::new(),
+    }
+}

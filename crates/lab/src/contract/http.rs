@@ -1,0 +1,1096 @@
+//! Whether a contender does the job: the steps that it has to pass before a
+//! figure of its speed means anything.
+
+use std::cell::Cell;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant, SystemTime};
+
+use load::Stop;
+use load::answers::Looking;
+use load::outcome::SampledAnswer;
+use load::template::filled;
+use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
+
+use crate::contract::http_client::{Answer, Connection, Wrong, start, whole};
+use crate::study::Contract;
+
+/// Time for all that happens on one connection.
+const WITHIN: Duration = Duration::from_secs(5);
+/// Time for all steps together: a right answer a second is slow, and is in time.
+const WHOLE_WITHIN: Duration = Duration::from_secs(60);
+/// How far a Date header may be off: a server may make it once a second.
+const DATE_OFF_MAX: Duration = Duration::from_secs(3);
+/// The id of the contract's own request.
+const RIGHT: &str = "right-answer";
+/// The id of the step in which two answers to the same must differ.
+const FRESH: &str = "fresh";
+
+/// Asks for the connection's end after the answer.
+const CLOSE: &str = "Connection: close\r\n";
+/// What a client may say besides, in another case, without a value, or at length.
+const MORE_HEADERS: &str = "User-Agent: bakeoff (asks whether a contract is kept)\r\n\
+    ACCEPT: text/plain, text/html;q=0.9, */*;q=0.8\r\nX-Empty:\r\n\
+    accept-language: en, de;q=0.7\r\nConnection: close\r\n";
+
+/// Requests in two pieces that are under way at once: fewer than the shortest listen queues
+/// that servers are used to ask for (50).
+const CUT_AT_ONCE: usize = 32;
+/// The most places at which a request is cut.
+const CUTS_MAX: usize = 256;
+/// Between the two pieces: a server that isn't kept waiting for a processor has read the
+/// first one by then.
+const CUT_PAUSE: Duration = Duration::from_millis(10);
+
+/// How much time the check may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Tenths of a second: before each trial.
+    Quick,
+    /// Seconds: what needs waiting as well.
+    Thorough,
+}
+
+/// Asks for the contract's own request once, and says what is wrong with the
+/// answer.
+pub fn ask_once(address: SocketAddr, contract: &Contract, stop: &Stop) -> Result<(), Wrong> {
+    Asker::new(address, contract, stop).right_answer("").map(|_| ())
+}
+
+/// The size of one right answer, to a request that keeps its connection or not;
+/// `None` if there was none.
+pub fn answer_size(
+    address: SocketAddr,
+    contract: &Contract,
+    keep_alive: bool,
+    stop: &Stop,
+) -> Option<AnswerSize> {
+    let headers = if keep_alive { "" } else { CLOSE };
+    let answer = Asker::new(address, contract, stop).right_answer(headers).ok()?;
+    Some(AnswerSize {
+        head_bytes: answer.head_bytes as u64,
+        body_bytes: answer.body_bytes,
+        whole_bytes: Some(answer.whole_bytes as u64),
+    })
+}
+
+/// Goes through all steps, telling of each, until `stop` asks for the end. If the first
+/// fails, the others have nothing to say; after one that waits in vain they may wait
+/// likewise. So they are left out then. A contender hangs that doesn't give the contract's
+/// own answer any more either.
+pub fn check(
+    address: SocketAddr,
+    contract: &Contract,
+    depth: Depth,
+    stop: &Stop,
+    mut tell: impl FnMut(&ContractStep),
+) -> Vec<ContractStep> {
+    let asker = Asker::new(address, contract, stop);
+    let mut steps: Vec<ContractStep> = Vec::new();
+    for Due { id, asked, ask } in due(contract, depth) {
+        let outcome = ask(&asker);
+        if stop.asked() || outcome == Err(Wrong::Stopped) {
+            break;
+        }
+        let mut step = step(&id, asked, outcome);
+        let is_last = step.hung || (step.wrong.is_some() && steps.is_empty());
+        // Who still gives the answer that is measured was silent in this step, and works on.
+        step.hung = step.hung && asker.right_answer("").is_err();
+        tell(&step);
+        steps.push(step);
+        if is_last {
+            break;
+        }
+    }
+    steps
+}
+
+/// Asks for one thing: what was seen, or what was wrong with it.
+type Ask<'a> = dyn Fn(&Asker<'a>) -> Result<String, Wrong> + 'a;
+
+/// A step to go through.
+struct Due<'a> {
+    id: String,
+    /// What is asked of the contender: *it* does so.
+    asked: String,
+    ask: Box<Ask<'a>>,
+}
+
+/// All steps, in their order. Those that a server may fail by silence, as it may wait for
+/// more of what it takes for a request, come last.
+fn due(contract: &Contract, depth: Depth) -> Vec<Due<'_>> {
+    fn due<'a>(
+        id: &str,
+        asked: impl Into<String>,
+        ask: impl Fn(&Asker<'a>) -> Result<String, Wrong> + 'a,
+    ) -> Due<'a> {
+        Due { id: id.into(), asked: asked.into(), ask: Box::new(ask) }
+    }
+    let mut all = vec![
+        due(RIGHT, answers_right(contract), |it| it.right_answer("").map(|answer| shown(&answer))),
+        due("kept", "answers three requests on one connection", Asker::kept),
+    ];
+    if contract.fresh {
+        all.push(due(FRESH, IS_FRESH, Asker::fresh));
+    }
+    all.extend([
+        due("single-bytes", "takes a request that comes in single bytes", Asker::single_bytes),
+        due("two-pieces", "takes requests in two pieces, cut at every byte", Asker::two_pieces),
+        due("pipelined", "answers a pipelined pair, in order", Asker::pipelined_pair),
+        due("closes", "closes the connection when asked to", Asker::close),
+        due("head", "answers HEAD without a body", Asker::head),
+    ]);
+    for (nth, refusal) in contract.refuses.iter().enumerate() {
+        let asked = format!("refuses {} with status {}", refusal.what, refusal.status);
+        all.push(due(&format!("refuses-{}", nth + 1), asked, move |it| {
+            it.refused(&refusal.method, &refusal.path, refusal.status)
+        }));
+    }
+    all.push(match depth {
+        Depth::Quick => due(DATE, SAYS_DATE, |it| it.date().map(|(text, _)| text)),
+        Depth::Thorough => due(DATE, "says the right Date, and it advances", Asker::date_advances),
+    });
+    all.push(due("garbage", "refuses garbage with status 400, or closes", Asker::garbage));
+    all.extend(UNFIT.iter().map(|unfit| due(unfit.id, unfit.asked, |it| it.unfit(unfit))));
+    if depth == Depth::Thorough {
+        all.extend(ODD.iter().map(|odd| due(odd.id, odd.asked, |it| it.odd(odd))));
+    }
+    all
+}
+
+/// A request that is nearly right.
+struct Unfit {
+    id: &'static str,
+    asked: &'static str,
+    /// The protocol, in its first line.
+    version: &'static str,
+    /// Its headers, where `HOST` stands for the server's address.
+    headers: &'static str,
+    /// What is asked of a server, and why.
+    rule: &'static str,
+}
+
+/// Requests that a server must refuse, each by the rule that it names.
+const UNFIT: [Unfit; 4] = [
+    Unfit {
+        id: "no-host",
+        asked: "refuses a request without Host (RFC 9112, 3.2)",
+        version: "HTTP/1.1",
+        headers: "Connection: close\r\n",
+        rule: "a server must answer 400 where HTTP/1.1 comes without Host",
+    },
+    Unfit {
+        id: "two-lengths",
+        asked: "refuses two lengths that differ (RFC 9112, 6.3)",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello!",
+        rule: "where the body ends is anybody's guess, so that a server must answer 400 and close",
+    },
+    Unfit {
+        id: "no-length",
+        asked: "refuses a length that is no number (RFC 9112, 6.3)",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nContent-Length: 5x\r\nConnection: close\r\n\r\nhello",
+        rule: "where the body ends is anybody's guess, so that a server must answer 400 and close",
+    },
+    Unfit {
+        id: "space-before-colon",
+        asked: "refuses a space between a header's name and the colon (RFC 9112, 5.1)",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nContent-Length : 0\r\nConnection: close\r\n",
+        rule: "readers differ in what such a line says, so that a server must answer 400",
+    },
+];
+
+/// Requests that servers in wide use take, or that they need not refuse. What a server does
+/// is shown, and nothing is wrong with it.
+const ODD: [Unfit; 3] = [
+    Unfit {
+        id: "two-hosts",
+        asked: "shows what it does with two lines of Host",
+        version: "HTTP/1.1",
+        headers: "Host: HOST\r\nHost: other\r\nConnection: close\r\n",
+        rule: "RFC 9112, 3.2, asks for 400, and servers in wide use take the first one",
+    },
+    Unfit {
+        id: "bare-cr",
+        asked: "shows what it does with a bare CR between two lines",
+        version: "HTTP/1.1\rHost: HOST",
+        headers: "Connection: close\r\n",
+        rule: "by RFC 9112, 2.2, it ends no line, and servers in wide use let it",
+    },
+    Unfit {
+        id: "version",
+        asked: "shows what it does with HTTP/3.7",
+        version: "HTTP/3.7",
+        headers: "Host: HOST\r\nConnection: close\r\n",
+        rule: "RFC 9110, 15.6.6, has 505 for it, which no server must use",
+    },
+];
+
+/// The steps that a few answers under load can be held to, each with the first that isn't
+/// right. Nothing without any.
+pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
+    if sampled.is_empty() {
+        return Vec::new();
+    }
+    let count = sampled.len();
+    let right = |sample: &SampledAnswer| {
+        right(contract, &sample.expected, |looking| {
+            whole(&sample.bytes, |piece| looking.look(piece))
+        })
+    };
+    let answers: Vec<Answer> = match sampled.iter().map(right).collect() {
+        Ok(answers) => answers,
+        Err(wrong) => return vec![step(RIGHT, answers_right(contract), Err(wrong))],
+    };
+    let last = &answers[count - 1];
+    let saw = format!("{count} right answers, the last one {}", shown(last));
+    let mut steps = vec![step(RIGHT, answers_right(contract), Ok(saw))];
+    if contract.fresh && count > 1 {
+        // Each has a nonce of its own, so that it is the rest that has to differ. A small
+        // random number may come twice, and the first answers were made before the load
+        // was felt.
+        let rest = |nth: usize| without(&answers[nth].body, sampled[nth].expected.as_bytes());
+        let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
+        steps.push(step(
+            FRESH,
+            IS_FRESH.into(),
+            match again * 2 >= count - 1 {
+                true => wrong(format!(
+                    "{again} of {count} answers differ from the one before in nothing but what \
+                     they were asked for; the last one {}",
+                    shown(last)
+                )),
+                false => Ok(format!("{count} answers, the last one {}", shown(last))),
+            },
+        ));
+    }
+    let date = |nth: usize| date(&answers[nth], SystemTime::UNIX_EPOCH + sampled[nth].at);
+    let dates: Result<Vec<_>, Wrong> = (0..count).map(date).collect();
+    let seen = dates.map(|dates| dates.last().map_or(String::new(), |(text, _)| text.clone()));
+    steps.push(step(DATE, SAYS_DATE.into(), seen));
+    steps
+}
+
+/// What is asked where the Date is looked at once.
+const SAYS_DATE: &str = "says the right Date";
+/// What is asked where two answers to the same must differ.
+const IS_FRESH: &str = "makes a part of every answer anew";
+
+/// These bytes without any that are the same as `part`.
+fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
+    let mut rest = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        if !part.is_empty() && bytes[at..].starts_with(part) {
+            at += part.len();
+        } else {
+            rest.push(*byte);
+            at += 1;
+        }
+    }
+    rest
+}
+
+/// What is asked first: the contract's own request.
+fn answers_right(contract: &Contract) -> String {
+    format!("answers {} with status {} and its body", contract.path, contract.status)
+}
+
+/// A step with what came of it.
+fn step(id: &str, asked: String, outcome: Result<String, Wrong>) -> ContractStep {
+    let hung = outcome.as_ref().is_err_and(Wrong::is_too_late);
+    let (saw, wrong) = match outcome {
+        Ok(saw) => (saw, None),
+        Err(wrong) if hung => {
+            let so = "no further step was tried, which may have waited likewise";
+            (String::new(), Some(format!("{wrong}; {so}")))
+        }
+        Err(wrong) => (String::new(), Some(wrong.to_string())),
+    };
+    ContractStep { id: id.into(), asked, saw, wrong, hung }
+}
+
+struct Asker<'a> {
+    address: SocketAddr,
+    contract: &'a Contract,
+    stop: &'a Stop,
+    deadline: Instant,
+    /// Of the nonces.
+    seed: u64,
+    /// Requests so far.
+    asked: Cell<u64>,
+}
+
+/// The contract's own request, with its placeholders filled as the load generator does.
+struct Own {
+    path: String,
+    /// What the answer's body has to hold.
+    text: String,
+}
+
+impl Asker<'_> {
+    fn new<'a>(address: SocketAddr, contract: &'a Contract, stop: &'a Stop) -> Asker<'a> {
+        let (deadline, seed) = (Instant::now() + WHOLE_WITHIN, fastrand::u64(..));
+        Asker { address, contract, stop, deadline, seed, asked: Cell::new(0) }
+    }
+
+    fn open(&self) -> Result<Connection, Wrong> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Wrong::TooLate(WHOLE_WITHIN));
+        }
+        Connection::open_until(self.address, left.min(WITHIN), self.stop)
+    }
+
+    fn request(&self, method: &str, path: &str, more: &str) -> Vec<u8> {
+        format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{more}\r\n", self.address).into_bytes()
+    }
+
+    /// The contract's next request.
+    fn own(&self) -> Own {
+        let number = self.asked.replace(self.asked.get() + 1);
+        let filled = |text: &str| filled(text, number, self.seed);
+        Own { path: filled(&self.contract.path), text: filled(&self.contract.body) }
+    }
+
+    /// The same as bytes, with more headers.
+    fn ask(&self, more: &str) -> (Own, Vec<u8>) {
+        let own = self.own();
+        let request = self.request("GET", &own.path, more);
+        (own, request)
+    }
+
+    /// Receives the answer to a request of the contract's own.
+    fn receive(&self, connection: &mut Connection, own: &Own) -> Result<Answer, Wrong> {
+        right(self.contract, &own.text, |looking| {
+            connection.receive_looking(false, |piece| looking.look(piece))
+        })
+    }
+
+    /// The answer to the contract's own request with more headers.
+    fn right_answer(&self, more: &str) -> Result<Answer, Wrong> {
+        let (own, request) = self.ask(more);
+        let mut connection = self.open()?;
+        connection.send(&request)?;
+        self.receive(&mut connection, &own)
+    }
+
+    fn kept(&self) -> Result<String, Wrong> {
+        let mut connection = self.open()?;
+        for _ in 0..3 {
+            let (own, request) = self.ask("");
+            connection.send(&request)?;
+            self.receive(&mut connection, &own)?;
+        }
+        match connection.left_over() {
+            0 => Ok("three right answers, and no byte more".into()),
+            count => wrong(format!("{count} bytes came that belong to no answer")),
+        }
+    }
+
+    fn fresh(&self) -> Result<String, Wrong> {
+        let (own, request) = self.ask("");
+        let mut answers = Vec::new();
+        for _ in 0..2 {
+            let mut connection = self.open()?;
+            connection.send(&request)?;
+            answers.push(self.receive(&mut connection, &own)?);
+        }
+        match answers[0].body_sha256 != answers[1].body_sha256 {
+            true => Ok(format!("the second time {}", shown(&answers[1]))),
+            false => wrong(format!("two answers were the same: {}", shown(&answers[0]))),
+        }
+    }
+
+    fn single_bytes(&self) -> Result<String, Wrong> {
+        let (own, request) = self.ask("");
+        let mut connection = self.open()?;
+        for byte in &request {
+            connection.send(&[*byte])?;
+            std::thread::sleep(Duration::from_micros(20));
+        }
+        Ok(shown(&self.receive(&mut connection, &own)?))
+    }
+
+    fn two_pieces(&self) -> Result<String, Wrong> {
+        let mut count = 0;
+        for more in [CLOSE, MORE_HEADERS] {
+            let cuts = cuts(self.ask(more).1.len());
+            for cuts in cuts.chunks(CUT_AT_ONCE) {
+                self.cut_at(cuts, more)?;
+            }
+            count += cuts.len();
+        }
+        Ok(format!("{count} right answers"))
+    }
+
+    /// Sends a request for each of these places, cut there, all of them at once.
+    fn cut_at(&self, cuts: &[usize], more: &str) -> Result<(), Wrong> {
+        let mut under_way = Vec::new();
+        for &cut in cuts {
+            let (own, request) = self.ask(more);
+            let at = |wrong| Wrong::At {
+                place: format!("cut behind byte {cut} of {}", request.len()),
+                wrong: Box::new(wrong),
+            };
+            let mut connection = self.open().map_err(at)?;
+            connection.send(&request[..cut]).map_err(at)?;
+            under_way.push((cut, own, request, connection));
+        }
+        std::thread::sleep(CUT_PAUSE);
+        for (cut, _, request, connection) in &mut under_way {
+            connection.send(&request[*cut..])?;
+        }
+        for (cut, own, request, mut connection) in under_way {
+            self.receive(&mut connection, &own).map_err(|wrong| Wrong::At {
+                place: format!("cut behind byte {cut} of {}", request.len()),
+                wrong: Box::new(wrong),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn pipelined_pair(&self) -> Result<String, Wrong> {
+        let (first, mut requests) = self.ask("");
+        let (second, request) = self.ask("");
+        requests.extend(request);
+        let mut connection = self.open()?;
+        connection.send(&requests)?;
+        self.receive(&mut connection, &first)?;
+        self.receive(&mut connection, &second)?;
+        Ok(match first.text != second.text {
+            true => "the first one's text, then the second one's".into(),
+            false => "two right answers".into(),
+        })
+    }
+
+    fn close(&self) -> Result<String, Wrong> {
+        let (own, request) = self.ask(CLOSE);
+        let mut connection = self.open()?;
+        connection.send(&request)?;
+        self.receive(&mut connection, &own)?;
+        connection.is_closed()?;
+        Ok("a right answer, then the end".into())
+    }
+
+    fn head(&self) -> Result<String, Wrong> {
+        let mut connection = self.open()?;
+        connection.send(&self.request("HEAD", &self.own().path, CLOSE))?;
+        let answer = connection.receive(true)?;
+        expect_status(&answer, self.contract.status)?;
+        connection.is_closed()?;
+        Ok(format!("status {}, then the end", answer.status))
+    }
+
+    fn refused(&self, method: &str, path: &str, status: u16) -> Result<String, Wrong> {
+        let mut connection = self.open()?;
+        let more = match method {
+            "GET" | "HEAD" => CLOSE,
+            _ => "Content-Length: 0\r\nConnection: close\r\n",
+        };
+        connection.send(&self.request(method, path, more))?;
+        expect_status(&connection.receive(method == "HEAD")?, status)?;
+        Ok(format!("status {status}"))
+    }
+
+    fn garbage(&self) -> Result<String, Wrong> {
+        let mut connection = self.open()?;
+        connection.send(b"\x16\x03\x01\x02 not a request\r\n\r\n")?;
+        match connection.receive(false) {
+            // A lenient parser may take it for a request of a page that isn't there.
+            // What matters is that it serves nothing and reads no further.
+            Ok(answer) if answer.status > 400 => match connection.is_closed() {
+                // That it didn't read all of what it refused resets the connection.
+                Ok(()) | Err(Wrong::Broke(_)) => {
+                    Ok(format!("status {}, then the end", answer.status))
+                }
+                Err(wrong) => Err(wrong),
+            },
+            Ok(answer) => expect_status(&answer, 400).map(|()| "status 400".into()),
+            Err(Wrong::Closed | Wrong::Broke(_)) => Ok("the end of the connection".into()),
+            Err(wrong) => Err(wrong),
+        }
+    }
+
+    /// The answer to a request that is nearly right; `None` where the connection ends.
+    fn nearly_right(&self, unfit: &Unfit) -> Result<Option<Answer>, Wrong> {
+        let address = self.address.to_string();
+        let [version, headers] =
+            [unfit.version, unfit.headers].map(|text| text.replace("HOST", &address));
+        let request = format!("GET {} {version}\r\n{headers}\r\n", self.own().path);
+        let mut connection = self.open()?;
+        connection.send(request.as_bytes())?;
+        match connection.receive(false) {
+            Ok(answer) => Ok(Some(answer)),
+            Err(Wrong::Closed | Wrong::Broke(_)) => Ok(None),
+            Err(wrong) => Err(wrong),
+        }
+    }
+
+    fn unfit(&self, unfit: &Unfit) -> Result<String, Wrong> {
+        match self.nearly_right(unfit)? {
+            None => Ok("the end of the connection".into()),
+            Some(answer) if answer.status >= 400 => Ok(format!("status {}", answer.status)),
+            Some(answer) => wrong(format!("{}; {}", shown(&answer), unfit.rule)),
+        }
+    }
+
+    fn odd(&self, odd: &Unfit) -> Result<String, Wrong> {
+        match self.nearly_right(odd) {
+            Ok(Some(answer)) if answer.status < 400 => {
+                Ok(format!("it takes the request; {}", odd.rule))
+            }
+            Ok(Some(answer)) => Ok(format!("it refuses with status {}", answer.status)),
+            Ok(None) => Ok("it ends the connection".into()),
+            Err(Wrong::Stopped) => Err(Wrong::Stopped),
+            Err(wrong) => Ok(wrong.to_string()),
+        }
+    }
+
+    fn date(&self) -> Result<(String, SystemTime), Wrong> {
+        date(&self.right_answer("")?, SystemTime::now())
+    }
+
+    fn date_advances(&self) -> Result<String, Wrong> {
+        let (first, before) = self.date()?;
+        let until = Instant::now() + DATE_STEP;
+        while Instant::now() < until {
+            if self.stop.asked() {
+                return Err(Wrong::Stopped);
+            }
+            std::thread::sleep(DATE_STEP / 100);
+        }
+        let (second, after) = self.date()?;
+        match after > before {
+            true => Ok(format!("{first}, then {second}")),
+            false => wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64())),
+        }
+    }
+}
+
+/// Where a request of so many bytes is cut in two: behind each byte but the last, or of a
+/// long one at its start and its end.
+fn cuts(length: usize) -> Vec<usize> {
+    let all = 1..length;
+    let (start, end) = (1 + CUTS_MAX / 2, length.saturating_sub(CUTS_MAX / 2));
+    all.filter(|&cut| cut < start || cut >= end).collect()
+}
+
+/// The answer that comes, if it has the contract's status and this text in its body, as the
+/// load generator has it.
+fn right(
+    contract: &Contract,
+    text: &str,
+    receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
+) -> Result<Answer, Wrong> {
+    let mut looking = Looking::for_text(text, contract.whole_body);
+    let answer = receive(&mut looking)?;
+    expect_status(&answer, contract.status)?;
+    match looking.wrong() {
+        None => Ok(answer),
+        Some(what) if contract.whole_body => wrong(format!("{what}: {}", shown(&answer))),
+        Some(_) => wrong(format!(
+            "the body doesn't hold {text:?}, which was asked for: {}",
+            shown(&answer)
+        )),
+    }
+}
+
+/// The Date header as text and as time, of an answer that came at this time.
+fn date(answer: &Answer, came: SystemTime) -> Result<(String, SystemTime), Wrong> {
+    let Some(text) = answer.header("date") else {
+        return wrong("there is no Date header".into());
+    };
+    let Ok(date) = httpdate::parse_http_date(text) else {
+        return wrong(format!("the Date header is no date: {:?}", start(text)));
+    };
+    let off = came.duration_since(date).or_else(|_| date.duration_since(came));
+    match off {
+        Ok(off) if off <= DATE_OFF_MAX => Ok((text.into(), date)),
+        _ => wrong(format!(
+            "the Date header is off by more than {} s: {text}",
+            DATE_OFF_MAX.as_secs()
+        )),
+    }
+}
+
+fn expect_status(answer: &Answer, status: u16) -> Result<(), Wrong> {
+    match answer.status == status {
+        true => Ok(()),
+        false => Err(Wrong::Status { seen: answer.status, due: status }),
+    }
+}
+
+fn wrong<T>(what: String) -> Result<T, Wrong> {
+    Err(Wrong::Answer(what))
+}
+
+/// An answer for people, bounded.
+fn shown(answer: &Answer) -> String {
+    let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(200)]);
+    let start: String = text.chars().take(80).collect();
+    format!("status {}, {start:?}", answer.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::{Arc, Mutex};
+
+    use rustix::net::sockopt;
+
+    use super::*;
+    use crate::study::Refusal;
+
+    /// One way to break the contract.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    enum Fault {
+        None,
+        OtherStatus,
+        OtherBody,
+        SameBody,
+        AnswersNobodyTwice,
+        OneAnswerAConnection,
+        OneRequestAPiece,
+        AnswersThePairTurned,
+        NeverCloses,
+        BodyToHead,
+        RefusesNothing,
+        AcceptsGarbage,
+        MissesGarbage,
+        MissesGarbageAndCloses,
+        NoDate,
+        OldDate,
+        StandingDate,
+        /// It takes a request that this step has refused.
+        Tolerates(&'static str),
+        /// It has forgotten a CR if the LF comes later.
+        LosesCr,
+        /// It resets a connection that is to be closed.
+        Resets,
+        /// It falls silent after so many answers.
+        HangsAfter(u64),
+        /// It never gets to the end of an answer.
+        Dribbles,
+    }
+
+    impl Fault {
+        /// Whether a server with it sees what is wrong with a request: a line of its own for
+        /// each step.
+        fn refuses(self, request: &str) -> bool {
+            let headers = || request.lines().skip(1).filter_map(|line| line.split_once(':'));
+            let named = |name: &str| {
+                headers().filter(|(have, _)| have.trim().eq_ignore_ascii_case(name)).count()
+            };
+            let values: Vec<_> = headers()
+                .filter(|(name, _)| name.trim() == "Content-Length")
+                .map(|(_, value)| value.trim())
+                .collect();
+            let unfit = [
+                ("no-host", named("host") == 0),
+                ("two-lengths", values.windows(2).any(|pair| pair[0] != pair[1])),
+                ("no-length", values.iter().any(|value| value.parse::<u64>().is_err())),
+                ("space-before-colon", headers().any(|(name, _)| name.ends_with(' '))),
+            ];
+            unfit.iter().any(|(id, is_so)| *is_so && self != Fault::Tolerates(id))
+        }
+    }
+
+    static ANSWERS: AtomicU64 = AtomicU64::new(0);
+    /// Whom a server with [`Fault::AnswersNobodyTwice`] has answered.
+    static ANSWERED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+    /// A server with this fault, which ends with the tests.
+    fn server(fault: Fault) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let began = SystemTime::now();
+        let answers = Arc::new(AtomicU64::new(0));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let answers = answers.clone();
+                std::thread::spawn(move || serve(stream, fault, began, &answers));
+            }
+        });
+        address
+    }
+
+    fn serve(mut stream: TcpStream, fault: Fault, began: SystemTime, given: &AtomicU64) {
+        let mut received = String::new();
+        let mut piece = [0; 4096];
+        while let Ok(length @ 1..) = stream.read(&mut piece) {
+            if fault == Fault::LosesCr && received.ends_with('\r') {
+                received.pop();
+            }
+            received.push_str(&String::from_utf8_lossy(&piece[..length]));
+            if fault == Fault::OneRequestAPiece && !received.ends_with("\r\n\r\n") {
+                let _ = stream.write_all(b"HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n");
+                return;
+            }
+            let mut answers = Vec::new();
+            let mut closes = false;
+            while let Some(end) = received.find("\r\n\r\n") {
+                let request: String = received.drain(..end + 4).collect();
+                closes |= request.contains("Connection: close") && fault != Fault::NeverCloses;
+                closes |= fault == Fault::OneAnswerAConnection;
+                closes |= fault == Fault::MissesGarbageAndCloses && !request.starts_with("GET");
+                if let Fault::HangsAfter(answers) = fault
+                    && given.fetch_add(1, Ordering::Relaxed) >= answers
+                {
+                    std::thread::sleep(Duration::from_secs(600));
+                }
+                if fault == Fault::Dribbles && given.fetch_add(1, Ordering::Relaxed) > 0 {
+                    for byte in b"HTTP/1.1 200 OK\r\n".iter().chain(&[b'x'; 1000]) {
+                        let _ = stream.write_all(&[*byte]);
+                        std::thread::sleep(Duration::from_millis(100));
+                    }
+                }
+                answers.push(answer(&request, fault, began));
+            }
+            if fault == Fault::AnswersThePairTurned {
+                answers.reverse();
+            }
+            let sent = stream.write_all(answers.concat().as_bytes());
+            if sent.is_err() || closes {
+                if fault == Fault::Resets {
+                    let _ = sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
+                }
+                return;
+            }
+        }
+    }
+
+    fn answer(request: &str, fault: Fault, began: SystemTime) -> String {
+        let words: Vec<&str> = request.split(' ').collect();
+        let id = words.get(1).and_then(|path| path.strip_prefix("/hello?id="));
+        let is_unfit = fault.refuses(request);
+        let right = id.is_some() && matches!(words[0], "GET" | "HEAD") && !is_unfit;
+        let is_first = || ANSWERED.lock().unwrap().insert(request.to_string());
+        let status = match right {
+            true if fault == Fault::OtherStatus => 500,
+            true if fault == Fault::AnswersNobodyTwice && !is_first() => 429,
+            true => 200,
+            false if is_unfit && words[0] == "GET" => 400,
+            false if words[0] == "GET" && fault == Fault::RefusesNothing => 200,
+            false if words[0] != "GET" && fault == Fault::AcceptsGarbage => 200,
+            false if words[0] != "GET" && fault == Fault::MissesGarbage => 404,
+            false if words[0] != "GET" && fault == Fault::MissesGarbageAndCloses => 404,
+            false if words[0] == "GET" => 404,
+            false => 400,
+        };
+        let number = match fault {
+            Fault::SameBody => 0,
+            _ => ANSWERS.fetch_add(1, Ordering::Relaxed),
+        };
+        let id = if fault == Fault::OtherBody { "1" } else { id.unwrap_or_default() };
+        let body = format!("hello {id}, number {number}\n");
+        let date = match fault {
+            Fault::NoDate => String::new(),
+            Fault::OldDate => "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n".into(),
+            Fault::StandingDate => format!("Date: {}\r\n", httpdate::fmt_http_date(began)),
+            _ => format!("Date: {}\r\n", httpdate::fmt_http_date(SystemTime::now())),
+        };
+        let head = format!("HTTP/1.1 {status} X\r\n{date}Content-Length: {}\r\n\r\n", body.len());
+        match words[0] == "HEAD" && fault != Fault::BodyToHead {
+            true => head,
+            false => head + &body,
+        }
+    }
+
+    fn contract() -> Contract {
+        Contract {
+            says: String::new(),
+            path: "/hello?id={nonce}".into(),
+            status: 200,
+            body: "{nonce}".into(),
+            whole_body: false,
+            fresh: true,
+            refuses: vec![Refusal {
+                what: "an unknown path".into(),
+                method: "GET".into(),
+                path: "/no-such".into(),
+                status: 404,
+            }],
+        }
+    }
+
+    /// The steps that a server with this fault fails.
+    fn broken(fault: Fault, depth: Depth) -> Vec<String> {
+        check(server(fault), &contract(), depth, &Stop::default(), |_| {})
+            .into_iter()
+            .filter(|step| step.wrong.is_some())
+            .map(|step| step.asked)
+            .collect()
+    }
+
+    #[test]
+    fn a_server_that_keeps_the_contract_passes() {
+        assert!(broken(Fault::None, Depth::Thorough).is_empty());
+    }
+
+    #[test]
+    fn a_server_that_takes_garbage_for_no_page_passes_if_it_closes() {
+        assert!(broken(Fault::MissesGarbageAndCloses, Depth::Quick).is_empty());
+    }
+
+    /// A busy machine may let the server sleep until the last byte is there.
+    #[test]
+    fn a_server_that_takes_only_whole_requests_is_found_out() {
+        let address = server(Fault::OneRequestAPiece);
+        let mut tries =
+            (0..100).map(|_| check(address, &contract(), Depth::Quick, &Stop::default(), |_| {}));
+        let broken = tries.find_map(|steps| {
+            let broken: Vec<_> = steps.into_iter().filter(|it| it.wrong.is_some()).collect();
+            (!broken.is_empty()).then_some(broken)
+        });
+        let ids: Vec<_> = broken.iter().flatten().map(|step| &*step.id).collect();
+        let of_pieces = ["single-bytes", "two-pieces"];
+        assert!(!ids.is_empty() && ids.iter().all(|id| of_pieces.contains(id)), "{ids:?}");
+    }
+
+    /// Single bytes come so fast that a server may see them all at once.
+    #[test]
+    fn a_server_that_fails_at_one_cut_alone_is_found_out() {
+        let steps =
+            check(server(Fault::LosesCr), &contract(), Depth::Quick, &Stop::default(), |_| {});
+        let broken = steps.iter().find(|step| step.wrong.is_some()).expect("it passes");
+        let wrong = broken.wrong.as_ref().unwrap();
+        assert!(["single-bytes", "two-pieces"].contains(&&*broken.id), "{broken:?}");
+        assert!(broken.id != "two-pieces" || wrong.starts_with("cut behind byte "), "{wrong}");
+    }
+
+    #[test]
+    fn a_long_request_is_cut_at_its_start_and_its_end() {
+        assert_eq!(cuts(5), [1, 2, 3, 4]);
+        let cuts = cuts(10_000);
+        assert_eq!(cuts.len(), CUTS_MAX);
+        assert_eq!((cuts[0], cuts[CUTS_MAX - 1]), (1, 9_999));
+    }
+
+    /// Else each further step waits for as long: minutes a trial.
+    #[test]
+    fn after_a_step_that_hangs_no_further_one_is_tried() {
+        for answers in [1, 2, 5] {
+            let server = server(Fault::HangsAfter(answers));
+            let steps = check(server, &contract(), Depth::Quick, &Stop::default(), |_| {});
+            let hung: Vec<_> = steps.iter().filter(|step| step.hung).collect();
+            assert_eq!(hung.len(), 1, "{steps:?}");
+            assert_eq!(hung[0], steps.last().unwrap());
+            let wrong = hung[0].wrong.as_ref().unwrap();
+            assert!(wrong.contains("no further step was tried"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_goes_on_for_ever_byte_by_byte_hangs_as_silence_does() {
+        let steps =
+            check(server(Fault::Dribbles), &contract(), Depth::Quick, &Stop::default(), |_| {});
+        assert!(steps.len() == 2 && steps[1].hung, "{steps:?}");
+    }
+
+    #[test]
+    fn steps_together_have_a_time_as_each_has() {
+        let (contract, stop) = (contract(), Stop::default());
+        let asker =
+            Asker { deadline: Instant::now(), ..Asker::new(server(Fault::None), &contract, &stop) };
+        let step = step(RIGHT, String::new(), asker.right_answer("").map(|_| String::new()));
+        assert!(step.hung, "{step:?}");
+    }
+
+    #[test]
+    fn the_check_of_a_silent_server_ends_at_once_when_it_is_to() {
+        let stop = Stop::default();
+        let stopper = stop.clone();
+        let server = server(Fault::HangsAfter(1));
+        // It is asked to end as soon as the first step is over, and the next one would hang.
+        let steps = check(server, &contract(), Depth::Quick, &stop, |_| stopper.now());
+        assert_eq!(steps.len(), 1, "{steps:?}");
+        assert!(steps.iter().all(|step| !step.hung && step.wrong.is_none()), "{steps:?}");
+    }
+
+    #[test]
+    fn each_fault_breaks_its_own_step_and_no_other() {
+        let right = "answers /hello?id={nonce} with status 200 and its body";
+        for (fault, step) in [
+            (Fault::OtherStatus, right),
+            (Fault::OtherBody, right),
+            (Fault::OneAnswerAConnection, "answers three requests on one connection"),
+            (Fault::SameBody, "makes a part of every answer anew"),
+            (Fault::AnswersNobodyTwice, "makes a part of every answer anew"),
+            (Fault::AnswersThePairTurned, "answers a pipelined pair, in order"),
+            (Fault::RefusesNothing, "refuses an unknown path with status 404"),
+            (Fault::AcceptsGarbage, "refuses garbage with status 400, or closes"),
+            (Fault::MissesGarbage, "refuses garbage with status 400, or closes"),
+            (Fault::BodyToHead, "answers HEAD without a body"),
+            (Fault::NoDate, "says the right Date"),
+            (Fault::OldDate, "says the right Date"),
+        ] {
+            assert_eq!(broken(fault, Depth::Quick), [step], "{fault:?}");
+        }
+        for unfit in &UNFIT {
+            let fault = Fault::Tolerates(unfit.id);
+            assert_eq!(broken(fault, Depth::Quick), [unfit.asked], "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn an_end_that_is_a_reset_is_none() {
+        let broken = broken(Fault::Resets, Depth::Quick);
+        assert!(broken.contains(&"closes the connection when asked to".into()), "{broken:?}");
+    }
+
+    #[test]
+    fn steps_have_ids_of_their_own_whatever_the_study_calls_them() {
+        let refusal = Refusal { what: SAYS_DATE.into(), ..contract().refuses[0].clone() };
+        let contract = Contract { refuses: vec![refusal.clone(), refusal], ..contract() };
+        let ids: Vec<_> = due(&contract, Depth::Quick).into_iter().map(|due| due.id).collect();
+        assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
+        let thorough = due(&contract, Depth::Thorough).into_iter().map(|due| due.id);
+        assert!(thorough.collect::<Vec<_>>().starts_with(&ids));
+    }
+
+    #[test]
+    fn placeholders_are_filled_as_under_load() {
+        let contract = Contract {
+            path: "/hello?id={nonce}{x}{counter}".into(),
+            body: "{counter}{x}{nonce}".into(),
+            ..contract()
+        };
+        let stop = Stop::default();
+        let asker = Asker::new(([127, 0, 0, 1], 1).into(), &contract, &stop);
+        for number in 0..1000 {
+            let Own { path, text } = asker.own();
+            let end = format!("{{x}}{number}");
+            let nonce = path.strip_prefix("/hello?id=").unwrap().strip_suffix(&end).unwrap();
+            assert_eq!(text, format!("{number}{{x}}{nonce}"));
+            assert_eq!(nonce.len(), 16, "{nonce}");
+            assert!(
+                (b'1'..=b'8').contains(&nonce.as_bytes()[0]),
+                "{nonce} has another length as a number"
+            );
+        }
+    }
+
+    #[test]
+    fn an_answers_size_is_that_of_its_head_and_its_body() {
+        let size =
+            answer_size(server(Fault::SameBody), &contract(), true, &Stop::default()).unwrap();
+        assert_eq!(size.body_bytes, "hello 0123456789012345, number 0\n".len() as u64);
+        let head =
+            "HTTP/1.1 200 X\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Length: 33\r\n\r\n";
+        assert_eq!(size.head_bytes, head.len() as u64);
+        assert_eq!(size.whole_bytes, Some(size.head_bytes + size.body_bytes));
+        assert_eq!(
+            answer_size(server(Fault::OtherStatus), &contract(), false, &Stop::default()),
+            None
+        );
+    }
+
+    #[test]
+    fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
+        let contract = Contract { body: "number 0\n".into(), whole_body: true, ..contract() };
+        let steps =
+            check(server(Fault::SameBody), &contract, Depth::Quick, &Stop::default(), |_| {});
+        let wrong = steps[0].wrong.as_ref().expect("a longer body was taken for the whole");
+        assert!(wrong.starts_with("expected the body \"number 0\\n\", got \"hello "), "{wrong}");
+    }
+
+    #[test]
+    fn a_connection_that_stays_open_against_the_clients_wish_is_seen() {
+        assert_eq!(
+            broken(Fault::NeverCloses, Depth::Quick),
+            ["closes the connection when asked to", "answers HEAD without a body"]
+        );
+    }
+
+    /// Answers with such ids, numbers and times, in s, as they were sampled under load. The
+    /// Date is that of second 1000.
+    fn sampled(answers: &[(&str, &str, u64)]) -> Vec<SampledAnswer> {
+        let date = httpdate::fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(1000));
+        let sampled = answers.iter().map(|(id, number, at_s)| {
+            let body = format!("hello {id}, number {number}\n");
+            let head = format!("HTTP/1.1 200 X\r\nDate: {date}\r\nContent-Length: {}", body.len());
+            let bytes = format!("{head}\r\n\r\n{body}").into_bytes();
+            SampledAnswer { at: Duration::from_secs(*at_s), expected: (*id).into(), bytes }
+        });
+        sampled.collect()
+    }
+
+    /// What is wrong with answers that were sampled under load.
+    fn wrong_under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<String> {
+        let steps = under_load(contract, sampled);
+        steps.into_iter().filter_map(|step| step.wrong).collect()
+    }
+
+    #[test]
+    fn answers_under_load_are_held_to_what_was_asked_before() {
+        let right = sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "7", 1002)]);
+        let steps = under_load(&contract(), &right);
+        let asked: Vec<&str> = steps.iter().map(|step| &*step.asked).collect();
+        let before =
+            check(server(Fault::None), &contract(), Depth::Quick, &Stop::default(), |_| {});
+        let is_asked_before = |asked: &&str| before.iter().any(|step| step.asked == **asked);
+        assert!(asked.len() == 3 && asked.iter().all(is_asked_before), "{asked:?}");
+        assert_eq!(steps.iter().find_map(|step| step.wrong.as_ref()), None);
+        assert_eq!(under_load(&contract(), &[]), []);
+    }
+
+    #[test]
+    fn a_number_that_stands_still_under_load_is_seen_whatever_the_ids_are() {
+        let canned = sampled(&[("1", "7", 1000), ("2", "7", 1001), ("3", "7", 1002)]);
+        let wrong = wrong_under_load(&contract(), &canned);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(
+            wrong[0].starts_with("2 of 3 answers differ from the one before in nothing but"),
+            "{wrong:?}"
+        );
+        let from_the_second_on = sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "8", 1002)]);
+        assert_eq!(wrong_under_load(&contract(), &from_the_second_on).len(), 1);
+        let once_by_chance =
+            sampled(&[("1", "7", 1000), ("2", "8", 1001), ("3", "8", 1002), ("4", "9", 1002)]);
+        assert_eq!(wrong_under_load(&contract(), &once_by_chance), [""; 0]);
+        // Of each second two are sampled.
+        let renewed_each_second = sampled(&[
+            ("1", "7", 1000),
+            ("2", "7", 1000),
+            ("3", "8", 1001),
+            ("4", "8", 1001),
+            ("5", "9", 1002),
+            ("6", "9", 1002),
+        ]);
+        assert_eq!(wrong_under_load(&contract(), &renewed_each_second).len(), 1);
+        let one = wrong_under_load(&contract(), &canned[..1]);
+        assert_eq!(one, [""; 0], "one answer differs from none");
+        let same_for_all = Contract { fresh: false, ..contract() };
+        assert_eq!(wrong_under_load(&same_for_all, &canned), [""; 0]);
+    }
+
+    #[test]
+    fn a_date_that_stands_still_under_load_is_seen() {
+        let late = sampled(&[("1", "7", 1000), ("2", "8", 1004)]);
+        let wrong = wrong_under_load(&contract(), &late);
+        assert_eq!(wrong.len(), 1, "{wrong:?}");
+        assert!(wrong[0].contains("the Date header is off by more than 3 s"), "{wrong:?}");
+    }
+
+    #[test]
+    fn an_answer_under_load_that_is_none_is_seen() {
+        let mut other = sampled(&[("1", "7", 1000), ("2", "8", 1001)]);
+        other[1].expected = "4".into();
+        assert!(wrong_under_load(&contract(), &other)[0].contains("doesn't hold \"4\""));
+        other[0].bytes.truncate(10);
+        assert!(wrong_under_load(&contract(), &other)[0].contains("closed within the head"));
+    }
+
+    #[test]
+    fn a_date_that_was_made_once_is_seen_by_waiting() {
+        assert_eq!(
+            broken(Fault::StandingDate, Depth::Thorough),
+            ["says the right Date, and it advances"]
+        );
+    }
+}

@@ -1,0 +1,262 @@
+//! The load's client, seen from bakeoff: a process of its own, in a control group of
+//! its own, as the contender is.
+//!
+//! Its whole life is in `load::client`. It can't outlive bakeoff: its input closes
+//! with bakeoff, and the kernel kills it. Its group goes with it; should bakeoff be
+//! killed, the contender's keeper removes that. Nor can it hold bakeoff up: how long a
+//! load takes is known before.
+
+use std::io::{self, BufReader, ErrorKind, PipeReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use keeper;
+use keeper::affinity;
+use keeper::cgroup::Group;
+use keeper::output::{Output, lock};
+use load::client::{self, Told};
+use load::{Error, Outcome, Plan, Progress, Stop};
+
+/// Between two looks whether the run is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What a client may take beyond the load itself: a busy machine, and telling all.
+const BEYOND_LOAD: Duration = Duration::from_secs(30);
+/// Lines that are kept of what a client says before it dies.
+const LINES: usize = 3;
+
+/// A client's process. Dropping it ends it.
+#[derive(Debug)]
+pub struct Client {
+    process: Child,
+    input: Option<ChildStdin>,
+    told: Receiver<Told>,
+    /// What it says beside: the last words of one that fails.
+    output: Arc<Mutex<Output>>,
+    group: Group,
+}
+
+impl Client {
+    /// Starts one that waits for its plan, on these processors, in this group, which
+    /// is made and removed here.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn start(group: Group, cpus: &[usize]) -> Result<Client, Error> {
+        let failed = |source| Error::System { what: "starting the load's client".into(), source };
+        let (output_from, output_to) = io::pipe().map_err(failed)?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .arg0("client")
+            .arg(client::SUBCOMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(output_to)
+            // Ctrl-C on the terminal is bakeoff's to handle.
+            .process_group(0);
+        keeper::bind_to_this_process(&mut command, group.make());
+        let cpus = cpus.to_vec();
+        // SAFETY: between fork and exec only one system call is made; it allocates
+        // nothing and takes no lock.
+        unsafe {
+            command.pre_exec(move || {
+                // Its threads of load bind themselves, and say why if they can't.
+                let _ = affinity::pin(&cpus);
+                Ok(())
+            });
+        }
+        Client::of(command, output_from, group.clone()).map_err(|source| {
+            group.remove();
+            failed(source)
+        })
+    }
+
+    /// That of a command, whose stderr is the other end of this pipe.
+    fn of(mut command: Command, output: PipeReader, group: Group) -> io::Result<Client> {
+        let (output, _) = Output::followed(output, Vec::new())?;
+        let mut process = command.spawn()?;
+        // It holds this side's copy of the output's writing end.
+        drop(command);
+        let (to, told) = mpsc::channel();
+        if let Some(from) = process.stdout.take() {
+            std::thread::spawn(move || listen(from, |it| to.send(it).is_ok()));
+        }
+        let input = process.stdin.take();
+        Ok(Client { process, input, told, output, group })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> i32 {
+        self.process.id() as i32
+    }
+
+    /// The control group that it is in.
+    pub fn cgroup(&self) -> &Group {
+        &self.group
+    }
+
+    /// Runs a plan to its end, and tells of each second, as [`load::run`] does; `None` if
+    /// it was stopped on the way. The process lives on until this is dropped, so that what
+    /// it used can be read.
+    ///
+    /// # Errors
+    /// Those of [`load::run`], and where the process gave no outcome.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        stop: &Stop,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<Outcome>, Error> {
+        let mut line = serde_json::to_vec(plan).map_err(|error| self.lost(error.into()))?;
+        line.push(b'\n');
+        // If it is gone already, that is heard below.
+        let _ = self.input.as_mut().map(|input| input.write_all(&line));
+        let within = plan.longest().map(|longest| longest.saturating_add(BEYOND_LOAD));
+        self.hear(within, stop, progress)
+    }
+
+    /// Hears it out, unless it takes longer than this.
+    fn hear(
+        &mut self,
+        within: Option<Duration>,
+        stop: &Stop,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<Outcome>, Error> {
+        // Counted in looks in vain: while bakeoff is stopped itself, nobody waits.
+        let mut waited = Duration::ZERO;
+        while !stop.asked() {
+            match self.told.recv_timeout(LOOK_EVERY) {
+                Ok(Told::Second(second)) => progress(&second),
+                Ok(Told::Ended(outcome)) => return Ok(Some(*outcome)),
+                Ok(Told::Failed(error)) => return Err(error),
+                Err(RecvTimeoutError::Timeout) => waited += LOOK_EVERY,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let how = self.how_it_ended();
+                    return Err(self.lost(io::Error::other(how)));
+                }
+            }
+            if let Some(within) = within.filter(|&within| waited >= within) {
+                let why = format!(
+                    "the client's process told no outcome within {} s, though the load was to \
+                     be over by then: it was stopped, or had no time to run{}",
+                    within.as_secs_f64(),
+                    self.last_words()
+                );
+                return Err(self.lost(io::Error::other(why)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn lost(&self, source: io::Error) -> Error {
+        Error::System { what: "offering the load".into(), source }
+    }
+
+    /// Why nothing more is heard of it.
+    fn how_it_ended(&mut self) -> String {
+        let how = match self.process.wait() {
+            Ok(status) => keeper::in_words(status),
+            Err(error) => error.to_string(),
+        };
+        let why = match self.group.counted().oom_kills {
+            Some(1..) => ", because memory was used up",
+            _ => "",
+        };
+        format!("the client's process ended with {how}{why}{}", self.last_words())
+    }
+
+    fn last_words(&self) -> String {
+        match lock(&self.output).tail().last_lines(LINES) {
+            lines if lines.is_empty() => String::new(),
+            lines => format!("; it said: {}", lines.join(" / ")),
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It has told all, or nobody wants to hear it.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        self.group.remove();
+    }
+}
+
+/// Reads what a client tells until its end, or until nobody takes it.
+fn listen(from: impl Read, mut takes: impl FnMut(Told) -> bool) {
+    let mut from = BufReader::new(from);
+    loop {
+        let told = match client::line(&mut from) {
+            Ok(None) => return,
+            Ok(Some(line)) => serde_json::from_str(&line).map_err(io::Error::from),
+            // It died over it: how it ended says more.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return,
+            Err(error) => Err(error),
+        };
+        let what = || "understanding the load's client".into();
+        let told =
+            told.unwrap_or_else(|source| Told::Failed(Error::System { what: what(), source }));
+        if !takes(told) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A shell in the place of a client, and what becomes of it within this time.
+    fn heard(script: &str, within: Option<Duration>) -> Result<Option<Outcome>, String> {
+        let (from, to) = io::pipe().unwrap();
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
+        let mut client = Client::of(command, from, Group::default()).unwrap();
+        let heard = client.hear(within, &Stop::default(), &mut |_| {});
+        heard.map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_client_that_dies_over_its_outcome_is_told_with_its_end_and_last_words() {
+        let why = heard("printf '{\"ended\": {'; echo 'no luck' >&2; kill -KILL $$", None);
+        assert_eq!(
+            why.unwrap_err(),
+            "offering the load: the client's process ended with SIGKILL (signal 9); it said: \
+             no luck"
+        );
+    }
+
+    #[test]
+    fn what_a_client_tells_has_to_be_understood() {
+        let why = heard("echo '{\"begun\": 1}'; exec sleep 60", None).unwrap_err();
+        assert!(why.starts_with("understanding the load's client: unknown variant"), "{why}");
+    }
+
+    #[test]
+    fn a_client_that_tells_nothing_is_not_waited_for_for_ever() {
+        let why = heard("exec sleep 60", Some(Duration::from_millis(50))).unwrap_err();
+        assert!(why.contains("the client's process told no outcome within 0.05 s"), "{why}");
+    }
+
+    /// More than a pipe holds.
+    #[test]
+    fn a_client_with_much_to_say_beside_does_not_wait_for_a_reader() {
+        let script = "i=0; while [ $i -lt 4000 ]; do echo 'a line of some fifty bytes, which \
+                      nobody asked for' >&2; i=$((i+1)); done; echo nonsense; exec sleep 60";
+        let why = heard(script, Some(Duration::from_secs(50))).unwrap_err();
+        assert!(why.starts_with("understanding the load's client"), "{why}");
+    }
+
+    #[test]
+    fn a_run_that_is_to_end_waits_for_no_client() {
+        let (from, to) = io::pipe().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("60").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
+        let mut client = Client::of(command, from, Group::default()).unwrap();
+        let stop = Stop::default();
+        stop.now();
+        assert_eq!(client.hear(None, &stop, &mut |_| {}).unwrap(), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! From a contract and a slot of the plan to a plan of load, and from what the
+//! load saw to evidence.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use keeper::text::harmless;
+use load::histogram;
+use load::outcome::{Account, Latency};
+use load::plan::{Arrivals, Expect, Statuses, Target, Until};
+use load::template::Request;
+use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
+use result::plan::{Plan, Slot};
+
+use crate::study::Contract;
+
+/// The percentiles that are told, if enough samples lie beyond them.
+const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
+/// Samples that have to lie beyond a percentile: with fewer, it is a few single
+/// events that would be different next time.
+const BEYOND_MIN: f64 = 100.0;
+
+const NS_A_US: f64 = 1000.0;
+
+/// The load of a slot, at this rate where it is an open loop.
+pub fn load_plan(
+    plan: &Plan,
+    slot: &Slot,
+    warmup_s: f64,
+    rate: Option<f64>,
+    contract: &Contract,
+    address: SocketAddr,
+    cpus: Vec<usize>,
+) -> load::Plan {
+    let target = Target { address, authority: address.to_string(), path: contract.path.clone() };
+    load::Plan {
+        expect: Expect {
+            body: Some(contract.body.clone()),
+            whole_body: contract.whole_body,
+            statuses: Statuses::one(contract.status).unwrap_or_default(),
+        },
+        arrivals: arrivals(slot, rate),
+        connections: slot.load.connections,
+        keep_alive: slot.load.keep_alive,
+        until: Until::Elapsed(Duration::from_secs_f64(plan.measure_s)),
+        warmup: Duration::from_secs_f64(warmup_s),
+        cpus,
+        // Twins and blocks send other nonces.
+        seed: plan.seed.wrapping_add(slot.number.into()),
+        ..load::Plan::new(target, vec![Request::get(&contract.path)])
+    }
+}
+
+/// How requests come. A rate for all is kept evenly, so that all are offered the
+/// same to the request. A curve is to show how answers wait for each other, so
+/// its requests come as those of many independent users do: by chance.
+fn arrivals(slot: &Slot, rate: Option<f64>) -> Arrivals {
+    match (rate, slot.load.arrivals) {
+        (None, _) => Arrivals::Closed,
+        (Some(rate), result::plan::Arrivals::Own { .. }) => Arrivals::Poisson(rate),
+        (Some(rate), _) => Arrivals::Constant(rate),
+    }
+}
+
+/// What the load saw, as evidence.
+pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
+    let threads = &seen.threads;
+    Load {
+        seconds: seen.window.as_secs_f64(),
+        answers: seen.answers_in_window,
+        rate: seen.rate(),
+        scheduled: seen.account.scheduled,
+        shed: seen.account.shed,
+        sent: seen.account.sent,
+        good: seen.account.good,
+        in_flight: seen.account.in_flight,
+        errors: errors(&seen.account),
+        warmup_errors: errors(&seen.warmup),
+        offered_rate: match plan.arrivals {
+            Arrivals::Closed => None,
+            Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate),
+        },
+        response_us: latency(&seen.response),
+        service_us: latency(&seen.service),
+        lateness_us: (!seen.lateness.is_empty()).then(|| percentiles(&seen.lateness)),
+        connection_wait_us: (!seen.lateness.is_empty()).then(|| connection_wait(seen)),
+        connect_us: percentiles(&seen.connect),
+        received_bytes: seen.bytes_received,
+        connections_asked: seen.connections.asked,
+        connections_established: seen.connections.established,
+        reconnects: seen.connections.reconnects,
+        cut: Some(seen.connections.cut),
+        made: Some(seen.connections.made_in_window),
+        syn_retransmits: seen.connections.syn_retransmits_in_window,
+        answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
+        client_cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
+        client_busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
+        client_away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),
+        client_run_delay_share: threads.iter().map(|thread| thread.run_delay_share).collect(),
+        per_second: seen
+            .seconds
+            .iter()
+            .map(|second| Second {
+                good: second.good,
+                errors: second.errors,
+                p50_us: second.p50.map(us),
+                p99_us: second.p99.map(us),
+            })
+            .collect(),
+        backend: seen.backend.clone(),
+        interrupted: seen.interrupted,
+    }
+}
+
+fn errors(account: &Account) -> Vec<ErrorKind> {
+    let errors = account.errors.iter().map(|error| ErrorKind {
+        kind: error.kind.name().into(),
+        count: error.count,
+        first_s: error.first.as_secs_f64(),
+        example: harmless(&error.example),
+    });
+    errors.collect()
+}
+
+/// How long requests waited for a connection, with those that found one free.
+fn connection_wait(seen: &load::Outcome) -> Percentiles {
+    let mut all = seen.connection_wait.clone();
+    let found_one = seen.lateness.len().saturating_sub(all.len());
+    all.saturating_record_n(0, found_one);
+    percentiles(&all)
+}
+
+/// A distribution with its censored samples at their lower bounds.
+fn latency(latency: &Latency) -> Percentiles {
+    let mut all = latency.good.clone();
+    all.add(&latency.censored).expect("histograms of one run have the same bounds");
+    let mut percentiles = percentiles(&all);
+    percentiles.censored = latency.censored.len();
+    for one in &mut percentiles.at {
+        one.at_least =
+            latency.quantile(one.percentile / 100.0).is_some_and(|quantile| quantile.at_least);
+    }
+    percentiles
+}
+
+/// A histogram of nanoseconds, cut to what is read of it.
+fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
+    let count = histogram.len();
+    let any = |value: f64| (count > 0).then_some(value);
+    let at = PERCENTILES
+        .into_iter()
+        .filter(|percentile| beyond(count, *percentile) >= BEYOND_MIN)
+        .map(|percentile| Percentile {
+            percentile,
+            value: us(histogram.value_at_quantile(percentile / 100.0)),
+            at_least: false,
+        })
+        .collect();
+    Percentiles {
+        count,
+        censored: 0,
+        min: any(us(histogram.min())),
+        mean: any(histogram.mean() / NS_A_US),
+        max: any(us(histogram.max())),
+        at,
+        histogram: histogram::encode(histogram),
+    }
+}
+
+fn us(ns: u64) -> f64 {
+    ns as f64 / NS_A_US
+}
+
+/// Samples that lie beyond a percentile.
+fn beyond(count: u64, percentile: f64) -> f64 {
+    // 1 - 0.999 is a little less than 0.001, which must not cost a percentile.
+    count as f64 * (1.0 - percentile / 100.0) * (1.0 + 1e-9)
+}
+
+/// Sees to it that the client may open the connections of every load. Else the first
+/// trial that needs too many would end the run, however late it comes.
+pub(crate) fn allow_connections<'a>(
+    loads: impl Iterator<Item = &'a result::plan::Load>,
+) -> Result<(), load::Error> {
+    let most = loads.map(|load| load.connections).max();
+    // A client has a thread on each of its processors, which are all at most.
+    let threads = load::allowed_cpus().map_or(1, |cpus| cpus.len());
+    load::allow_connections(most.unwrap_or_default(), threads)
+}
+
+#[cfg(test)]
+mod tests {
+
+    use super::*;
+
+    fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
+        let mut histogram = Histogram::new(3).unwrap();
+        values.into_iter().for_each(|value| histogram.record(value).unwrap());
+        histogram
+    }
+
+    fn told(count: u64) -> Vec<f64> {
+        percentiles(&histogram(1..=count)).at.iter().map(|one| one.percentile).collect()
+    }
+
+    /// Else it would be kept to before the load alone.
+    #[test]
+    fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
+        let contract = Contract {
+            says: String::new(),
+            path: "/hello?id={nonce}&n={counter}".into(),
+            status: 201,
+            body: "{nonce} {counter}".into(),
+            whole_body: true,
+            fresh: false,
+            refuses: Vec::new(),
+        };
+        let load = result::plan::Load::closed(4, result::plan::Cores::One, true);
+        let slot = Slot { number: 0, contender: "a".into(), load, block: 0, twin: false };
+        let plan = Plan {
+            profile: "quick".into(),
+            seed: 1,
+            blocks: 1,
+            measure_s: 1.0,
+            warmup_s: 1.0,
+            slots: vec![slot.clone()],
+        };
+        let address = "127.0.0.1:1".parse().unwrap();
+        let Expect { body, whole_body, statuses } =
+            load_plan(&plan, &slot, 1.0, None, &contract, address, vec![0]).expect;
+        assert_eq!((body, whole_body), (Some(contract.body), true));
+        assert_eq!(statuses.to_string(), "201");
+    }
+
+    #[test]
+    fn a_percentile_needs_a_hundred_samples_beyond_it() {
+        assert!(told(199).is_empty());
+        assert_eq!(told(200), [50.0]);
+        assert_eq!(told(9_999), [50.0, 75.0, 90.0, 95.0]);
+        assert_eq!(told(10_000), [50.0, 75.0, 90.0, 95.0, 99.0]);
+        assert_eq!(told(100_000).last(), Some(&99.9));
+    }
+
+    #[test]
+    fn a_wait_without_an_answer_stays_in_the_figures_as_a_lower_bound() {
+        let seen = Latency {
+            good: histogram((1..=960).map(|_| 1_000_000)),
+            censored: histogram((1..=1040).map(|_| 5_000_000_000)),
+        };
+        let told = latency(&seen);
+        assert_eq!((told.count, told.censored), (2_000, 1_040));
+        let median = told.at[0];
+        assert!(median.at_least && median.value > 4e6, "{median:?}");
+    }
+
+    #[test]
+    fn nothing_seen_is_nothing_told() {
+        let told = percentiles(&histogram([]));
+        assert_eq!((told.count, told.min, told.mean, told.max), (0, None, None, None));
+    }
+}

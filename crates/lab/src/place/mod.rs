@@ -1,0 +1,335 @@
+//! Where a trial runs.
+//!
+//! The contender and the load each have a place. Today both are this machine;
+//! all that a trial needs of a place goes through this type, so that another
+//! machine can take its part.
+
+pub mod machine;
+pub mod ports;
+pub(crate) mod yardstick;
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use keeper::Order;
+use keeper::cgroup::{Group, Trees};
+use keeper::kept::{Kept, NotStarted};
+use keeper::leftovers;
+use keeper::process_tree::Sockets;
+use procfs::net::{TcpNetEntry, TcpState};
+use result::evidence::Place;
+use result::plan::{Cores, Machine};
+
+use crate::place::ports::ForClients;
+use crate::sample::connections;
+
+/// This machine as a place for contenders and load.
+#[derive(Debug, Clone)]
+pub struct ThisMachine {
+    /// Groups of processors that share a physical core.
+    cores: Vec<Vec<usize>>,
+    /// Whether the machine tells which these are; else each processor counts as one.
+    is_told: bool,
+}
+
+impl ThisMachine {
+    /// From what the machine told of itself.
+    pub fn new(machine: &Machine) -> ThisMachine {
+        let cores = machine.cores();
+        ThisMachine {
+            cores: if cores.is_empty() { vec![vec![0]] } else { cores },
+            is_told: !machine.smt_siblings.is_empty(),
+        }
+    }
+
+    /// The processors for the contender and for the load.
+    ///
+    /// One core: the contender has one processor of the first physical core, the
+    /// load all other cores, but for one that is kept for a second client, from
+    /// three cores on: against one core, one less is no loss.
+    ///
+    /// All cores: from four physical cores on, the contender has the first half
+    /// and the load the rest, so that neither takes time from the other; from five
+    /// on, one of these is kept for a second client. With fewer, both have all, and
+    /// the figures say so.
+    pub fn split(&self, cores: Cores) -> Place {
+        self.share(cores).0
+    }
+
+    /// The same with a second client beside the first, on a core that neither
+    /// contender nor load has.
+    ///
+    /// # Errors
+    /// One sentence, where there is no such core.
+    pub fn with_second_client(&self, cores: Cores) -> Result<Place, String> {
+        let (mut place, spare) = self.share(cores);
+        if spare.is_empty() {
+            let cores = match self.cores.len() {
+                1 => "The machine has one core".to_string(),
+                count => format!("Of the machine's {count} cores none is left"),
+            };
+            return Err(format!("{cores}: a second client had nowhere to run."));
+        }
+        place.client_cpus.extend(spare);
+        Ok(place)
+    }
+
+    /// The ways to give cores that differ here: where there is one processor, it is all.
+    pub fn ways(&self) -> Vec<Cores> {
+        let [one, all] = [Cores::One, Cores::All].map(|cores| self.split(cores).server_cpus);
+        if one == all { vec![Cores::All] } else { vec![Cores::All, Cores::One] }
+    }
+
+    /// Who has which processors, and those of the core that nobody has.
+    fn share(&self, cores: Cores) -> (Place, Vec<usize>) {
+        let all = self.cores.concat();
+        let (server_cpus, client_cpus, spare) = match (cores, &self.cores[..]) {
+            (Cores::One, [first, others @ .., last]) if !others.is_empty() => {
+                (first[..1].to_vec(), others.concat(), last.clone())
+            }
+            (Cores::One, [first, other]) => (first[..1].to_vec(), other.clone(), Vec::new()),
+            (Cores::One, _) => (all[..1].to_vec(), all, Vec::new()),
+            (Cores::All, cores) if cores.len() >= 4 => {
+                let (server, client) = cores.split_at(cores.len() / 2);
+                match client {
+                    [client @ .., last] if cores.len() >= 5 => {
+                        (server.concat(), client.concat(), last.clone())
+                    }
+                    _ => (server.concat(), client.concat(), Vec::new()),
+                }
+            }
+            (Cores::All, _) => (all.clone(), all, Vec::new()),
+        };
+        let cores = if self.is_told { self.cores.clone() } else { Vec::new() };
+        (Place { server_cpus, client_cpus, cores }, spare)
+    }
+
+    /// The address that contenders listen on.
+    pub fn host(&self) -> IpAddr {
+        IpAddr::V4(Ipv4Addr::LOCALHOST)
+    }
+
+    /// An address that nobody uses, and that the kernel gives to no client.
+    ///
+    /// # Errors
+    /// One sentence, if there is none.
+    pub fn free_address(&self) -> Result<SocketAddr, String> {
+        Ok(SocketAddr::new(self.host(), ForClients::of_this_machine().free()?))
+    }
+
+    /// Whether anybody listens there; also where that can't be known. To find out by
+    /// connecting, from a port that the kernel gives, may meet itself.
+    pub fn may_listen(&self, address: SocketAddr) -> bool {
+        connections::is_listened_to(address.port()).unwrap_or(true)
+    }
+
+    /// A name for a trial's own folder; its keeper makes and removes it.
+    pub fn scratch(&self) -> PathBuf {
+        std::env::temp_dir().join(leftovers::name())
+    }
+
+    /// A control group for a contender or its client at this place. Whoever starts
+    /// that makes it; the contender's keeper removes both.
+    pub fn cgroup(&self, place: &Place) -> Group {
+        Trees::of_this_process().group(&leftovers::name(), place.shared())
+    }
+
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// [`NotStarted`], if it doesn't run.
+    pub fn start(&self, order: &Order) -> Result<Kept, NotStarted> {
+        Kept::start(order)
+    }
+
+    /// Who else than the descendants of `root` may take what is sent to this address, in
+    /// words. An answer from there would be somebody else's.
+    pub fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String> {
+        let own = Sockets::of(root);
+        let foreign = listeners()
+            .find(|socket| takes(socket.local_address, address) && !own.has(socket.inode))?;
+        match holder(foreign.inode) {
+            // The contender's own, of which nobody can see what they hold.
+            None if own.may_have_more() => None,
+            None => Some("a process that can't be seen from here".into()),
+            seen => seen,
+        }
+    }
+
+    /// The TCP ports that the descendants of `root` listen on.
+    pub fn listening_ports(&self, root: i32) -> Vec<u16> {
+        let own = Sockets::of(root);
+        listeners()
+            .filter(|socket| own.has(socket.inode))
+            .map(|socket| socket.local_address.port())
+            .collect()
+    }
+}
+
+/// Whether a listener may be given a connection to this address of IPv4: it listens there,
+/// or on all addresses, which those of IPv6 (`::`) have among them.
+fn takes(listener: SocketAddr, asked: SocketAddr) -> bool {
+    let there = listener.ip().to_canonical();
+    listener.port() == asked.port() && (there == asked.ip() || there.is_unspecified())
+}
+
+/// All TCP sockets here that listen.
+fn listeners() -> impl Iterator<Item = TcpNetEntry> {
+    [procfs::net::tcp(), procfs::net::tcp6()]
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|socket| socket.state == TcpState::Listen)
+}
+
+/// The process that holds a socket, for people.
+fn holder(inode: u64) -> Option<String> {
+    let target = format!("socket:[{inode}]");
+    for process in procfs::process::all_processes().ok()?.flatten() {
+        let Ok(fds) = process.fd() else { continue };
+        let holds = fds.flatten().any(|fd| match fd.target {
+            procfs::process::FDTarget::Socket(held) => format!("socket:[{held}]") == target,
+            _ => false,
+        });
+        if holds {
+            let name = process.stat().map(|stat| stat.comm).unwrap_or_default();
+            return Some(format!("process {} ({name})", process.pid));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn machine(cores: &[&[usize]]) -> ThisMachine {
+        ThisMachine { cores: cores.iter().map(|core| core.to_vec()).collect(), is_told: true }
+    }
+
+    #[test]
+    fn one_core_never_shares_a_physical_core_with_the_load() {
+        let place = machine(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]).split(Cores::One);
+        assert_eq!(place.server_cpus, [0]);
+        assert_eq!(place.client_cpus, [1, 5, 2, 6]);
+    }
+
+    #[test]
+    fn cores_that_arent_told_are_used_and_not_said_to_be_known() {
+        let machine = Machine { cpus: vec![0, 1], ..Machine::default() };
+        let place = ThisMachine::new(&machine).split(Cores::One);
+        assert_eq!((&place.server_cpus[..], &place.client_cpus[..]), (&[0][..], &[1][..]));
+        assert!(place.cores.is_empty(), "what nobody knows would be judged");
+    }
+
+    #[test]
+    fn a_second_client_has_a_core_that_nobody_else_has() {
+        let cores: Vec<Vec<usize>> = (0..8).map(|cpu| vec![cpu]).collect();
+        for count in 3..=8 {
+            let machine = ThisMachine { cores: cores[..count].to_vec(), is_told: true };
+            let first = machine.split(Cores::One);
+            let both = machine.with_second_client(Cores::One).unwrap();
+            assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
+            assert_eq!(first.client_cpus, (1..count - 1).collect::<Vec<_>>());
+            assert_eq!(both.client_cpus, (1..count).collect::<Vec<_>>());
+            assert!(!both.shared());
+        }
+        for count in 5..=8 {
+            let machine = ThisMachine { cores: cores[..count].to_vec(), is_told: true };
+            let first = machine.split(Cores::All);
+            let both = machine.with_second_client(Cores::All).unwrap();
+            assert_eq!(both.server_cpus, (0..count / 2).collect::<Vec<_>>());
+            assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
+            assert_eq!(first.client_cpus, (count / 2..count - 1).collect::<Vec<_>>());
+            assert_eq!(both.client_cpus, (count / 2..count).collect::<Vec<_>>());
+            assert!(!both.shared());
+        }
+    }
+
+    #[test]
+    fn a_second_client_gets_no_sibling_of_a_processor_in_use() {
+        let machine = machine(&[&[0, 2], &[1, 3]]);
+        assert!(machine.with_second_client(Cores::One).is_err(), "2 shares the contender's core");
+    }
+
+    #[test]
+    fn where_no_core_is_left_for_a_second_client_it_is_said() {
+        let why = |cores: &[&[usize]], which| machine(cores).with_second_client(which).unwrap_err();
+        insta::assert_snapshot!(why(&[&[0], &[1]], Cores::One), @"Of the machine's 2 cores none is left: a second client had nowhere to run.");
+        insta::assert_snapshot!(why(&[&[0]], Cores::One), @"The machine has one core: a second client had nowhere to run.");
+        for count in [2, 3, 4] {
+            let cores: Vec<Vec<usize>> = (0..count).map(|cpu| vec![cpu]).collect();
+            let machine = ThisMachine { cores, is_told: true };
+            assert!(machine.with_second_client(Cores::All).is_err(), "{count} cores");
+        }
+    }
+
+    #[test]
+    fn two_processors_are_shared_under_all_cores_only() {
+        let two = machine(&[&[0], &[1]]);
+        assert!(!two.split(Cores::One).shared());
+        let all = two.split(Cores::All);
+        assert!(all.shared(), "the figures have to say so");
+    }
+
+    #[test]
+    fn from_four_cores_on_nothing_is_shared() {
+        let place = machine(&[&[0], &[1], &[2], &[3], &[4]]).split(Cores::All);
+        assert_eq!(place.server_cpus, [0, 1]);
+        assert_eq!(place.client_cpus, [2, 3]);
+    }
+
+    #[test]
+    fn a_single_processor_is_shared() {
+        let place = machine(&[&[0]]).split(Cores::One);
+        assert!(place.shared());
+        assert_eq!(place.client_cpus, [0]);
+    }
+
+    #[test]
+    fn one_core_and_all_are_the_same_on_a_single_processor_only() {
+        assert_eq!(machine(&[&[0]]).ways(), [Cores::All]);
+        let others: [&[&[usize]]; 3] = [&[&[0, 1]], &[&[0], &[1]], &[&[0], &[1], &[2], &[3]]];
+        for cores in others {
+            assert_eq!(machine(cores).ways(), [Cores::All, Cores::One], "{cores:?}");
+        }
+    }
+
+    #[test]
+    fn who_listens_on_all_addresses_takes_what_is_sent_to_one() {
+        let asked = "127.0.0.1:80".parse().unwrap();
+        let takes = |listener: &str| takes(listener.parse().unwrap(), asked);
+        assert!(
+            ["127.0.0.1:80", "0.0.0.0:80", "[::]:80", "[::ffff:127.0.0.1]:80"].map(takes)
+                == [true; 4]
+        );
+        assert!(["127.0.0.1:81", "172.17.0.1:80", "[::1]:80"].map(takes) == [false; 3]);
+    }
+
+    #[test]
+    fn whether_anybody_listens_is_known_without_a_connection() {
+        let place = machine(&[&[0]]);
+        let address = place.free_address().unwrap();
+        assert!(!place.may_listen(address), "a try would come from a port of its own");
+        let _listener = TcpListener::bind(address).unwrap();
+        assert!(place.may_listen(address));
+    }
+
+    #[test]
+    fn a_port_that_somebody_else_listens_on_is_seen() {
+        let place = machine(&[&[0]]);
+        let listener = TcpListener::bind((place.host(), 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let own = std::process::id() as i32;
+        assert_eq!(place.foreign_listener(address, own), None, "our own listener is no stranger");
+        assert!(place.listening_ports(own).contains(&address.port()));
+        let nobody = i32::MAX;
+        let stranger = place.foreign_listener(address, nobody).expect("a stranger listens");
+        assert!(stranger.contains(&own.to_string()), "{stranger}");
+        let beside_it = SocketAddr::new([127, 0, 0, 2].into(), address.port());
+        assert_eq!(place.foreign_listener(beside_it, nobody), None, "nothing comes from there");
+        assert!(place.listening_ports(nobody).is_empty());
+    }
+}

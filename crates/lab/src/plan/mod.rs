@@ -1,0 +1,302 @@
+//! Which trials are made, in which order.
+//!
+//! First the closed loop, then what needs its maxima: one rate for all, and the
+//! curve of each contender. Each of these phases has blocks of its own, and a
+//! block holds every contender once a load. Within a block the loads are
+//! shuffled, and within a load the contenders, so that those who are compared
+//! are measured minutes apart at most, and none is always first or last. Where
+//! contenders are ranked, one is measured twice in each block of a load: the
+//! difference between the two is what equal things differ by, and the noise floor
+//! of the comparison. Under each load it's another one, as far as they go: one that
+//! fails, or that only measures the client, is the pair of one load, not of all. There
+//! another takes its place while the run goes on (`pair`).
+
+pub(crate) mod pair;
+pub(crate) mod repeat;
+
+use result::plan::{Arrivals, Cores, Load, Plan, Slot};
+
+use crate::study::Profile;
+
+/// What of a profile is to be measured, where somebody chose.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// These ways to give cores only.
+    pub cores: Option<Vec<Cores>>,
+    /// These numbers of connections, instead of the profile's.
+    pub connections: Option<Vec<u32>>,
+    /// Connections that are kept alive, or not, only.
+    pub keep_alive: Option<Vec<bool>>,
+}
+
+impl Choice {
+    fn is_made(&self) -> bool {
+        self.cores.is_some() || self.connections.is_some() || self.keep_alive.is_some()
+    }
+
+    /// The profile's loads of the closed loop, narrowed.
+    fn closed_loops(&self, profile: &Profile) -> Vec<Load> {
+        let mut profile = profile.clone();
+        for loads in &mut profile.loads {
+            if let Some(connections) = &self.connections {
+                loads.connections.clone_from(connections);
+            }
+        }
+        let mut loads = profile.closed_loops();
+        loads.retain(|load| {
+            let is_chosen = |cores: &Vec<Cores>| cores.contains(&load.cores);
+            let has_mode = |modes: &Vec<bool>| modes.contains(&load.keep_alive);
+            self.cores.as_ref().is_none_or(is_chosen)
+                && self.keep_alive.as_ref().is_none_or(has_mode)
+        });
+        loads
+    }
+}
+
+/// In which order the trials of a block are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    /// By chance, from the seed.
+    #[default]
+    Shuffled,
+    /// Always the same. It is a mistake, which is there to be shown: whoever is
+    /// first has the machine before it is warm, full or throttled.
+    Fixed,
+}
+
+/// Plans a profile for these contenders. The same seed gives the same plan.
+///
+/// Equal rate and curve are planned if the closed loop that they are a share of
+/// is among the loads chosen.
+pub fn plan(
+    name: &str,
+    profile: &Profile,
+    choice: &Choice,
+    contenders: &[String],
+    (seed, order): (u64, Order),
+) -> Plan {
+    let closed_loops = choice.closed_loops(profile);
+    let rng = fastrand::Rng::with_seed(seed);
+    let mut blocks = Blocks { contenders, order, rng, twins_left: Vec::new(), slots: Vec::new() };
+    blocks.add_ranked(profile.blocks, closed_loops.clone());
+    if let Some(equal_rate) = profile.equal_rate.as_ref().map(|it| it.get_ref())
+        && closed_loops.contains(&equal_rate.closed_loop())
+    {
+        let percent = equal_rate.percent;
+        let load = equal_rate.closed_loop().with(Arrivals::Equal { percent });
+        blocks.add_ranked(profile.blocks, vec![load]);
+    }
+    if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
+        && closed_loops.contains(&curve.closed_loop())
+    {
+        let loads: Vec<(Load, Option<&String>)> = curve
+            .percent
+            .iter()
+            .map(|&percent| (curve.closed_loop().with(Arrivals::Own { percent }), None))
+            .collect();
+        blocks.add(curve.blocks, &loads);
+    }
+    Plan {
+        profile: if choice.is_made() { format!("part of {name}") } else { name.into() },
+        seed,
+        blocks: profile.blocks,
+        measure_s: profile.measure_s,
+        warmup_s: profile.warmup_s,
+        slots: blocks.slots,
+    }
+}
+
+/// The trials, block by block.
+struct Blocks<'a> {
+    contenders: &'a [String],
+    order: Order,
+    rng: fastrand::Rng,
+    /// Who hasn't been measured twice under a load since all had been.
+    twins_left: Vec<&'a String>,
+    slots: Vec<Slot>,
+}
+
+impl<'a> Blocks<'a> {
+    /// Blocks of loads under which contenders are ranked.
+    fn add_ranked(&mut self, blocks: u32, loads: Vec<Load>) {
+        let loads: Vec<(Load, Option<&String>)> =
+            loads.into_iter().map(|load| (load, self.draw_twin())).collect();
+        self.add(blocks, &loads);
+    }
+
+    /// Who is measured twice under the next load.
+    fn draw_twin(&mut self) -> Option<&'a String> {
+        if self.twins_left.is_empty() {
+            self.twins_left = self.contenders.iter().collect();
+        }
+        let at = self.rng.choice(0..self.twins_left.len())?;
+        Some(self.twins_left.swap_remove(at))
+    }
+
+    /// Blocks of loads, each with who is measured twice under it.
+    fn add(&mut self, blocks: u32, loads: &[(Load, Option<&String>)]) {
+        for block in 0..blocks {
+            let mut loads = loads.to_vec();
+            self.shuffle(&mut loads);
+            for (load, twin) in loads {
+                let mut entries: Vec<(&String, bool)> =
+                    self.contenders.iter().map(|contender| (contender, false)).collect();
+                entries.extend(twin.map(|contender| (contender, true)));
+                self.shuffle(&mut entries);
+                for (contender, twin) in entries {
+                    let number = self.slots.len() as u32;
+                    let (contender, load) = (contender.clone(), load.clone());
+                    self.slots.push(Slot { number, block, contender, twin, load });
+                }
+            }
+        }
+    }
+
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        match self.order {
+            Order::Shuffled => self.rng.shuffle(items),
+            Order::Fixed => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use proptest::prelude::*;
+    use result::plan::Phase;
+
+    use super::*;
+
+    /// One core with 30 and 100 connections, all with 1,000 in both modes; a rate
+    /// for all and a curve of two blocks at 100.
+    fn profile(blocks: u32) -> Profile {
+        let text = format!(
+            "blocks = {blocks}\nmeasure_s = 2\nwarmup_s = 0.5\n\
+             loads = [\n\
+                 {{ cores = 'one', connections = [30, 100] }},\n\
+                 {{ cores = 'all', connections = [1000], keep_alive = [true, false] }},\n\
+             ]\n\
+             equal_rate = {{ cores = 'one', connections = 100, percent = 80 }}\n\
+             curve = {{ cores = 'one', connections = 100, percent = [10, 110], blocks = 2 }}\n"
+        );
+        toml::from_str(&text).unwrap()
+    }
+
+    fn names(count: usize) -> Vec<String> {
+        (0..count).map(|number| format!("contender-{number}")).collect()
+    }
+
+    fn of(plan: &Plan, phase: Phase) -> Vec<&Slot> {
+        plan.slots.iter().filter(|slot| Phase::of(&slot.load) == phase).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_holds_every_contender_once_a_load_and_one_twin_where_it_ranks(
+            seed in any::<u64>(), blocks in 1..8_u32, count in 1..6_usize,
+        ) {
+            let names = names(count);
+            let plan = plan("quick", &profile(blocks), &Choice::default(), &names, (seed, Order::Shuffled));
+            let mut twin_of: BTreeMap<&Load, &String> = BTreeMap::new();
+            for (phase, blocks, loads, twins) in [
+                (Phase::ClosedLoop, blocks as usize, 4, 1),
+                (Phase::EqualRate, blocks as usize, 1, 1),
+                (Phase::Curve, 2, 2, 0),
+            ] {
+                let slots = of(&plan, phase);
+                prop_assert_eq!(slots.len(), blocks * loads * (count + twins));
+                for (number, group) in slots.chunks(count + twins).enumerate() {
+                    let mut seen: Vec<_> = group
+                        .iter()
+                        .filter(|slot| !slot.twin)
+                        .map(|slot| &slot.contender)
+                        .collect();
+                    seen.sort();
+                    prop_assert_eq!(seen, names.iter().collect::<Vec<_>>());
+                    let twin_slots: Vec<_> = group.iter().filter(|slot| slot.twin).collect();
+                    prop_assert_eq!(twin_slots.len(), twins);
+                    for slot in twin_slots {
+                        let first = *twin_of.entry(&slot.load).or_insert(&slot.contender);
+                        prop_assert_eq!(first, &slot.contender, "another twin in another block");
+                    }
+                    prop_assert!(group.iter().all(|slot| slot.load == group[0].load));
+                    prop_assert!(group.iter().all(|slot| slot.block as usize == number / loads));
+                }
+            }
+            let twins: BTreeSet<&String> = twin_of.into_values().collect();
+            prop_assert_eq!(twins.len(), count.min(5), "one costs more than a load its ranks");
+            prop_assert!(plan.slots.iter().enumerate().all(|(at, slot)| slot.number as usize == at));
+            prop_assert!(
+                plan.slots.is_sorted_by_key(|slot| Phase::of(&slot.load)),
+                "an open loop before the closed one would have no maximum"
+            );
+        }
+
+        #[test]
+        fn every_open_loop_has_the_closed_one_that_it_is_a_share_of(
+            cores in prop::option::of(prop::sample::subsequence(vec![Cores::One, Cores::All], 1..3)),
+            connections in prop::option::of(prop::sample::subsequence(vec![30, 100, 7], 1..4)),
+            keep_alive in prop::option::of(prop::sample::subsequence(vec![true, false], 1..3)),
+        ) {
+            let choice = Choice { cores, connections, keep_alive };
+            let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
+            for slot in &plan.slots {
+                let closed = slot.load.with(Arrivals::Closed);
+                prop_assert!(plan.slots.iter().any(|it| it.load == closed), "{:?}", slot.load);
+            }
+        }
+    }
+
+    #[test]
+    fn the_seed_alone_decides_the_order() {
+        let plan = |seed| {
+            plan("quick", &profile(6), &Choice::default(), &names(3), (seed, Order::Shuffled)).slots
+        };
+        assert_eq!(plan(7), plan(7));
+        assert_ne!(plan(7), plan(8));
+    }
+
+    #[test]
+    fn nobody_is_always_first() {
+        let plan = plan("quick", &profile(6), &Choice::default(), &names(3), (1, Order::Shuffled));
+        let closed = of(&plan, Phase::ClosedLoop);
+        let mut first: Vec<_> = closed.chunks(4).map(|group| &group[0].contender).collect();
+        first.sort();
+        first.dedup();
+        assert!(first.len() > 1, "a fixed order would favour somebody");
+    }
+
+    #[test]
+    fn a_choice_narrows_the_profile_and_is_named_so() {
+        let choice = Choice {
+            cores: Some(vec![Cores::One]),
+            connections: Some(vec![7, 7]),
+            ..Choice::default()
+        };
+        let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
+        assert_eq!(plan.profile, "part of full");
+        assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");
+        assert!(plan.slots.iter().all(|slot| slot.load.connections == 7));
+    }
+
+    #[test]
+    fn a_mode_is_chosen_as_cores_are() {
+        let choice = Choice { keep_alive: Some(vec![false]), ..Choice::default() };
+        let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
+        let loads: Vec<&Load> = plan.slots.iter().map(|slot| &slot.load).collect();
+        assert_eq!(loads, [&Load::closed(1000, Cores::All, false); 3]);
+    }
+
+    #[test]
+    fn a_fixed_order_is_that_of_the_list_in_every_block() {
+        let names = names(3);
+        let plan = plan("m", &profile(2), &Choice::default(), &names, (1, Order::Fixed));
+        for group in of(&plan, Phase::ClosedLoop).chunks(4) {
+            let order: Vec<_> = group.iter().take(3).map(|slot| &slot.contender).collect();
+            assert_eq!(order, names.iter().collect::<Vec<_>>());
+            assert!(group[3].twin, "the A/A pair's second entry is the last");
+        }
+    }
+}

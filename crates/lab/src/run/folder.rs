@@ -1,0 +1,496 @@
+//! A run's folder: `run.json`, and what is made from it.
+//!
+//! `run.json` is written anew, whole or not at all: to a file beside it, synced,
+//! then renamed. Trials that come after are appended to `trials.jsonl`, one a line,
+//! synced, since the whole grows with every trial: to write it each time would take
+//! longer in the end than a trial. So whatever happens (a crash, a full disk, a
+//! power cut), what is there is whole, and at most one trial is lost.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use serde::Deserialize;
+
+use crate::run::bounds;
+use crate::run::older;
+
+const FILE: &str = "run.json";
+const NEW_FILE: &str = ".run.json.new";
+const APPENDED: &str = "trials.jsonl";
+const LATEST: &str = "latest";
+
+/// The folder of one run, for whoever makes its trials. There is one at a time: two would
+/// make the same trials, and each would replace what the other keeps.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+/// Why a run couldn't be kept or taken up again.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A folder couldn't be made.
+    #[error("couldn't make the folder {path}: {source}", path = path.display())]
+    Make {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The run couldn't be written.
+    #[error("couldn't write {path}: {source}; what was there before is still there",
+        path = path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Somebody else makes its trials.
+    #[error("another bakeoff makes the trials of {path}; wait until it ends, or stop it",
+        path = path.display())]
+    InUse {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The run couldn't be read.
+    #[error("couldn't read {path}: {source}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file is no run.
+    #[error("{path}: this is no run of bakeoff: {source}", path = path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What the parser said.
+        source: serde_json::Error,
+    },
+    /// The file has what no run can have.
+    #[error("{path}: no run of bakeoff is like this: {why}", path = path.display())]
+    Beyond {
+        /// The file.
+        path: PathBuf,
+        /// What is so, in a sentence.
+        why: String,
+    },
+    /// The file is a run of another version.
+    #[error("{path} has the schema {found}, and this version of bakeoff reads {SCHEMA_OLDEST} to {SCHEMA}",
+        path = path.display())]
+    Schema {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+}
+
+impl Folder {
+    /// Makes the folder of a new run below `runs`, with a name that nobody has.
+    pub fn create(runs: &Path, name: &str) -> Result<Folder, Error> {
+        let failed = |path: &Path, source| Error::Make { path: path.into(), source };
+        fs::create_dir_all(runs).map_err(|source| failed(runs, source))?;
+        let mut path = runs.join(name);
+        for number in 2.. {
+            match fs::create_dir(&path) {
+                Ok(()) => break,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    path = runs.join(format!("{name}-{number}"));
+                }
+                Err(source) => return Err(failed(&path, source)),
+            }
+        }
+        let _lock = Lock::take(&path)?;
+        Ok(Folder { path, _lock })
+    }
+
+    /// Opens the folder of a run, by itself or by its `run.json`, to go on with it.
+    pub fn open(path: &Path) -> Result<(Folder, Run), Error> {
+        let path = match path.is_file() {
+            true => path.parent().unwrap_or(Path::new(".")),
+            false => path,
+        };
+        // `latest` may point elsewhere before the run is over.
+        let path =
+            path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;
+        let _lock = Lock::take(&path)?;
+        let run = read(&path.join(FILE))?;
+        Ok((Folder { path, _lock }, run))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its name.
+    pub fn name(&self) -> String {
+        self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Replaces `run.json` with this, which has all trials that were appended.
+    pub fn write(&self, run: &Run) -> Result<(), Error> {
+        let path = self.path.join(FILE);
+        let new = self.path.join(NEW_FILE);
+        let written = (|| {
+            let mut file = BufWriter::new(File::create(&new)?);
+            serde_json::to_writer(&mut file, run)?;
+            file.write_all(b"\n")?;
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            fs::rename(&new, &path)?;
+            // The new name has to reach the disk as well, before what it replaces goes.
+            File::open(&self.path)?.sync_all()?;
+            match fs::remove_file(self.path.join(APPENDED)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        })();
+        written.map_err(|source| {
+            let _ = fs::remove_file(&new);
+            Error::Write { path, source }
+        })
+    }
+
+    /// Adds a trial to what `run.json` has.
+    pub fn append(&self, trial: &Trial) -> Result<(), Error> {
+        let path = self.path.join(APPENDED);
+        let written = (|| {
+            let mut line = serde_json::to_vec(trial)?;
+            line.push(b'\n');
+            let mut file = File::options().create(true).append(true).open(&path)?;
+            file.write_all(&line)?;
+            file.sync_data()
+        })();
+        written.map_err(|source| Error::Write { path, source })
+    }
+
+    /// Lets the link `latest` beside it point to it. It is a convenience, so its
+    /// failure is none of the run's.
+    pub fn is_latest(&self) {
+        let Some(runs) = self.path.parent() else { return };
+        let new = runs.join(format!(".{LATEST}.new"));
+        let _ = fs::remove_file(&new);
+        if std::os::unix::fs::symlink(self.name(), &new).is_ok() {
+            let _ = fs::rename(&new, runs.join(LATEST));
+        }
+    }
+}
+
+/// What keeps others from a folder. The kernel lets go of it when the process ends, however
+/// it ends.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    fn take(path: &Path) -> Result<Lock, Error> {
+        let folder =
+            File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => Err(Error::InUse { path: path.into() }),
+            // A file system without locks is no reason to measure nothing.
+            _ => Ok(Lock(folder)),
+        }
+    }
+}
+
+impl Drop for Lock {
+    /// At once: a process that is being started holds what is open here until it is
+    /// another program.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Reads a `run.json`, with the trials that were appended beside it.
+pub fn read(path: &Path) -> Result<Run, Error> {
+    let run = read_with_appended(path)?;
+    match bounds::beyond(&run) {
+        Some(why) => Err(Error::Beyond { path: path.into(), why }),
+        None => Ok(run),
+    }
+}
+
+fn read_with_appended(path: &Path) -> Result<Run, Error> {
+    let (mut run, schema) = read_whole(path)?;
+    let path = path.with_file_name(APPENDED);
+    let appended = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(run),
+        appended => appended.map_err(|source| Error::Read { path: path.clone(), source })?,
+    };
+    // A line without an end was being written when the machine or the disk gave up.
+    for line in appended.split_inclusive(|&byte| byte == b'\n').filter(|it| it.ends_with(b"\n")) {
+        let trial = older::read_trial(line, schema)
+            .map_err(|source| Error::Content { path: path.clone(), source })?;
+        // Those of the whole file are appended still, if there was a crash before they went.
+        let is_aside = run.disturbed.contains(&trial) || run.failed.contains(&trial);
+        // A slot is measured once: a second trial of it would count as another block.
+        let is_made = run.trials.iter().any(|made| made.slot == trial.slot);
+        if !is_aside && !is_made {
+            run.trials.push(trial);
+        }
+    }
+    Ok(run)
+}
+
+/// Reads a `run.json`, and tells the schema that it has, as what was appended to it does.
+fn read_whole(path: &Path) -> Result<(Run, u64), Error> {
+    let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
+    let content = |source| Error::Content { path: path.into(), source };
+    let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
+    if !(u64::from(SCHEMA_OLDEST)..=u64::from(SCHEMA)).contains(&found) {
+        return Err(Error::Schema { path: path.into(), found });
+    }
+    Ok((older::read(&bytes, found).map_err(content)?, found))
+}
+
+/// What all versions have in common. It is read first, because another version's
+/// file would fail by whatever differs.
+#[derive(Deserialize)]
+struct Versioned {
+    schema: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use judge::outcomes;
+    use judge::samples::{self, run_of};
+    use result::State;
+    use result::evidence::Evidence;
+    use result::plan::{Arrivals, Cores, Load, Slot};
+
+    use super::*;
+
+    fn run() -> Run {
+        let mut run = run_of(&[samples::contender("go")], Vec::new());
+        run.state = State::Unfinished;
+        run.plan.seed = u64::MAX;
+        run
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_else_is_left() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        let mut later = run();
+        later.state = State::Complete;
+        folder.write(&later).unwrap();
+        let path = folder.path().to_path_buf();
+        drop(folder);
+        let (opened, read) = Folder::open(&path).unwrap();
+        assert_eq!(read, later);
+        assert_eq!(opened.name(), "web-1");
+        assert_eq!(fs::read_dir(path).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_run_that_somebody_makes_can_be_read_and_not_gone_on_with() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        let path = folder.path().to_path_buf();
+        let in_use = || matches!(Folder::open(&path), Err(Error::InUse { .. }));
+        assert!(in_use(), "two would make the trials of a new run");
+        assert_eq!(read(&path.join(FILE)).unwrap(), run());
+        drop(folder);
+        let resumed = Folder::open(&path).unwrap();
+        assert!(in_use(), "two would go on with a run");
+        drop(resumed);
+        assert!(!in_use(), "nobody makes its trials any more");
+    }
+
+    #[test]
+    fn two_runs_within_a_second_have_folders_of_their_own() {
+        let runs = tempfile::tempdir().unwrap();
+        let first = Folder::create(runs.path(), "web-1").unwrap();
+        let second = Folder::create(runs.path(), "web-1").unwrap();
+        assert_eq!((first.name(), second.name()), ("web-1".into(), "web-1-2".into()));
+    }
+
+    #[test]
+    fn latest_points_to_the_newest() {
+        let runs = tempfile::tempdir().unwrap();
+        for name in ["web-1", "web-2"] {
+            let folder = Folder::create(runs.path(), name).unwrap();
+            folder.write(&run()).unwrap();
+            folder.is_latest();
+        }
+        let (latest, _) = Folder::open(&runs.path().join(LATEST)).unwrap();
+        assert_eq!(latest.name(), "web-2");
+    }
+
+    #[test]
+    fn another_version_and_another_file_are_refused_with_a_reason() {
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        let complaint = |text: &str| {
+            fs::write(&path, text).unwrap();
+            read(&path).unwrap_err().to_string()
+        };
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 4"));
+        assert!(complaint("{}").contains("this is no run of bakeoff"));
+        assert!(complaint("no json").contains("this is no run of bakeoff"));
+        let mut json = serde_json::to_value(run()).unwrap();
+        json["plan"]["blocks"] = "six".into();
+        let said = complaint(&serde_json::to_string_pretty(&json).unwrap());
+        assert!(said.contains("expected u32 at line"), "where it is wrong isn't said: {said}");
+    }
+
+    #[test]
+    fn a_run_of_the_first_version_is_read_as_closed_loops() {
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        let load = Load::closed(30, Cores::One, true);
+        let slot = Slot { number: 0, block: 0, contender: "go".into(), twin: false, load };
+        let mut old = run();
+        old.plan.slots.push(slot);
+        let mut value = serde_json::to_value(old).unwrap();
+        value["schema"] = 1.into();
+        for key in ["left_out", "equal_rates", "curves"] {
+            value.as_object_mut().unwrap().remove(key);
+        }
+        value["plan"]["slots"][0]["load"].as_object_mut().unwrap().remove("arrivals");
+        fs::write(&path, value.to_string()).unwrap();
+        assert_eq!(read(&path).unwrap().plan.slots[0].load.arrivals, Arrivals::Closed);
+    }
+
+    #[test]
+    fn what_was_a_lower_bound_in_an_older_run_still_is() {
+        let load = Load::closed(30, Cores::One, true);
+        let mut trials = vec![samples::trial("go", 0, &load, 100.0)];
+        let of_load = trials[0].evidence.load.as_mut().unwrap();
+        of_load.service_us = of_load.response_us.clone();
+        of_load.service_us.at[0].at_least = true;
+        let mut old = run_of(&[samples::contender("go")], trials);
+        outcomes::conclude(&mut old);
+        old.outcomes[0].rows[0].p99_us.as_mut().unwrap().at_least = false;
+        let mut value = serde_json::to_value(old).unwrap();
+        value["schema"] = 1.into();
+        let row = &mut value["outcomes"][0]["rows"][0];
+        row["rate_at_least"] = true.into();
+        row["rate"].as_object_mut().unwrap().remove("at_least");
+        row.as_object_mut().unwrap().remove("limit");
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        fs::write(&path, value.to_string()).unwrap();
+        let row = read(&path).unwrap().outcomes.remove(0).rows.remove(0);
+        assert!(row.rate.at_least, "the client was the limit");
+        assert!(row.p99_us.unwrap().at_least, "requests without an answer are in it");
+        assert_eq!(row.limit, None);
+    }
+
+    #[test]
+    fn times_without_the_wait_for_the_connection_are_not_passed_off_as_todays() {
+        let load = Load::closed(30, Cores::One, false);
+        let trials = vec![samples::trial("go", 0, &load, 100.0)];
+        let mut old = run_of(&[samples::contender("go")], trials);
+        outcomes::conclude(&mut old);
+        let runs = tempfile::tempdir().unwrap();
+        let path = runs.path().join(FILE);
+        let read_as = |schema: u32| {
+            let mut value = serde_json::to_value(&old).unwrap();
+            value["schema"] = schema.into();
+            fs::write(&path, value.to_string()).unwrap();
+            let mut run = read(&path).unwrap();
+            let shown = run.outcomes.remove(0).rows.remove(0).p99_us.is_some();
+            let times = run.trials.iter().map(|it| it.evidence.load.as_ref().unwrap());
+            (shown, times.map(|it| it.response_us.at.len()).collect::<Vec<_>>())
+        };
+        let appended = samples::trial("go", 1, &load, 100.0);
+        let appended = serde_json::to_string(&appended).unwrap() + "\n";
+        fs::write(runs.path().join(APPENDED), appended).unwrap();
+        assert_eq!(read_as(SCHEMA), (true, vec![1, 1]));
+        assert_eq!(read_as(3), (false, vec![0, 0]));
+    }
+
+    fn trial(number: u32) -> Trial {
+        let load = Load::closed(30, Cores::One, true);
+        Trial {
+            slot: Slot { number, block: 0, contender: "go".into(), twin: false, load },
+            started: String::new(),
+            evidence: Evidence::default(),
+            findings: Vec::new(),
+        }
+    }
+
+    fn numbers(folder: &Folder) -> Vec<u32> {
+        let run = read(&folder.path().join(FILE)).unwrap();
+        run.trials.iter().map(|trial| trial.slot.number).collect()
+    }
+
+    #[test]
+    fn appended_trials_are_read_with_the_others_until_the_whole_is_written() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        let mut run = run();
+        run.trials.push(trial(0));
+        folder.write(&run).unwrap();
+        folder.append(&trial(1)).unwrap();
+        folder.append(&trial(2)).unwrap();
+        assert_eq!(numbers(&folder), [0, 1, 2]);
+        folder.write(&read(&folder.path().join(FILE)).unwrap()).unwrap();
+        assert_eq!(numbers(&folder), [0, 1, 2]);
+        assert!(!folder.path().join(APPENDED).exists(), "each trial is kept once");
+    }
+
+    #[test]
+    fn a_trial_that_was_half_written_costs_no_other() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        folder.append(&trial(0)).unwrap();
+        folder.append(&trial(1)).unwrap();
+        let path = folder.path().join(APPENDED);
+        let whole = fs::read(&path).unwrap();
+        fs::write(&path, &whole[..whole.len() - 10]).unwrap();
+        assert_eq!(numbers(&folder), [0]);
+    }
+
+    #[test]
+    fn a_crash_between_the_whole_and_what_was_appended_counts_no_trial_twice() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.append(&trial(0)).unwrap();
+        folder.append(&trial(1)).unwrap();
+        let appended = fs::read(folder.path().join(APPENDED)).unwrap();
+        let mut run = run();
+        run.trials.push(trial(0));
+        for is_disturbed in [true, false] {
+            let mut run = run.clone();
+            if is_disturbed { &mut run.disturbed } else { &mut run.failed }.push(trial(1));
+            folder.write(&run).unwrap();
+            fs::write(folder.path().join(APPENDED), &appended).unwrap();
+            assert_eq!(numbers(&folder), [0]);
+        }
+    }
+
+    #[test]
+    fn of_two_trials_of_a_slot_the_first_counts() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        folder.append(&trial(0)).unwrap();
+        folder.append(&Trial { started: "later".into(), ..trial(0) }).unwrap();
+        assert_eq!(read(&folder.path().join(FILE)).unwrap().trials, [trial(0)]);
+    }
+
+    #[test]
+    fn a_failed_write_keeps_what_was_there() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = Folder::create(runs.path(), "web-1").unwrap();
+        folder.write(&run()).unwrap();
+        // A folder in the new file's place can't be written to.
+        fs::create_dir(folder.path().join(NEW_FILE)).unwrap();
+        let error = folder.write(&run()).unwrap_err().to_string();
+        assert!(error.contains("run.json"), "{error}");
+        assert_eq!(read(&folder.path().join(FILE)).unwrap(), run());
+    }
+}

@@ -1,0 +1,809 @@
+//! A whole run: study → contenders made ready → plan → trials → outcomes. Each
+//! trial is kept in the run's folder as soon as it is over.
+
+mod bounds;
+pub mod folder;
+mod older;
+
+mod spent;
+mod time_left;
+mod under_way;
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use load::Stop;
+use result::plan::{Cores, Load, Plan, Slot};
+use result::{LeftOut, Run, SCHEMA, Spent, State, Trial, shell};
+
+use self::folder::Folder;
+use self::under_way::{UnderWay, missing};
+use crate::drive::generator::allow_connections;
+use crate::place::machine;
+use crate::plan::repeat::take_back_failed;
+use crate::plan::{Choice, Order, plan};
+use crate::ready::{Prepared, prepare, record};
+use crate::study::digest;
+use crate::study::{self, Profile, Study};
+
+/// The folder of studies, where no other is named.
+pub const STUDIES: &str = "studies";
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The folder of studies.
+    pub studies: PathBuf,
+    /// The folder of runs.
+    pub runs: PathBuf,
+    /// The study's name.
+    pub study: String,
+    /// The profile's name.
+    pub profile: String,
+    /// These contenders only; those of the profile, if none is named.
+    pub only: Vec<String>,
+    /// What of the profile.
+    pub choice: Choice,
+    /// The seed; chosen by chance if there is none.
+    pub seed: Option<u64>,
+}
+
+/// What a run tells while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// What is asked for. Contenders are made ready next, which takes a time of its own:
+    /// who can be had is told by [`Event::Planned`].
+    Intends {
+        /// The question.
+        study: &'a result::plan::Study,
+        /// Who is to be measured.
+        contenders: &'a [String],
+        /// The trials of all of them.
+        plan: &'a Plan,
+        /// Trials that are still to be made.
+        trials: usize,
+        /// Seconds that they will take.
+        seconds: f64,
+    },
+    /// A contender is made ready: built, asked for its version.
+    Preparing(&'a str),
+    /// A contender is left out, and why.
+    LeftOut {
+        /// Its name.
+        contender: &'a str,
+        /// The reason.
+        why: &'a str,
+    },
+    /// All is decided: trials begin.
+    Planned {
+        /// The run as it is now.
+        run: &'a Run,
+        /// Where it is kept.
+        folder: &'a Path,
+        /// Trials that are still to be made.
+        trials: usize,
+        /// Seconds that they will take.
+        seconds: f64,
+    },
+    /// A trial begins.
+    Begins {
+        /// Which.
+        slot: &'a Slot,
+        /// Trials still to be made, this one among them.
+        trials: usize,
+        /// Seconds that they will take.
+        seconds: f64,
+    },
+    /// A trial is made once more with a second client, because its client was near
+    /// its limit.
+    SecondClient(&'a Slot),
+    /// A trial is over and kept.
+    Ended {
+        /// The trial.
+        trial: &'a Trial,
+        /// Seconds that those still to be made will take.
+        seconds: f64,
+    },
+    /// A block's trials under one load are made again, because others used the
+    /// machine meanwhile.
+    Disturbed {
+        /// The block.
+        block: u32,
+        /// The load.
+        load: &'a Load,
+    },
+    /// A contender is measured twice in this block as well, because its A/A pair
+    /// doesn't stand: a trial of it is invalid, or saw no load.
+    AnotherPair(&'a Slot),
+    /// Trials of a contender under a load are left out, because there is no rate
+    /// to offer.
+    NoRate(&'a LeftOut),
+    /// A contender's other trials are left out, because it failed repeatedly.
+    GivenUp(&'a str),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// All that was measured, and what follows from it.
+    pub run: Run,
+    /// Its folder. While this is held nobody else makes its trials, so that a report
+    /// written there is one of this run.
+    pub folder: Folder,
+    /// Why it ended before its last trial, if it did.
+    pub early: Option<Early>,
+    /// Contenders whose build failed.
+    pub builds_failed: Vec<String>,
+}
+
+/// Why a run ended early.
+#[derive(Debug)]
+pub enum Early {
+    /// Somebody asked it to.
+    Interrupted,
+    /// Contenders were given up: those named.
+    GivenUp(Vec<String>),
+    /// It couldn't go on.
+    Failed(Error),
+}
+
+/// Why a run couldn't begin or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The study can't be used.
+    #[error(transparent)]
+    Study(#[from] study::Error),
+    /// The study has no such profile.
+    #[error("the study `{study}` has no profile `{profile}`; it has {have}")]
+    Profile {
+        /// The study.
+        study: String,
+        /// The profile asked for.
+        profile: String,
+        /// Those that there are, and how to take one.
+        have: String,
+    },
+    /// What was chosen leaves no load.
+    #[error(
+        "nothing is left to measure: the profile has no load with the cores and the mode that \
+         were chosen"
+    )]
+    NoLoad,
+    /// Every contender was left out, each with an [`Event::LeftOut`].
+    #[error("nobody is left to measure")]
+    Nobody,
+    /// The run's folder can't be used.
+    #[error(transparent)]
+    Folder(#[from] folder::Error),
+    /// No load could be offered.
+    #[error("no load could be offered: {0}")]
+    Load(#[from] load::Error),
+    /// A run can't be taken up again, because its trials wouldn't be comparable.
+    #[error("{folder} can't be resumed: {why}; start a new run")]
+    Changed {
+        /// The run's folder.
+        folder: PathBuf,
+        /// What is not as it was.
+        why: String,
+    },
+    /// A contender is another one than the trials before were made with.
+    #[error(
+        "the files of {contender} were changed while the run was under way, so that its further \
+         trials would be of something else: put back what was in {folder}, or start a new run",
+        folder = folder.display()
+    )]
+    ChangedMeanwhile {
+        /// The contender.
+        contender: String,
+        /// Its folder.
+        folder: PathBuf,
+    },
+    /// Stopped before a trial.
+    #[error("interrupted before a trial began; nothing was measured since the start")]
+    Interrupted,
+}
+
+/// Makes a new run.
+///
+/// # Errors
+/// [`Error`], if not one trial could be begun.
+pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
+    let study = Study::read(&options.studies, &options.study)?;
+    let profile = profile(&study, &options.profile)?.clone();
+    let study = match &options.only[..] {
+        [] => study.only(&profile.contender_names())?,
+        names => study.only(names)?,
+    };
+    let seed = options.seed.unwrap_or_else(a_seed);
+    let asked = Asked {
+        study: &study,
+        profile: (&options.profile, &profile),
+        choice: &options.choice,
+        order: Order::Shuffled,
+        seed,
+        command: command(options, seed),
+        runs: &options.runs,
+    };
+    of_study(asked, stop, tell)
+}
+
+/// A seed by chance.
+pub fn a_seed() -> u64 {
+    fastrand::u64(1..1 << 32)
+}
+
+/// What is asked for, of a study that was read.
+#[derive(Debug, Clone)]
+pub struct Asked<'a> {
+    /// The study, with the contenders that are to be measured.
+    pub study: &'a Study,
+    /// The profile, with its name.
+    pub profile: (&'a str, &'a Profile),
+    /// What of the profile.
+    pub choice: &'a Choice,
+    /// In which order.
+    pub order: Order,
+    /// The seed.
+    pub seed: u64,
+    /// The command that repeats the run.
+    pub command: String,
+    /// The folder of runs.
+    pub runs: &'a Path,
+}
+
+/// Makes a new run of a study that was read.
+///
+/// # Errors
+/// [`Error`], if not one trial could be begun.
+pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
+    let (study, (name, profile)) = (asked.study, asked.profile);
+    let plan_for =
+        |names: &[String]| plan(name, profile, asked.choice, names, (asked.seed, asked.order));
+    let names: Vec<String> = study.contenders.iter().map(|it| it.name.clone()).collect();
+    let intended = plan_for(&names);
+    // Builds may take minutes, for which nobody should wait in vain.
+    if intended.slots.is_empty() {
+        return Err(Error::NoLoad);
+    }
+    allow_connections(intended.slots.iter().map(|slot| &slot.load))?;
+    tell(Event::Intends {
+        study: &study.record(),
+        contenders: &names,
+        plan: &intended,
+        trials: intended.slots.len(),
+        seconds: time_left::before_builds(&intended, study),
+    });
+    let mut builds_failed = Vec::new();
+    let contenders = prepare_all(study, stop, tell, &mut builds_failed)?;
+    let ready: Vec<String> =
+        contenders.iter().filter(|it| it.absent.is_none()).map(|it| it.name.clone()).collect();
+    if ready.is_empty() {
+        return Err(Error::Nobody);
+    }
+    let plan = plan_for(&ready);
+
+    let now = SystemTime::now();
+    let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "");
+    let folder = Folder::create(asked.runs, &format!("{}-{stamp}", study.name))?;
+    let run = Run {
+        schema: SCHEMA,
+        bakeoff: env!("CARGO_PKG_VERSION").into(),
+        bakeoff_sha256: own_digest(),
+        id: folder.name(),
+        started: humantime::format_rfc3339_seconds(now).to_string(),
+        state: State::Unfinished,
+        command: asked.command,
+        machine: machine::describe(),
+        study: study.record(),
+        contenders,
+        plan,
+        trials: Vec::new(),
+        disturbed: Vec::new(),
+        failed: Vec::new(),
+        left_out: Vec::new(),
+        spent: Spent::default(),
+        outcomes: Vec::new(),
+        equal_rates: Vec::new(),
+        curves: Vec::new(),
+    };
+    folder.write(&run)?;
+    folder.is_latest();
+    Ok(UnderWay::new(study, folder, run, stop).go_on(tell, builds_failed))
+}
+
+/// The digest of the program that runs, also where another has taken its file's place.
+fn own_digest() -> Option<String> {
+    digest::of_file(Path::new("/proc/self/exe")).ok()
+}
+
+fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
+    study.file.profile.get(name).ok_or_else(|| Error::Profile {
+        study: study.name.clone(),
+        profile: name.into(),
+        have: match study.file.profile.is_empty() {
+            true => "none".into(),
+            false => {
+                let names: Vec<_> = study.file.profile.keys().map(String::as_str).collect();
+                format!("{}; `--profile NAME` takes one", names.join(", "))
+            }
+        },
+    })
+}
+
+/// Makes the trials that an earlier run left out.
+///
+/// # Errors
+/// [`Error`], if not one trial could be begun.
+pub fn resume(
+    studies: &Path,
+    folder: &Path,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Ended, Error> {
+    let (folder, mut run) = Folder::open(folder)?;
+    reopen(&mut run);
+    let planned: Vec<String> = run
+        .contenders
+        .iter()
+        .filter(|contender| contender.absent.is_none())
+        .map(|contender| contender.name.clone())
+        .collect();
+    let study = Study::read(studies, &run.study.name)?.only(&planned)?;
+    let refused = |why| Err(Error::Changed { folder: folder.path().into(), why });
+    // Builds may take minutes, for which nobody should wait in vain.
+    if let Some(why) = changed(&run, &study) {
+        return refused(why);
+    }
+    allow_connections(run.plan.slots.iter().map(|slot| &slot.load))?;
+    tell(Event::Intends {
+        study: &run.study,
+        contenders: &planned,
+        plan: &run.plan,
+        trials: missing(&run).count(),
+        seconds: time_left::seconds(&run, missing(&run)),
+    });
+    let mut builds_failed = Vec::new();
+    let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
+    for now in contenders {
+        let may_be_new = now.absent.is_none() && !has_figures(&run, &now.name);
+        let before = run.contenders.iter_mut().find(|before| before.name == now.name);
+        let before = before.expect("only those of the run are made ready");
+        if may_be_new {
+            *before = now;
+        } else if let Some(why) = differs(before, &now) {
+            return refused(why);
+        }
+    }
+    if run.state == State::Unfinished && run.bakeoff_sha256 != own_digest() {
+        run.bakeoff_sha256 = None;
+    }
+    // Trials that were appended come into one file with the others.
+    folder.write(&run)?;
+    Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
+}
+
+/// Takes back what a resumed run makes again: what failed, and what had no rate to offer.
+fn reopen(run: &mut Run) {
+    take_back_failed(run);
+    // An earlier part of the run may have known less.
+    run.left_out.clear();
+    // It may have been complete with these. Should it be stopped before they are made
+    // again, its figures are of fewer trials than were planned.
+    if missing(run).next().is_some() {
+        run.state = State::Unfinished;
+    }
+}
+
+/// Makes all contenders of a study ready, as a run's record has them.
+fn prepare_all(
+    study: &Study,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Event),
+    builds_failed: &mut Vec<String>,
+) -> Result<Vec<result::plan::Contender>, Error> {
+    let mut records = Vec::new();
+    for contender in &study.contenders {
+        tell(Event::Preparing(&contender.name));
+        let why = match prepare(contender, stop) {
+            Prepared::Ready(record) => {
+                records.push(*record);
+                continue;
+            }
+            Prepared::Interrupted => return Err(Error::Interrupted),
+            Prepared::Absent(why) => why,
+            Prepared::Failed(why) => {
+                builds_failed.push(contender.name.clone());
+                why
+            }
+        };
+        tell(Event::LeftOut { contender: &contender.name, why: &why });
+        records.push(result::plan::Contender { absent: Some(why), ..record(contender) });
+    }
+    Ok(records)
+}
+
+/// What is not as it was when the run began, as far as that is known before builds.
+fn changed(run: &Run, study: &Study) -> Option<String> {
+    let machine = machine::describe();
+    if (&machine.cpu, &machine.cpus, &machine.kernel)
+        != (&run.machine.cpu, &run.machine.cpus, &run.machine.kernel)
+    {
+        return Some("it began on another machine or kernel".into());
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    if run.bakeoff != version {
+        return Some(format!("it began with bakeoff {}, and this is {version}", run.bakeoff));
+    }
+    let before = &run.study.file_sha256;
+    if before.is_none() {
+        return Some("an older bakeoff didn't keep which study.toml it began with".into());
+    }
+    if *before != study.file.sha256 {
+        return Some("its study.toml is not what it was".into());
+    }
+    let is_described = |slot: &Slot| study.contenders.iter().any(|it| it.name == slot.contender);
+    if !run.plan.slots.iter().all(is_described) {
+        return Some("its plan names a contender that it doesn't describe".into());
+    }
+    let mut with_figures = study.contenders.iter().filter(|it| has_figures(run, &it.name));
+    with_figures.find_map(|contender| {
+        let before = run.contenders.iter().find(|before| before.name == contender.name)?;
+        // Versions are asked for after a build.
+        let versions = before.versions.clone();
+        differs(before, &result::plan::Contender { versions, ..record(contender) })
+    })
+}
+
+/// Whether a contender was measured, so that it has to be what it was. One that only
+/// ever failed may have been mended.
+fn has_figures(run: &Run, name: &str) -> bool {
+    let made = || run.trials.iter().chain(&run.disturbed);
+    made().any(|trial| trial.slot.contender == name && trial.evidence.load.is_some())
+}
+
+/// What is not as it was with a contender.
+fn differs(before: &result::plan::Contender, now: &result::plan::Contender) -> Option<String> {
+    // These are among the files, and older runs don't keep their texts.
+    let before = &result::plan::Contender {
+        build_files: now.build_files.clone(),
+        configuration: now.configuration.clone(),
+        ..before.clone()
+    };
+    match &now.absent {
+        Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
+        None if before.source_sha256 != now.source_sha256 => {
+            Some(format!("the files of {} are not what they were", now.name))
+        }
+        None => (before != now).then(|| format!("{} is not what it was", now.name)),
+    }
+}
+
+/// The command that repeats a run, as a shell reads it.
+fn command(options: &Options, seed: u64) -> String {
+    let quoted = |name: &String| shell::word(name).into_owned();
+    let mut words = vec!["bakeoff".into(), "run".into(), quoted(&options.study)];
+    let mut option = |name: &str, value: String| words.extend([name.into(), value]);
+    option("--profile", quoted(&options.profile));
+    if !options.only.is_empty() {
+        option("--only", options.only.iter().map(quoted).collect::<Vec<_>>().join(","));
+    }
+    if let Some(cores) = &options.choice.cores {
+        let names: Vec<_> = cores
+            .iter()
+            .map(|cores| match cores {
+                Cores::One => "1",
+                Cores::All => "all",
+            })
+            .collect();
+        option("--cores", names.join(","));
+    }
+    if let Some(connections) = &options.choice.connections {
+        let numbers: Vec<_> = connections.iter().map(u32::to_string).collect();
+        option("--connections", numbers.join(","));
+    }
+    if let Some(modes) = &options.choice.keep_alive {
+        let names: Vec<_> =
+            modes.iter().map(|&keep_alive| if keep_alive { "kept" } else { "closed" }).collect();
+        option("--mode", names.join(","));
+    }
+    option("--seed", seed.to_string());
+    words.join(" ") + &shell::path_option("--studies", &options.studies, STUDIES)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use judge::samples::{run_of, trial};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const STUDY: &str = r#"
+title = "A study"
+question = "Does it work?"
+
+[contract]
+says = "GET / answers with the ID."
+path = "/?id={nonce}"
+status = 200
+body = "{nonce}"
+fresh = false
+
+[profile.quick]
+blocks = 1
+measure_s = 1
+warmup_s = 1
+loads = [{ cores = "one", connections = [4] }]
+"#;
+
+    /// Its need is nowhere, so that no test builds or starts it.
+    const CONTENDER: &str = r#"
+title = "A server"
+language = "C"
+tier = "idiomatic"
+needs = { "/nowhere/cc" = "gcc" }
+build = ["/nowhere/cc", "server.c", "$SOURCE/../shared/flags"]
+sources = ["../shared"]
+run = ["$BUILD/server"]
+"#;
+
+    /// Folders with a study, a contender that was measured once, and the run of it that
+    /// was interrupted.
+    struct Begun {
+        root: TempDir,
+        path: PathBuf,
+        run: Run,
+    }
+
+    impl Begun {
+        fn new() -> Begun {
+            let root = tempfile::tempdir().unwrap();
+            let studies = root.path().join("studies");
+            fs::create_dir_all(studies.join("s/server")).unwrap();
+            fs::create_dir_all(studies.join("s/shared")).unwrap();
+            fs::write(studies.join("s/shared/flags"), "-O2").unwrap();
+            fs::write(studies.join("s/study.toml"), STUDY).unwrap();
+            fs::write(studies.join("s/server/contender.toml"), CONTENDER).unwrap();
+            let study = Study::read(&studies, "s").unwrap();
+            let load = Load::closed(4, Cores::One, true);
+            let run = Run {
+                bakeoff: env!("CARGO_PKG_VERSION").into(),
+                state: State::Unfinished,
+                machine: machine::describe(),
+                study: study.record(),
+                contenders: study.contenders.iter().map(record).collect(),
+                ..run_of(&[], vec![trial("server", 0, &load, 1_000.0)])
+            };
+            let folder = Folder::create(&root.path().join("runs"), "s-1").unwrap();
+            folder.write(&run).unwrap();
+            Begun { root, path: folder.path().into(), run }
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            fs::write(self.root.path().join("studies/s").join(name), text).unwrap();
+        }
+
+        /// Its folder, which nobody else has until it is dropped.
+        fn folder(&self) -> Folder {
+            Folder::open(&self.path).unwrap().0
+        }
+
+        /// Why it isn't resumed, and for whom a build would have begun before that was
+        /// said.
+        fn refused(&self, run: &Run) -> (String, Vec<String>) {
+            self.folder().write(run).unwrap();
+            let mut prepared = Vec::new();
+            let studies = self.root.path().join("studies");
+            let ended = resume(&studies, &self.path, &Stop::default(), &mut |event| {
+                if let Event::Preparing(contender) = event {
+                    prepared.push(contender.to_string());
+                }
+            });
+            match ended {
+                Err(Error::Changed { why, .. }) => (why, prepared),
+                other => panic!("it was resumed, or failed otherwise: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_intended_is_told_before_anybody_is_made_ready() {
+        let begun = Begun::new();
+        let contender = CONTENDER.to_string() + "warmup_s = 8\n";
+        begun.write("server/contender.toml", &contender);
+        let options = |cores: Option<Vec<Cores>>| Options {
+            studies: begun.root.path().join("studies"),
+            runs: begun.root.path().join("new"),
+            study: "s".into(),
+            profile: "quick".into(),
+            only: Vec::new(),
+            choice: Choice { cores, ..Choice::default() },
+            seed: Some(1),
+        };
+        let told = |options: &Options| {
+            let mut told = Vec::new();
+            let ended = new(options, &Stop::default(), &mut |event| {
+                told.push(match event {
+                    Event::Intends { study, contenders, plan, trials, seconds } => {
+                        let (name, profile) = (&study.name, &plan.profile);
+                        format!("{name}, {profile}: {contenders:?}, {trials}, {seconds:.1} s")
+                    }
+                    Event::Preparing(contender) => format!("preparing {contender}"),
+                    Event::LeftOut { contender, .. } => format!("left out: {contender}"),
+                    other => panic!("{other:?}"),
+                });
+            });
+            (ended.unwrap_err(), told)
+        };
+        let (error, all) = told(&options(None));
+        assert!(matches!(error, Error::Nobody), "{error}");
+        // Its trial and its twin's, each of a window, a warm-up of its own and what is
+        // around them.
+        let intends = "s, quick: [\"server\"], 2, 19.0 s";
+        assert_eq!(all, [intends, "preparing server", "left out: server"]);
+        let (error, all) = told(&options(Some(vec![Cores::All])));
+        assert!(matches!(error, Error::NoLoad), "{error}");
+        assert!(all.is_empty(), "it was built before this was said: {all:?}");
+    }
+
+    #[test]
+    fn the_command_that_repeats_a_run_names_its_studies_where_they_are_elsewhere() {
+        let repeated = |studies: &str| {
+            let options = Options {
+                studies: studies.into(),
+                runs: "runs".into(),
+                study: "s".into(),
+                profile: "two short".into(),
+                only: vec!["a b".into(), "c".into()],
+                choice: Choice::default(),
+                seed: None,
+            };
+            command(&options, 7)
+        };
+        let here = "bakeoff run s --profile 'two short' --only 'a b',c --seed 7";
+        assert_eq!(repeated("studies"), here);
+        assert_eq!(repeated("my studies"), format!("{here} --studies 'my studies'"));
+    }
+
+    /// Who failed may have been mended, and what had no rate to offer may have one now.
+    #[test]
+    fn what_failed_and_what_was_left_out_is_intended_again_in_a_resumed_run() {
+        let begun = Begun::new();
+        let mut run = begun.run.clone();
+        let over = run.trials[0].clone();
+        let slot = |number: u32| Slot { number, block: number, ..over.slot.clone() };
+        let load = Load { connections: 5, ..over.slot.load.clone() };
+        let left_out = Slot { load, ..slot(2) };
+        run.plan.slots = vec![slot(0), slot(1), left_out.clone(), slot(3)];
+        let mut failed = Trial { slot: slot(1), ..over };
+        failed.evidence.load = None;
+        run.trials.push(failed);
+        let Slot { contender, load, .. } = left_out;
+        run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+        begun.folder().write(&run).unwrap();
+
+        let studies = begun.root.path().join("studies");
+        let mut intended = None;
+        let ended = resume(&studies, &begun.path, &Stop::default(), &mut |event| {
+            if let Event::Intends { trials, .. } = event {
+                intended = Some(trials);
+            }
+        });
+        assert!(ended.is_err(), "what its contender needs is nowhere: {ended:?}");
+        assert_eq!(intended, Some(3), "all but the trial that is over");
+    }
+
+    #[test]
+    fn a_complete_run_is_unfinished_while_what_it_takes_back_is_made_again() {
+        let reopened = |change: fn(&mut Run)| {
+            let mut run = Begun::new().run;
+            run.state = State::Complete;
+            run.plan.slots = run.trials.iter().map(|trial| trial.slot.clone()).collect();
+            change(&mut run);
+            reopen(&mut run);
+            run.state
+        };
+        assert_eq!(reopened(|_| ()), State::Complete, "nothing is made again");
+        assert_eq!(reopened(|run| run.trials[0].evidence.load = None), State::Unfinished);
+        let left_out = reopened(|run| {
+            let Slot { contender, load, .. } = run.trials.remove(0).slot;
+            run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+        });
+        assert_eq!(left_out, State::Unfinished);
+    }
+
+    #[test]
+    fn what_is_known_before_builds_is_refused_before_them() {
+        let begun = Begun::new();
+        let (why, prepared) = begun.refused(&begun.run);
+        assert!(why.starts_with("server can't be had any more: "), "{why}");
+        assert_eq!(prepared, ["server"], "nothing else was changed");
+
+        let at_once = |run: &Run, expected: &str| {
+            let (why, prepared) = begun.refused(run);
+            assert!(why.contains(expected), "{why}");
+            assert!(prepared.is_empty(), "{prepared:?} was built before this was said: {why}");
+        };
+        let with = |change: fn(&mut Run)| {
+            let mut run = begun.run.clone();
+            change(&mut run);
+            run
+        };
+        at_once(&with(|run| run.machine.kernel = "other".into()), "another machine or kernel");
+        at_once(&with(|run| run.bakeoff = "0.0.1".into()), "it began with bakeoff 0.0.1");
+        at_once(&with(|run| run.study.file_sha256 = None), "an older bakeoff didn't keep");
+        at_once(&with(|run| run.contenders[0].warmup_s = 9.0), "server is not what it was");
+        begun.write("shared/flags", "-O3");
+        at_once(&begun.run, "the files of server are not what they were");
+        begun.write("shared/flags", "-O2");
+        begun.write("server/server.c", "int main() {}");
+        at_once(&begun.run, "the files of server are not what they were");
+        begun.write("study.toml", &STUDY.replace("blocks = 1", "blocks = 2"));
+        at_once(&begun.run, "its study.toml is not what it was");
+    }
+
+    #[test]
+    fn what_is_written_down_has_the_whole_time_beside_its_parts() {
+        let begun = Begun::new();
+        let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
+        let stop = Stop::default();
+        let mut run = UnderWay::new(&study, begun.folder(), begun.run.clone(), &stop);
+        let at_least = std::time::Duration::from_millis(20);
+        std::thread::sleep(at_least);
+        run.keep(Folder::write).unwrap();
+        // It is killed now.
+        let kept = folder::read(&begun.path.join("run.json")).unwrap();
+        assert!(kept.spent.whole_s >= at_least.as_secs_f64(), "{:?}", kept.spent);
+    }
+
+    /// Else a figure would be the median of two servers of one name.
+    #[test]
+    fn a_contender_that_is_changed_meanwhile_gets_no_further_trial() {
+        let begun = Begun::new();
+        let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
+        let stop = Stop::default();
+        let mut run = begun.run.clone();
+        let slot = Slot { number: 1, block: 1, ..run.trials[0].slot.clone() };
+        run.plan.slots = vec![run.trials[0].slot.clone(), slot];
+        begun.write("server/server.c", "int main() {}");
+        let under_way = UnderWay::new(&study, begun.folder(), run, &stop);
+        let ended = under_way.go_on(&mut |_| (), Vec::new());
+        assert_eq!(ended.run.trials.len(), 1);
+        match ended.early {
+            Some(Early::Failed(Error::ChangedMeanwhile { contender, .. })) => {
+                assert_eq!(contender, "server");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_that_keeps_no_texts_is_gone_on_with() {
+        let begun = Begun::new();
+        let now = &begun.run.contenders[0];
+        let kept: Vec<_> = now.build_files.iter().map(|file| &*file.name).collect();
+        assert_eq!(kept, ["../shared/flags"]);
+        let configuration = now.build_files.clone();
+        let now = &result::plan::Contender { configuration, ..now.clone() };
+        let older = result::plan::Contender {
+            build_files: Vec::new(),
+            configuration: Vec::new(),
+            ..now.clone()
+        };
+        assert_eq!(differs(&older, now), None);
+    }
+
+    #[test]
+    fn what_only_a_build_tells_is_refused_after_it() {
+        let begun = Begun::new();
+        let now = &begun.run.contenders[0];
+        let version = result::plan::Version { of: "C".into(), says: "C 1".into() };
+        let before = result::plan::Contender { versions: vec![version], ..now.clone() };
+        assert_eq!(differs(&before, now).unwrap(), "server is not what it was");
+        assert_eq!(differs(&before, &before), None);
+        let run = Run { contenders: vec![before], ..begun.run.clone() };
+        let (_, prepared) = begun.refused(&run);
+        assert_eq!(prepared, ["server"], "versions aren't known before a build");
+    }
+}

@@ -1,0 +1,377 @@
+//! A contender: one program to compare (`studies/<study>/<contender>/`).
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use result::plan::Tier;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::study::limits;
+use crate::study::toml_file;
+
+/// The folder of a contender that its build puts things into; no source, wherever it lies.
+pub const BUILD: &str = "build";
+
+/// Where its keys are explained.
+const PAGE: &str = "docs/contenders.md";
+
+/// A contender as its folder has it.
+#[derive(Debug)]
+pub struct Contender {
+    /// Its folder's name.
+    pub name: String,
+    /// Its folder.
+    pub source: PathBuf,
+    /// What its file says.
+    pub file: ContenderFile,
+}
+
+/// The content of `contender.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContenderFile {
+    /// A short title for tables.
+    pub title: String,
+    /// The language that its author would name.
+    pub language: String,
+    /// How it was made.
+    pub tier: Tier,
+    /// The lighter contract of its study that it keeps, where it can't keep the
+    /// full one.
+    pub contract: Option<Spanned<String>>,
+    /// What a reader of its figures has to know of it, in one sentence.
+    #[serde(default, deserialize_with = "limits::remark")]
+    pub remark: Option<String>,
+    /// The programs that it needs, by name or by path, and libraries by the path of
+    /// one of their files, each with the Debian package that has it.
+    #[serde(default)]
+    pub needs: BTreeMap<String, String>,
+    /// Folders beside its own that it is built or run from as well: `../NAME`.
+    #[serde(default)]
+    pub sources: Vec<Spanned<String>>,
+    /// Files of its folder that are copied into each trial's own folder, with
+    /// their placeholders filled in.
+    #[serde(default, deserialize_with = "limits::file_names")]
+    pub files: Vec<String>,
+    /// The command that makes it in its folder, where there is something to make.
+    #[serde(default)]
+    pub build: Vec<String>,
+    /// The command that starts it, and stays in the foreground.
+    #[serde(deserialize_with = "limits::command")]
+    pub run: Vec<String>,
+    /// Settings beside the command line.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Commands that tell a version: the program's name, and how to ask it.
+    #[serde(default)]
+    pub versions: BTreeMap<String, Vec<String>>,
+    /// Seconds of load after which its rate is its own, where a profile gives
+    /// less: for a runtime that compiles what it runs often.
+    #[serde(default, deserialize_with = "limits::seconds")]
+    pub warmup_s: f64,
+    /// Seconds that it may take until its first right answer.
+    #[serde(default = "ready_within_s", deserialize_with = "limits::seconds")]
+    pub ready_within_s: f64,
+}
+
+fn ready_within_s() -> f64 {
+    30.0
+}
+
+/// The same file once more: each text in which placeholders are filled in, with its place.
+#[derive(Debug, Deserialize)]
+struct Words {
+    #[serde(default)]
+    build: Vec<Spanned<String>>,
+    run: Vec<Spanned<String>>,
+    #[serde(default)]
+    environment: BTreeMap<String, Spanned<String>>,
+    #[serde(default)]
+    versions: BTreeMap<String, Vec<Spanned<String>>>,
+}
+
+impl Contender {
+    /// The folder that a contender's build puts things into.
+    pub fn build_folder(&self) -> PathBuf {
+        self.source.join(BUILD)
+    }
+
+    /// Reads a contender from its folder.
+    pub fn read(folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
+        let path = folder.join("contender.toml");
+        let file = toml_file::read(&path, PAGE)?;
+        // Its programs are started elsewhere, so a relative path would mislead them.
+        let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let contender = Contender { name: name.into(), source, file };
+        contender.check_sources(&path)?;
+        contender.check_paths(&path)?;
+        Ok(contender)
+    }
+
+    /// The folders beside its own that it is made from as well, each by the name that its
+    /// file has for it.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, PathBuf)> {
+        let names = self.file.sources.iter().map(|name| name.get_ref().as_str());
+        names.map(move |name| (name, self.source.join(name)))
+    }
+
+    /// Refuses sources that aren't there, or aren't folders beside its own.
+    fn check_sources(&self, path: &Path) -> Result<(), toml_file::Error> {
+        for source in &self.file.sources {
+            let name = source.get_ref();
+            let what = if !is_beside(name) {
+                format!("`{name}` has to be a folder beside the contender's own, as `../NAME`")
+            } else if !self.source.join(name).is_dir() {
+                format!("there is no folder `{name}` beside the contender's own")
+            } else {
+                continue;
+            };
+            return Err(toml_file::refuse(path, source.span(), what));
+        }
+        Ok(())
+    }
+
+    /// Refuses paths that lead out of its folder into none of its sources: nobody would
+    /// notice a change there.
+    fn check_paths(&self, path: &Path) -> Result<(), toml_file::Error> {
+        let unnoticed = |to: String| {
+            format!(
+                "`{to}` lies outside of the contender's folder, and in no folder that `sources` \
+                 names: a change there would go unnoticed"
+            )
+        };
+        let words: Words = toml_file::read(path, PAGE)?;
+        let commands = words.build.iter().chain(&words.run);
+        let commands = commands.chain(words.versions.values().flatten());
+        for word in commands.chain(words.environment.values()) {
+            if let Some((_, to)) = self.stray(word.get_ref()) {
+                return Err(toml_file::refuse(path, word.span(), unnoticed(to)));
+            }
+        }
+        for word in &words.build {
+            // It is run in the contender's folder. What has spaces is for a shell, which
+            // may have gone elsewhere.
+            let text = word.get_ref();
+            let is_relative = !text.starts_with('/') && !text.contains(char::is_whitespace);
+            if let Some(to) = self.undeclared(text).filter(|_| is_relative) {
+                return Err(toml_file::refuse(path, word.span(), unnoticed(to)));
+            }
+        }
+        for name in &self.file.files {
+            // One that can't be read is told of when it is needed.
+            let text = fs::read_to_string(self.source.join(name)).unwrap_or_default();
+            if let Some((at, to)) = self.stray(&text) {
+                let path = path.with_file_name(name);
+                return Err(toml_file::refuse(&path, at..at, unnoticed(to)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first path from `$SOURCE` in a text that leads out of it into none of its
+    /// sources: where in the text, and where to.
+    fn stray(&self, text: &str) -> Option<(usize, String)> {
+        const FROM: &str = "$SOURCE/";
+        text.match_indices(FROM).find_map(|(at, _)| {
+            let path = text[at + FROM.len()..].split(ends_a_path).next()?;
+            Some((at, self.undeclared(path)?))
+        })
+    }
+
+    /// Where a path from its folder leads, if that is neither in it nor in its sources.
+    fn undeclared(&self, path: &str) -> Option<String> {
+        let to = out_of_it(path)?;
+        let is_in = |source: &Spanned<String>| Path::new(&to).starts_with(source.get_ref());
+        let is_named = self.file.sources.iter().any(is_in);
+        (!is_named).then_some(to)
+    }
+
+    /// The name of the lighter contract that it keeps, if it does.
+    pub fn lighter_contract(&self) -> Option<&str> {
+        self.file.contract.as_ref().map(|name| name.get_ref().as_str())
+    }
+}
+
+/// Whether a name is that of a folder beside the one that it is used in.
+fn is_beside(name: &str) -> bool {
+    let name = name.strip_prefix("../").unwrap_or_default();
+    !matches!(name, "" | "." | "..") && !name.contains('/')
+}
+
+/// Whether this stands between paths, or after one, in a command or a configuration.
+fn ends_a_path(char: char) -> bool {
+    char.is_whitespace() || ":;,=$\"'`&|<>()".contains(char)
+}
+
+/// Where a path from a folder leads, if that is out of it: `../` and what follows.
+fn out_of_it(path: &str) -> Option<String> {
+    let mut up = 0;
+    let mut inside = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                if inside.pop().is_none() {
+                    up += 1;
+                }
+            }
+            name => inside.push(name),
+        }
+    }
+    (up > 0).then(|| "../".repeat(up) + &inside.join("/"))
+}
+
+/// What the placeholders of a contender's commands and files stand for.
+#[derive(Debug, Clone, Default)]
+pub struct Placeholders {
+    /// `$SOURCE`: the contender's folder.
+    pub source: PathBuf,
+    /// `$BUILD`: where its build put what it made.
+    pub build: PathBuf,
+    /// `$DIR`: the trial's own folder, gone after it.
+    pub dir: PathBuf,
+    /// `$HOST`: the address to listen on.
+    pub host: String,
+    /// `$PORT`: the port to listen on.
+    pub port: u16,
+    /// `$CORES`: the number of processors that it may use.
+    pub cores: usize,
+}
+
+impl Placeholders {
+    /// Fills them in, in one pass, so that what a value holds is never taken for
+    /// a placeholder. Other words after a `$` stay: configuration languages
+    /// have variables of their own.
+    pub fn fill(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find('$') {
+            filled.push_str(&rest[..at]);
+            let after = &rest[at + 1..];
+            let end =
+                after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
+            match self.value(&after[..end]) {
+                Some(value) => filled.push_str(&value),
+                None => filled.push_str(&rest[at..at + 1 + end]),
+            }
+            rest = &after[end..];
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    /// Fills them in into every word of a command.
+    pub fn fill_all(&self, command: &[String]) -> Vec<String> {
+        command.iter().map(|word| self.fill(word)).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "SOURCE" => self.source.display().to_string(),
+            "BUILD" => self.build.display().to_string(),
+            "DIR" => self.dir.display().to_string(),
+            "HOST" => self.host.clone(),
+            "PORT" => self.port.to_string(),
+            "CORES" => self.cores.to_string(),
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placeholders() -> Placeholders {
+        Placeholders {
+            source: "/src/$PORT".into(),
+            build: "/build".into(),
+            dir: "/dir".into(),
+            host: "127.0.0.1".into(),
+            port: 4711,
+            cores: 2,
+        }
+    }
+
+    #[test]
+    fn placeholders_are_filled_once_and_whole_words_only() {
+        let filled =
+            placeholders().fill("$HOST:$PORT +S $CORES:$CORES $SOURCE $PORTS ${PORT} $arg_id $ 5$");
+        assert_eq!(filled, "127.0.0.1:4711 +S 2:2 /src/$PORT $PORTS ${PORT} $arg_id $ 5$");
+    }
+
+    /// What is said against a contender with these lines in its file. Beside it there are
+    /// the folder `shared` and the file `file`.
+    fn complaint(lines: &str) -> String {
+        let study = tempfile::tempdir().unwrap();
+        let own = study.path().join("own");
+        fs::create_dir(&own).unwrap();
+        fs::create_dir(study.path().join("shared")).unwrap();
+        fs::write(study.path().join("file"), "").unwrap();
+        fs::write(own.join("server.conf"), "port $PORT;\nroot $SOURCE/../shared;\n").unwrap();
+        let head = "title = 't'\nlanguage = 'C'\ntier = 'idiomatic'\n";
+        fs::write(own.join("contender.toml"), format!("{head}{lines}\n")).unwrap();
+        match Contender::read(&own, "own") {
+            Ok(_) => "nothing".into(),
+            Err(error) => error.to_string().replace(study.path().to_str().unwrap(), "s"),
+        }
+    }
+
+    #[test]
+    fn a_source_that_is_no_folder_beside_its_own_has_its_line() {
+        assert_eq!(complaint("run = ['x']\nsources = ['../shared']"), "nothing");
+        assert_eq!(
+            complaint("run = ['x']\nsources = ['../shared', '../gone']"),
+            "s/own/contender.toml:5:25: there is no folder `../gone` beside the contender's own\n  \
+             5 | sources = ['../shared', '../gone']"
+        );
+        let of_a_file = complaint("run = ['x']\nsources = ['../file']");
+        assert!(of_a_file.contains("there is no folder `../file`"), "{of_a_file}");
+        for other in ["shared", "../", "../..", "../../x", "../shared/x", "../shared/", "/tmp", ""]
+        {
+            let said = complaint(&format!("run = ['x']\nsources = ['{other}']"));
+            let says = format!(
+                "contender.toml:5:12: `{other}` has to be a folder beside the contender's own, as \
+                 `../NAME`"
+            );
+            assert!(said.contains(&says), "{other}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_path_into_a_folder_that_is_not_named_has_its_line() {
+        assert_eq!(
+            complaint("build = [\n    'sh',\n    '$SOURCE/../shared/build.sh',\n]\nrun = ['x']"),
+            "s/own/contender.toml:6:5: `../shared/build.sh` lies outside of the contender's folder, \
+             and in no folder that `sources` names: a change there would go unnoticed\n  \
+             6 |     '$SOURCE/../shared/build.sh',"
+        );
+        for (lines, place) in [
+            (
+                "run = ['java', '-cp', 'lib:$SOURCE/../shared:x']",
+                "contender.toml:4:23: `../shared`",
+            ),
+            ("run = ['sh', '-c', 'cd \"$SOURCE/..\"']", "contender.toml:4:20: `../`"),
+            ("run = ['x', '$SOURCE/a/../../../b']", "contender.toml:4:13: `../../b`"),
+            ("build = ['../shared/x']\nrun = ['x']", "contender.toml:4:10: `../shared/x`"),
+            ("run = ['x']\nversions = { x = ['$SOURCE/../shared/x'] }", "contender.toml:5:19: "),
+            ("run = ['x']\nenvironment = { X = '$SOURCE/../shared' }", "contender.toml:5:21: "),
+            ("run = ['x']\nfiles = ['server.conf']", "s/own/server.conf:2:6: `../shared` lies"),
+        ] {
+            let said = complaint(lines);
+            assert!(said.contains(place), "{lines}: {said}");
+            if place.contains("shared") {
+                let named = format!("{lines}\nsources = ['../shared']");
+                assert_eq!(complaint(&named), "nothing", "{named}");
+            }
+        }
+        for within in [
+            "run = ['$SOURCE/a/../b', '$BUILD/../a', '$SOURCES/../a', '/usr/../bin/x']",
+            "build = ['sh', '-c', 'cd $BUILD && cmake ..']\nrun = ['x', '../of the trial']",
+        ] {
+            assert_eq!(complaint(within), "nothing", "{within}");
+        }
+    }
+}
