@@ -98,7 +98,7 @@ contenders = ["go"]
 blocks = 1
 measure_s = 1
 warmup_s = 1
-loads = [{ cores = "one", connections = [1] }]
+settings = [{ cores = "one", connections = [1] }]
 [set_up.expect]
 caught_by = { check = "errors" }
 naive = "rate"
@@ -126,7 +126,7 @@ fn complaints_have_file_line_and_advice() {
         WHOLE.replace(
             "[set_up.expect]",
             "[set_up.sabotage.run]\nblocks = 1\nmeasure_s = 1\nwarmup_s = 1\n\
-             loads = [{ cores = \"one\", connections = [1] }]\n\
+             settings = [{ cores = \"one\", connections = [1] }]\n\
              [set_up.expect]",
         ),
         WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),

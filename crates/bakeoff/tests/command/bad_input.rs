@@ -87,7 +87,7 @@ fn published_figures_beside_a_contender_that_isnt_there_have_its_line() {
     let lab = Lab::with_good();
     let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
     let published = "\n[[published]]\nrow = \"then\"\ncontender = \"gone\"\nsource = \"us\"\n\
-        cores = \"one\"\nkeep_alive = false\nconnections = [30]\nrate = [1.0]\n";
+        cores = \"one\"\nkept = false\nconnections = [30]\nrate = [1.0]\n";
     let lines = study.lines().count();
     lab.write("studies/s/study.toml", &(study.trim_end().to_string() + "\n" + published));
     let place = format!("studies/s/study.toml:{}:13", lines + 4);
@@ -133,7 +133,10 @@ fn a_value_that_makes_no_sense_has_its_line() {
 fn what_a_contract_has_refused_is_bounded() {
     let refused_with = |refusals: String, complaint: &str| {
         let lab = Lab::with_good();
-        lab.change_study("fresh = false\n", &format!("fresh = false\nrefuses = [{refusals}]\n"));
+        lab.change_study(
+            "fresh = false }\n",
+            &format!("fresh = false }}\nrefuses = [{refusals}]\n"),
+        );
         refused(&lab, &["run", "s"], &["studies/s/study.toml:", complaint]);
     };
     let one = "{ what = \"w\", path = \"/w\", status = 404 },";

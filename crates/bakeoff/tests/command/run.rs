@@ -164,7 +164,7 @@ const OPEN_LOOPS: &str = r#"
 blocks = 2
 measure_s = 0.5
 warmup_s = 0.1
-loads = [{ cores = "one", connections = [4], keep_alive = [true, false] }]
+settings = [{ cores = "one", connections = [4], kept = [true, false] }]
 equal_rate = { cores = "one", connections = 4, percent = 50 }
 curve = { cores = "one", connections = 4, percent = [20, 110], blocks = 1 }
 "#;

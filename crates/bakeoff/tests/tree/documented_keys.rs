@@ -295,7 +295,7 @@ fn the_complaints_of_the_page_are_those_of_the_parser() {
     let example = example(&page);
     let complaints: Vec<String> = [
         ("question = ", "qestion = "),
-        ("fresh = true\n", ""),
+        (", fresh = true", ""),
         ("blocks = 6", "blocks = 60"),
         ("measure_s = 2", "measure_s = \"2 s\""),
         ("[\"go\", \"nginx\"]", "[\"go\", \"ngnix\"]"),

@@ -129,7 +129,7 @@ fn due(contract: &Contract, depth: Depth) -> Vec<Due<'_>> {
         due(RIGHT, answers_right(contract), |it| it.right_answer("").map(|answer| shown(&answer))),
         due("kept", "answers three requests on one connection", Asker::kept),
     ];
-    if contract.fresh {
+    if contract.answer.fresh {
         all.push(due(FRESH, IS_FRESH, Asker::fresh));
     }
     all.extend([
@@ -246,7 +246,7 @@ pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<Contrac
     let last = &answers[count - 1];
     let saw = format!("{count} right answers, the last one {}", shown(last));
     let mut steps = vec![step(RIGHT, answers_right(contract), Ok(saw))];
-    if contract.fresh && count > 1 {
+    if contract.answer.fresh && count > 1 {
         // Each has a nonce of its own, so that it is the rest that has to differ. A small
         // random number may come twice, and the first answers were made before the load
         // was felt.
@@ -294,7 +294,7 @@ fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
 
 /// What is asked first: the contract's own request.
 fn answers_right(contract: &Contract) -> String {
-    format!("answers {} with status {} and its body", contract.path, contract.status)
+    format!("answers {} with status {} and its body", contract.request.path, contract.answer.status)
 }
 
 /// A step with what came of it.
@@ -351,7 +351,7 @@ impl Asker<'_> {
     fn own(&self) -> Own {
         let number = self.asked.replace(self.asked.get() + 1);
         let filled = |text: &str| filled(text, number, self.seed);
-        Own { path: filled(&self.contract.path), text: filled(&self.contract.body) }
+        Own { path: filled(&self.contract.request.path), text: filled(&self.contract.answer.body) }
     }
 
     /// The same as bytes, with more headers.
@@ -478,7 +478,7 @@ impl Asker<'_> {
         let mut connection = self.open()?;
         connection.send(&self.request("HEAD", &self.own().path, CLOSE))?;
         let answer = connection.receive(true)?;
-        expect_status(&answer, self.contract.status)?;
+        expect_status(&answer, self.contract.answer.status)?;
         connection.is_closed()?;
         Ok(format!("status {}, then the end", answer.status))
     }
@@ -584,12 +584,12 @@ fn right(
     text: &str,
     receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
 ) -> Result<Answer, Wrong> {
-    let mut looking = Looking::for_text(text, contract.whole_body);
+    let mut looking = Looking::for_text(text, contract.answer.whole_body);
     let answer = receive(&mut looking)?;
-    expect_status(&answer, contract.status)?;
+    expect_status(&answer, contract.answer.status)?;
     match looking.wrong() {
         None => Ok(answer),
-        Some(what) if contract.whole_body => wrong(format!("{what}: {}", shown(&answer))),
+        Some(what) if contract.answer.whole_body => wrong(format!("{what}: {}", shown(&answer))),
         Some(_) => wrong(format!(
             "the body doesn't hold {text:?}, which was asked for: {}",
             shown(&answer)
@@ -644,7 +644,7 @@ mod tests {
     use rustix::net::sockopt;
 
     use super::*;
-    use crate::study::Refusal;
+    use crate::study::{Refusal, Request, RightAnswer};
 
     /// One way to break the contract.
     #[derive(Debug, Clone, Copy, PartialEq)]
@@ -804,11 +804,13 @@ mod tests {
     fn contract() -> Contract {
         Contract {
             says: String::new(),
-            path: "/hello?id={nonce}".into(),
-            status: 200,
-            body: "{nonce}".into(),
-            whole_body: false,
-            fresh: true,
+            request: Request { path: "/hello?id={nonce}".into() },
+            answer: RightAnswer {
+                status: 200,
+                body: "{nonce}".into(),
+                whole_body: false,
+                fresh: true,
+            },
             refuses: vec![Refusal {
                 what: "an unknown path".into(),
                 method: "GET".into(),
@@ -956,8 +958,8 @@ mod tests {
     #[test]
     fn placeholders_are_filled_as_under_load() {
         let contract = Contract {
-            path: "/hello?id={nonce}{x}{counter}".into(),
-            body: "{counter}{x}{nonce}".into(),
+            request: Request { path: "/hello?id={nonce}{x}{counter}".into() },
+            answer: RightAnswer { body: "{counter}{x}{nonce}".into(), ..contract().answer },
             ..contract()
         };
         let stop = Stop::default();
@@ -992,7 +994,14 @@ mod tests {
 
     #[test]
     fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
-        let contract = Contract { body: "number 0\n".into(), whole_body: true, ..contract() };
+        let contract = Contract {
+            answer: RightAnswer {
+                body: "number 0\n".into(),
+                whole_body: true,
+                ..contract().answer
+            },
+            ..contract()
+        };
         let steps =
             check(server(Fault::SameBody), &contract, Depth::Quick, &Stop::default(), |_| {});
         let wrong = steps[0].wrong.as_ref().expect("a longer body was taken for the whole");
@@ -1065,7 +1074,8 @@ mod tests {
         assert_eq!(wrong_under_load(&contract(), &renewed_each_second).len(), 1);
         let one = wrong_under_load(&contract(), &canned[..1]);
         assert_eq!(one, [""; 0], "one answer differs from none");
-        let same_for_all = Contract { fresh: false, ..contract() };
+        let same_for_all =
+            Contract { answer: RightAnswer { fresh: false, ..contract().answer }, ..contract() };
         assert_eq!(wrong_under_load(&same_for_all, &canned), [""; 0]);
     }
 

@@ -33,12 +33,13 @@ pub fn load_plan(
     address: SocketAddr,
     cpus: Vec<usize>,
 ) -> load::Plan {
-    let target = Target { address, authority: address.to_string(), path: contract.path.clone() };
+    let target =
+        Target { address, authority: address.to_string(), path: contract.request.path.clone() };
     load::Plan {
         expect: Expect {
-            body: Some(contract.body.clone()),
-            whole_body: contract.whole_body,
-            statuses: Statuses::one(contract.status).unwrap_or_default(),
+            body: Some(contract.answer.body.clone()),
+            whole_body: contract.answer.whole_body,
+            statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
         },
         arrivals: arrivals(slot, rate),
         connections: slot.load.connections,
@@ -48,7 +49,7 @@ pub fn load_plan(
         cpus,
         // Twins and blocks send other nonces.
         seed: plan.seed.wrapping_add(slot.number.into()),
-        ..load::Plan::new(target, vec![Request::get(&contract.path)])
+        ..load::Plan::new(target, vec![Request::get(&contract.request.path)])
     }
 }
 
@@ -191,6 +192,7 @@ pub(crate) fn allow_connections<'a>(
 
 #[cfg(test)]
 mod tests {
+    use crate::study::RightAnswer;
 
     use super::*;
 
@@ -209,11 +211,13 @@ mod tests {
     fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
         let contract = Contract {
             says: String::new(),
-            path: "/hello?id={nonce}&n={counter}".into(),
-            status: 201,
-            body: "{nonce} {counter}".into(),
-            whole_body: true,
-            fresh: false,
+            request: crate::study::Request { path: "/hello?id={nonce}&n={counter}".into() },
+            answer: RightAnswer {
+                status: 201,
+                body: "{nonce} {counter}".into(),
+                whole_body: true,
+                fresh: false,
+            },
             refuses: Vec::new(),
         };
         let load = result::plan::Load::closed(4, result::plan::Cores::One, true);
@@ -229,7 +233,7 @@ mod tests {
         let address = "127.0.0.1:1".parse().unwrap();
         let Expect { body, whole_body, statuses } =
             load_plan(&plan, &slot, 1.0, None, &contract, address, vec![0]).expect;
-        assert_eq!((body, whole_body), (Some(contract.body), true));
+        assert_eq!((body, whole_body), (Some(contract.answer.body), true));
         assert_eq!(statuses.to_string(), "201");
     }
 

@@ -37,9 +37,9 @@ impl Choice {
     /// The profile's loads of the closed loop, narrowed.
     fn closed_loops(&self, profile: &Profile) -> Vec<Load> {
         let mut profile = profile.clone();
-        for loads in &mut profile.loads {
+        for settings in &mut profile.settings {
             if let Some(connections) = &self.connections {
-                loads.connections.clone_from(connections);
+                settings.connections.clone_from(connections);
             }
         }
         let mut loads = profile.closed_loops();
@@ -174,9 +174,9 @@ mod tests {
     fn profile(blocks: u32) -> Profile {
         let text = format!(
             "blocks = {blocks}\nmeasure_s = 2\nwarmup_s = 0.5\n\
-             loads = [\n\
+             settings = [\n\
                  {{ cores = 'one', connections = [30, 100] }},\n\
-                 {{ cores = 'all', connections = [1000], keep_alive = [true, false] }},\n\
+                 {{ cores = 'all', connections = [1000], kept = [true, false] }},\n\
              ]\n\
              equal_rate = {{ cores = 'one', connections = 100, percent = 80 }}\n\
              curve = {{ cores = 'one', connections = 100, percent = [10, 110], blocks = 2 }}\n"

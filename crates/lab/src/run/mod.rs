@@ -523,18 +523,20 @@ mod tests {
 title = "A study"
 question = "Does it work?"
 
+[driver]
+kind = "generator"
+protocol = "http1"
+
 [contract]
 says = "GET / answers with the ID."
-path = "/?id={nonce}"
-status = 200
-body = "{nonce}"
-fresh = false
+request = { path = "/?id={nonce}" }
+answer = { status = 200, body = "{nonce}", fresh = false }
 
 [profile.quick]
 blocks = 1
 measure_s = 1
 warmup_s = 1
-loads = [{ cores = "one", connections = [4] }]
+settings = [{ cores = "one", connections = [4] }]
 "#;
 
     /// Its need is nowhere, so that no test builds or starts it.

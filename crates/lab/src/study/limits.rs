@@ -42,13 +42,15 @@ pub(crate) fn connections<'de, D: Deserializer<'de>>(
     })
 }
 
-/// Load levels.
-pub(crate) fn loads<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+/// What contenders are compared under.
+pub(crate) fn settings<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
     T: Deserialize<'de>,
 {
-    checked(deserializer, "a list of one or more loads", |loads: &Vec<T>| !loads.is_empty())
+    checked(deserializer, "a list of one or more settings", |settings: &Vec<T>| {
+        !settings.is_empty()
+    })
 }
 
 /// Whether connections are kept alive.

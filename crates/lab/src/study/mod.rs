@@ -36,6 +36,8 @@ pub struct StudyFile {
     pub title: String,
     /// The question in one or two sentences.
     pub question: String,
+    /// What puts work on a contender.
+    pub driver: Driver,
     /// What a contender must do.
     pub contract: Contract,
     /// Contracts that ask for less, by name, for contenders that can't do all of
@@ -52,21 +54,65 @@ pub struct StudyFile {
     pub sha256: Option<String>,
 }
 
+/// What puts work on a contender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// Which it is.
+    pub kind: DriverKind,
+    /// What it speaks with a contender.
+    pub protocol: Protocol,
+}
+
+/// The drivers that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriverKind {
+    /// The load generator.
+    Generator,
+}
+
+/// What the load generator can speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+}
+
 /// What a contender must do.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Contract {
     /// The same in one or two sentences, for readers.
     pub says: String,
-    /// Path and query that are asked for; `{nonce}` stands for digits that are
-    /// new in every request, `{counter}` for its number.
+    /// What it is asked.
+    pub request: Request,
+    /// What it has to answer.
+    pub answer: RightAnswer,
+    /// Requests that must be refused, and how.
+    #[serde(default, deserialize_with = "limits::refusals")]
+    pub refuses: Vec<Refusal>,
+}
+
+/// What a contender is asked.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Path and query; `{nonce}` stands for digits that are new in every request,
+    /// `{counter}` for its number.
     #[serde(deserialize_with = "limits::path")]
     pub path: String,
-    /// The status of a right answer.
+}
+
+/// What a contender has to answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RightAnswer {
+    /// The status.
     #[serde(deserialize_with = "limits::success")]
     pub status: u16,
-    /// What the body of a right answer holds; may have the request's `{nonce}` and
-    /// `{counter}`.
+    /// What the body holds; may have the request's `{nonce}` and `{counter}`.
     #[serde(deserialize_with = "limits::not_empty")]
     pub body: String,
     /// Whether that is all of it, and no byte may stand around it.
@@ -75,9 +121,6 @@ pub struct Contract {
     /// Whether two answers to the same request must differ, because a part of
     /// them is made anew each time.
     pub fresh: bool,
-    /// Requests that must be refused, and how.
-    #[serde(default, deserialize_with = "limits::refusals")]
-    pub refuses: Vec<Refusal>,
 }
 
 impl Contract {
@@ -89,11 +132,11 @@ impl Contract {
             status: refusal.status,
         };
         Asks {
-            path: self.path.clone(),
-            status: self.status,
-            body: self.body.clone(),
-            whole_body: self.whole_body,
-            fresh: self.fresh,
+            path: self.request.path.clone(),
+            status: self.answer.status,
+            body: self.answer.body.clone(),
+            whole_body: self.answer.whole_body,
+            fresh: self.answer.fresh,
             refuses: self.refuses.iter().map(refused).collect(),
         }
     }
@@ -135,9 +178,9 @@ pub struct Profile {
     /// Seconds of load before measuring.
     #[serde(deserialize_with = "limits::seconds")]
     pub warmup_s: f64,
-    /// The load levels of the closed loop.
-    #[serde(deserialize_with = "limits::loads")]
-    pub loads: Vec<Loads>,
+    /// What contenders are compared under in the closed loop.
+    #[serde(deserialize_with = "limits::settings")]
+    pub settings: Vec<Settings>,
     /// One rate for all.
     pub equal_rate: Option<Spanned<EqualRate>>,
     /// Rates up to each contender's own maximum, and beyond.
@@ -148,18 +191,18 @@ pub struct Profile {
     pub contenders: Vec<Spanned<String>>,
 }
 
-/// Load levels of the closed loop that have cores in common.
+/// Settings of the closed loop that have cores in common.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Loads {
+pub struct Settings {
     /// Cores given to the contender.
     pub cores: Cores,
-    /// Connections at once, a level each.
+    /// Connections at once, a setting each.
     #[serde(deserialize_with = "limits::connections")]
     pub connections: Vec<u32>,
-    /// Whether connections are kept alive, a level each.
+    /// Whether connections are kept alive, a setting each.
     #[serde(default = "kept_alive", deserialize_with = "limits::modes")]
-    pub keep_alive: Vec<bool>,
+    pub kept: Vec<bool>,
 }
 
 fn kept_alive() -> Vec<bool> {
@@ -176,7 +219,7 @@ pub struct EqualRate {
     pub connections: u32,
     /// Whether they are kept alive.
     #[serde(default = "yes")]
-    pub keep_alive: bool,
+    pub kept: bool,
     /// The rate, out of 100 of the lowest maximum.
     #[serde(deserialize_with = "limits::percent")]
     pub percent: u32,
@@ -192,7 +235,7 @@ pub struct Curve {
     pub connections: u32,
     /// Whether they are kept alive.
     #[serde(default = "yes")]
-    pub keep_alive: bool,
+    pub kept: bool,
     /// The rates, out of 100 of the contender's own maximum.
     #[serde(deserialize_with = "limits::percents")]
     pub percent: Vec<u32>,
@@ -214,10 +257,10 @@ impl Profile {
     /// All loads of the closed loop, each once.
     pub fn closed_loops(&self) -> Vec<Load> {
         let mut loads = Vec::new();
-        for declared in &self.loads {
-            for &keep_alive in &declared.keep_alive {
+        for declared in &self.settings {
+            for &kept in &declared.kept {
                 for &connections in &declared.connections {
-                    let load = Load::closed(connections, declared.cores, keep_alive);
+                    let load = Load::closed(connections, declared.cores, kept);
                     if !loads.contains(&load) {
                         loads.push(load);
                     }
@@ -231,14 +274,14 @@ impl Profile {
 impl EqualRate {
     /// The closed loop that shows the maxima.
     pub fn closed_loop(&self) -> Load {
-        Load::closed(self.connections, self.cores, self.keep_alive)
+        Load::closed(self.connections, self.cores, self.kept)
     }
 }
 
 impl Curve {
     /// The closed loop that shows the maxima.
     pub fn closed_loop(&self) -> Load {
-        Load::closed(self.connections, self.cores, self.keep_alive)
+        Load::closed(self.connections, self.cores, self.kept)
     }
 }
 
@@ -260,7 +303,7 @@ struct PublishedColumns {
     source: String,
     mistake: Option<String>,
     cores: Cores,
-    keep_alive: bool,
+    kept: bool,
     connections: Vec<u32>,
     rate: Vec<f64>,
     p99_ms: Option<Vec<f64>>,
@@ -276,7 +319,7 @@ impl TryFrom<PublishedColumns> for PublishedRow {
             source,
             mistake,
             cores,
-            keep_alive,
+            kept,
             connections,
             rate,
             p99_ms,
@@ -297,7 +340,7 @@ impl TryFrom<PublishedColumns> for PublishedRow {
                 p99_ms: p99_ms.as_ref().map(|p99| p99[at]),
             })
             .collect();
-        let (cores, keep_alive) = (Some(cores), Some(keep_alive));
+        let (cores, keep_alive) = (Some(cores), Some(kept));
         let contender_at = contender.as_ref().map(Spanned::span);
         let contender = contender.map(Spanned::into_inner);
         let row = Published { row, contender, source, mistake, cores, keep_alive, figures };
@@ -428,7 +471,7 @@ impl Study {
                 if !closed_loops.contains(&base) {
                     let what = format!(
                         "its maxima come from the closed loop of the same cores, connections and \
-                         keep_alive, which the profile `{name}` lacks among its `loads`"
+                         kept, which the profile `{name}` lacks among its `settings`"
                     );
                     return Err(toml_file::refuse(path, span, what));
                 }
