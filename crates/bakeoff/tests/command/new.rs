@@ -354,6 +354,39 @@ fn web_study() -> String {
     study.lines().filter(|line| !is_name(line)).collect::<Vec<_>>().join("\n")
 }
 
+/// Else a study of one's own would begin with an error.
+#[test]
+fn a_new_study_is_read_as_it_is_and_its_contract_is_asked() {
+    let lab = Lab::new();
+    let said = lab.bakeoff(&["new", "mine", "--driver", "generator"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("bakeoff new mine/NAME --language go"), "{said:?}");
+    let again = lab.bakeoff(&["new", "mine", "--driver", "generator"]);
+    assert!(again.code == Some(2) && again.stderr.contains("is there already"), "{again:?}");
+
+    let study = fs::read_to_string(lab.path("studies/mine/study.toml")).unwrap();
+    assert!(study.contains("`bakeoff run mine`"), "its own name stands in its commands: {study}");
+    for [language, ..] in filled_in().take(1) {
+        let said = lab.bakeoff(&["new", "mine/server", "--language", language]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let said = lab.bakeoff(&["check", "mine/server"]);
+        assert_eq!(said.code, Some(1), "nothing is filled in yet: {said:?}");
+        said.assert_complains(&["it gives no right answer", "to be filled in"]);
+        lab.assert_nothing_is_left();
+    }
+}
+
+#[test]
+fn a_study_or_a_contender_is_asked_for_by_the_name_that_it_has() {
+    let lab = Lab::new();
+    let said = lab.bakeoff(&["new", "mine"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("for a new study add --driver generator"), "{said:?}");
+    let said = lab.bakeoff(&["new", "s/mine", "--driver", "generator"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("a study's name is made of"), "{said:?}");
+}
+
 #[test]
 fn what_is_there_is_never_overwritten() {
     let lab = Lab::with_good();

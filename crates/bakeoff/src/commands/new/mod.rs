@@ -1,4 +1,4 @@
-//! `bakeoff new`: a contender's folder, to be filled in.
+//! `bakeoff new`: the folder of a contender or of a study, to be filled in.
 
 mod skeleton;
 
@@ -11,25 +11,39 @@ use lab::study::StudyFile;
 use report::text::visible;
 use result::shell;
 
-use self::skeleton::{GENERAL, LANGUAGES, Skeleton};
+use self::skeleton::{DRIVERS, GENERAL, LANGUAGES};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 
-/// Writes a contender to fill in: a commented contender.toml, with --language a server as well
+/// Writes a contender to fill in: a commented contender.toml, with --language a server as well.
+/// With --driver, a study
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit codes: 0 written; 2 wrong arguments, or the folder is there already; \
 4 it couldn't be written."
 )]
 pub struct Arguments {
-    /// Its study and its name, for example web/zig
-    contender: String,
+    /// The contender's study and its name, for example web/zig; the study's name with --driver
+    name: String,
     /// Also write a server to start from, in this language; for others, contender.toml is all
     #[arg(long, value_parser = LANGUAGES.map(|skeleton| skeleton.option))]
     language: Option<String>,
+    /// Write a study whose contenders are driven so: a commented study.toml
+    #[arg(long, value_parser = DRIVERS.map(|(kind, _)| kind), conflicts_with = "language")]
+    driver: Option<String>,
     /// The folder of studies
     #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
     studies: PathBuf,
+}
+
+/// A folder to be written.
+struct New {
+    folder: PathBuf,
+    files: Vec<(&'static str, String)>,
+    /// What to do with it.
+    fill_in: &'static str,
+    /// The command that comes next.
+    then: String,
 }
 
 /// Carries the command out.
@@ -38,36 +52,75 @@ pub fn run(arguments: Arguments) -> ExitCode {
         complain("new", &sentence);
         ExitCode::from(code)
     };
-    let Some((study, name)) = arguments.contender.split_once('/') else {
-        return failed(BAD_INPUT, "give study and contender, for example web/zig".into());
+    let new = match &arguments.driver {
+        Some(driver) => study(&arguments, driver),
+        None => contender(&arguments),
     };
-    let is_name = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
-    if name.is_empty() || !name.chars().all(is_name) {
-        let what = "a contender's name is made of lower-case letters, digits and dashes";
-        return failed(BAD_INPUT, format!("{what}, which `{}` is not", visible(name)));
-    }
-    let file = match StudyFile::read(&arguments.studies, study) {
-        Ok(file) => file,
-        Err(error) => return failed(BAD_INPUT, error.to_string()),
+    let new = match new {
+        Ok(new) => new,
+        Err(sentence) => return failed(BAD_INPUT, sentence),
     };
-    let skeleton = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
-    let skeleton = skeleton.unwrap_or(&GENERAL);
-    let folder = arguments.studies.join(study).join(name);
-    let files = skeleton.files(study, name, &visible(&file.contract.says));
-    match write(&folder, &files) {
+    match write(&new.folder, &new.files) {
         Ok(()) => {
             let mut output = Output::to_stdout();
-            say(&mut output, &folder, &files, skeleton);
-            output.line(&format!("Then: {}", to_check(&arguments.contender, &arguments.studies)));
+            output.line(&format!("{} has {}.", new.folder.display(), names(&new.files)));
+            output.line(new.fill_in);
+            output.line(&format!("Then: {}", new.then));
             // It is written, whether that could be told or not.
             ExitCode::SUCCESS
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let path = folder.display();
+            let path = new.folder.display();
             failed(BAD_INPUT, format!("{path} is there already; nothing was written"))
         }
-        Err(error) => failed(SYSTEM, format!("couldn't write {}: {error}", folder.display())),
+        Err(error) => failed(SYSTEM, format!("couldn't write {}: {error}", new.folder.display())),
     }
+}
+
+fn contender(arguments: &Arguments) -> Result<New, String> {
+    let Some((study, name)) = arguments.name.split_once('/') else {
+        let kinds = DRIVERS.map(|(kind, _)| kind).join(" or ");
+        return Err(format!(
+            "give study and contender, for example web/zig; for a new study add --driver {kinds}"
+        ));
+    };
+    check_name("contender", name)?;
+    let file = StudyFile::read(&arguments.studies, study).map_err(|error| error.to_string())?;
+    let skeleton = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
+    let skeleton = skeleton.unwrap_or(&GENERAL);
+    Ok(New {
+        folder: arguments.studies.join(study).join(name),
+        files: skeleton.files(study, name, &visible(&file.contract.says)),
+        fill_in: if skeleton.files.is_empty() {
+            "Fill in `language` and `run`, and put its source or configuration there."
+        } else {
+            "It starts as it is; look for FILL IN to make it answer right."
+        },
+        then: command("check", &arguments.name, "", &arguments.studies),
+    })
+}
+
+fn study(arguments: &Arguments, driver: &str) -> Result<New, String> {
+    let name = &arguments.name;
+    check_name("study", name)?;
+    let (_, text) = DRIVERS.iter().find(|(kind, _)| *kind == driver).expect("clap knows them");
+    let contender = format!("{name}/NAME");
+    Ok(New {
+        folder: arguments.studies.join(name),
+        files: vec![("study.toml", text.replace("STUDY", name))],
+        fill_in: "Look for FILL IN, and give it two contenders or more.",
+        then: command("new", &contender, " --language go", &arguments.studies),
+    })
+}
+
+/// Names are folders, and stand in commands and addresses.
+fn check_name(of: &str, name: &str) -> Result<(), String> {
+    let may_stand = |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+    if name.is_empty() || !name.chars().all(may_stand) {
+        let what = format!("a {of}'s name is made of lower-case letters, digits and dashes");
+        return Err(format!("{what}, which `{}` is not", visible(name)));
+    }
+    Ok(())
 }
 
 /// Writes the folder as a whole, or nothing.
@@ -82,18 +135,10 @@ fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     written
 }
 
-fn say(output: &mut Output, folder: &Path, files: &[(&str, String)], skeleton: &Skeleton) {
-    output.line(&format!("{} has {}.", folder.display(), names(files)));
-    output.line(match skeleton.files.is_empty() {
-        true => "Fill in `language` and `run`, and put its source or configuration there.",
-        false => "It starts as it is; look for FILL IN to make it answer right.",
-    });
-}
-
-/// The command that checks a contender of these studies, as a shell reads it.
-fn to_check(contender: &str, studies: &Path) -> String {
+/// A command about something in these studies, as a shell reads it.
+fn command(subcommand: &str, of: &str, options: &str, studies: &Path) -> String {
     let studies = shell::path_option("--studies", studies, lab::run::STUDIES);
-    format!("bakeoff check {}{studies}", shell::word(contender))
+    format!("bakeoff {subcommand} {}{options}{studies}", shell::word(of))
 }
 
 fn names(files: &[(&str, String)]) -> String {
@@ -105,10 +150,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_that_checks_it_can_be_pasted() {
-        assert_eq!(to_check("web/zig", Path::new("studies")), "bakeoff check web/zig");
+    fn the_command_that_comes_next_can_be_pasted() {
+        let check = |of, studies| command("check", of, "", Path::new(studies));
+        assert_eq!(check("web/zig", "studies"), "bakeoff check web/zig");
         assert_eq!(
-            to_check("my web/zig", Path::new("other studies")),
+            check("my web/zig", "other studies"),
             "bakeoff check 'my web/zig' --studies 'other studies'"
         );
     }

@@ -1,4 +1,4 @@
-//! What `bakeoff new` writes: one table of languages.
+//! What `bakeoff new` writes: one table of languages, and one of drivers.
 
 /// What to start from in one language.
 pub struct Skeleton {
@@ -17,6 +17,9 @@ pub struct Skeleton {
     /// Names and contents of its source files.
     pub files: &'static [(&'static str, &'static str)],
 }
+
+/// What drives a study's contenders, and the file of such a study.
+pub const DRIVERS: [(&str, &str); 1] = [("generator", include_str!("skeletons/study.toml"))];
 
 /// Languages whose standard library has an HTTP server, so that a skeleton starts
 /// and answers at once.
