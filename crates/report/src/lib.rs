@@ -5,9 +5,10 @@
 //!
 //! Knows `result` only. All forms of a run but CSV say the same things in the same order:
 //! the finding, each load's figures, who is absent, what to know before using a
-//! figure. What they share is in four files:
+//! figure. What they share is in five files:
 //!
-//! - `summary`: the headline, names of loads, findings grouped;
+//! - `lead`: the headline, the chart's comparison, the count of verdicts;
+//! - `summary`: names of loads, notes, findings grouped;
 //! - `then_and_now`: published figures beside today's;
 //! - `latency`: percentiles over a row's trials;
 //! - `units`: numbers as people read them.
@@ -19,6 +20,7 @@ mod comparison;
 mod csv;
 mod html;
 mod latency;
+mod lead;
 mod markdown;
 mod summary;
 mod terminal;

@@ -4,270 +4,52 @@
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
-use result::finding::{Finding, QUIET_MACHINE, Verdict};
-use result::outcome::{Curve, CurveLine, EqualRate, Estimate, Outcome, Row};
+use result::finding::{Finding, Verdict};
+use result::outcome::{Curve, CurveLine, EqualRate, EqualRateRow, Estimate, Outcome, Row};
 use result::plan::{Arrivals, Contender, Cores, Load, Tier};
 use result::{LeftOut, Run, State, Trial};
 
+use crate::lead::{ranked, ranked_at_one_rate, sentence};
 use crate::text::{visible, visible_name};
 use crate::units;
 
-/// The finding of the whole run in one sentence, which says so where the run is not whole.
-pub fn headline(run: &Run) -> String {
-    let is_unfinished = run.state == State::Unfinished;
-    let finding = match run.outcomes.as_slice() {
-        [] if is_unfinished => return "This run has no figures yet.".into(),
-        [] => "This run has no figures: nobody could be measured.".into(),
-        several => busy(run).unwrap_or_else(|| found(run, several)),
-    };
-    match is_unfinished {
-        true => format!("So far, with {}: {finding}", trials_made(run)),
-        false => finding,
-    }
-}
-
-fn found(run: &Run, outcomes: &[Outcome]) -> String {
-    let finding = match one_sentence_for_all(run) {
-        true => outcomes[0].sentence.clone(),
-        false => headline_of(run, outcomes),
-    };
-    let finding: Vec<String> = [finding].into_iter().chain(at_one_rate(run)).collect();
-    finding.join(" ")
-}
-
-/// Where so large a share of the rates is invalid because others used the machine, there is
-/// nothing to compare the rest with.
-const BUSY_SHARE: f64 = 0.5;
-
-/// That the machine was busy, where that is all there is to say.
-fn busy(run: &Run) -> Option<String> {
-    let is_busy = |findings: &[Finding]| {
-        let is_it = |it: &Finding| it.check == QUIET_MACHINE && it.verdict == Verdict::Invalid;
-        findings.iter().any(is_it)
-    };
-    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|it| &it.rows).collect();
-    let busy = rows.iter().filter(|row| is_busy(&row.findings)).count();
-    if (busy as f64) < BUSY_SHARE * rows.len() as f64 || busy == 0 {
-        return None;
-    }
-    let trials = run.trials.iter().filter(|trial| is_busy(&trial.findings)).count();
-    Some(format!(
-        "The machine was busy: in {} of {} others, or its host, used so much of it that nothing \
-         here stands. Measure again on a quiet machine.",
-        units::whole(trials as u64),
-        units::of(run.trials.len() as u64, "trial"),
-    ))
-}
-
-/// What was found at one rate for all, where those are the only ranks of the run: its
-/// headline would say that there are none.
-fn at_one_rate(run: &Run) -> Option<String> {
-    let ranks = run.equal_rates.iter().filter(|outcome| ranked_at_one_rate(outcome) > 0);
-    let sentences: Vec<&str> = ranks.map(|outcome| &*outcome.sentence).collect();
-    (!is_ranked_by_rate(run) && !sentences.is_empty())
-        .then(|| format!("By CPU time an answer, at one rate for all: {}", sentences.join(" ")))
-}
-
-/// Whether anybody has a rank in the closed loop.
-fn is_ranked_by_rate(run: &Run) -> bool {
-    run.outcomes.iter().any(|outcome| ranked(outcome) > 0)
-}
-
-/// How many have a rank under a load of the closed loop.
-fn ranked(outcome: &Outcome) -> usize {
-    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
-}
-
-/// How many have one where all are offered the same rate.
-fn ranked_at_one_rate(outcome: &EqualRate) -> usize {
-    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
-}
-
 /// How many trials were made, of how many.
-fn trials_made(run: &Run) -> String {
+pub fn trials_made(run: &Run) -> String {
     let (made, planned) = (run.trials.len() as u64, run.plan.slots.len() as u64);
     format!("{} of {}", units::whole(made), units::of(planned, "trial"))
-}
-
-/// Whether one sentence says it for every load, as where nobody may be ranked.
-fn one_sentence_for_all(run: &Run) -> bool {
-    run.outcomes.iter().all(|outcome| outcome.sentence == run.outcomes[0].sentence)
-}
-
-/// Sets of first ones that the headline names, and names that it has of a tie. Of many
-/// loads there may be as many sets, and nobody reads that far: then those that are first
-/// under a single load are left to its table.
-const FIRST_MAX: usize = 3;
-
-/// Who is first, under how many of the loads, and how close the others come.
-fn headline_of(run: &Run, outcomes: &[Outcome]) -> String {
-    /// Who is first, and whether anybody else is ranked.
-    type First<'a> = (Vec<&'a str>, bool);
-    // In which order those stand that tie is chance.
-    fn are_the_same(one: &First, other: &First) -> bool {
-        let sets = [one, other].map(|(first, _)| first.iter().collect::<BTreeSet<_>>());
-        one.1 == other.1 && sets[0] == sets[1]
-    }
-    let mut groups: Vec<(First, Vec<&Outcome>)> = Vec::new();
-    for outcome in outcomes {
-        let first: Vec<&str> = outcome
-            .rows
-            .iter()
-            .filter(|row| row.rank == Some(1))
-            .map(|row| &*row.contender)
-            .collect();
-        let first = (first, ranked(outcome) > 1);
-        match groups.iter_mut().find(|(known, _)| are_the_same(known, &first)) {
-            Some((_, outcomes)) => outcomes.push(outcome),
-            None => groups.push((first, vec![outcome])),
-        }
-    }
-    groups.sort_by_key(|((first, beside_others), outcomes)| {
-        (first.is_empty(), !beside_others, std::cmp::Reverse(outcomes.len()))
-    });
-
-    let part = |((first, beside_others), under): &(First, Vec<&Outcome>)| {
-        let titles: Vec<Cow<str>> = first.iter().map(|name| who(run, name)).collect();
-        let loads = share_of_loads(under.len(), outcomes.len());
-        match titles.as_slice() {
-            [] => match reason_of_all(under) {
-                Some(reason) => format!("nobody is ranked under {loads} ({reason})"),
-                None => format!("nobody is ranked under {loads}"),
-            },
-            // Who is left over has won nothing.
-            [only] if !beside_others => format!("only {only} could be ranked under {loads}"),
-            [winner] => {
-                let first = format!("{winner} is first of those ranked under {loads}");
-                match closest(under).map(percent_with_interval) {
-                    Some(share) => {
-                        format!("{first}, and no other of them gets beyond {share} of its rate")
-                    }
-                    None => first,
-                }
-            }
-            several => format!("{} tie for first under {loads}", and_others(several)),
-        }
-    };
-    let (some, nobody): (Vec<_>, Vec<_>) =
-        groups.iter().partition(|((first, _), _)| !first.is_empty());
-    let is_told = |under: usize| some.len() <= FIRST_MAX || under > 1;
-    let told = some.iter().take(FIRST_MAX).take_while(|(_, under)| is_told(under.len())).count();
-    let (named, others) = some.split_at(told);
-    let under = |with_others: bool| -> usize {
-        let those = others.iter().filter(|((_, beside_others), _)| *beside_others == with_others);
-        those.map(|(_, under)| under.len()).sum()
-    };
-    let again = if named.is_empty() { "from load to load" } else { "again" };
-    let others = [
-        (format!("who is first differs {again}"), under(true)),
-        ("only one contender could be ranked".into(), under(false)),
-    ];
-    let others = others.into_iter().filter(|(_, loads)| *loads > 0);
-    let others = others
-        .map(|(says, loads)| format!("{says} under {}", share_of_loads(loads, outcomes.len())));
-    let parts: Vec<String> = named
-        .iter()
-        .copied()
-        .map(part)
-        .chain(others)
-        .chain(nobody.into_iter().map(part))
-        .chain(caveats(run, outcomes))
-        .collect();
-    let sentence = parts.join("; ");
-    let mut chars = sentence.chars();
-    // A title keeps its own letters.
-    let begins_with_a_word = named.first().is_none_or(|((_, beside_others), _)| !beside_others);
-    let capital = chars.next().filter(|_| begins_with_a_word).map(|char| char.to_uppercase());
-    match capital {
-        Some(capital) => format!("{capital}{}.", chars.as_str()),
-        None => format!("{sentence}."),
-    }
-}
-
-/// The first names of a list as one says it, and how many others there are.
-fn and_others(names: &[Cow<str>]) -> String {
-    let (named, others) = names.split_at(names.len().min(FIRST_MAX));
-    let count = others.len() as u64;
-    let others = (count > 0).then(|| Cow::from(units::of(count, "other")));
-    and(&named.iter().cloned().chain(others).collect::<Vec<_>>())
-}
-
-/// What must be known of the ranks by who reads no further: how many rates have none,
-/// how many rest on figures that are doubtful or not checked in full, and whether
-/// tiers differ.
-fn caveats(run: &Run, outcomes: &[Outcome]) -> Option<String> {
-    let rates: Vec<&Row> = outcomes.iter().flat_map(|it| &it.rows).collect();
-    let ranked: Vec<&Row> = rates.iter().copied().filter(|row| row.rank.is_some()).collect();
-    if ranked.is_empty() {
-        return None;
-    }
-    let is = |count: usize| if count == 1 { "is" } else { "are" };
-    let unranked = rates.len() - ranked.len();
-    let left_out = (unranked > 0)
-        .then(|| format!("{unranked} of {} rates {} not ranked", rates.len(), is(unranked)));
-    let mut doubts: Vec<String> = Vec::new();
-    let words = [(Verdict::Suspect, "suspect"), (Verdict::NotChecked, "not checked in full")];
-    for (verdict, word) in words {
-        let count = ranked.iter().filter(|row| row.verdict == verdict).count();
-        let of = match doubts.is_empty() {
-            true => format!(" of {} ranked rates", ranked.len()),
-            false => String::new(),
-        };
-        if count > 0 {
-            doubts.push(format!("{count}{of} {} {word}", is(count)));
-        }
-    }
-    let doubt = (!doubts.is_empty()).then(|| doubts.join(" and "));
-    let tiers: BTreeSet<Tier> =
-        ranked.iter().filter_map(|row| Some(contender(run, &row.contender)?.tier)).collect();
-    let tiers: Vec<&str> = tiers.into_iter().map(Tier::word).collect();
-    let differ = (tiers.len() > 1).then(|| format!("tiers differ ({})", and(&tiers)));
-    let caveats: Vec<String> = left_out.into_iter().chain(doubt).chain(differ).collect();
-    match caveats.as_slice() {
-        [] => None,
-        [only] => Some(only.clone()),
-        [others @ .., last] => Some(format!("{}, and {last}", others.join(", "))),
-    }
-}
-
-fn share_of_loads(some: usize, all: usize) -> String {
-    match (some, all) {
-        (2, 2) => "both loads".into(),
-        _ if some == all => format!("all {all} loads"),
-        _ => format!("{some} of {all} loads"),
-    }
-}
-
-/// The reason for having no rank, where every row has the same.
-fn reason_of_all<'a>(outcomes: &[&'a Outcome]) -> Option<&'a str> {
-    let mut reasons = outcomes.iter().flat_map(|outcome| &outcome.rows).map(|row| &row.unranked);
-    let first = reasons.next()?.as_deref()?;
-    reasons.all(|reason| reason.as_deref() == Some(first)).then_some(first)
-}
-
-/// The highest ratio to the winner's rate among those ranked behind it.
-fn closest<'a>(outcomes: &[&'a Outcome]) -> Option<&'a Estimate> {
-    outcomes
-        .iter()
-        .flat_map(|outcome| &outcome.rows)
-        .filter(|row| row.rank.is_some_and(|rank| rank > 1))
-        .filter_map(|row| row.rate_ratio.as_ref())
-        .max_by(|a, b| a.median.total_cmp(&b.median))
-}
-
-fn percent_with_interval(ratio: &Estimate) -> String {
-    match ratio.interval {
-        Some(interval) => {
-            format!("{} ({})", units::percent(ratio.median), units::percent_range(interval))
-        }
-        None => units::percent(ratio.median),
-    }
 }
 
 /// A rate as a share of the best one, with a sign where one of the two is a bound.
 pub fn share_of_best(ratio: &Estimate) -> String {
     let (at_least, at_most) = (units::at_least(ratio.at_least), units::at_most(ratio.at_most));
     format!("{at_least}{at_most}{}", units::percent(ratio.median))
+}
+
+/// The shares of a table's rows, each a median of ratios within blocks, beside the medians of
+/// the rows. Both estimate the same, and may put two rows in another order: such shares are
+/// left out, since a table that contradicts itself tells nothing.
+pub fn consistent<'a>(rows: &[(f64, Option<&'a Estimate>)]) -> Vec<Option<&'a Estimate>> {
+    let agree = |(median, share): (f64, &Estimate)| {
+        let others =
+            rows.iter().filter_map(|(median, share)| Some((*median, share.as_ref()?.median)));
+        others.into_iter().all(|(other, its)| (median - other) * (share.median - its) >= 0.0)
+    };
+    rows.iter().map(|(median, share)| share.filter(|share| agree((*median, share)))).collect()
+}
+
+/// The shares of the best rate that a table has.
+pub fn rate_shares(outcome: &Outcome) -> Vec<Option<&Estimate>> {
+    let rows = outcome.rows.iter();
+    let rows: Vec<_> = rows.map(|row| (row.rate.median, row.rate_ratio.as_ref())).collect();
+    consistent(&rows)
+}
+
+/// The multiples of the least CPU time that a table has.
+pub fn cpu_shares(outcome: &EqualRate) -> Vec<Option<&Estimate>> {
+    let median = |row: &EqualRateRow| row.server_cpu_us.as_ref().map_or(f64::MAX, |it| it.median);
+    let rows: Vec<_> =
+        outcome.rows.iter().map(|row| (median(row), row.cpu_ratio.as_ref())).collect();
+    consistent(&rows)
 }
 
 /// What to know of the run beside its finding, a sentence each.
@@ -315,21 +97,23 @@ pub fn notes(run: &Run) -> Vec<String> {
             units::of(failed, "trial")
         ));
     }
-    let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-    let verdicts: Vec<String> =
-        [Verdict::Invalid, Verdict::Suspect, Verdict::NotChecked, Verdict::Valid]
-            .into_iter()
-            .map(|verdict| (rows().filter(|row| row.verdict == verdict).count(), verdict.word()))
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}"))
-            .collect();
-    if !verdicts.is_empty() {
-        let rates = units::of(rows().count() as u64, "rate");
-        notes.push(format!("{rates}: {}.", verdicts.join(", ")));
-    }
+    notes.extend(tiers_differ(run));
     notes.extend(many_comparisons(run));
     notes.extend(no_rate_for_all(run));
     notes
+}
+
+/// That those who are ranked weren't made alike.
+fn tiers_differ(run: &Run) -> Option<String> {
+    let rates = run.outcomes.iter().flat_map(|it| &it.rows);
+    let costs = run.equal_rates.iter().flat_map(|it| &it.rows);
+    let ranked = rates
+        .filter(|row| row.rank.is_some())
+        .map(|row| &row.contender)
+        .chain(costs.filter(|row| row.rank.is_some()).map(|row| &row.contender));
+    let tiers: BTreeSet<Tier> = ranked.filter_map(|it| Some(contender(run, it)?.tier)).collect();
+    let tiers: Vec<&str> = tiers.into_iter().map(Tier::word).collect();
+    (tiers.len() > 1).then(|| format!("Tiers differ among those ranked: {}.", and(&tiers)))
 }
 
 /// Why there is nothing at one rate for all, where that was planned.
@@ -348,7 +132,8 @@ fn many_comparisons(run: &Run) -> Option<String> {
     let closed = run.outcomes.iter().map(ranked);
     let equal = run.equal_rates.iter().map(ranked_at_one_rate);
     let comparisons: usize = closed.chain(equal).map(|ranked| ranked.saturating_sub(1)).sum();
-    let which = if is_ranked_by_rate(run) { "" } else { " by CPU time an answer" };
+    let is_ranked_by_rate = run.outcomes.iter().any(|outcome| ranked(outcome) > 0);
+    let which = if is_ranked_by_rate { "" } else { " by CPU time an answer" };
     (comparisons > 1).then(|| {
         format!(
             "The ranks{which} rest on {} of two, each tested by itself at {}: if all were equal, \
@@ -363,7 +148,7 @@ fn many_comparisons(run: &Run) -> Option<String> {
 /// What to say of one load beside its figures: the finding, unless the headline
 /// has said it, and the difference below which there is none.
 pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
-    let sentence = (!one_sentence_for_all(run)).then(|| outcome.sentence.clone());
+    let sentence = (sentence(run) != outcome.sentence).then(|| outcome.sentence.clone());
     let noise = outcome.noise_floor.map(noise);
     let says: Vec<String> = sentence.into_iter().chain(noise).collect();
     (!says.is_empty()).then(|| says.join(" "))
@@ -428,7 +213,7 @@ fn kind_name(cores: Cores, keep_alive: bool) -> &'static str {
 }
 
 /// A list as one says it: `a, b and c`.
-fn and(items: &[impl AsRef<str>]) -> String {
+pub fn and(items: &[impl AsRef<str>]) -> String {
     let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
     match items.as_slice() {
         [] => String::new(),
@@ -820,6 +605,27 @@ pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.verdict));
     groups
+}
+
+/// What one check says against figures.
+pub struct ByCheck<'a> {
+    /// What it says, the worst first; never empty.
+    pub groups: Vec<Group<'a>>,
+    /// Figures that it speaks of.
+    pub figures: usize,
+}
+
+/// The findings that stand against a figure, by check, the worst first.
+pub fn by_check(run: &Run) -> Vec<ByCheck<'_>> {
+    let mut checks: Vec<ByCheck> = Vec::new();
+    for group in findings_against(run) {
+        let figures: usize = group.cases.iter().map(|it| it.who.len() * it.loads.len()).sum();
+        let known = |it: &ByCheck| it.groups[0].check == group.check;
+        let check = entry(&mut checks, known, || ByCheck { groups: vec![], figures: 0 });
+        check.figures += figures;
+        check.groups.push(group);
+    }
+    checks
 }
 
 /// Makes one case of those that differ in the contender only.

@@ -12,6 +12,7 @@ use result::Run;
 use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 
+use crate::lead::{self, Lead};
 use crate::summary::{self, Case, Group, Range};
 use crate::text::visible;
 use crate::units;
@@ -36,7 +37,7 @@ impl Default for Terminal {
 pub fn terminal(run: &Run, terminal: Terminal) -> String {
     let columns = terminal.columns.max(COLUMNS_MIN);
     let mut page = Page { out: String::new(), terminal: Terminal { columns, ..terminal } };
-    page.paragraph(BOLD, "", &summary::headline(run));
+    page.lead(run);
     for note in summary::notes(run) {
         page.paragraph(PLAIN, "", &note);
     }
@@ -71,6 +72,12 @@ const WIDE: u16 = 110;
 /// Lines that one finding may take to say of whom it speaks. The HTML report
 /// has them all.
 const CASES_MAX: usize = 6;
+
+/// Bars of the first lines, and the cells of the longest.
+const BARS_MAX: usize = 8;
+const BAR_CELLS: u16 = 30;
+/// Room for a name beside a bar.
+const NAME_CHARS: usize = 28;
 
 /// A column of a table: title, side, and whether a narrow terminal has it.
 type Column = (&'static str, CellAlignment, bool);
@@ -120,14 +127,53 @@ impl Page {
         }
     }
 
+    /// The finding, its bars, and how many figures have which verdict.
+    fn lead(&mut self, run: &Run) {
+        self.paragraph(BOLD, "", &lead::sentence(run));
+        let (title, bars): (&str, Vec<(&str, &Estimate, Verdict)>) = match lead::lead(run) {
+            None => ("", Vec::new()),
+            Some(Lead::Rate(outcome)) => {
+                let rows = outcome.rows.iter();
+                let bars = rows.map(|row| (&*row.contender, &row.rate, row.verdict)).collect();
+                ("Answers a second", bars)
+            }
+            Some(Lead::Cpu(outcome)) => {
+                let known = outcome.rows.iter().filter_map(|row| {
+                    Some((&*row.contender, row.server_cpu_us.as_ref()?, row.verdict))
+                });
+                ("CPU µs an answer", known.collect())
+            }
+        };
+        let longest = bars.iter().map(|(_, estimate, _)| estimate.median).fold(0.0, f64::max);
+        if longest > 0.0 {
+            self.line("");
+            self.paragraph(DIM, "  ", title);
+        }
+        for (contender, estimate, verdict) in bars.iter().take(BARS_MAX).filter(|_| longest > 0.0) {
+            let cells = (estimate.median / longest * f64::from(BAR_CELLS)).round() as usize;
+            let cell = if *verdict == Verdict::Invalid { "░" } else { "█" };
+            let bar = cell.repeat(cells.max(1));
+            let name: String = self.who(run, contender).chars().take(NAME_CHARS).collect();
+            let bound = units::at_least(estimate.at_least);
+            let number = units::count(estimate.median);
+            self.line(&format!("  {name:<NAME_CHARS$} {bar} {bound}{number}"));
+        }
+        let verdicts: Vec<String> = lead::verdicts(run).iter().map(lead::Count::says).collect();
+        if !verdicts.is_empty() {
+            self.line("");
+            self.paragraph(PLAIN, "", &verdicts.join(" · "));
+        }
+        self.line("");
+    }
+
     /// One table over all loads, so that its columns stand below each other,
     /// broken up by what a load has to say before its rows.
     fn figures(&mut self, run: &Run) {
         let sections = summary::sections(run);
         let mut table = self.table(&COLUMNS);
         for outcome in sections.iter().flat_map(|section| &section.outcomes) {
-            for row in &outcome.rows {
-                let mut cells = TableRow::from(self.cells(run, outcome, row));
+            for (row, share) in outcome.rows.iter().zip(summary::rate_shares(outcome)) {
+                let mut cells = TableRow::from(self.cells(run, outcome, row, share));
                 cells.max_height(1);
                 table.add_row(cells);
             }
@@ -196,7 +242,13 @@ impl Page {
         self.terminal.columns >= WIDE
     }
 
-    fn cells(&self, run: &Run, outcome: &Outcome, row: &Row) -> Vec<Cell> {
+    fn cells(
+        &self,
+        run: &Run,
+        outcome: &Outcome,
+        row: &Row,
+        share: Option<&Estimate>,
+    ) -> Vec<Cell> {
         let time = |estimate: &Option<Estimate>| match estimate {
             None => units::NOTHING.to_string(),
             Some(estimate) => {
@@ -206,7 +258,7 @@ impl Page {
         let contender = summary::contender(run, &row.contender);
         let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
         let (rate, rate_range) = rate(row);
-        let (ratio, ratio_range) = ratio(row);
+        let (ratio, ratio_range) = ratio(share);
         let cpu = row.server_cpu_us.as_ref();
         let figures = [
             rate,
@@ -387,8 +439,8 @@ fn rate(row: &Row) -> (String, String) {
 }
 
 /// The rate as a share of the best one's, and how far that may be off.
-fn ratio(row: &Row) -> (String, String) {
-    let Some(ratio) = &row.rate_ratio else { return (units::NOTHING.into(), String::new()) };
+fn ratio(share: Option<&Estimate>) -> (String, String) {
+    let Some(ratio) = share else { return (units::NOTHING.into(), String::new()) };
     let range = match ratio.interval {
         Some((low, high)) if low < high => format!("({})", units::percent_range((low, high))),
         _ => String::new(),

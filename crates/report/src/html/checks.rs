@@ -8,8 +8,9 @@ use result::evidence::ErrorKind;
 use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
 
+use super::lead::anchor;
 use super::{Detail, prose};
-use crate::summary::{self, Case, Missing};
+use crate::summary::{self, ByCheck, Case, Group, Missing};
 use crate::text::visible;
 use crate::units;
 
@@ -23,7 +24,8 @@ pub fn sign(verdict: Verdict) -> Markup {
     html! { span.(class(verdict)) title=(verdict.word()) { (summary::sign(verdict)) } }
 }
 
-fn class(verdict: Verdict) -> &'static str {
+/// The verdict's name in the style.
+pub fn class(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Valid => "valid",
         Verdict::NotChecked => "not-checked",
@@ -35,29 +37,45 @@ fn class(verdict: Verdict) -> &'static str {
 /// Figures that a finding names where there is little room.
 const CASES_MAX: usize = 12;
 
-/// What stands against figures. What makes them invalid is open, the rest opens.
+/// What stands against figures: a line a check, which opens.
 pub fn against(run: &Run, detail: Detail) -> Markup {
     let cases_max = if detail == Detail::Bare { CASES_MAX } else { usize::MAX };
-    let groups = summary::findings_against(run);
-    html! {
-        @if !groups.is_empty() { h2 { "Before you use a figure" } }
-        @for group in &groups {
-            details.finding open[group.verdict == Verdict::Invalid] {
+    let checks = summary::by_check(run);
+    let first = |of: Verdict| checks.iter().position(|it| it.groups[0].verdict == of);
+    let check = |at: usize, ByCheck { groups, figures }: &ByCheck| {
+        let worst = &groups[0];
+        let is_first = first(worst.verdict) == Some(at);
+        html! {
+            details.finding id=[is_first.then_some(anchor(worst.verdict))] {
                 summary {
-                    (badge(group.verdict)) " " code { (visible(group.check)) } " " (prose(group.says))
+                    (badge(worst.verdict)) " " code { (visible(worst.check)) } " "
+                    span.quiet { (units::of(*figures as u64, "figure")) } " "
+                    (prose(worst.says))
                 }
-                ul {
-                    @for case in group.cases.iter().take(cases_max) { li { (case_line(case)) } }
-                    @if let Some(more @ 1..) = group.cases.len().checked_sub(cases_max) {
-                        li { "and " (units::whole(more as u64)) " more" }
-                    }
-                }
-                @if !group.threshold.is_empty() {
-                    p { strong { "Threshold: " } (prose(group.threshold)) }
-                }
-                @if !group.fix.is_empty() { p { strong { "Fix: " } (prose(group.fix)) } }
+                @for group in groups { (of_group(group, cases_max)) }
             }
         }
+    };
+    html! {
+        @if !checks.is_empty() { h2 { "Before you use a figure" } }
+        @for (at, by_check) in checks.iter().enumerate() { (check(at, by_check)) }
+    }
+}
+
+/// What a check says alike of several figures.
+fn of_group(group: &Group, cases_max: usize) -> Markup {
+    html! {
+        p { (badge(group.verdict)) " " (prose(group.says)) }
+        ul {
+            @for case in group.cases.iter().take(cases_max) { li { (case_line(case)) } }
+            @if let Some(more @ 1..) = group.cases.len().checked_sub(cases_max) {
+                li { "and " (units::whole(more as u64)) " more" }
+            }
+        }
+        @if !group.threshold.is_empty() {
+            p { strong { "Threshold: " } (prose(group.threshold)) }
+        }
+        @if !group.fix.is_empty() { p { strong { "Fix: " } (prose(group.fix)) } }
     }
 }
 

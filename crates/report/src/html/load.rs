@@ -30,26 +30,34 @@ pub fn load(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
 }
 
 /// How a chart's numbers are written.
-struct Scale {
+#[derive(Clone, Copy)]
+pub struct Scale {
     number: fn(f64) -> String,
     range: fn(units::Range) -> String,
     /// What stands behind the numbers of an axis.
-    unit: &'static str,
+    pub unit: &'static str,
 }
 
-const RATE: Scale = Scale { number: units::count, range: units::count_range, unit: "/s" };
-const CPU: Scale = Scale { number: units::plain, range: units::plain_range, unit: " µs" };
+/// Answers a second.
+pub const RATE: Scale = Scale { number: units::count, range: units::count_range, unit: "/s" };
+/// CPU time.
+pub const CPU: Scale = Scale { number: units::plain, range: units::plain_range, unit: " µs" };
 
 /// One figure of a chart.
-struct Figure<'a> {
-    verdict: Verdict,
-    estimate: &'a Estimate,
-    at_least: bool,
-    scale: Scale,
+pub struct Figure<'a> {
+    /// What may be said of it.
+    pub verdict: Verdict,
+    /// The figure.
+    pub estimate: &'a Estimate,
+    /// Whether it is a lower bound.
+    pub at_least: bool,
+    /// How it is written.
+    pub scale: Scale,
 }
 
 impl Figure<'_> {
-    fn bar(&self, axis: &Axis) -> Markup {
+    /// Its bar.
+    pub fn bar(&self, axis: &Axis) -> Markup {
         let fill = match self.verdict {
             Verdict::Invalid => Fill::Outline,
             _ if self.at_least => Fill::Hatched,
@@ -63,7 +71,8 @@ impl Figure<'_> {
         format!("{}{median}", units::at_least(self.at_least))
     }
 
-    fn value(&self) -> Markup {
+    /// Its number, with how far that may be off.
+    pub fn value(&self) -> Markup {
         let range = self.scale.range;
         html! {
             span.value {

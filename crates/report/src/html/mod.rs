@@ -8,6 +8,7 @@
 mod bars;
 mod checks;
 mod disclosure;
+mod lead;
 mod load;
 mod open_loop;
 mod overview;
@@ -131,7 +132,7 @@ fn body(run: &Run, detail: Detail, disclosed: &Markup) -> Markup {
         (bars::hatching())
         (percentiles::marks())
         header {
-            h1 { (prose(&summary::headline(run))) }
+            (lead::lead(run))
             @for note in summary::notes(run) { p { (prose(&note)) } }
             @if let Some(what) = detail.leaves_out() {
                 p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
@@ -142,9 +143,9 @@ fn body(run: &Run, detail: Detail, disclosed: &Markup) -> Markup {
             }
         }
         main data-tiers=(tiers(run)) {
+            (checks::against(run, detail))
             (overview::figures(run))
             (overview::absent(run))
-            (checks::against(run, detail))
             @for section in summary::sections(run) {
                 h2 { (section.name) }
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }

@@ -37,7 +37,11 @@ fn equal_rate(run: &Run, outcome: &EqualRate, detail: Detail) -> Markup {
                     th scope="col" { "verdict" }
                 }
             }
-            tbody { @for row in &outcome.rows { (equal_rate_row(run, outcome, row, detail)) } }
+            tbody {
+                @for (row, share) in outcome.rows.iter().zip(summary::cpu_shares(outcome)) {
+                    (equal_rate_row(run, outcome, (row, share), detail))
+                }
+            }
         }
     };
     html! {
@@ -55,7 +59,12 @@ fn equal_rate(run: &Run, outcome: &EqualRate, detail: Detail) -> Markup {
     }
 }
 
-fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow, detail: Detail) -> Markup {
+fn equal_rate_row(
+    run: &Run,
+    outcome: &EqualRate,
+    (row, share): (&EqualRateRow, Option<&Estimate>),
+    detail: Detail,
+) -> Markup {
     let ranks = outcome.rows.iter().map(|row| row.rank);
     let trials = summary::trials(run, &outcome.load, &row.contender);
     html! {
@@ -72,8 +81,8 @@ fn equal_rate_row(run: &Run, outcome: &EqualRate, row: &EqualRateRow, detail: De
                     }
                 } @else { (units::NOTHING) }
             }
-            td.number data-value=[row.cpu_ratio.as_ref().map(|it| units::digits(it.median))] {
-                (row.cpu_ratio.as_ref().map_or(units::NOTHING.into(), |it| units::percent(it.median)))
+            td.number data-value=[share.map(|it| units::digits(it.median))] {
+                (share.map_or(units::NOTHING.into(), |it| units::percent(it.median)))
             }
             @for time in PERCENTILES.map(|percentile| latency::percentile(&trials, percentile)) {
                 td.number data-value=[time.map(|it| it.us.round())] {

@@ -17,8 +17,10 @@ const SIGNED: [Verdict; 3] = [Verdict::NotChecked, Verdict::Suspect, Verdict::In
 /// A table a section: contenders down, connections across.
 pub fn figures(run: &Run) -> Markup {
     html! {
-        @for section in summary::sections(run) {
-            (scrolling(section.name, table(run, &section)))
+        div id="figures" {
+            @for section in summary::sections(run) {
+                (scrolling(section.name, table(run, &section)))
+            }
         }
         (legend(run))
     }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use result::Run;
-use result::outcome::{Outcome, Row};
+use result::outcome::{Estimate, Outcome, Row};
 
 use super::checks::sign;
 use super::{figure, scrolling};
@@ -34,13 +34,17 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
                     th.number scope="col" { "memory" }
                 }
             }
-            tbody { @for it in &outcome.rows { (row(run, outcome, it)) } }
+            tbody {
+                @for (it, share) in outcome.rows.iter().zip(summary::rate_shares(outcome)) {
+                    (row(run, outcome, it, share))
+                }
+            }
         }
     };
     scrolling("Times and costs", table)
 }
 
-fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
+fn row(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Markup {
     let trials = summary::trials(run, &outcome.load, &row.contender);
     let mut times: Vec<_> =
         PERCENTILES.iter().map(|percentile| latency::percentile(&trials, *percentile)).collect();
@@ -49,8 +53,8 @@ fn row(run: &Run, outcome: &Outcome, row: &Row) -> Markup {
     html! {
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
             th scope="row" { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
-            td.number data-value=[row.rate_ratio.as_ref().map(|ratio| units::digits(ratio.median))] {
-                @match &row.rate_ratio {
+            td.number data-value=[share.map(|ratio| units::digits(ratio.median))] {
+                @match share {
                     None => (units::NOTHING),
                     Some(ratio) => {
                         (summary::share_of_best(ratio))

@@ -13,6 +13,7 @@ use result::outcome::{Estimate, Outcome, Row};
 
 use self::escape::{code_block, plain, prose};
 use self::table::{Side, table};
+use crate::lead;
 use crate::summary::{self, Range};
 use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
@@ -50,7 +51,11 @@ pub fn markdown(run: &Run) -> String {
 }
 
 fn text(run: &Run, points: Points) -> String {
-    let mut parts = vec![format!("**{}**", prose(&summary::headline(run)))];
+    let mut parts = vec![format!("**{}**", prose(&lead::sentence(run)))];
+    let verdicts: Vec<String> = lead::verdicts(run).iter().map(|it| prose(&it.says())).collect();
+    if !verdicts.is_empty() {
+        parts.push(verdicts.join(" · "));
+    }
     parts.extend(summary::notes(run).iter().map(|note| prose(note)));
     for section in summary::sections(run) {
         parts.push(format!("### {}", section.name));
@@ -88,7 +93,12 @@ fn load(run: &Run, outcome: &Outcome) -> Vec<String> {
         Some(finding) => format!("**{connections}:** {}", prose(&finding)),
         None => format!("**{connections}**"),
     };
-    let rows: Vec<Vec<String>> = outcome.rows.iter().map(|row| cells(run, outcome, row)).collect();
+    let rows: Vec<Vec<String>> = outcome
+        .rows
+        .iter()
+        .zip(summary::rate_shares(outcome))
+        .map(|(row, share)| cells(run, outcome, row, share))
+        .collect();
     let columns = [
         ("rank", Side::Right),
         ("contender", Side::Left),
@@ -112,7 +122,7 @@ fn missing<'a>(missing: Vec<summary::Missing<'a>>) -> impl Iterator<Item = Strin
         .map(|missing| format!("{} has no figure: {}", plain(&missing.who), prose(missing.reason)))
 }
 
-fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
+fn cells(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Vec<String> {
     let contender = summary::contender(run, &row.contender);
     let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
     let range = match summary::range(&row.rate) {
@@ -122,7 +132,7 @@ fn cells(run: &Run, outcome: &Outcome, row: &Row) -> Vec<String> {
     };
     let bound = units::at_least(row.rate.at_least);
     let rate = struck(row.verdict, format!("{bound}{}{range}", units::count(row.rate.median)));
-    let ratio = row.rate_ratio.as_ref().map(summary::share_of_best);
+    let ratio = share.map(summary::share_of_best);
     let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row.verdict, units::plain(cpu.median)));
     let nothing = || units::NOTHING.to_string();
     vec![

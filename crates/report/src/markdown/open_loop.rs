@@ -21,8 +21,9 @@ pub fn equal_rate(run: &Run, outcome: &EqualRate) -> Vec<String> {
     let rows: Vec<Vec<String>> = outcome
         .rows
         .iter()
-        .map(|row| {
-            let ratio = row.cpu_ratio.as_ref().map(|ratio| units::percent(ratio.median));
+        .zip(summary::cpu_shares(outcome))
+        .map(|(row, ratio)| {
+            let ratio = ratio.map(|ratio| units::percent(ratio.median));
             vec![
                 summary::rank_among(ranks(), row.rank),
                 plain(&summary::who(run, &row.contender)),

@@ -52,10 +52,10 @@ impl Page {
                 [outcome.sentence.clone()].into_iter().chain(noise).collect();
             self.paragraph(BOLD, "", &finding.join(" "));
             let mut table = self.table(&EQUAL_RATE);
-            for row in &outcome.rows {
+            for (row, share) in outcome.rows.iter().zip(summary::cpu_shares(outcome)) {
                 let ranks = outcome.rows.iter().map(|row| row.rank);
                 let rank = summary::rank_among(ranks, row.rank);
-                let mut cells = TableRow::from(self.equal_rate(run, rank, row));
+                let mut cells = TableRow::from(self.equal_rate(run, rank, row, share));
                 cells.max_height(1);
                 table.add_row(cells);
             }
@@ -64,7 +64,13 @@ impl Page {
         }
     }
 
-    fn equal_rate(&self, run: &Run, rank: String, row: &EqualRateRow) -> Vec<Cell> {
+    fn equal_rate(
+        &self,
+        run: &Run,
+        rank: String,
+        row: &EqualRateRow,
+        share: Option<&Estimate>,
+    ) -> Vec<Cell> {
         let cpu = row.server_cpu_us.as_ref();
         let range = match cpu.map(summary::range) {
             Some(Range::Interval(interval)) => format!("({})", units::plain_range(interval)),
@@ -74,7 +80,7 @@ impl Page {
         let figures = [
             cpu.map_or(units::NOTHING.into(), |cpu| units::plain(cpu.median)),
             range,
-            row.cpu_ratio.as_ref().map_or(units::NOTHING.into(), |it| units::percent(it.median)),
+            share.map_or(units::NOTHING.into(), |it| units::percent(it.median)),
             response(row.p50_us.as_ref()),
             response(row.p99_us.as_ref()),
         ];

@@ -131,6 +131,35 @@ fn strips_of_seconds_are_drawn_with_marks_where_errors_were() {
     }
 }
 
+/// Put into a copy of the page: where the sentence, the chart and the verdicts end, the names
+/// of those that lie outside of so many pixels, and whether the chart has bars.
+const FIRST_SCREEN: &str = r#"<script>
+addEventListener("load", () => {
+  const parts = ["h1", "figure.lead", "p.verdicts"];
+  const below = parts.filter(part => {
+    const element = document.querySelector(part);
+    return !element || element.getBoundingClientRect().bottom > HEIGHT;
+  });
+  const bars = document.querySelectorAll("figure.lead svg.bar rect").length > 0;
+  parent.postMessage(JSON.stringify({ below, bars }), "*");
+});
+</script>"#;
+
+/// Else a stranger has to scroll for who won.
+#[test]
+fn sentence_chart_and_verdicts_are_on_the_first_screen() {
+    let Some(browser) = browser() else { return };
+    let largest = ("largest", fixture::largest());
+    for (name, run) in runs().into_iter().chain([largest]) {
+        for (width, height) in [(1400, "900"), (400, "800")] {
+            let name = format!("{name}-first");
+            let script = FIRST_SCREEN.replace("HEIGHT", height);
+            let told = measured(&browser, &name, &run, width, &script);
+            assert_eq!(told, r#"{"below":[],"bars":true}"#, "{name} at {width} pixels");
+        }
+    }
+}
+
 #[test]
 fn the_console_stays_silent() {
     let Some(browser) = browser() else { return };

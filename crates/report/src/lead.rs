@@ -1,0 +1,308 @@
+//! What leads a report: the comparison that stands, in one sentence, and one line of verdicts.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use result::finding::{Finding, QUIET_MACHINE, Verdict};
+use result::outcome::{EqualRate, EqualRateRow, Estimate, Outcome, Row};
+use result::{Run, State};
+
+use crate::summary::{and, trials_made, who};
+use crate::units;
+
+/// The longest headline: more is cut off in lists, mails and search results.
+pub const SENTENCE_CHARS_MAX: usize = 160;
+
+/// What a report leads with.
+pub enum Lead<'a> {
+    /// Answers a second under a load.
+    Rate(&'a Outcome),
+    /// CPU time an answer, where all were offered one rate.
+    Cpu(&'a EqualRate),
+}
+
+/// The comparison that stands. Where the client was the limit of the highest rate, that rate
+/// is a bound, and CPU time an answer at one rate for all says more.
+pub fn lead(run: &Run) -> Option<Lead<'_>> {
+    let by_rate = || run.outcomes.iter().filter(|outcome| ranked(outcome) > 1);
+    let by_cpu = run.equal_rates.iter().find(|outcome| ranked_at_one_rate(outcome) > 1);
+    let stands = |outcome: &&Outcome| !outcome.rows[0].rate.at_least;
+    first_of_most_ranks(by_rate().filter(stands))
+        .map(Lead::Rate)
+        .or_else(|| by_cpu.map(Lead::Cpu))
+        .or_else(|| first_of_most_ranks(by_rate()).map(Lead::Rate))
+        .or_else(|| first_of_most_ranks(run.outcomes.iter()).map(Lead::Rate))
+}
+
+fn first_of_most_ranks<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
+    outcomes.min_by_key(|outcome| std::cmp::Reverse(ranked(outcome)))
+}
+
+/// How many have a rank under a load of the closed loop.
+pub fn ranked(outcome: &Outcome) -> usize {
+    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
+}
+
+/// How many have one where all are offered the same rate.
+pub fn ranked_at_one_rate(outcome: &EqualRate) -> usize {
+    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
+}
+
+/// The finding of the whole run in one sentence of at most [`SENTENCE_CHARS_MAX`] characters.
+pub fn sentence(run: &Run) -> String {
+    let is_unfinished = run.state == State::Unfinished;
+    let Some(lead) = lead(run) else {
+        return match is_unfinished {
+            true => "This run has no figures yet.".into(),
+            false => "This run has no figures: nobody could be measured.".into(),
+        };
+    };
+    let so_far = match is_unfinished {
+        true => format!("So far, with {}: ", trials_made(run)),
+        false => String::new(),
+    };
+    if let Some(busy) = busy(run) {
+        return format!("{so_far}{busy}");
+    }
+    // Names give way to figures, and who comes next to those who are first.
+    let lengths = [(usize::MAX, true), (40, true), (25, true), (40, false), (25, false)];
+    let says = |(name_chars, with_next)| {
+        format!("{so_far}{}", found(run, &lead, &Brevity { name_chars, with_next }))
+    };
+    let fits = |says: &String| says.chars().count() <= SENTENCE_CHARS_MAX;
+    let shorter = lengths.into_iter().map(says).find(fits);
+    shorter.unwrap_or_else(|| says((15, false)))
+}
+
+/// How short a sentence has to be.
+struct Brevity {
+    /// The longest name.
+    name_chars: usize,
+    /// Whether it names who comes next.
+    with_next: bool,
+}
+
+fn found(run: &Run, lead: &Lead, brevity: &Brevity) -> String {
+    let name = |contender: &str| shortened(&who(run, contender), brevity.name_chars);
+    match lead {
+        Lead::Rate(outcome) => {
+            let first = first(outcome);
+            let alike: Vec<&Outcome> =
+                run.outcomes.iter().filter(|it| self::first(it) == first).collect();
+            let under = share_of_loads(alike.len(), run.outcomes.len());
+            let first: Vec<String> = outcome
+                .rows
+                .iter()
+                .filter(|row| first.contains(&*row.contender))
+                .map(|row| name(&row.contender))
+                .collect();
+            match first.as_slice() {
+                [] => nobody(run),
+                [only] if ranked(outcome) == 1 => format!(
+                    "Only {only} could be ranked{under}, which is no win: what is against the \
+                     others stands below."
+                ),
+                several => {
+                    let (do_so, their) = match several {
+                        [_] => ("answers the most requests a second", "its"),
+                        _ => ("tie for the most requests a second", "their"),
+                    };
+                    let most = format!("{} {do_so}{under}", and_others(several));
+                    match closest(&alike).filter(|_| brevity.with_next) {
+                        Some((row, ratio)) => format!(
+                            "{most}; {} comes closest, with {} of {their} rate.",
+                            name(&row.contender),
+                            percent_with_interval(ratio)
+                        ),
+                        None => format!("{most}."),
+                    }
+                }
+            }
+        }
+        Lead::Cpu(outcome) => {
+            let rows = outcome.rows.iter();
+            let first: Vec<String> =
+                rows.filter(|row| row.rank == Some(1)).map(|row| name(&row.contender)).collect();
+            let all = units::whole(outcome.offered_rate.round() as u64);
+            let do_so = if first.len() == 1 { "takes" } else { "tie for" };
+            let least = format!(
+                "{} {do_so} the least CPU time an answer at {all} requests a second",
+                and_others(&first)
+            );
+            match next(outcome).filter(|_| brevity.with_next) {
+                Some((row, ratio)) => format!(
+                    "{least}; {} takes {} of that.",
+                    name(&row.contender),
+                    percent_with_interval(ratio)
+                ),
+                None => format!("{least}."),
+            }
+        }
+    }
+}
+
+/// Who is first under a load. In which order those stand that tie is chance.
+fn first(outcome: &Outcome) -> BTreeSet<&str> {
+    let rows = outcome.rows.iter().filter(|row| row.rank == Some(1));
+    rows.map(|row| &*row.contender).collect()
+}
+
+/// Why nobody is ranked.
+fn nobody(run: &Run) -> String {
+    let says = &run.outcomes[0].sentence;
+    let is_of_all = run.outcomes.iter().all(|outcome| outcome.sentence == *says);
+    match is_of_all && says.chars().count() <= SENTENCE_CHARS_MAX {
+        true => says.clone(),
+        false => "Nobody is ranked: what is against the figures stands below.".into(),
+    }
+}
+
+fn share_of_loads(some: usize, all: usize) -> String {
+    match (some, all) {
+        (_, 1) => String::new(),
+        (2, 2) => " under both loads".into(),
+        _ if some == all => format!(" under all {all} loads"),
+        _ => format!(" under {some} of {all} loads"),
+    }
+}
+
+/// The highest share of the winner's rate among those ranked behind it.
+fn closest<'a>(outcomes: &[&'a Outcome]) -> Option<(&'a Row, &'a Estimate)> {
+    let rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
+    rows.filter(|row| row.rank.is_some_and(|rank| rank > 1))
+        .filter_map(|row| Some((row, row.rate_ratio.as_ref()?)))
+        .max_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
+}
+
+/// The lowest multiple of the least CPU time among those ranked behind it.
+fn next(outcome: &EqualRate) -> Option<(&EqualRateRow, &Estimate)> {
+    let behind = outcome.rows.iter().filter(|row| row.rank.is_some_and(|rank| rank > 1));
+    behind
+        .filter_map(|row| Some((row, row.cpu_ratio.as_ref()?)))
+        .min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
+}
+
+fn percent_with_interval(ratio: &Estimate) -> String {
+    let bound = [units::at_least(ratio.at_least), units::at_most(ratio.at_most)].concat();
+    let percent = units::percent(ratio.median);
+    match ratio.interval {
+        Some(interval) => format!("{bound}{percent} ({})", units::percent_range(interval)),
+        None => format!("{bound}{percent}"),
+    }
+}
+
+/// Names that a tie has.
+const NAMES_MAX: usize = 3;
+
+/// The first names of a list as one says it, and how many others there are.
+fn and_others(names: &[String]) -> String {
+    let (named, others) = names.split_at(names.len().min(NAMES_MAX));
+    let count = others.len() as u64;
+    let others = (count > 0).then(|| Cow::from(units::of(count, "other")));
+    and(&named.iter().map(|name| Cow::from(name.as_str())).chain(others).collect::<Vec<_>>())
+}
+
+/// A text of at most so many characters, with a sign where it is longer.
+pub fn shortened(text: &str, chars: usize) -> String {
+    match text.chars().count() > chars {
+        true => text.chars().take(chars - 1).chain(['…']).collect(),
+        false => text.into(),
+    }
+}
+
+/// Where so large a share of the rates is invalid because others used the machine, there is
+/// nothing to compare the rest with.
+const BUSY_SHARE: f64 = 0.5;
+
+/// That the machine was busy, where that is all there is to say.
+fn busy(run: &Run) -> Option<String> {
+    let is_busy = |findings: &[Finding]| {
+        let is_it = |it: &Finding| it.check == QUIET_MACHINE && it.verdict == Verdict::Invalid;
+        findings.iter().any(is_it)
+    };
+    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|it| &it.rows).collect();
+    let busy = rows.iter().filter(|row| is_busy(&row.findings)).count();
+    if (busy as f64) < BUSY_SHARE * rows.len() as f64 || busy == 0 {
+        return None;
+    }
+    let trials = run.trials.iter().filter(|trial| is_busy(&trial.findings)).count();
+    Some(format!(
+        "The machine was busy in {} of {}: nothing here stands. Measure again on a quiet machine.",
+        units::whole(trials as u64),
+        units::of(run.trials.len() as u64, "trial"),
+    ))
+}
+
+/// How many figures have a verdict.
+pub struct Count {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Figures that have it: rates, and CPU times at one rate for all.
+    pub figures: usize,
+    /// What most of them have it for, in words, where they are invalid.
+    pub because: Option<String>,
+}
+
+impl Count {
+    /// As one reads it: `4 invalid: the client was the limit`.
+    pub fn says(&self) -> String {
+        let because = self.because.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+        format!("{} {}{because}", units::whole(self.figures as u64), self.verdict.word())
+    }
+}
+
+/// The verdicts of all figures that may be ranked, from best to worst.
+pub fn verdicts(run: &Run) -> Vec<Count> {
+    let rates = run.outcomes.iter().flat_map(|it| &it.rows);
+    let costs = run.equal_rates.iter().flat_map(|it| &it.rows);
+    let figures: Vec<(Verdict, &[Finding])> = rates
+        .map(|row| (row.verdict, &*row.findings))
+        .chain(costs.map(|row| (row.verdict, &*row.findings)))
+        .collect();
+    let count = |verdict: Verdict| {
+        let of: Vec<_> = figures.iter().filter(|(is, _)| *is == verdict).collect();
+        let findings = || of.iter().flat_map(|(_, findings)| findings.iter());
+        let because = (verdict == Verdict::Invalid).then(|| reason(findings(), of.len())).flatten();
+        Count { verdict, figures: of.len(), because }
+    };
+    [Verdict::Valid, Verdict::NotChecked, Verdict::Suspect, Verdict::Invalid]
+        .map(count)
+        .into_iter()
+        .filter(|count| count.figures > 0)
+        .collect()
+}
+
+/// An id of a check has no more, unless a file was forged.
+const CHECK_CHARS: usize = 24;
+
+/// The check that speaks against most of so many figures, in words.
+fn reason<'a>(findings: impl Iterator<Item = &'a Finding>, figures: usize) -> Option<String> {
+    let mut by_check: Vec<(&str, usize)> = Vec::new();
+    for finding in findings.filter(|finding| finding.verdict == Verdict::Invalid) {
+        match by_check.iter_mut().find(|(check, _)| *check == finding.check) {
+            Some((_, count)) => *count += 1,
+            None => by_check.push((&finding.check, 1)),
+        }
+    }
+    let (check, count) = by_check.into_iter().min_by_key(|(_, count)| std::cmp::Reverse(*count))?;
+    let mostly = if count < figures { "mostly " } else { "" };
+    Some(match check {
+        "client-limit" => format!("{mostly}the client was the limit"),
+        QUIET_MACHINE => format!("{mostly}others used the machine"),
+        "contract" => format!("{mostly}a broken contract"),
+        "load-arrived" => format!("{mostly}connections were missing"),
+        "errors" => format!("{mostly}errors"),
+        check => format!("{mostly}`{}`", shortened(check, CHECK_CHARS)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_cut_with_a_sign_of_it() {
+        assert_eq!(shortened("nginx, static", 40), "nginx, static");
+        assert_eq!(shortened("nginx, static", 6), "nginx…");
+    }
+}
