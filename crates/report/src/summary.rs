@@ -571,6 +571,11 @@ fn judged(run: &Run) -> Vec<Judged<'_>> {
     judged
 }
 
+/// All findings of a run's figures.
+pub fn findings(run: &Run) -> impl Iterator<Item = &Finding> {
+    judged(run).into_iter().flat_map(|judged| judged.findings)
+}
+
 /// The number of loads that have a figure.
 pub fn loads_with_figures(run: &Run) -> usize {
     let mut loads: Vec<Load> = judged(run).into_iter().map(|it| it.load).collect();

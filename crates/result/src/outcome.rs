@@ -49,7 +49,7 @@ pub struct Row {
     pub p99_us: Option<Estimate>,
     /// The worst verdict over its blocks.
     pub verdict: Verdict,
-    /// The findings behind it, one a check: the worst over its blocks.
+    /// The findings behind it, one a check that applies: the worst over its blocks.
     pub findings: Vec<Finding>,
 }
 
@@ -131,7 +131,7 @@ pub struct EqualRateRow {
     pub p99_us: Option<Estimate>,
     /// The worst verdict over its blocks.
     pub verdict: Verdict,
-    /// The findings behind it, one a check: the worst over its blocks.
+    /// The findings behind it, one a check that applies: the worst over its blocks.
     pub findings: Vec<Finding>,
 }
 
@@ -176,7 +176,7 @@ pub struct CurvePoint {
     pub server_cpu_us: Option<Estimate>,
     /// The worst verdict over its blocks.
     pub verdict: Verdict,
-    /// The findings behind it, one a check: the worst over its blocks.
+    /// The findings behind it, one a check that applies: the worst over its blocks.
     pub findings: Vec<Finding>,
 }
 

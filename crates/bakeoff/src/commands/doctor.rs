@@ -282,11 +282,14 @@ fn refused(profile: &Profile) -> Option<String> {
 }
 
 /// What the checks of the place say: of each the worst.
-fn checks(trials: &[Nobody]) -> Vec<Line> {
-    let count = trials.first().map_or(0, |trial| trial.findings.len());
+fn checks<'a>(trials: &'a [Nobody]) -> Vec<Line> {
     let (mut lines, mut silent) = (Vec::new(), Vec::new());
-    for number in 0..count {
-        let said = || trials.iter().map(move |trial| (trial.cores, &trial.findings[number]));
+    for check in checks::CHECKS {
+        let of_check = |trial: &'a Nobody| {
+            let finding = trial.findings.iter().find(|it| it.check == check.id)?;
+            Some((trial.cores, finding))
+        };
+        let said = || trials.iter().filter_map(of_check);
         let Some((cores, worst)) = said().max_by_key(|(_, it)| it.verdict) else { continue };
         if worst.verdict == Verdict::Valid && SILENT.contains(&&*worst.check) {
             silent.push(&*worst.check);

@@ -24,8 +24,10 @@ pub(super) const ARITHMETIC: Check = Check {
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen| Some(look(seen))),
 };
+
+const ACCOUNT: &str = "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it";
 
 fn look(seen: &Seen) -> Word {
     let Some(load) = seen.load() else { return Word::no_load() };
@@ -39,7 +41,7 @@ fn look(seen: &Seen) -> Word {
     if seen.is_open_loop() {
         let says = "Counts and percentiles fit each other. Little's law isn't asked: in an open loop \
                     connections may be idle.";
-        return Word::valid("consistent", says);
+        return Word::valid("consistent", says).against(ACCOUNT);
     }
     if connections == 0.0 || (load.good as f64) < ANSWERS_A_CONNECTION_MIN * connections {
         let says = "Counts and percentiles fit each other, but with fewer than ten answers a \

@@ -12,7 +12,7 @@ pub(crate) const CPU_QUOTA: Check = Check {
     threshold: "none; invalid from 5 % of the processors' time on",
     why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's. The kernel adds up the time of each processor, some of which may have had nothing to do: so divided it is the least.",
     fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {

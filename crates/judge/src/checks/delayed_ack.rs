@@ -14,7 +14,7 @@ pub(super) const DELAYED_ACK: Check = Check {
     threshold: "less than 5 % of the answers there, or more than a tenth of so many on one side of it, or half of the cores in use",
     why: "A server that writes an answer's head and body apart without TCP_NODELAY has the body held back until the head is acknowledged (Nagle's algorithm), which the client's kernel does after 40 ms where it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. Work or a queue of such a length scatters more, and takes the cores.",
     fix: "Set TCP_NODELAY, or write head and body at once, and measure again. If nothing changes, the contender waits for something else for so long.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {

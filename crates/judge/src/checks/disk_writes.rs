@@ -12,7 +12,7 @@ pub(super) const DISK_WRITES: Check = Check {
     threshold: "less than 10 bytes an answer, or as much as every other contender's",
     why: "Of the warm-up only the bytes are counted; its answers are taken to have come as fast as the window's. An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work.",
     fix: "Switch the log off (nginx: `access_log off`), or let all contenders write the same.",
-    scope: Scope::Row(look),
+    scope: Scope::Row(|compared| Some(look(compared))),
 };
 
 /// What a contender wrote, as far as it was counted.

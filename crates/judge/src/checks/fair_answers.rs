@@ -25,57 +25,63 @@ pub(super) const FAIR_ANSWERS: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen) -> Option<Word> {
+    let Some(load) = seen.load() else { return Some(Word::no_load()) };
     let (fewest, most) = load.answers_a_connection;
     let connections = f64::from(load.connections_asked.max(1));
     let mean = load.good as f64 / connections;
     let is_asked = !seen.is_open_loop() && mean >= MEAN_MIN;
     let value = format!("{fewest} to {most}, mean {mean:.0}");
     if is_asked && fewest == 0 {
-        return Word::invalid(value, "A connection had no answer at all: fewer carried the load.")
-            .against(A_TWENTIETH);
+        let says = "A connection had no answer at all: fewer carried the load.";
+        return Some(Word::invalid(value, says).against(A_TWENTIETH));
     }
     let left = left_waiting(load);
-    if left > 0 {
+    if let Some(left @ 1..) = left {
         let value = format!("{left} without an answer after 2 s");
         let says = "Requests were left waiting while the others were answered at once.";
-        return match left as f64 >= LEFT_INVALID * connections {
+        let word = match left as f64 >= LEFT_INVALID * connections {
             true => Word::invalid(value, says),
             false => Word::suspect(value, says),
-        }
-        .against("none, invalid from one for a hundred connections on");
+        };
+        return Some(word.against(NONE_LEFT));
     }
     if seen.is_open_loop() {
-        return Word::valid("open loop", "Connections take turns as requests come.");
+        // Its connections take turns as requests come: the requests tell, where these are quick.
+        let says = "No request was left waiting while the others were answered.";
+        return left.map(|_| Word::valid("none without an answer", says).against(NONE_LEFT));
     }
     if !is_asked {
-        return Word::not_checked("Too few answers a connection to tell chance from neglect.")
-            .advise("Measure for longer (`measure_s` of the profile), or with fewer connections.");
+        let says = "Too few answers a connection to tell chance from neglect.";
+        return Some(Word::not_checked(says).advise(
+            "Measure for longer (`measure_s` of the profile), or with fewer connections.",
+        ));
     }
-    match (fewest as f64) < STARVED_SHARE * mean {
+    Some(match (fewest as f64) < STARVED_SHARE * mean {
         true => {
             Word::suspect(value, "A connection was left waiting while the others were answered.")
                 .against(A_TWENTIETH)
         }
         false => Word::valid(value, "Every connection had its share."),
-    }
+    })
 }
 
 const A_TWENTIETH: &str = "at least a twentieth of the mean, invalid where one has none";
+const NONE_LEFT: &str = "none, invalid from one for a hundred connections on";
 
-/// Requests that had no answer when the client stopped waiting, where answers are quick.
-fn left_waiting(load: &Load) -> u64 {
+/// Requests that had no answer when the client stopped waiting; `None` where answers are
+/// slow, and these may be too.
+fn left_waiting(load: &Load) -> Option<u64> {
     let median = load.service_us.at.iter().find(|one| one.percentile == 50.0);
     let is_quick = median.is_some_and(|median| median.value <= USUAL_SHARE * AWAITED_US);
-    if is_quick { load.in_flight } else { 0 }
+    is_quick.then_some(load.in_flight)
 }
 
 #[cfg(test)]
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, word_after_load, word_on};
+    use super::super::tests::{at_half_of_its_maximum, word_after_load, word_if_any, word_on};
     use super::*;
 
     #[test]
@@ -126,6 +132,9 @@ mod tests {
         let (slot, mut evidence) = at_half_of_its_maximum();
         evidence.load.as_mut().unwrap().answers_a_connection = (0, 9_000);
         let word = word_on(&FAIR_ANSWERS, &slot, &evidence);
-        assert_eq!(word.verdict, Verdict::Valid);
+        assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "none without an answer"));
+        evidence.load.as_mut().unwrap().service_us.at[0].value = 300_000.0;
+        let slow = word_if_any(&FAIR_ANSWERS, &slot, &evidence);
+        assert_eq!(slow, None, "what is left may only be slow");
     }
 }

@@ -13,7 +13,7 @@ pub(super) const FREQUENCY: Check = Check {
     threshold: "the lowest within 10 % of the highest",
     why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind, and no single number stands for that.",
     fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, or measure for longer.",
-    scope: Scope::Machine(look),
+    scope: Scope::Machine(|seen| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {

@@ -20,13 +20,14 @@ pub(super) const LATENESS: Check = Check {
     scope: Scope::Moment(look),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen) -> Option<Word> {
+    let Some(load) = seen.load() else { return Some(Word::no_load()) };
     if !seen.is_open_loop() {
-        return Word::valid("closed loop", "A request is due when the answer before it is there.");
+        // There a request is due when the answer before it is there.
+        return None;
     }
     let Some((late, response)) = late_us(load) else {
-        return Word::not_checked("It can't be told how late requests were sent.");
+        return Some(Word::not_checked("It can't be told how late requests were sent."));
     };
     let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
     let waited = load.client_run_delay_share.as_deref().and_then(most);
@@ -34,10 +35,10 @@ fn look(seen: &Seen) -> Word {
         Some(share) => format!("{late:.0} µs late, waiting for a processor {}", percent(share)),
         None => format!("{late:.0} µs late"),
     };
-    match late < MIN_US || late < SHARE_MAX * response {
+    Some(match late < MIN_US || late < SHARE_MAX * response {
         true => Word::valid(value, "Requests were sent when they were due."),
         false => Word::suspect(value, "The client's own delay is a part of the response times."),
-    }
+    })
 }
 
 /// The 99th percentiles of lateness that isn't the contender's, and of response
@@ -56,7 +57,7 @@ fn p99(times: &Percentiles) -> Option<f64> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
+    use super::super::tests::{at_half_of_its_maximum, sound, word_if_any, word_on};
     use super::*;
 
     /// The word on 99 % of requests sent within so many µs, after 99 % waited within
@@ -114,6 +115,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_never_late() {
-        assert_eq!(word_after(&LATENESS, |_| {}).verdict, Verdict::Valid);
+        let (slot, evidence) = sound();
+        assert_eq!(word_if_any(&LATENESS, &slot, &evidence), None);
     }
 }

@@ -116,28 +116,29 @@ pub struct Check {
     scope: Scope,
 }
 
-/// What a check is about.
+/// What a check is about, and what it says of that; `None` where it doesn't apply to it,
+/// which speaks neither for a figure nor against it.
 #[derive(Debug)]
 enum Scope {
     /// One trial by itself.
-    Trial(fn(&Seen) -> Word),
+    Trial(fn(&Seen) -> Option<Word>),
     /// One trial by itself, in which a passing moment of the machine may have been
     /// met. The figures of a row are medians over its blocks, and doubtful values
     /// in fewer than half of them don't carry a median away: from half on, doubt
     /// counts for the row.
-    Moment(fn(&Seen) -> Word),
+    Moment(fn(&Seen) -> Option<Word>),
     /// One trial by itself, and how far it drifted, as a logarithm. A contender
     /// drifts the same way in every block, a machine mostly either way: doubt counts for
     /// the row as that of moments does, unless an exact test lets the drifts of its
     /// blocks pass as chance.
-    Drift { look: fn(&Seen) -> Word, drift: fn(&Load) -> Option<f64> },
+    Drift { look: fn(&Seen) -> Option<Word>, drift: fn(&Load) -> Option<f64> },
     /// The machine during one trial, met as a passing moment is: what it says,
     /// somebody else did, and not the contender, the client or the set-up.
-    Machine(fn(&Seen) -> Word),
+    Machine(fn(&Seen) -> Option<Word>),
     /// A contender's trials under one load, beside those of the others.
-    Row(fn(&Compared) -> Word),
+    Row(fn(&Compared) -> Option<Word>),
     /// The same, where doubt is about the machine that they were made on.
-    MachineOverRow(fn(&Compared) -> Word),
+    MachineOverRow(fn(&Compared) -> Option<Word>),
 }
 
 /// What a check of a trial may look at.
@@ -234,21 +235,21 @@ impl<'a> Compared<'a> {
 }
 
 impl Check {
-    /// Its word on a trial, if it is about one.
+    /// Its word on a trial, if it applies to that.
     fn on_trial(&self, seen: &Seen) -> Option<Finding> {
         match self.scope {
             Scope::Trial(look)
             | Scope::Moment(look)
             | Scope::Drift { look, .. }
-            | Scope::Machine(look) => Some(self.finding(look(seen))),
+            | Scope::Machine(look) => Some(self.finding(look(seen)?)),
             Scope::Row(_) | Scope::MachineOverRow(_) => None,
         }
     }
 
-    /// Its word on a row, if it is about one.
+    /// Its word on a row, if it applies to that.
     fn on_row(&self, compared: &Compared) -> Option<Finding> {
         match self.scope {
-            Scope::Row(look) | Scope::MachineOverRow(look) => Some(self.finding(look(compared))),
+            Scope::Row(look) | Scope::MachineOverRow(look) => Some(self.finding(look(compared)?)),
             _ => None,
         }
     }
@@ -270,7 +271,7 @@ impl Check {
     }
 }
 
-/// What the checks say of a trial, the worst first.
+/// What the checks that apply say of a trial, the worst first.
 pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     let seen = Seen { slot, evidence };
     worst_first(CHECKS.iter().filter_map(|check| check.on_trial(&seen)).collect())
@@ -283,7 +284,7 @@ pub fn judge_place(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     OF_THE_PLACE.iter().filter_map(|check| check.on_trial(&seen)).collect()
 }
 
-/// What the checks say of a contender under one load, the worst first: of its
+/// What the checks that apply say of a contender under one load, the worst first: of its
 /// trials together, twins left out, and of the comparison with all trials under
 /// that load.
 pub fn judge_row(
@@ -605,7 +606,12 @@ mod tests {
 
     /// A check's word on a trial.
     pub(super) fn word_on(check: &Check, slot: &Slot, evidence: &Evidence) -> Finding {
-        check.on_trial(&Seen { slot, evidence }).expect("the check is about a trial")
+        word_if_any(check, slot, evidence).expect("the check applies to the trial")
+    }
+
+    /// The same; `None` where the check doesn't apply.
+    pub(super) fn word_if_any(check: &Check, slot: &Slot, evidence: &Evidence) -> Option<Finding> {
+        check.on_trial(&Seen { slot, evidence })
     }
 
     /// The same, of a change to what the load saw.
@@ -647,10 +653,15 @@ mod tests {
 
         /// A check's word on a contender's row.
         pub(super) fn word(&self, check: &Check, contender: &str) -> Finding {
+            self.word_if_any(check, contender).expect("the check applies to the row")
+        }
+
+        /// The same; `None` where the check doesn't apply.
+        pub(super) fn word_if_any(&self, check: &Check, contender: &str) -> Option<Finding> {
             let trials: Vec<&Trial> = self.trials.iter().collect();
             let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
             let compared = Compared { contender, contenders: &self.contenders, trials: &trials };
-            check.on_row(&compared).expect("the check is about a row")
+            check.on_row(&compared)
         }
 
         /// What all checks say of the first contender's row.
@@ -663,14 +674,39 @@ mod tests {
     #[test]
     fn every_check_is_silent_on_a_sound_trial_and_a_sound_comparison() {
         let mut findings = field().judge();
-        assert_eq!(findings.len(), CHECKS.len(), "one word a check");
         for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
             findings.extend(judge(&slot, &evidence));
         }
+        let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
+        assert_eq!(spoke.len(), CHECKS.len() - 1, "nobody is on a virtual machine");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
             assert_eq!(finding.fix, "", "there is nothing to fix");
         }
+    }
+
+    #[test]
+    fn a_check_that_doesnt_apply_has_no_finding_of_a_trial_nor_of_a_row() {
+        let absent = |findings: Vec<Finding>, asks: fn(&Check) -> bool| -> Vec<&str> {
+            let is_absent = |id: &str| findings.iter().all(|finding| finding.check != id);
+            let asked = CHECKS.iter().filter(|check| asks(check));
+            asked.map(|check| check.id).filter(|id| is_absent(id)).collect()
+        };
+        let is_of_trials =
+            |check: &Check| !matches!(check.scope, Scope::Row(_) | Scope::MachineOverRow(_));
+        let of_trial =
+            |(slot, evidence): (Slot, Evidence)| absent(judge(&slot, &evidence), is_of_trials);
+        assert_eq!(of_trial(sound()), ["offered-rate", "lateness", "runtime"]);
+        assert_eq!(of_trial(at_half_of_its_maximum()), ["hidden-tail", "runtime"]);
+        let one_each = ["keep-alive", "offered-rate", "lateness", "runtime"];
+        assert_eq!(of_trial(of_one_request_each()), one_each);
+
+        let all = |_: &Check| true;
+        assert_eq!(absent(field().judge(), all), ["offered-rate", "lateness", "runtime"]);
+        let mut one = field();
+        one.contenders.truncate(1);
+        let alone = ["answers-alike", "offered-rate", "lateness", "one-ceiling", "runtime"];
+        assert_eq!(absent(one.judge(), all), alone);
     }
 
     #[test]

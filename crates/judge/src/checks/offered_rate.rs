@@ -22,13 +22,11 @@ pub(super) const OFFERED_RATE: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen) -> Option<Word> {
+    let Some(load) = seen.load() else { return Some(Word::no_load()) };
     let Some(rate) = load.offered_rate.filter(|&rate| rate > 0.0) else {
-        return match seen.is_open_loop() {
-            true => Word::not_checked("The rate that was to be offered is not known."),
-            false => Word::valid("closed loop", "No rate was to be held."),
-        };
+        let unknown = || Word::not_checked("The rate that was to be offered is not known.");
+        return seen.is_open_loop().then(unknown);
     };
     let planned = rate * load.seconds;
     let chance = match seen.slot.load.arrivals {
@@ -38,15 +36,15 @@ fn look(seen: &Seen) -> Word {
     let tolerance = MISSING_MAX * planned + chance;
     let of_planned = |count: u64| percent(count as f64 / planned);
     if (load.scheduled as f64 - planned).abs() > tolerance {
-        return Word::invalid(
+        return Some(Word::invalid(
             format!("{} offered", of_planned(load.scheduled)),
             "The client didn't offer the rate that the figure has.",
-        );
+        ));
     }
     let value = format!("{} answered", of_planned(load.answers));
     let under_way = f64::from(load.connections_asked).min(UNDER_WAY_MAX * planned);
     let is_held = load.answers as f64 + under_way >= planned - tolerance;
-    match seen.slot.load.arrivals {
+    Some(match seen.slot.load.arrivals {
         _ if is_held => Word::valid(value, "The rate was offered and held."),
         Arrivals::Own { .. } => {
             Word::valid(value, "The rate was offered; that it wasn't held is the result.")
@@ -58,14 +56,14 @@ fn look(seen: &Seen) -> Word {
         _ => {
             Word::invalid(value, "The contender didn't hold the rate that others are compared at.")
         }
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{at_half_of_its_maximum, word_after_load, word_on};
+    use super::super::tests::{at_half_of_its_maximum, sound, word_if_any, word_on};
     use super::*;
 
     fn with(arrivals: Arrivals, scheduled: u64, answers: u64) -> Finding {
@@ -126,8 +124,8 @@ mod tests {
 
     #[test]
     fn a_closed_loop_has_no_rate_to_hold() {
-        let word = word_after_load(&OFFERED_RATE, |load| load.rate = 1.0);
-        assert_eq!(word.verdict, Verdict::Valid);
+        let (slot, evidence) = sound();
+        assert_eq!(word_if_any(&OFFERED_RATE, &slot, &evidence), None);
     }
 
     #[test]

@@ -19,9 +19,10 @@ pub(super) const ONE_CEILING: Check = Check {
     scope: Scope::Row(look),
 };
 
-fn look(compared: &Compared) -> Word {
-    if compared.is_open_loop() {
-        return Word::valid("open loop", "One rate for all is what was asked for.");
+fn look(compared: &Compared) -> Option<Word> {
+    // In an open loop one rate for all is what was asked for.
+    if compared.is_open_loop() || compared.contenders.len() < CONTENDERS_MIN {
+        return None;
     }
     let figures = |name: &str| {
         let figures = compared.of(name).filter_map(|trial| {
@@ -34,7 +35,7 @@ fn look(compared: &Compared) -> Word {
         median(&rates).zip(median(&costs))
     };
     let Some((rate, _)) = figures(&compared.contender.name) else {
-        return Word::not_checked("The contender's CPU time is not known.");
+        return Some(Word::not_checked("The contender's CPU time is not known."));
     };
     let costs: Vec<f64> = compared
         .contenders
@@ -48,17 +49,18 @@ fn look(compared: &Compared) -> Word {
     let apart = largest / smallest;
     let others = costs.len() - 1;
     let value = format!("{others} others at its rate, CPU time up to {apart:.2} times apart");
-    match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
+    Some(match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
         true => {
             Word::suspect(value, "Contenders of different cost met one ceiling that isn't theirs.")
         }
         false => Word::valid(value, "No ceiling that several contenders share is seen."),
-    }
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use result::finding::Verdict;
+    use result::plan::Arrivals;
 
     use super::super::tests::field;
     use super::*;
@@ -80,6 +82,18 @@ mod tests {
         assert_eq!(with(&[("a", 3.9), ("b", 3.0), ("c", 2.0)]), Verdict::Suspect);
         assert_eq!(with(&[("a", 3.9), ("b", 3.8), ("c", 3.9)]), Verdict::Valid, "equals");
         assert_eq!(with(&[("a", 3.9), ("b", 2.0)]), Verdict::Valid, "two may be chance");
+    }
+
+    #[test]
+    fn two_contenders_or_one_rate_for_all_have_no_common_ceiling() {
+        let mut field = field();
+        for trial in &mut field.trials {
+            trial.slot.load.arrivals = Arrivals::Equal { percent: 80 };
+        }
+        assert_eq!(field.word_if_any(&ONE_CEILING, "a"), None);
+        let mut field = super::super::tests::field();
+        field.contenders.truncate(2);
+        assert_eq!(field.word_if_any(&ONE_CEILING, "a"), None);
     }
 
     #[test]

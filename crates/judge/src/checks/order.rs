@@ -15,7 +15,7 @@ pub(super) const ORDER: Check = Check {
     threshold: "both within 10 %, unless an exact test lets them pass as chance (by flipping signs of blocks, and by their order; more than 5 %)",
     why: "The order within a block is shuffled and contenders are compared within blocks, so a machine that slows down hits all alike, and ratios stand; but a rate that depends on when it was measured is not the contender's alone. 10 % is what `steady` allows within a window.",
     fix: "Let the machine cool or come to rest between trials, look for what else runs at times, or take more blocks.",
-    scope: Scope::MachineOverRow(look),
+    scope: Scope::MachineOverRow(|compared| Some(look(compared))),
 };
 
 fn look(compared: &Compared) -> Word {

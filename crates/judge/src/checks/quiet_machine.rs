@@ -21,7 +21,7 @@ pub(super) const QUIET_MACHINE: Check = Check {
     threshold: "others below 5 % of one core, invalid from 25 %; steal below 1 %, invalid from 5 %; bakeoff itself below 5 % of one core",
     why: "What others use is missing to server or client, and more so to the one whose turn it was: a build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %.",
     fix: "Stop what else runs on the machine, or take one that nobody else uses, and measure again.",
-    scope: Scope::Machine(look),
+    scope: Scope::Machine(|seen| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {

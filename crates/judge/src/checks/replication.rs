@@ -15,7 +15,7 @@ pub(super) const REPLICATION: Check = Check {
     threshold: "6 blocks or more; an A/A pair in as many, within 10 %",
     why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. Identical entries that differ by more than 10 % show a machine on which differences of that size mean nothing. A trial that is invalid tells nothing of them.",
     fix: "Take a profile with 6 blocks or more; use a machine that nobody else uses.",
-    scope: Scope::MachineOverRow(look),
+    scope: Scope::MachineOverRow(|compared| Some(look(compared))),
 };
 
 fn look(compared: &Compared) -> Word {

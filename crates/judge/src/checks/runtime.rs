@@ -26,20 +26,21 @@ pub(super) const RUNTIME: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen) -> Option<Word> {
+    let Some(load) = seen.load() else { return Some(Word::no_load()) };
     let server = &seen.evidence.server;
     if server.thread_groups.is_empty() {
-        return Word::not_checked("The contender's threads couldn't be told apart.");
+        return Some(Word::not_checked("The contender's threads couldn't be told apart."));
     }
     let runtime = server.runtime.as_ref();
     if runtime.is_none() {
         match server.code_bytes {
-            Some(0) => return Word::valid("none found", "All its machine code came from files."),
+            // All its machine code came from files: it is on no virtual machine.
+            Some(0) => return None,
             Some(_) => {}
             None => {
                 let says = "Whether it has machine code of its own making couldn't be read.";
-                return Word::not_checked(says);
+                return Some(Word::not_checked(says));
             }
         }
     }
@@ -50,7 +51,7 @@ fn look(seen: &Seen) -> Word {
     let collecting = collecting(runtime, load.seconds);
     let value = format!("{}, {}", compiling.value, collecting.value);
     let worst = if collecting.verdict > compiling.verdict { collecting } else { compiling };
-    Word { value, ..worst }
+    Some(Word { value, ..worst })
 }
 
 /// The word on a compiler that works while the contender does.
@@ -117,7 +118,7 @@ fn unknown(what: &str) -> Word {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::word_after;
+    use super::super::tests::{sound, word_after, word_if_any};
     use super::*;
 
     /// The word on a virtual machine with these seconds, of 3.96 s of CPU time
@@ -199,11 +200,9 @@ mod tests {
 
     #[test]
     fn only_a_program_that_surely_makes_no_code_has_no_virtual_machine() {
-        let compiled_before = with_code(Some(0), Some(0), None);
-        assert_eq!(
-            (compiled_before.verdict, &*compiled_before.value),
-            (Verdict::Valid, "none found")
-        );
+        let (slot, compiled_before) = sound();
+        assert_eq!(compiled_before.server.code_bytes, Some(0));
+        assert_eq!(word_if_any(&RUNTIME, &slot, &compiled_before), None);
         assert_eq!(with_code(None, None, None).verdict, Verdict::NotChecked);
         assert_eq!(with_code(Some(400_000), None, None).verdict, Verdict::NotChecked);
     }

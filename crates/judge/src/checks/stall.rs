@@ -15,7 +15,7 @@ pub(super) const STALL: Check = Check {
     threshold: "no second with less than half of the usual, and answers in most seconds",
     why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
     fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",
-    scope: Scope::Moment(look),
+    scope: Scope::Moment(|seen| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {

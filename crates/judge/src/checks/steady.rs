@@ -18,7 +18,7 @@ pub(super) const STEADY: Check = Check {
     threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
-    scope: Scope::Drift { look, drift },
+    scope: Scope::Drift { look: |seen| Some(look(seen)), drift },
 };
 
 fn look(seen: &Seen) -> Word {

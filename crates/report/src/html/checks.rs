@@ -203,9 +203,8 @@ fn not_against_figure(findings: &[Finding], verdict: Verdict, detail: Detail) ->
 /// Every check with its threshold. A finding may name only the part of it that its value
 /// was held against; the longest is the whole.
 pub fn all(run: &Run) -> Markup {
-    let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
     let mut thresholds: BTreeMap<&str, &str> = BTreeMap::new();
-    for finding in rows.flat_map(|row| &row.findings) {
+    for finding in summary::findings(run) {
         let known = thresholds.entry(&finding.check).or_default();
         if finding.threshold.len() > known.len() {
             *known = &finding.threshold;
