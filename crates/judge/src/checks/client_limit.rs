@@ -1,6 +1,7 @@
 //! Was the client the limit?
 
 use result::evidence::{Evidence, Load, SecondClient};
+use result::finding::Verdict::{self, Invalid, Suspect};
 use result::plan::{Arrivals, Slot};
 
 use super::{Check, Scope, Seen, Word, percent, quiet_machine, server_cores};
@@ -40,43 +41,83 @@ fn look(seen: &Seen) -> Word {
     let Some(thread) = threads_of(load).max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
         return Word::not_checked("The client's CPU time is not known.");
     };
-    let (value, taken) = (thread.value(), thread.taken());
-    if taken < BUSY_SUSPECT {
-        return match thread.waited {
-            Some(_) => Word::valid(value, "The client had time to spare.").against(BUSY),
-            None => Word::not_checked(
-                "Whether the client's threads waited for a processor, the kernel doesn't tell.",
-            )
-            .advise("Use a kernel that counts it (CONFIG_SCHED_INFO, on in Debian's)."),
-        };
-    }
     // In an open loop a server waits for requests that aren't due yet.
     let server = server_share(seen).filter(|_| !seen.is_open_loop());
-    let idle = server.is_some_and(|share| share + taken_share(seen) < SERVER_IDLE);
-    let value = match server {
-        Some(share) => format!("{value}, the contender {}", percent(share)),
-        None => value,
-    };
-    let (is_limit, alone) = match taken >= BUSY_INVALID {
-        true if idle => (true, "The client was the limit: the server could have given more."),
-        true => {
-            (true, "The client was at its limit: what the server could have given isn't known.")
+    let is_idle = server.is_some_and(|share| share + taken_share(seen) < SERVER_IDLE);
+    let Some((verdict, says)) = Client::of(&thread).doubt(is_idle) else { return at_ease(&thread) };
+    let of_server = server.map(|share| format!(", the contender {}", percent(share)));
+    let value = thread.value() + &of_server.unwrap_or_default();
+    match &seen.evidence.second_client {
+        None => Word::new(verdict, value, says).against(BUSY),
+        Some(second) => second_client(load, second, (verdict, says), value),
+    }
+}
+
+/// How far a client was from its limit, by its busiest thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Client {
+    Spare,
+    Near,
+    AtLimit,
+}
+
+impl Client {
+    fn of(thread: &Thread) -> Client {
+        match thread.taken() {
+            taken if taken >= BUSY_INVALID => Client::AtLimit,
+            taken if taken >= BUSY_SUSPECT => Client::Near,
+            _ => Client::Spare,
         }
-        false if idle => {
-            (true, "The client was the limit: it was near its own, while the server waited for it.")
+    }
+
+    /// What it says against a rate, where the server had time to spare or not.
+    fn doubt(self, server_is_idle: bool) -> Option<(Verdict, &'static str)> {
+        let (verdict, says) = match (self, server_is_idle) {
+            (Client::Spare, _) => return None,
+            (Client::Near, false) => {
+                (Suspect, "The client was near its limit: the server may have given more.")
+            }
+            (Client::Near, true) => (
+                Invalid,
+                "The client was the limit: it was near its own, while the server waited for it.",
+            ),
+            (Client::AtLimit, false) => (
+                Invalid,
+                "The client was at its limit: what the server could have given isn't known.",
+            ),
+            (Client::AtLimit, true) => {
+                (Invalid, "The client was the limit: the server could have given more.")
+            }
+        };
+        Some((verdict, says))
+    }
+}
+
+/// The word on a client that had time to spare, if that is known.
+fn at_ease(thread: &Thread) -> Word {
+    match thread.waited {
+        Some(_) => Word::valid(thread.value(), "The client had time to spare.").against(BUSY),
+        None => Word::not_checked(
+            "Whether the client's threads waited for a processor, the kernel doesn't tell.",
+        )
+        .advise("Use a kernel that counts it (CONFIG_SCHED_INFO, on in Debian's)."),
+    }
+}
+
+/// The word where a second client was asked for: whether the first, which alone casts this
+/// doubt, was the limit.
+fn second_client(
+    first: &Load,
+    second: &SecondClient,
+    alone: (Verdict, &str),
+    value: String,
+) -> Word {
+    let (verdict, says) = alone;
+    let (both, is_sound) = match second {
+        SecondClient::Missing { why } => {
+            return Word::new(verdict, value, format!("{says} {why}")).against(BUSY);
         }
-        false => (false, "The client was near its limit: the server may have given more."),
-    };
-    let doubt = |value: String, says: &str| match is_limit {
-        true => Word::invalid(value, says),
-        false => Word::suspect(value, says),
-    };
-    let (both, sound) = match &seen.evidence.second_client {
-        None => return doubt(value, alone).against(BUSY),
-        Some(SecondClient::Missing { why }) => {
-            return doubt(value, &format!("{alone} {why}")).against(BUSY);
-        }
-        Some(SecondClient::Measured {
+        SecondClient::Measured {
             rate,
             errors,
             client_busy_share,
@@ -84,30 +125,31 @@ fn look(seen: &Seen) -> Word {
             others_cores,
             steal_share,
             ..
-        }) => {
+        } => {
             // A single connection takes no second thread.
-            let is_more = client_busy_share.len() > load.client_busy_share.len();
+            let is_more = client_busy_share.len() > first.client_busy_share.len();
             let has_time = threads(client_busy_share, client_run_delay_share.as_deref())
-                .all(|thread| thread.taken() < BUSY_INVALID);
-            let quiet = others_cores
+                .all(|thread| Client::of(&thread) != Client::AtLimit);
+            let is_quiet = others_cores
                 .zip(*steal_share)
                 .is_some_and(|(others, steal)| !quiet_machine::is_disturbed(others, steal));
-            (*rate, *errors == 0 && is_more && has_time && quiet)
+            (*rate, *errors == 0 && is_more && has_time && is_quiet)
         }
     };
     // Of nothing there is no share.
-    let rise = (load.rate > 0.0).then(|| both / load.rate - 1.0);
+    let rise = (first.rate > 0.0).then(|| both / first.rate - 1.0);
     let rises = rise.map_or(String::new(), |rise| format!(" ({:+.1} %)", rise * 100.0));
     let value = format!(
         "{value}; {:.0} answers a second, {both:.0} with a second client{rises}",
-        load.rate,
+        first.rate,
     );
-    let is_more = both > load.rate && rise.is_none_or(|rise| rise >= RISE);
-    let word = if is_more {
-        doubt(value, "More client gave more: the client was the limit, not the server.")
-    } else if !sound {
+    let gave_more = both > first.rate && rise.is_none_or(|rise| rise >= RISE);
+    let word = if gave_more {
+        let says = "More client gave more: the client was the limit, not the server.";
+        Word::new(verdict, value, says)
+    } else if !is_sound {
         let says = "The second client had no connection, met errors, its own limit or a busy machine, and decides nothing.";
-        doubt(value, says)
+        Word::new(verdict, value, says)
     } else {
         Word::valid(value, "More client gave no more: the server was the limit.")
     };
@@ -166,7 +208,7 @@ fn taken_share(seen: &Seen) -> f64 {
 
 /// Whether a thread of the client had hardly any time to spare, where that is known.
 pub(super) fn is_near(load: &Load) -> bool {
-    threads_of(load).any(|thread| thread.taken() >= BUSY_SUSPECT)
+    threads_of(load).any(|thread| Client::of(&thread) != Client::Spare)
 }
 
 /// Whether a trial is to be made once more with more client: its client was near
