@@ -269,6 +269,25 @@ impl Check {
             },
         }
     }
+
+    /// Its doubt about so many blocks of a row whose median stands in spite of that: the word
+    /// is that of the rest of them.
+    fn softened(
+        &self,
+        doubt: &Finding,
+        rest: Option<&Finding>,
+        often: &str,
+        reason: &str,
+    ) -> Finding {
+        Finding {
+            check: self.id.into(),
+            verdict: rest.map_or(Verdict::Valid, |it| it.verdict),
+            value: format!("{} {often}", doubt.value),
+            threshold: self.threshold.into(),
+            says: format!("{} {reason}", doubt.says),
+            fix: rest.map_or(String::new(), |it| it.fix.clone()),
+        }
+    }
 }
 
 /// What the checks that apply say of a trial, the worst first.
@@ -317,41 +336,42 @@ pub fn is_about_the_machine(id: &str) -> bool {
     CHECKS.iter().any(|check| check.id == id && is_so(check))
 }
 
-/// Of each check one word over the blocks of a row, the worst first: the worst, but
-/// that doubt about moments has to be in half of the blocks, and about a drift to
-/// go one way besides.
+/// Of each check one word over the blocks of a row, the worst first: the worst that it said
+/// of a block, but for doubt that its scope tolerates.
 pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
-    let findings = || trials.iter().flat_map(|trial| &trial.findings);
-    let of_check = |check: &Check| {
+    let of_check = |check: &&Check| {
+        let findings = || trials.iter().flat_map(|trial| &trial.findings);
         let said = || findings().filter(|finding| finding.check == check.id);
         let worst =
             said().reduce(|worst, it| if it.verdict > worst.verdict { it } else { worst })?;
         let doubtful = said().filter(|it| it.verdict == Verdict::Suspect).count();
-        let reason = match check.scope {
-            _ if worst.verdict != Verdict::Suspect => None,
-            Scope::Moment(_) | Scope::Machine(_) | Scope::Drift { .. }
-                if 2 * doubtful < trials.len() =>
-            {
+        let reason = check.scope.tolerates(trials, doubtful);
+        let Some(reason) = reason.filter(|_| worst.verdict == Verdict::Suspect) else {
+            return Some(worst.clone());
+        };
+        let others = said().filter(|finding| finding.verdict < Verdict::Suspect);
+        let rest = others.max_by_key(|finding| finding.verdict);
+        let often = format!("in {doubtful} of {} blocks", trials.len());
+        Some(check.softened(worst, rest, &often, reason))
+    };
+    worst_first(CHECKS.iter().filter_map(of_check).collect())
+}
+
+impl Scope {
+    /// Why a row's medians stand although so many of its trials are doubtful, if they do:
+    /// doubt about moments has to be in half of them, and about a drift to go one way besides.
+    fn tolerates(&self, trials: &[&Trial], doubtful: usize) -> Option<&'static str> {
+        let is_rare = 2 * doubtful < trials.len();
+        match *self {
+            Scope::Moment(_) | Scope::Machine(_) | Scope::Drift { .. } if is_rare => {
                 Some("It was a moment: the median stands.")
             }
             Scope::Drift { drift, .. } if goes_either_way(trials, drift) => {
                 Some("Over the blocks it goes either way: the median stands.")
             }
             _ => None,
-        };
-        let Some(reason) = reason else { return Some(worst.clone()) };
-        let others = said().filter(|finding| finding.verdict < Verdict::Suspect);
-        let best = others.max_by_key(|finding| finding.verdict);
-        Some(Finding {
-            check: check.id.into(),
-            verdict: best.map_or(Verdict::Valid, |it| it.verdict),
-            value: format!("{} in {doubtful} of {} blocks", worst.value, trials.len()),
-            threshold: check.threshold.into(),
-            says: format!("{} {reason}", worst.says),
-            fix: best.map_or(String::new(), |it| it.fix.clone()),
-        })
-    };
-    worst_first(CHECKS.iter().filter_map(|check| of_check(check)).collect())
+        }
+    }
 }
 
 /// Whether the drifts of these trials may come by chance. Too few tell nothing.
