@@ -2,7 +2,7 @@
 
 use result::evidence::{Load, Percentiles};
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Rule, Scope, Seen, Word, first_of};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
@@ -24,34 +24,40 @@ pub(super) const ARITHMETIC: Check = Check {
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
 };
+
+/// The first that speaks is the word.
+const RULES: [Rule; 4] = [contradiction, of_an_open_loop, too_few_answers, littles_law];
 
 const ACCOUNT: &str = "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it";
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
-    if let Some(fault) = fault_in_counts(load).or_else(|| fault_in_times(load)) {
-        return Word::invalid("contradiction", fault).against("none");
-    }
-    let connections = f64::from(match seen.slot.load.keep_alive {
-        true => load.connections_established,
-        false => load.connections_asked,
-    });
-    if seen.is_open_loop() {
-        let says = "Counts and percentiles fit each other. Little's law isn't asked: in an open loop \
-                    connections may be idle.";
-        return Word::valid("consistent", says).against(ACCOUNT);
-    }
-    if connections == 0.0 || (load.good as f64) < ANSWERS_A_CONNECTION_MIN * connections {
-        let says = "Counts and percentiles fit each other, but with fewer than ten answers a \
-                    connection Little's law couldn't be asked: whether all connections were busy \
-                    is not known.";
-        return Word::not_checked(says).advise("Measure for longer, or with fewer connections.");
-    }
+fn contradiction(_: &Seen, load: &Load) -> Option<Word> {
+    let fault = fault_in_counts(load).or_else(|| fault_in_times(load))?;
+    Some(Word::invalid("contradiction", fault).against("none"))
+}
+
+fn of_an_open_loop(seen: &Seen, _: &Load) -> Option<Word> {
+    let says = "Counts and percentiles fit each other. Little's law isn't asked: in an open loop \
+                connections may be idle.";
+    seen.is_open_loop().then(|| Word::valid("consistent", says).against(ACCOUNT))
+}
+
+fn too_few_answers(seen: &Seen, load: &Load) -> Option<Word> {
+    let connections = connections(seen, load);
+    let are_few = connections == 0.0 || (load.good as f64) < ANSWERS_A_CONNECTION_MIN * connections;
+    let says = "Counts and percentiles fit each other, but with fewer than ten answers a \
+                connection Little's law couldn't be asked: whether all connections were busy \
+                is not known.";
+    let advice = "Measure for longer, or with fewer connections.";
+    are_few.then(|| Word::not_checked(says).advise(advice))
+}
+
+fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
+    let connections = connections(seen, load);
     let times = &load.response_us;
     let Some((mean_us, max_us)) = times.mean.zip(times.max) else {
-        return Word::not_checked("No answer came, so that there are no times.");
+        return Some(Word::not_checked("No answer came, so that there are no times."));
     };
     let busy = load.rate * mean_us / 1e6;
     let edges = max_us / 1e6 / load.seconds;
@@ -78,7 +84,15 @@ fn look(seen: &Seen) -> Word {
     } else {
         Word::valid(value, "Rate, times and connections fit each other.")
     };
-    word.against("75 to 105 %, invalid outside of 50 to 105 %")
+    Some(word.against("75 to 105 %, invalid outside of 50 to 105 %"))
+}
+
+/// The connections that are to be busy.
+fn connections(seen: &Seen, load: &Load) -> f64 {
+    f64::from(match seen.slot.load.keep_alive {
+        true => load.connections_established,
+        false => load.connections_asked,
+    })
 }
 
 /// Requests that ended in an error.

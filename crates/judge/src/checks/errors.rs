@@ -1,8 +1,8 @@
 //! Were the answers answers?
 
-use result::evidence::ErrorKind;
+use result::evidence::{ErrorKind, Load};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Rule, Scope, Seen, Word, first_of, percent};
 
 /// Share of errors from which on a figure is invalid.
 const SHARE_MAX: f64 = 0.001;
@@ -18,62 +18,100 @@ pub(super) const ERRORS: Check = Check {
     threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
     why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, or none, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
-    if load.sent == 0 {
-        return Word::invalid("nothing sent", "Not one request was sent.");
-    }
-    let (count, warmup) = (total(&load.errors), total(&load.warmup_errors));
-    let share = count as f64 / load.sent as f64;
-    let mut value = format!("{count} of {} ({})", load.sent, percent(share));
-    if warmup > 0 {
-        value = format!("{value}, {warmup} more in the warm-up");
-    }
-    let is_wrong = |error: &&ErrorKind| error.kind == WRONG_BODY;
-    if let Some(error) = load.warmup_errors.iter().find(is_wrong) {
-        let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
-        return Word::invalid(value, says);
-    }
-    let Some(worst) = load.errors.iter().max_by_key(|error| error.count) else {
-        return match load.good {
-            // Whoever asked is waiting still.
-            0 => Word::invalid(
-                format!("none of {} answered", load.sent),
-                "Not one request was answered, and none ended in an error.",
-            ),
-            _ => Word::valid(value, "No request ended in an error."),
-        };
-    };
-    let wrong_body = load.errors.iter().find(is_wrong);
+/// The first that speaks is the word.
+const RULES: [Rule; 7] = [
+    nothing_sent,
+    wrong_body_in_the_warm_up,
+    no_error,
+    left_out_by_the_client,
+    too_many,
+    wrong_body,
+    some,
+];
+
+fn nothing_sent(_: &Seen, load: &Load) -> Option<Word> {
+    (load.sent == 0).then(|| Word::invalid("nothing sent", "Not one request was sent."))
+}
+
+fn wrong_body_in_the_warm_up(_: &Seen, load: &Load) -> Option<Word> {
+    let error = load.warmup_errors.iter().find(is_wrong_body)?;
+    let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
+    Some(Word::invalid(value(load), says))
+}
+
+fn no_error(_: &Seen, load: &Load) -> Option<Word> {
+    load.errors.is_empty().then(|| match load.good {
+        // Whoever asked is waiting still.
+        0 => Word::invalid(
+            format!("none of {} answered", load.sent),
+            "Not one request was answered, and none ended in an error.",
+        ),
+        _ => Word::valid(value(load), "No request ended in an error."),
+    })
+}
+
+fn left_out_by_the_client(seen: &Seen, load: &Load) -> Option<Word> {
+    let most = worst(load)?.count;
     // With a connection a request, fewer are established at once than asked for.
     let left_out =
         seen.slot.load.keep_alive && load.connections_established < load.connections_asked;
     // Where others are many more, they are what left connections out.
     let is_own = |error: &&ErrorKind| {
-        error.kind == CLIENTS_OWN && (error.count == worst.count || share <= SHARE_MAX)
+        error.kind == CLIENTS_OWN && (error.count == most || share(load) <= SHARE_MAX)
     };
-    if let Some(own) = load.errors.iter().find(is_own).filter(|_| left_out) {
-        let says = format!(
-            "The client itself failed, and left connections out; no limit of the server's was met: {}",
-            own.example
-        );
-        return Word::invalid(value, says);
-    }
-    let says = format!("Most of them are `{}`, for example: {}", worst.kind, worst.example);
-    match wrong_body {
-        _ if share > SHARE_MAX || load.good == 0 => Word::invalid(value, says),
-        Some(error) => {
-            Word::invalid(value, format!("An answer lacked what was asked for: {}", error.example))
-        }
-        None => Word::suspect(value, says),
-    }
+    let own = load.errors.iter().find(is_own).filter(|_| left_out)?;
+    let says = format!(
+        "The client itself failed, and left connections out; no limit of the server's was met: {}",
+        own.example
+    );
+    Some(Word::invalid(value(load), says))
+}
+
+fn too_many(_: &Seen, load: &Load) -> Option<Word> {
+    let is_so = share(load) > SHARE_MAX || load.good == 0;
+    is_so.then(|| Word::invalid(value(load), most_of_them(load)))
+}
+
+fn wrong_body(_: &Seen, load: &Load) -> Option<Word> {
+    let error = load.errors.iter().find(is_wrong_body)?;
+    let says = format!("An answer lacked what was asked for: {}", error.example);
+    Some(Word::invalid(value(load), says))
+}
+
+fn some(_: &Seen, load: &Load) -> Option<Word> {
+    Some(Word::suspect(value(load), most_of_them(load)))
+}
+
+fn is_wrong_body(error: &&ErrorKind) -> bool {
+    error.kind == WRONG_BODY
 }
 
 fn total(errors: &[ErrorKind]) -> u64 {
     errors.iter().map(|error| error.count).sum()
+}
+
+/// The share of requests that ended in an error.
+fn share(load: &Load) -> f64 {
+    total(&load.errors) as f64 / load.sent as f64
+}
+
+fn value(load: &Load) -> String {
+    let (count, warmup) = (total(&load.errors), total(&load.warmup_errors));
+    let value = format!("{count} of {} ({})", load.sent, percent(share(load)));
+    if warmup > 0 { format!("{value}, {warmup} more in the warm-up") } else { value }
+}
+
+fn worst(load: &Load) -> Option<&ErrorKind> {
+    load.errors.iter().max_by_key(|error| error.count)
+}
+
+fn most_of_them(load: &Load) -> String {
+    worst(load).map_or(String::new(), |worst| {
+        format!("Most of them are `{}`, for example: {}", worst.kind, worst.example)
+    })
 }
 
 #[cfg(test)]

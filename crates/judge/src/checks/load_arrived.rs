@@ -1,8 +1,8 @@
 //! Did the load arrive?
 
-use result::evidence::{Evidence, Sample};
+use result::evidence::{Evidence, Load, Sample};
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Rule, Scope, Seen, Word, first_of};
 
 /// Share of the connections made that may be lost on the way, before the 99th
 /// percentile is the time after which the kernel tries again.
@@ -14,67 +14,87 @@ pub(super) const LOAD_ARRIVED: Check = Check {
     threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A loop that accepts one a turn, and answers all the others in it, leaves hundreds waiting for seconds. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
-    let is_kept = seen.slot.load.keep_alive;
-    let asked = load.connections_asked;
-    let client = load.connections_established;
-    if is_kept && client < asked {
-        return Word::invalid(
+/// The first that speaks is the word.
+const RULES: [Rule; 5] =
+    [too_few_at_the_client, too_few_at_the_server, lost_on_the_way, not_counted, all_arrived];
+
+fn too_few_at_the_client(seen: &Seen, load: &Load) -> Option<Word> {
+    let (client, asked) = (load.connections_established, load.connections_asked);
+    (seen.slot.load.keep_alive && client < asked).then(|| {
+        Word::invalid(
             format!("{client} of {asked} established"),
             "Fewer connections carried the load than the figure says.",
         )
-        .against("all");
-    }
-    let samples = seen.evidence.samples.iter();
-    let server = samples.filter_map(|sample| Some((accepted(sample)?, sample.accept_queue?))).max();
+        .against("all")
+    })
+}
+
+fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
+    let (server, queued) = at_the_server(seen).filter(|_| seen.slot.load.keep_alive)?;
+    let asked = load.connections_asked;
     let is_cut = load.cut.is_some_and(|cut| cut >= u64::from(asked));
     let enough = if is_cut { asked.div_ceil(2) } else { asked };
-    if let Some((server, queued)) = server.filter(|&(server, _)| is_kept && server < enough) {
-        let accepted = format!("{server} of {asked} accepted by the server");
-        let word = match server + queued < asked {
-            true => {
-                Word::invalid(accepted, "The server had fewer connections than the client thought.")
-            }
-            false => Word::invalid(
-                format!("{accepted}, {queued} in its queue"),
-                "Connections waited to be accepted by a server that answered the others.",
-            ),
-        };
-        return word.against("all");
+    let accepted = format!("{server} of {asked} accepted by the server");
+    let word = if server >= enough {
+        return None;
+    } else if server + queued < asked {
+        Word::invalid(accepted, "The server had fewer connections than the client thought.")
+    } else {
+        Word::invalid(
+            format!("{accepted}, {queued} in its queue"),
+            "Connections waited to be accepted by a server that answered the others.",
+        )
+    };
+    Some(word.against("all"))
+}
+
+fn lost_on_the_way(seen: &Seen, load: &Load) -> Option<Word> {
+    let (syn, overflows) = (load.syn_retransmits, overflows(seen.evidence, load));
+    let lost = Some(syn.max(overflows.unwrap_or(0))).filter(|&lost| lost > 0)?;
+    let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
+    let value = format!("{syn} SYN sent again{overflows}");
+    let says = "Connections were lost while they were made, and made again seconds later.";
+    let word = match lost as f64 >= LOST_INVALID * made(load) as f64 {
+        true => Word::invalid(value, says),
+        false => Word::suspect(value, says),
+    };
+    Some(word.against("none; invalid from one connection in a hundred on"))
+}
+
+fn not_counted(seen: &Seen, load: &Load) -> Option<Word> {
+    if seen.slot.load.keep_alive && at_the_server(seen).is_none() {
+        return Some(Word::not_checked("The connections at the server couldn't be counted."));
     }
-    let made = load.made.unwrap_or(load.reconnects + u64::from(asked));
-    let syn = load.syn_retransmits;
-    // While the load makes no connection, no drop is one of its own.
-    let overflows = overflows(seen.evidence).map(|it| if made == 0 { 0 } else { it });
-    let lost = syn.max(overflows.unwrap_or(0));
-    if lost > 0 {
-        let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
-        let value = format!("{syn} SYN sent again{overflows}");
-        let says = "Connections were lost while they were made, and made again seconds later.";
-        return match lost as f64 >= LOST_INVALID * made as f64 {
-            true => Word::invalid(value, says),
-            false => Word::suspect(value, says),
-        }
-        .against("none; invalid from one connection in a hundred on");
-    }
-    match (server, overflows) {
-        (None, _) if is_kept => {
-            Word::not_checked("The connections at the server couldn't be counted.")
-        }
-        (_, None) => Word::not_checked("Overflows of listen queues couldn't be counted."),
-        (_, Some(_)) if !is_kept => Word::valid(
-            format!("{made} connections made"),
-            "No connection was lost while it was made.",
-        ),
-        (_, Some(_)) => Word::valid(
+    let unknown = || Word::not_checked("Overflows of listen queues couldn't be counted.");
+    overflows(seen.evidence, load).is_none().then(unknown)
+}
+
+fn all_arrived(seen: &Seen, load: &Load) -> Option<Word> {
+    let (client, asked) = (load.connections_established, load.connections_asked);
+    Some(match seen.slot.load.keep_alive {
+        true => Word::valid(
             format!("{client} of {asked} established"),
             "Every connection asked for was there, at both ends.",
         ),
-    }
+        false => Word::valid(
+            format!("{} connections made", made(load)),
+            "No connection was lost while it was made.",
+        ),
+    })
+}
+
+/// Connections that the load made within the window.
+fn made(load: &Load) -> u64 {
+    load.made.unwrap_or(load.reconnects + u64::from(load.connections_asked))
+}
+
+/// The most connections that the server had accepted, and how many were in its queue then.
+fn at_the_server(seen: &Seen) -> Option<(u32, u32)> {
+    let samples = seen.evidence.samples.iter();
+    samples.filter_map(|sample| Some((accepted(sample)?, sample.accept_queue?))).max()
 }
 
 /// The connections that the server has: established, and no longer in its queue.
@@ -86,9 +106,11 @@ fn accepted(sample: &Sample) -> Option<u32> {
 /// listeners dropped is a bound: where they defer accepting (TCP_DEFER_ACCEPT), the
 /// last acknowledgement of each handshake is dropped and counted too, and nothing
 /// is lost. Overflows of all listeners, by the kernel's own count, are another.
-fn overflows(evidence: &Evidence) -> Option<u64> {
+fn overflows(evidence: &Evidence, load: &Load) -> Option<u64> {
     let dropped = evidence.listen_drops?;
-    Some(evidence.machine.listen_overflows_of_all.map_or(dropped, |all| dropped.min(all)))
+    // While the load makes no connection, no drop is one of its own.
+    let most = if made(load) == 0 { 0 } else { dropped };
+    Some(evidence.machine.listen_overflows_of_all.map_or(most, |all| most.min(all)))
 }
 
 #[cfg(test)]

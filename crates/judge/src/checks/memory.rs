@@ -1,6 +1,8 @@
 //! Was there memory enough?
 
-use super::{Check, Scope, Seen, Word, percent};
+use result::evidence::Load;
+
+use super::{Check, Rule, Scope, Seen, Word, first_of, percent};
 
 /// Bytes moved to or from swap that are more than a stray page.
 const SWAPPED_SUSPECT: u64 = 1 << 20;
@@ -15,69 +17,93 @@ pub(super) const MEMORY: Check = Check {
     threshold: "nobody killed, invalid if it may have been one of the contender's; less than 1 MiB moved, invalid if a part of the contender lay in swap; fewer than 10 faults a second; less than 95 % of the limit",
     why: "What lies in swap answers a thousand times more slowly: in 2009 Redis took all memory, and the figures were the disk's. A fault that waits for a disk stops its thread for 0.1 to 10 ms, so ten a second may take a tenth of its time. Near its limit a contender spends its time on giving memory back.",
     fix: "Give the machine or the control group more memory, or the contender a smaller load; switch swap off while measuring.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
-    let (machine, server) = (&seen.evidence.machine, &seen.evidence.server);
-    let group = server.cgroup.as_ref();
-    let of_group = group.and_then(|group| group.oom_kills);
-    // Where its group doesn't tell, any of the machine's may have been the contender's.
-    if let Some(count @ 1..) = of_group.or(machine.oom_kills) {
-        return Word::invalid(
-            format!("{count} killed"),
-            "Memory was used up, and the kernel killed for it.",
-        )
-        .against("nobody killed");
-    }
-    let swapped = machine.swap_in_bytes.zip(machine.swap_out_bytes).map(|(a, b)| a + b);
-    if let Some(bytes) = swapped.filter(|&bytes| bytes >= SWAPPED_SUSPECT) {
-        let value = format!("{} MiB moved", bytes >> 20);
-        let word = match server.swap_max_bytes {
-            Some(1..) => Word::invalid(value, "A part of the contender lay in swap."),
-            _ => Word::suspect(value, "The machine moved memory to or from swap."),
-        };
-        return word
-            .against("less than 1 MiB moved, invalid if a part of the contender lay in swap");
-    }
-    if let Some(count @ 1..) = machine.oom_kills {
-        return Word::suspect(
-            format!("{count} of others killed"),
-            "The machine's memory was used up, or that of another's control group.",
-        )
-        .against("nobody killed, invalid if it may have been one of the contender's");
-    }
-    let faults = server.major_faults.map(|count| count as f64 / load.seconds);
-    if let Some(faults) = faults.filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT) {
-        return Word::suspect(
-            format!("{faults:.0} faults a second"),
-            "The contender waited for pages from a disk.",
-        )
-        .against("fewer than 10 faults a second");
-    }
-    let limit = seen.evidence.limits.memory_limit_bytes;
-    let peak = group.and_then(|group| group.memory_peak_bytes);
-    let of_limit = peak.zip(limit).map(|(peak, limit)| peak as f64 / limit.max(1) as f64);
-    if let Some(share) = of_limit.filter(|&share| share >= OF_LIMIT_SUSPECT) {
-        return Word::suspect(
-            format!("{} of its limit", percent(share)),
-            "The contender's memory reached its limit.",
-        )
-        .against("less than 95 % of the limit");
-    }
-    if limit.is_some() && peak.is_none() {
-        return Word::not_checked(
+/// The first that speaks is the word.
+const RULES: [Rule; 6] =
+    [killed, swapped, others_killed, waited_for_a_disk, near_its_limit, enough];
+
+fn killed(seen: &Seen, _: &Load) -> Option<Word> {
+    let count = kills(seen).filter(|&count| count > 0)?;
+    let word = Word::invalid(
+        format!("{count} killed"),
+        "Memory was used up, and the kernel killed for it.",
+    );
+    Some(word.against("nobody killed"))
+}
+
+fn swapped(seen: &Seen, _: &Load) -> Option<Word> {
+    let bytes = swapped_bytes(seen).filter(|&bytes| bytes >= SWAPPED_SUSPECT)?;
+    let value = format!("{} MiB moved", bytes >> 20);
+    let word = match seen.evidence.server.swap_max_bytes {
+        Some(1..) => Word::invalid(value, "A part of the contender lay in swap."),
+        _ => Word::suspect(value, "The machine moved memory to or from swap."),
+    };
+    Some(word.against("less than 1 MiB moved, invalid if a part of the contender lay in swap"))
+}
+
+/// Where the contender's own would have been told before.
+fn others_killed(seen: &Seen, _: &Load) -> Option<Word> {
+    let count = seen.evidence.machine.oom_kills.filter(|&count| count > 0)?;
+    let word = Word::suspect(
+        format!("{count} of others killed"),
+        "The machine's memory was used up, or that of another's control group.",
+    );
+    Some(word.against("nobody killed, invalid if it may have been one of the contender's"))
+}
+
+fn waited_for_a_disk(seen: &Seen, load: &Load) -> Option<Word> {
+    let faults = faults(seen, load).filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT)?;
+    let word = Word::suspect(
+        format!("{faults:.0} faults a second"),
+        "The contender waited for pages from a disk.",
+    );
+    Some(word.against("fewer than 10 faults a second"))
+}
+
+fn near_its_limit(seen: &Seen, _: &Load) -> Option<Word> {
+    let limit = seen.evidence.limits.memory_limit_bytes?;
+    let group = seen.evidence.server.cgroup.as_ref();
+    let Some(peak) = group.and_then(|group| group.memory_peak_bytes) else {
+        return Some(Word::not_checked(
             "There is a limit to the contender's memory, and how near it came isn't known.",
-        );
-    }
-    match (of_group.or(machine.oom_kills), swapped, faults) {
-        (Some(_), Some(swapped), Some(faults)) => Word::valid(
-            format!("{swapped} bytes swapped, {faults:.0} faults a second"),
-            "Memory was enough.",
-        ),
-        _ => Word::not_checked("Swap, page faults or kills couldn't all be counted."),
-    }
+        ));
+    };
+    let share = peak as f64 / limit.max(1) as f64;
+    let word = || {
+        let value = format!("{} of its limit", percent(share));
+        Word::suspect(value, "The contender's memory reached its limit.")
+            .against("less than 95 % of the limit")
+    };
+    (share >= OF_LIMIT_SUSPECT).then(word)
+}
+
+fn enough(seen: &Seen, load: &Load) -> Option<Word> {
+    let all = kills(seen).and(swapped_bytes(seen)).zip(faults(seen, load));
+    let Some((swapped, faults)) = all else {
+        return Some(Word::not_checked("Swap, page faults or kills couldn't all be counted."));
+    };
+    let value = format!("{swapped} bytes swapped, {faults:.0} faults a second");
+    Some(Word::valid(value, "Memory was enough."))
+}
+
+/// Kills that may have been the contender's: where its group doesn't tell, any of the
+/// machine's may.
+fn kills(seen: &Seen) -> Option<u64> {
+    let group = seen.evidence.server.cgroup.as_ref();
+    group.and_then(|group| group.oom_kills).or(seen.evidence.machine.oom_kills)
+}
+
+/// Bytes moved to and from swap.
+fn swapped_bytes(seen: &Seen) -> Option<u64> {
+    let machine = &seen.evidence.machine;
+    Some(machine.swap_in_bytes? + machine.swap_out_bytes?)
+}
+
+/// Page faults a second of the contender that waited for a disk.
+fn faults(seen: &Seen, load: &Load) -> Option<f64> {
+    Some(seen.evidence.server.major_faults? as f64 / load.seconds)
 }
 
 #[cfg(test)]

@@ -207,6 +207,15 @@ impl Word {
     }
 }
 
+/// What there may be to say of a trial that got as far as load.
+type Rule = fn(&Seen, &Load) -> Option<Word>;
+
+/// The word of the first rule that speaks.
+fn first_of(rules: &[Rule], seen: &Seen) -> Option<Word> {
+    let Some(load) = seen.load() else { return Some(Word::no_load()) };
+    rules.iter().find_map(|rule| rule(seen, load))
+}
+
 impl<'a> Seen<'a> {
     /// What was measured; `None` where no time was.
     fn load(&self) -> Option<&'a Load> {
