@@ -24,7 +24,7 @@ pub(super) const ARITHMETIC: Check = Check {
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
-    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
+    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
 };
 
 /// The first that speaks is the word.

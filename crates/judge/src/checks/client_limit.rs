@@ -27,11 +27,10 @@ pub const CLIENT_LIMIT: Check = Check {
     threshold: "busy or waiting for a processor less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
     why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. What others and the host may have had of those cores counts as busy: that isn't waiting. A client that shares its processor, or has a part of one, is held up all the time and looks idle by its CPU time alone. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen, load: &Load) -> Word {
     if seen.evidence.place.shared() {
         return Word::not_checked(
             "Client and server share cores, so that the client's share tells nothing.",

@@ -1,5 +1,7 @@
 //! Did a quota take CPU time away?
 
+use result::evidence::Load;
+
 use super::{Check, Scope, Seen, Word, percent};
 
 /// Share of the window for which a quota may hold back before the figure is one
@@ -12,11 +14,10 @@ pub(crate) const CPU_QUOTA: Check = Check {
     threshold: "none; invalid from 5 % of the processors' time on",
     why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's. The kernel adds up the time of each processor, some of which may have had nothing to do: so divided it is the least.",
     fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen, load: &Load) -> Word {
     let limits = &seen.evidence.limits;
     let Some(periods) = limits.throttled_periods else {
         return Word::not_checked("Whether there is a CPU quota can't be seen.");

@@ -18,7 +18,7 @@ pub(super) const ERRORS: Check = Check {
     threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
     why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, or none, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
-    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
+    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
 };
 
 /// The first that speaks is the word.

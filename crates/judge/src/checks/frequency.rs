@@ -13,13 +13,10 @@ pub(super) const FREQUENCY: Check = Check {
     threshold: "the lowest within 10 % of the highest",
     why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind, and no single number stands for that.",
     fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, or measure for longer.",
-    scope: Scope::Machine(|seen| Some(look(seen))),
+    scope: Scope::Machine(|seen, _| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {
-    if seen.load().is_none() {
-        return Word::no_load();
-    }
     let machine = &seen.evidence.machine;
     match machine.server_cpu_mhz_min.zip(machine.server_cpu_mhz_max) {
         // Processors that have time to rest slow down, which is no fault.

@@ -2,9 +2,9 @@
 
 use hdrhistogram::Histogram;
 use load::histogram;
-use result::evidence::Percentiles;
+use result::evidence::{Load, Percentiles};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, Word, percent};
 
 /// A wait is a stall if it is so many times the 99th percentile.
 const TIMES_P99: f64 = 10.0;
@@ -21,17 +21,13 @@ pub(super) const HIDDEN_TAIL: Check = Check {
     threshold: "less than 5 % of the time",
     why: "In a closed loop a server that stands still is asked nothing meanwhile, so a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time it shows: who comes at any moment meets a stall as often as stalls take time. Answers of a sound server that take ten times the 99th percentile are so few that they take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once); a scheduler's or a host's hiccups are shorter than 10 ms, or rare.",
     fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
-    scope: Scope::Moment(look),
+    // In an open loop response times count from when requests were due.
+    scope: Scope::Moment(|seen, load| (!seen.is_open_loop()).then(|| look(load))),
 };
 
-fn look(seen: &Seen) -> Option<Word> {
-    let Some(load) = seen.load() else { return Some(Word::no_load()) };
-    if seen.is_open_loop() {
-        // There response times count from when requests were due.
-        return None;
-    }
+fn look(load: &Load) -> Word {
     let Some(waits) = Waits::of(&load.response_us) else {
-        return Some(Word::not_checked("The distribution of times is not known."));
+        return Word::not_checked("The distribution of times is not known.");
     };
     let p99_us = waits.0.value_at_quantile(0.99) as f64 / NS_A_US;
     let stall_us = (TIMES_P99 * p99_us).max(STALL_MIN_US);
@@ -43,7 +39,7 @@ fn look(seen: &Seen) -> Option<Word> {
         let away_us = away * 1e6;
         away_us >= stall_us && waits.share_above(stall_us + away_us) < SHARE_SUSPECT
     });
-    Some(match away_s {
+    match away_s {
         _ if share < SHARE_SUSPECT => Word::valid(value, "No stall hides behind the percentiles."),
         None => {
             Word::suspect(value, "The server stood still at times, and no percentile shows it.")
@@ -52,7 +48,7 @@ fn look(seen: &Seen) -> Option<Word> {
             format!("{value}, the client away for {:.0} ms", away * 1_000.0),
             "The client stood still, and maybe the server: no percentile shows it.",
         ),
-    })
+    }
 }
 
 /// The time that somebody waits who comes at any moment, at most, 99 times in 100,

@@ -1,6 +1,8 @@
 //! Were kept connections kept?
 
-use super::{Check, Scope, Seen, Word};
+use result::evidence::Load;
+
+use super::{Check, Scope, Word};
 
 /// One in so many answers may end its connection.
 const CUTS_SUSPECT: f64 = 1.0 / 2_000.0;
@@ -13,29 +15,25 @@ pub(super) const KEEP_ALIVE: Check = Check {
     threshold: "fewer than 1 in 2,000 answers, invalid from 1 in 10",
     why: "A new connection costs client and server several times what an answer does, so a server that cuts one in 2,000 answers loses some tenths of a percent: what identical entries differ by. A limit of requests a connection also cuts all of them at about the same time. One in 10 is nearer to a load without keep-alive.",
     fix: "Lift the server's limit of requests a connection, or its time limit (nginx: `keepalive_requests`), or compare it with others that cut as well.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen, load| seen.slot.load.keep_alive.then(|| look(load))),
 };
 
-fn look(seen: &Seen) -> Option<Word> {
-    let Some(load) = seen.load() else { return Some(Word::no_load()) };
-    if !seen.slot.load.keep_alive {
-        return None;
-    }
+fn look(load: &Load) -> Word {
     let Some(cut) = load.cut else {
-        return Some(Word::not_checked("Nobody counted the connections that the server ended."));
+        return Word::not_checked("Nobody counted the connections that the server ended.");
     };
     if cut == 0 {
-        return Some(Word::valid("none cut", "Every connection was kept."));
+        return Word::valid("none cut", "Every connection was kept.");
     }
     let cuts = cut as f64 / load.good.max(1) as f64;
     let value = format!("{cut} cut, 1 in {:.0} answers", 1.0 / cuts);
-    Some(if cuts >= CUTS_INVALID {
+    if cuts >= CUTS_INVALID {
         Word::invalid(value, "Connections were hardly kept: this is another load.")
     } else if cuts >= CUTS_SUSPECT {
         Word::suspect(value, "The server cut connections that were to be kept.")
     } else {
         Word::valid(value, "Connections were kept but for a few.")
-    })
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use result::evidence::{Load, Percentiles};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, Word, percent};
 
 /// The 99th percentile of lateness, as a share of that of response time, from
 /// which on the generator shows in the latency.
@@ -17,17 +17,12 @@ pub(super) const LATENESS: Check = Check {
     threshold: "99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
     why: "A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up. What has the client's processor for 10 ms in a second makes a hundredth of that second's requests late: of a machine's own service that wakes up once a second, as much was seen. So it's a moment of the machine, unless it is in half of the blocks.",
     fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate; percentiles from the 99th on are the client's as much as the contender's.",
-    scope: Scope::Moment(look),
+    scope: Scope::Moment(|seen, load| seen.is_open_loop().then(|| look(load))),
 };
 
-fn look(seen: &Seen) -> Option<Word> {
-    let Some(load) = seen.load() else { return Some(Word::no_load()) };
-    if !seen.is_open_loop() {
-        // There a request is due when the answer before it is there.
-        return None;
-    }
+fn look(load: &Load) -> Word {
     let Some((late, response)) = late_us(load) else {
-        return Some(Word::not_checked("It can't be told how late requests were sent."));
+        return Word::not_checked("It can't be told how late requests were sent.");
     };
     let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
     let waited = load.client_run_delay_share.as_deref().and_then(most);
@@ -35,10 +30,10 @@ fn look(seen: &Seen) -> Option<Word> {
         Some(share) => format!("{late:.0} µs late, waiting for a processor {}", percent(share)),
         None => format!("{late:.0} µs late"),
     };
-    Some(match late < MIN_US || late < SHARE_MAX * response {
+    match late < MIN_US || late < SHARE_MAX * response {
         true => Word::valid(value, "Requests were sent when they were due."),
         false => Word::suspect(value, "The client's own delay is a part of the response times."),
-    })
+    }
 }
 
 /// The 99th percentiles of lateness that isn't the contender's, and of response

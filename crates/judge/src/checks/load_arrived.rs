@@ -14,7 +14,7 @@ pub(super) const LOAD_ARRIVED: Check = Check {
     threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A loop that accepts one a turn, and answers all the others in it, leaves hundreds waiting for seconds. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
-    scope: Scope::Trial(|seen| first_of(&RULES, seen)),
+    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
 };
 
 /// The first that speaks is the word.

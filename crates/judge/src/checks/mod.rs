@@ -120,21 +120,23 @@ pub struct Check {
 /// which speaks neither for a figure nor against it.
 #[derive(Debug)]
 enum Scope {
+    /// One trial by itself, whether it got as far as load or not.
+    Anyway(fn(&Seen) -> Option<Word>),
     /// One trial by itself.
-    Trial(fn(&Seen) -> Option<Word>),
+    Trial(Rule),
     /// One trial by itself, in which a passing moment of the machine may have been
     /// met. The figures of a row are medians over its blocks, and doubtful values
     /// in fewer than half of them don't carry a median away: from half on, doubt
     /// counts for the row.
-    Moment(fn(&Seen) -> Option<Word>),
+    Moment(Rule),
     /// One trial by itself, and how far it drifted, as a logarithm. A contender
     /// drifts the same way in every block, a machine mostly either way: doubt counts for
     /// the row as that of moments does, unless an exact test lets the drifts of its
     /// blocks pass as chance.
-    Drift { look: fn(&Seen) -> Option<Word>, drift: fn(&Load) -> Option<f64> },
+    Drift { look: Rule, drift: fn(&Load) -> Option<f64> },
     /// The machine during one trial, met as a passing moment is: what it says,
     /// somebody else did, and not the contender, the client or the set-up.
-    Machine(fn(&Seen) -> Option<Word>),
+    Machine(Rule),
     /// A contender's trials under one load, beside those of the others.
     Row(fn(&Compared) -> Option<Word>),
     /// The same, where doubt is about the machine that they were made on.
@@ -201,18 +203,13 @@ impl Word {
     fn advise(self, advice: &'static str) -> Word {
         Word { advice: Some(advice), ..self }
     }
-
-    fn no_load() -> Word {
-        Word::not_checked("The trial ended before there was load.")
-    }
 }
 
-/// What there may be to say of a trial that got as far as load.
+/// What there may be to say of a trial, by what was measured in it.
 type Rule = fn(&Seen, &Load) -> Option<Word>;
 
 /// The word of the first rule that speaks.
-fn first_of(rules: &[Rule], seen: &Seen) -> Option<Word> {
-    let Some(load) = seen.load() else { return Some(Word::no_load()) };
+fn first_of(rules: &[Rule], seen: &Seen, load: &Load) -> Option<Word> {
     rules.iter().find_map(|rule| rule(seen, load))
 }
 
@@ -246,13 +243,18 @@ impl<'a> Compared<'a> {
 impl Check {
     /// Its word on a trial, if it applies to that.
     fn on_trial(&self, seen: &Seen) -> Option<Finding> {
-        match self.scope {
+        let word = match self.scope {
+            Scope::Anyway(look) => look(seen),
             Scope::Trial(look)
             | Scope::Moment(look)
             | Scope::Drift { look, .. }
-            | Scope::Machine(look) => Some(self.finding(look(seen)?)),
+            | Scope::Machine(look) => match seen.load() {
+                Some(load) => look(seen, load),
+                None => Some(Word::not_checked("The trial ended before there was load.")),
+            },
             Scope::Row(_) | Scope::MachineOverRow(_) => None,
-        }
+        };
+        Some(self.finding(word?))
     }
 
     /// Its word on a row, if it applies to that.
@@ -989,7 +991,7 @@ mod tests {
         assert_eq!(rows.len(), CHECKS.len(), "docs/checks/README.md lists one check a line");
         for (check, row) in CHECKS.iter().zip(rows) {
             let mark = match check.scope {
-                Scope::Trial(_) => "",
+                Scope::Anyway(_) | Scope::Trial(_) => "",
                 Scope::Row(_) | Scope::MachineOverRow(_) => " †",
                 Scope::Moment(_) | Scope::Drift { .. } | Scope::Machine(_) => " ‡",
             };

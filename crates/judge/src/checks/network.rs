@@ -1,5 +1,7 @@
 //! Was the network the limit?
 
+use result::evidence::Load;
+
 use super::{Check, Scope, Seen, Word};
 
 /// Bytes a second over the loopback interface that are mostly copying.
@@ -11,11 +13,10 @@ pub(super) const NETWORK: Check = Check {
     threshold: "less than 1 GB/s for each core of the contender",
     why: "Loopback has no line speed: its limit is how fast processors copy memory, twice for each byte. A core copies about 10 GB/s, so from 1 GB/s on a fifth of a core does nothing else, and contenders differ by less than they do. On the gigabit Ethernet of 2009 the limit was 0.125 GB/s.",
     fix: "Compare with shorter answers, or compare bytes a second and CPU time instead of answers.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen, load: &Load) -> Word {
     let Some(bytes) = seen.evidence.machine.loopback_bytes else {
         return Word::not_checked("The bytes on the network couldn't be counted.");
     };

@@ -2,6 +2,8 @@
 
 use result::plan::Arrivals;
 
+use result::evidence::Load;
+
 use super::{Check, Scope, Seen, Word, client_limit, percent};
 
 /// Share of an offered rate that may be missing.
@@ -19,14 +21,12 @@ pub(super) const OFFERED_RATE: Check = Check {
     threshold: "requests within 0.5 %, beside what is chance in random arrivals; where the rate is one for all, answers too, beside one request a connection that is still under way, 5 % of all at most",
     why: "A generator that offers less than it says measures at another rate than the figure has. Where all are compared at one rate, who answers less did less work. On a curve that is the result, and stands beside what was offered: the rest waits, is shed, and is in the response times. It may begin below the maximum of the closed loop, whose requests come in batches that cost less each.",
     fix: "Give the client more cores, if requests were not offered; offer less, or look at the contender's closed loop, if they were not answered.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen, load| seen.is_open_loop().then(|| look(seen, load))),
 };
 
-fn look(seen: &Seen) -> Option<Word> {
-    let Some(load) = seen.load() else { return Some(Word::no_load()) };
+fn look(seen: &Seen, load: &Load) -> Word {
     let Some(rate) = load.offered_rate.filter(|&rate| rate > 0.0) else {
-        let unknown = || Word::not_checked("The rate that was to be offered is not known.");
-        return seen.is_open_loop().then(unknown);
+        return Word::not_checked("The rate that was to be offered is not known.");
     };
     let planned = rate * load.seconds;
     let chance = match seen.slot.load.arrivals {
@@ -36,15 +36,15 @@ fn look(seen: &Seen) -> Option<Word> {
     let tolerance = MISSING_MAX * planned + chance;
     let of_planned = |count: u64| percent(count as f64 / planned);
     if (load.scheduled as f64 - planned).abs() > tolerance {
-        return Some(Word::invalid(
+        return Word::invalid(
             format!("{} offered", of_planned(load.scheduled)),
             "The client didn't offer the rate that the figure has.",
-        ));
+        );
     }
     let value = format!("{} answered", of_planned(load.answers));
     let under_way = f64::from(load.connections_asked).min(UNDER_WAY_MAX * planned);
     let is_held = load.answers as f64 + under_way >= planned - tolerance;
-    Some(match seen.slot.load.arrivals {
+    match seen.slot.load.arrivals {
         _ if is_held => Word::valid(value, "The rate was offered and held."),
         Arrivals::Own { .. } => {
             Word::valid(value, "The rate was offered; that it wasn't held is the result.")
@@ -56,7 +56,7 @@ fn look(seen: &Seen) -> Option<Word> {
         _ => {
             Word::invalid(value, "The contender didn't hold the rate that others are compared at.")
         }
-    })
+    }
 }
 
 #[cfg(test)]

@@ -16,14 +16,15 @@ pub(super) const ONE_CEILING: Check = Check {
     threshold: "no three contenders within 2 % of each other whose CPU time an answer differs by 25 % or more",
     why: "A saturated server's rate is its cores by its CPU time an answer, so servers that differ in one differ in the other. Where three have one rate and different costs, the rate is that of something they share: in 2009 it was the client, and Erlang and Java looked alike. Two may be equal by chance; 25 % is more than noise.",
     fix: "Look at what they share: the client, the network, a lock in the kernel; give the client more cores, and compare CPU time an answer instead.",
-    scope: Scope::Row(look),
+    scope: Scope::Row(|compared| may_be_one(compared).then(|| look(compared))),
 };
 
-fn look(compared: &Compared) -> Option<Word> {
-    // In an open loop one rate for all is what was asked for.
-    if compared.is_open_loop() || compared.contenders.len() < CONTENDERS_MIN {
-        return None;
-    }
+/// In an open loop one rate for all is what was asked for.
+fn may_be_one(compared: &Compared) -> bool {
+    !compared.is_open_loop() && compared.contenders.len() >= CONTENDERS_MIN
+}
+
+fn look(compared: &Compared) -> Word {
     let figures = |name: &str| {
         let figures = compared.of(name).filter_map(|trial| {
             let load = trial.evidence.load.as_ref().filter(|load| load.answers > 0)?;
@@ -35,7 +36,7 @@ fn look(compared: &Compared) -> Option<Word> {
         median(&rates).zip(median(&costs))
     };
     let Some((rate, _)) = figures(&compared.contender.name) else {
-        return Some(Word::not_checked("The contender's CPU time is not known."));
+        return Word::not_checked("The contender's CPU time is not known.");
     };
     let costs: Vec<f64> = compared
         .contenders
@@ -49,12 +50,12 @@ fn look(compared: &Compared) -> Option<Word> {
     let apart = largest / smallest;
     let others = costs.len() - 1;
     let value = format!("{others} others at its rate, CPU time up to {apart:.2} times apart");
-    Some(match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
+    match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
         true => {
             Word::suspect(value, "Contenders of different cost met one ceiling that isn't theirs.")
         }
         false => Word::valid(value, "No ceiling that several contenders share is seen."),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -21,13 +21,10 @@ pub(super) const QUIET_MACHINE: Check = Check {
     threshold: "others below 5 % of one core, invalid from 25 %; steal below 1 %, invalid from 5 %; bakeoff itself below 5 % of one core",
     why: "What others use is missing to server or client, and more so to the one whose turn it was: a build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %.",
     fix: "Stop what else runs on the machine, or take one that nobody else uses, and measure again.",
-    scope: Scope::Machine(|seen| Some(look(seen))),
+    scope: Scope::Machine(|seen, _| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {
-    if seen.load().is_none() {
-        return Word::no_load();
-    }
     let (others, steal) = (seen.evidence.others_cores(), seen.evidence.steal_share);
     let harness = seen.evidence.sampling.harness_cores().filter(|&it| it >= HARNESS_SUSPECT);
     let unknown = || "unknown".to_string();

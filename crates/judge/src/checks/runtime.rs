@@ -1,6 +1,6 @@
 //! Was the contender's virtual machine warm, and its heap large enough?
 
-use result::evidence::{Collects, Compiles, Runtime, ServerUse};
+use result::evidence::{Collects, Compiles, Load, Runtime, ServerUse};
 
 use super::{Check, Scope, Seen, Word, percent};
 
@@ -26,8 +26,7 @@ pub(super) const RUNTIME: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen) -> Option<Word> {
-    let Some(load) = seen.load() else { return Some(Word::no_load()) };
+fn look(seen: &Seen, load: &Load) -> Option<Word> {
     let server = &seen.evidence.server;
     if server.thread_groups.is_empty() {
         return Some(Word::not_checked("The contender's threads couldn't be told apart."));

@@ -1,6 +1,6 @@
 //! Were the answers under load the same as before it?
 
-use result::evidence::{AnswerSize, ContractStep, Evidence};
+use result::evidence::{AnswerSize, ContractStep, Evidence, Load};
 use result::evidence::{DATE, DATE_STEP};
 
 use super::{Check, Scope, Seen, Word};
@@ -14,11 +14,10 @@ pub(super) const SAME_ANSWERS: Check = Check {
     threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
     why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and body are held to the contract in every answer; that a part is made anew, and the Date, in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
     fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen, load: &Load) -> Word {
     let Evidence { contract, contract_under_load, contract_after, .. } = seen.evidence;
     // A step that was wrong before is the contract's own finding.
     let was_right = |step: &ContractStep| {

@@ -24,13 +24,10 @@ pub(crate) const SERVER_CORES: Check = Check {
     threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop invalid from 105 % on; no thread that ran for 1 % of the window or more allowed on any other processor",
     why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take. More than it was given means that it got away from its cores. A thread that binds itself elsewhere gets away as well and uses no more: it may take its time from the client.",
     fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers), and bind itself to nothing (nginx: no `worker_cpu_affinity`); look for a lock or a single acceptor; see whether the client was the limit.",
-    scope: Scope::Trial(|seen| Some(look(seen))),
+    scope: Scope::Trial(|seen, _| Some(look(seen))),
 };
 
 fn look(seen: &Seen) -> Word {
-    if seen.load().is_none() {
-        return Word::no_load();
-    }
     let threads = &seen.evidence.server.threads;
     let is_told = threads.iter().any(|thread| !thread.cpus.is_empty());
     if !is_told || seen.evidence.place.server_cpus.is_empty() {

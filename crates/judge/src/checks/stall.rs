@@ -1,7 +1,9 @@
 //! Did the contender stall?
 
+use result::evidence::Load;
+
 use super::steady::whole_seconds;
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, Word};
 use crate::statistics::median;
 
 /// A second with less than this share of the usual has a stall in it.
@@ -15,11 +17,10 @@ pub(super) const STALL: Check = Check {
     threshold: "no second with less than half of the usual, and answers in most seconds",
     why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
     fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",
-    scope: Scope::Moment(|seen| Some(look(seen))),
+    scope: Scope::Moment(|_, load| Some(look(load))),
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(load: &Load) -> Word {
     let rates = whole_seconds(load);
     let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
         return Word::not_checked("The window has no two whole seconds to compare.")

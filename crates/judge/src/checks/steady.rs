@@ -18,11 +18,10 @@ pub(super) const STEADY: Check = Check {
     threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
-    scope: Scope::Drift { look: |seen| Some(look(seen)), drift },
+    scope: Scope::Drift { look: |seen, load| Some(look(seen, load)), drift },
 };
 
-fn look(seen: &Seen) -> Word {
-    let Some(load) = seen.load() else { return Word::no_load() };
+fn look(seen: &Seen, load: &Load) -> Word {
     let Some((first, second)) = halves(load) else {
         return Word::not_checked("The window has no two whole seconds to compare.")
             .advise("Measure for longer (`measure_s` of the profile).");
