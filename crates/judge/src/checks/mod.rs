@@ -139,7 +139,10 @@ enum Scope {
     Machine(Rule),
     /// A contender's trials under one load, beside those of the others.
     Row(fn(&Compared) -> Option<Word>),
-    /// The same, where doubt is about the machine that they were made on.
+    /// All trials under one load, where doubt is about the machine that they were made on:
+    /// of all rows alike.
+    MachineOverLoad(fn(&[Contender], &[&Trial]) -> Option<Word>),
+    /// As of a row, where doubt is about the machine.
     MachineOverRow(fn(&Compared) -> Option<Word>),
 }
 
@@ -158,6 +161,8 @@ struct Compared<'a> {
     contenders: &'a [Contender],
     /// All trials under the row's load, twins among them.
     trials: &'a [&'a Trial],
+    /// What was said of them as a whole.
+    of_load: &'a [Finding],
 }
 
 /// A check's word.
@@ -252,7 +257,7 @@ impl Check {
                 Some(load) => look(seen, load),
                 None => Some(Word::not_checked("The trial ended before there was load.")),
             },
-            Scope::Row(_) | Scope::MachineOverRow(_) => None,
+            Scope::Row(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_) => None,
         };
         Some(self.finding(word?))
     }
@@ -261,6 +266,9 @@ impl Check {
     fn on_row(&self, compared: &Compared) -> Option<Finding> {
         match self.scope {
             Scope::Row(look) | Scope::MachineOverRow(look) => Some(self.finding(look(compared)?)),
+            Scope::MachineOverLoad(_) => {
+                compared.of_load.iter().find(|finding| finding.check == self.id).cloned()
+            }
             _ => None,
         }
     }
@@ -314,15 +322,26 @@ pub fn judge_place(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     OF_THE_PLACE.iter().filter_map(|check| check.on_trial(&seen)).collect()
 }
 
+/// What the checks that apply say of all trials under one load as a whole: it stands in each
+/// row's findings, and is found once for all.
+pub fn judge_load(contenders: &[Contender], trials: &[&Trial]) -> Vec<Finding> {
+    let of_load = |check: &&Check| match check.scope {
+        Scope::MachineOverLoad(look) => Some(check.finding(look(contenders, trials)?)),
+        _ => None,
+    };
+    CHECKS.iter().filter_map(of_load).collect()
+}
+
 /// What the checks that apply say of a contender under one load, the worst first: of its
 /// trials together, twins left out, and of the comparison with all trials under
-/// that load.
+/// that load, of which as a whole this was said.
 pub fn judge_row(
     contender: &Contender,
     contenders: &[Contender],
     trials: &[&Trial],
+    of_load: &[Finding],
 ) -> Vec<Finding> {
-    let compared = Compared { contender, contenders, trials };
+    let compared = Compared { contender, contenders, trials, of_load };
     let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
     let mut findings = over_blocks(&own);
     findings.extend(CHECKS.iter().filter_map(|check| check.on_row(&compared)));
@@ -343,7 +362,12 @@ pub fn is_disturbed(trial: &Trial) -> bool {
 /// Whether the check of this id is about the machine alone: what it says, somebody
 /// else did, and not the contender, the client or the set-up.
 pub fn is_about_the_machine(id: &str) -> bool {
-    let is_so = |check: &Check| matches!(check.scope, Scope::Machine(_) | Scope::MachineOverRow(_));
+    let is_so = |check: &Check| {
+        matches!(
+            check.scope,
+            Scope::Machine(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_)
+        )
+    };
     CHECKS.iter().any(|check| check.id == id && is_so(check))
 }
 
@@ -691,14 +715,16 @@ mod tests {
         pub(super) fn word_if_any(&self, check: &Check, contender: &str) -> Option<Finding> {
             let trials: Vec<&Trial> = self.trials.iter().collect();
             let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
-            let compared = Compared { contender, contenders: &self.contenders, trials: &trials };
+            let (contenders, of_load) = (&self.contenders, judge_load(&self.contenders, &trials));
+            let compared = Compared { contender, contenders, trials: &trials, of_load: &of_load };
             check.on_row(&compared)
         }
 
         /// What all checks say of the first contender's row.
         fn judge(&self) -> Vec<Finding> {
             let trials: Vec<&Trial> = self.trials.iter().collect();
-            judge_row(&self.contenders[0], &self.contenders, &trials)
+            let of_load = judge_load(&self.contenders, &trials);
+            judge_row(&self.contenders[0], &self.contenders, &trials, &of_load)
         }
     }
 
@@ -723,8 +749,12 @@ mod tests {
             let asked = CHECKS.iter().filter(|check| asks(check));
             asked.map(|check| check.id).filter(|id| is_absent(id)).collect()
         };
-        let is_of_trials =
-            |check: &Check| !matches!(check.scope, Scope::Row(_) | Scope::MachineOverRow(_));
+        let is_of_trials = |check: &Check| {
+            !matches!(
+                check.scope,
+                Scope::Row(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_)
+            )
+        };
         let of_trial =
             |(slot, evidence): (Slot, Evidence)| absent(judge(&slot, &evidence), is_of_trials);
         assert_eq!(of_trial(sound()), ["offered-rate", "lateness", "runtime"]);
@@ -992,7 +1022,7 @@ mod tests {
         for (check, row) in CHECKS.iter().zip(rows) {
             let mark = match check.scope {
                 Scope::Anyway(_) | Scope::Trial(_) => "",
-                Scope::Row(_) | Scope::MachineOverRow(_) => " †",
+                Scope::Row(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_) => " †",
                 Scope::Moment(_) | Scope::Drift { .. } | Scope::Machine(_) => " ‡",
             };
             let expected = format!("| [{0}]({0}.md){mark} | ", check.id);

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, Compared, Scope, Word};
+use result::Trial;
+use result::plan::Contender;
+
+use super::{Check, Scope, Word};
 use crate::core_speed;
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, median, sign_flip_test, slope, trend_test};
 
@@ -15,11 +18,11 @@ pub(super) const ORDER: Check = Check {
     threshold: "both within 10 %, unless an exact test lets them pass as chance (by flipping signs of blocks, and by their order; more than 5 %)",
     why: "The order within a block is shuffled and contenders are compared within blocks, so a machine that slows down hits all alike, and ratios stand; but a rate that depends on when it was measured is not the contender's alone. 10 % is what `steady` allows within a window.",
     fix: "Let the machine cool or come to rest between trials, look for what else runs at times, or take more blocks.",
-    scope: Scope::MachineOverRow(|compared| Some(look(compared))),
+    scope: Scope::MachineOverLoad(|contenders, trials| Some(look(contenders, trials))),
 };
 
-fn look(compared: &Compared) -> Word {
-    let blocks = blocks(compared);
+fn look(contenders: &[Contender], trials: &[&Trial]) -> Word {
+    let blocks = blocks(contenders, trials);
     if blocks.len() < BLOCKS_MIN {
         return Word::not_checked(format!("Fewer than {BLOCKS_MIN} blocks tell no order."))
             .advise("Take a profile with 6 blocks or more.");
@@ -36,7 +39,7 @@ fn look(compared: &Compared) -> Word {
     if is_far(within_by) && sign_flip_test(&within) <= SIGNIFICANCE {
         Word::suspect(value, "Rates depend on the place within a block.")
     } else if is_far(over_run_by) && trend_test(&levels) <= SIGNIFICANCE {
-        let speeds = core_speed::by_block(compared.trials.iter().copied());
+        let speeds = core_speed::by_block(trials.iter().copied());
         let speeds: Vec<f64> = speeds.iter().map(|it| it.ln()).collect();
         let own =
             first_to_last(&speeds).map(|it| format!(", its cores' own speed {}", change(it.exp())));
@@ -52,12 +55,12 @@ type Place<'a> = (&'a str, u32);
 
 /// Block by block the logarithms of rates by their contender's median, in the order of
 /// measuring: a block that others disturbed is made again at the end, as what it was.
-fn blocks(compared: &Compared) -> Vec<Vec<f64>> {
-    let rate =
-        |trial: &result::Trial| Some(trial.evidence.load.as_ref()?.rate).filter(|&it| it > 0.0);
+fn blocks(contenders: &[Contender], trials: &[&Trial]) -> Vec<Vec<f64>> {
+    let rate = |trial: &Trial| Some(trial.evidence.load.as_ref()?.rate).filter(|&it| it > 0.0);
     let mut blocks: BTreeMap<u32, Vec<(Place, f64)>> = BTreeMap::new();
-    for contender in compared.contenders {
-        let trials: Vec<_> = compared.of(&contender.name).collect();
+    for contender in contenders {
+        let own = |trial: &&&Trial| trial.slot.contender == contender.name;
+        let trials: Vec<_> = trials.iter().filter(own).collect();
         let rates: Vec<f64> = trials.iter().filter_map(|trial| rate(trial)).collect();
         let Some(usual) = median(&rates) else { continue };
         for trial in trials {

@@ -1,6 +1,7 @@
 //! The trials under one load: what they say of each contender, and how two
 //! contenders compare, block by block.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use result::finding::{Finding, Verdict};
@@ -21,6 +22,8 @@ pub(super) struct Group<'a> {
     pub(super) load: &'a Load,
     pub(super) contenders: &'a [Contender],
     trials: Vec<&'a Trial>,
+    /// What the checks say of the trials as a whole.
+    of_load: OnceCell<Vec<Finding>>,
 }
 
 /// A figure of a trial that contenders are compared by; `None` where the trial
@@ -36,7 +39,7 @@ pub(super) enum Best {
 
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, load: &'a Load, trials: Vec<&'a Trial>) -> Group<'a> {
-        Group { load, contenders: &run.contenders, trials }
+        Group { load, contenders: &run.contenders, trials, of_load: OnceCell::new() }
     }
 
     /// One contender's trials in block order.
@@ -54,7 +57,9 @@ impl<'a> Group<'a> {
     /// What the checks say of a contender's figures, the worst first.
     pub(super) fn findings(&self, contender: &str) -> Vec<Finding> {
         let contender = self.contender(contender).expect("a row is a contender's");
-        checks::judge_row(contender, self.contenders, &self.trials)
+        let of_load =
+            self.of_load.get_or_init(|| checks::judge_load(self.contenders, &self.trials));
+        checks::judge_row(contender, self.contenders, &self.trials, of_load)
     }
 
     /// A figure over a contender's blocks that have it; `None` where none has.
