@@ -7,79 +7,34 @@ use std::time::{Duration, Instant};
 
 use result::evidence::Sample;
 
-use super::series::{Series, Table, growth, growth_of_all, is_seen, largest_growth, series, table};
-use super::threads::{Thread, is_hotspot_compiler};
-use super::window::{GAP_MAX, NEAR, by_tid, rounded};
+use super::series::{
+    Counter, GAP_MAX, Growth, NEAR, Series, Table, Write, by_tid, counters, growth, growth_of_all,
+    is_seen, largest_growth, rounded, series, servers, table,
+};
+use super::threads::is_hotspot_compiler;
 use super::{Most, Reading};
 
-/// How much a counter grew within a time.
-#[derive(Clone, Copy)]
-struct Growth {
-    by: f64,
-    seconds: f64,
-}
-
-impl Growth {
-    fn exact(self) -> Option<f64> {
-        Some(rounded(self.by))
-    }
-
-    fn count(self) -> Option<u64> {
-        Some(self.by.round() as u64)
-    }
-
-    /// Of the time, by a counter of seconds.
-    fn share(self) -> Option<f64> {
-        Some(rounded((self.by / self.seconds).clamp(0.0, 1.0)))
-    }
-}
-
-/// What a reading has of a counter.
-type Read = fn(&Reading) -> Option<f64>;
-/// Where a sample has a counter's growth.
-type Write = fn(&mut Sample, Growth);
-
-/// Counters of the whole, where a reading has them, and where a sample has their growth.
-const COUNTERS: [(Read, Write); 12] = [
+/// Counters of the whole that each reading has, and where a sample has their growth.
+const OF_EACH: [Counter<Reading, Sample>; 2] = [
     (|it| it.server_cpu_s, |to, grown| to.server_cpu_s = grown.exact()),
     (|it| it.client_cpu_s, |to, grown| to.client_cpu_s = grown.exact()),
+];
+
+/// The same of those that are read about once a second.
+const OF_MOST: [Counter<Most, Sample>; 10] = [
+    (|it| Some(it.used?.major_faults as f64), |to, grown| to.server_major_faults = grown.count()),
     (
-        |it| Some(it.most.as_ref()?.used?.major_faults as f64),
-        |to, grown| to.server_major_faults = grown.count(),
-    ),
-    (
-        |it| Some(it.most.as_ref()?.used?.disk_bytes?.1 as f64),
+        |it| Some(it.used?.disk_bytes?.1 as f64),
         |to, grown| to.server_disk_write_bytes = grown.count(),
     ),
-    (
-        |it| Some(it.most.as_ref()?.listeners?.dropped.into()),
-        |to, grown| to.listen_drops = grown.count(),
-    ),
-    (
-        |it| Some(it.most.as_ref()?.machine.tcp_retransmits? as f64),
-        |to, grown| to.tcp_retransmits = grown.count(),
-    ),
-    (
-        |it| Some(it.most.as_ref()?.machine.swap_in_bytes? as f64),
-        |to, grown| to.swap_in_bytes = grown.count(),
-    ),
-    (
-        |it| Some(it.most.as_ref()?.machine.swap_out_bytes? as f64),
-        |to, grown| to.swap_out_bytes = grown.count(),
-    ),
-    (
-        |it| it.most.as_ref()?.machine.pressure.cpu_s,
-        |to, grown| to.cpu_pressure_share = grown.share(),
-    ),
-    (
-        |it| it.most.as_ref()?.machine.pressure.memory_s,
-        |to, grown| to.memory_pressure_share = grown.share(),
-    ),
-    (
-        |it| it.most.as_ref()?.machine.pressure.io_s,
-        |to, grown| to.io_pressure_share = grown.share(),
-    ),
-    (|it| Some(it.most.as_ref()?.throttled?.seconds), |to, grown| to.throttled_s = grown.exact()),
+    (|it| Some(it.listeners?.dropped.into()), |to, grown| to.listen_drops = grown.count()),
+    (|it| Some(it.machine.tcp_retransmits? as f64), |to, grown| to.tcp_retransmits = grown.count()),
+    (|it| Some(it.machine.swap_in_bytes? as f64), |to, grown| to.swap_in_bytes = grown.count()),
+    (|it| Some(it.machine.swap_out_bytes? as f64), |to, grown| to.swap_out_bytes = grown.count()),
+    (|it| it.machine.pressure.cpu_s, |to, grown| to.cpu_pressure_share = grown.share()),
+    (|it| it.machine.pressure.memory_s, |to, grown| to.memory_pressure_share = grown.share()),
+    (|it| it.machine.pressure.io_s, |to, grown| to.io_pressure_share = grown.share()),
+    (|it| Some(it.throttled?.seconds), |to, grown| to.throttled_s = grown.exact()),
 ];
 
 /// What of the growths of several stands for all.
@@ -89,7 +44,7 @@ type Each = fn(&Reading) -> Option<BTreeMap<i32, f64>>;
 
 /// The same of counters that each thread or process has. Of several JVMs the one that
 /// stood still most is told of: the others may have gone on meanwhile.
-const TABLES: [(Each, Together, Write); 5] = [
+const TABLES: [(Each, Together, Write<Sample>); 5] = [
     (
         |it| servers(it, |thread| Some(thread.switches as f64)),
         growth_of_all,
@@ -120,28 +75,23 @@ const TABLES: [(Each, Together, Write); 5] = [
     ),
 ];
 
-fn servers(reading: &Reading, of: fn(&Thread) -> Option<f64>) -> Option<BTreeMap<i32, f64>> {
-    Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, of))
-}
-
 /// All readings, by what is told of a second.
 pub(super) struct Seconds<'a> {
     readings: &'a [Reading],
-    counters: Vec<(Series, Write)>,
-    tables: Vec<(Table<i32>, Together, Write)>,
+    counters: Vec<(Series, Write<Sample>)>,
+    tables: Vec<(Table<i32>, Together, Write<Sample>)>,
     stolen: Series,
     passed: Series,
 }
 
 impl<'a> Seconds<'a> {
     pub(super) fn of(readings: &'a [Reading]) -> Seconds<'a> {
-        let counters = COUNTERS.into_iter().map(|(of, write)| (series(readings, of), write));
         let tables = TABLES.into_iter().map(|(of, all, write)| (table(readings, of), all, write));
         // Of threads that there never were, nothing is known.
         let has_any = |table: &Table<i32>| table.iter().any(|(_, each)| !each.is_empty());
         Seconds {
             readings,
-            counters: counters.collect(),
+            counters: counters(readings, &OF_EACH, &OF_MOST),
             tables: tables.filter(|(table, ..)| has_any(table)).collect(),
             stolen: series(readings, |it| it.most.as_ref()?.machine.steal_s),
             passed: series(readings, |it| it.most.as_ref()?.machine.passed_s),
@@ -220,32 +170,5 @@ impl<'a> Seconds<'a> {
         let near = self.readings[from..].iter().take_while(|it| it.at <= moment + NEAR);
         let with_most = near.filter_map(|it| Some((distance(it.at), it.most.as_ref()?)));
         with_most.min_by_key(|(distance, _): &(Duration, _)| *distance).map(|(_, most)| most)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::own_cpu_s;
-    use super::super::window::tests::{reading_of_threads, written};
-    use super::*;
-
-    /// CPU seconds to tell of a window of so many seconds, read once in each.
-    fn told_in(seconds: u64) -> f64 {
-        let start = Instant::now();
-        let readings = (0..=seconds + 1).map(|at| reading_of_threads(start, at as f64, 50));
-        let readings = readings.collect();
-        let before = own_cpu_s();
-        let evidence = written(readings, start + Duration::from_millis(500), seconds);
-        let took = own_cpu_s() - before;
-        assert_eq!(evidence.samples.len() as u64, seconds);
-        assert!(evidence.samples.iter().all(|it| it.server_context_switches.is_some()));
-        took
-    }
-
-    #[test]
-    fn an_hour_costs_ten_times_what_six_minutes_do() {
-        let short = (0..3).map(|_| told_in(360)).fold(f64::MAX, f64::min);
-        let long = told_in(3600);
-        assert!(long < 40.0 * short, "{short} s, then {long} s: each second looks at all others");
     }
 }

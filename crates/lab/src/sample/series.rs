@@ -4,7 +4,16 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::Reading;
+use super::threads::Thread;
+use super::{Most, Reading};
+
+/// Without a reading for so long, what was used within a window isn't known: bakeoff was
+/// stopped (Ctrl-Z), and the load, a process of its own, went on. What is read now and
+/// then, because it costs much, tells of such a time as a whole, but not of its seconds.
+pub(super) const GAP_MAX: Duration = Duration::from_secs(2);
+
+/// What is at a moment, as memory, is what it was at a reading so near to it.
+pub(super) const NEAR: Duration = Duration::from_secs(1);
 
 /// A reading stands for a moment that lies so far beyond it at most.
 const REACH: Duration = Duration::from_millis(800);
@@ -15,6 +24,52 @@ pub(super) type Series = Vec<(Instant, f64)>;
 /// What readings have of a counter.
 pub(super) fn series(readings: &[Reading], of: impl Fn(&Reading) -> Option<f64>) -> Series {
     readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+}
+
+/// How much a counter grew within a time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Growth {
+    pub by: f64,
+    pub seconds: f64,
+}
+
+impl Growth {
+    pub fn exact(self) -> Option<f64> {
+        Some(rounded(self.by))
+    }
+
+    pub fn count(self) -> Option<u64> {
+        Some(self.by.round() as u64)
+    }
+
+    /// Of the time, by a counter of seconds.
+    pub fn share(self) -> Option<f64> {
+        (self.seconds > 0.0).then(|| rounded((self.by / self.seconds).clamp(0.0, 1.0)))
+    }
+}
+
+/// To a tenth of a millisecond: readings are no more exact, and the digits would
+/// be most of the file.
+pub(super) fn rounded(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+/// Where a counter's growth belongs.
+pub(super) type Write<To> = fn(&mut To, Growth);
+/// Where a counter is read, and where its growth belongs.
+pub(super) type Counter<Of, To> = (fn(&Of) -> Option<f64>, Write<To>);
+
+/// The series of each of these counters, and where its growth belongs.
+pub(super) fn counters<To>(
+    readings: &[Reading],
+    of_each: &[Counter<Reading, To>],
+    of_most: &[Counter<Most, To>],
+) -> Vec<(Series, Write<To>)> {
+    let of_each = of_each.iter().map(|&(of, write)| (series(readings, of), write));
+    let of_most = of_most
+        .iter()
+        .map(|&(of, write)| (series(readings, |reading| of(reading.most.as_ref()?)), write));
+    of_each.chain(of_most).collect()
 }
 
 /// How much a counter grew between two moments.
@@ -66,6 +121,21 @@ pub(super) fn table<K>(
     of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>,
 ) -> Table<K> {
     readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
+}
+
+/// What a reading has of each of the contender's threads.
+pub(super) fn servers(
+    reading: &Reading,
+    of: impl Fn(&Thread) -> Option<f64>,
+) -> Option<BTreeMap<i32, f64>> {
+    Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, of))
+}
+
+pub(super) fn by_tid(
+    threads: &[Thread],
+    of: impl Fn(&Thread) -> Option<f64>,
+) -> BTreeMap<i32, f64> {
+    threads.iter().filter_map(|thread| Some((thread.tid, of(thread)?))).collect()
 }
 
 /// How much each counter grew between two moments. What wasn't there at the
@@ -131,6 +201,13 @@ mod tests {
         let series = series(start, &[(0, 0.0), (1000, 10.0), (2000, 30.0)]);
         assert_eq!(growth(&series, ms(500), ms(1500)), Some(15.0));
         assert_eq!(growth(&series, ms(500), ms(2500)), Some(25.0), "the last reading reaches");
+    }
+
+    #[test]
+    fn a_growth_is_a_share_of_a_time_that_passed() {
+        let share = |by, seconds| Growth { by, seconds }.share();
+        assert_eq!((share(0.5, 2.0), share(3.0, 2.0)), (Some(0.25), Some(1.0)));
+        assert_eq!(share(0.0, 0.0), None, "nothing is no share of nothing");
     }
 
     #[test]

@@ -6,15 +6,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use keeper::cgroup::{Counted, Group};
-use keeper::process_tree::{Member, Used};
+use keeper::process_tree::Member;
 use result::evidence::{
-    Cgroup, ClientUse, Collects, Compiles, CpuSource, Evidence, Limits, MachineUse, ProcessUse,
-    Runtime, ServerUse, ThreadGroup, ThreadUse,
+    Cgroup, ClientUse, Collects, Compiles, CpuSource, Evidence, MachineUse, ProcessUse, Runtime,
+    ServerUse, ThreadGroup, ThreadUse,
 };
 
 use super::seconds::Seconds;
 use super::series::{
-    Series, Table, growth, growth_of_all, growths, is_seen, largest_growth, series, table,
+    Counter, GAP_MAX, Growth, NEAR, Series, Table, Write, counters, growth, growth_of_all, growths,
+    is_seen, largest_growth, rounded, series, servers, table,
 };
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
@@ -22,43 +23,117 @@ use super::{Most, Reading, Sampled};
 /// Processes, threads and groups that are told of; the rest is a number.
 const BUSIEST: usize = 8;
 
-/// Without a reading for so long, what was used within a window isn't known: bakeoff was
-/// stopped (Ctrl-Z), and the load, a process of its own, went on. What is read now and
-/// then, because it costs much, tells of such a time as a whole, but not of its seconds.
-pub(super) const GAP_MAX: Duration = Duration::from_secs(2);
+/// Counters that each reading has, and where their growth within the window belongs.
+const OF_EACH: [Counter<Reading, Evidence>; 3] = [
+    (|it| it.server_cpu_s, |to, grown| to.server_cpu_s = Some(grown.by)),
+    (|it| it.client_cpu_s, |to, grown| of_client(to).cpu_s = grown.exact()),
+    (|it| it.others_cpu_s, |to, grown| to.others_cpu_s = Some(grown.by)),
+];
 
-/// What is at a moment, as memory, is what it was at a reading so near to it.
-pub(super) const NEAR: Duration = Duration::from_secs(1);
+/// The same of those that are read about once a second. Of two for one figure the later is
+/// told, if it is known.
+const OF_MOST: [Counter<Most, Evidence>; 20] = [
+    (
+        |it| Some(it.used?.disk_bytes?.1 as f64),
+        |to, grown| to.server_disk_write_bytes = grown.count(),
+    ),
+    (|it| it.machine.interrupt_s, |to, grown| to.server_interrupt_s = Some(grown.by)),
+    (|it| Some(it.listeners?.dropped.into()), |to, grown| to.listen_drops = grown.count()),
+    (|it| Some(it.used?.system_cpu_s), |to, grown| to.server.system_cpu_s = grown.exact()),
+    (|it| it.group.as_ref()?.system_cpu_s, |to, grown| to.server.system_cpu_s = grown.exact()),
+    (|it| Some(it.used?.major_faults as f64), |to, grown| to.server.major_faults = grown.count()),
+    (
+        |it| Some(it.used?.disk_bytes?.0 as f64),
+        |to, grown| to.server.disk_read_bytes = grown.count(),
+    ),
+    (|it| Some(it.code_bytes? as f64), |to, grown| to.server.code_grown_bytes = grown.count()),
+    (
+        |it| Some(it.client_disk_bytes?.0 as f64),
+        |to, grown| of_client(to).disk_read_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.client_disk_bytes?.1 as f64),
+        |to, grown| of_client(to).disk_write_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.throttled?.periods as f64),
+        // A part of one, by the readings around the window, is one that may be in it.
+        |to, grown| to.limits.throttled_periods = Some((grown.by - 1e-6).ceil() as u64),
+    ),
+    (|it| Some(it.throttled?.seconds), |to, grown| to.limits.throttled_s = grown.exact()),
+    (
+        |it| Some(it.machine.swap_in_bytes? as f64),
+        |to, grown| to.machine.swap_in_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.machine.swap_out_bytes? as f64),
+        |to, grown| to.machine.swap_out_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.machine.major_faults? as f64),
+        |to, grown| to.machine.major_faults = grown.count(),
+    ),
+    (|it| it.machine.pressure.cpu_s, |to, grown| to.machine.cpu_pressure_share = grown.share()),
+    (
+        |it| it.machine.pressure.memory_s,
+        |to, grown| to.machine.memory_pressure_share = grown.share(),
+    ),
+    (|it| it.machine.pressure.io_s, |to, grown| to.machine.io_pressure_share = grown.share()),
+    (
+        |it| Some(it.machine.loopback_bytes? as f64),
+        |to, grown| to.machine.loopback_bytes = grown.count(),
+    ),
+    (
+        |it| Some(it.machine.listen_overflows? as f64),
+        |to, grown| to.machine.listen_overflows_of_all = grown.count(),
+    ),
+];
+
+/// The same of a control group.
+const OF_GROUP: [Counter<Counted, Cgroup>; 5] = [
+    (|it| Some(it.io_bytes?.0 as f64), |to, grown| to.io_read_bytes = Some(grown.by as u64)),
+    (|it| Some(it.io_bytes?.1 as f64), |to, grown| to.io_write_bytes = Some(grown.by as u64)),
+    (|it| it.pressure.cpu_s, |to, grown| to.cpu_pressure_share = grown.share()),
+    (|it| it.pressure.memory_s, |to, grown| to.memory_pressure_share = grown.share()),
+    (|it| it.pressure.io_s, |to, grown| to.io_pressure_share = grown.share()),
+];
+
+fn of_client(evidence: &mut Evidence) -> &mut ClientUse {
+    evidence.client.get_or_insert_default()
+}
 
 /// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
-    let Sampled { readings, allowed, uses_io_uring, .. } = sampled;
-    let window = Window { readings, allowed, began, ended: began + length };
+    let window = Window::new(sampled, began, length);
     evidence.sampling = sampled.sampling.clone();
     // There was one, whatever is known of it.
     evidence.client = Some(ClientUse::default());
     if window.has_gap() {
         return;
     }
-    window.totals(evidence);
-    let seconds = Seconds::of(readings);
+    let seconds = Seconds::of(window.readings);
     evidence.samples = window.seconds().map(|second| seconds.sample(began, second)).collect();
     evidence.steal_share = seconds.steal(window.began, window.ended);
+    let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
+    evidence.server_rss_max_bytes =
+        window.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
+    evidence.tcp_retransmits = window.since_start(|most| most.machine.tcp_retransmits);
     let cgroup =
         |group: &Group, of| (!group.is_nowhere()).then(|| window.cgroup(group.trees(), of));
     evidence.server = ServerUse {
         cpu_source: cpu_source(&sampled.group),
         cgroup: cgroup(&sampled.group, |most| most.group.as_ref()),
-        uses_io_uring: *uses_io_uring,
+        uses_io_uring: sampled.uses_io_uring,
         ..window.server()
     };
     evidence.client = Some(ClientUse {
         cpu_source: cpu_source(&sampled.client_group),
         cgroup: cgroup(&sampled.client_group, |most| most.client_group.as_ref()),
-        ..window.client()
+        rss_max_bytes: window.mosts().filter_map(|most| most.client_rss_bytes).max(),
+        ..ClientUse::default()
     });
-    evidence.limits = window.limits();
     evidence.machine = window.machine();
+    window.write_growths(&counters(window.readings, &OF_EACH, &OF_MOST), evidence);
 }
 
 fn cpu_source(group: &Group) -> CpuSource {
@@ -75,9 +150,27 @@ struct Window<'a> {
     allowed: &'a BTreeMap<i32, Vec<usize>>,
     began: Instant,
     ended: Instant,
+    /// CPU time of each of the contender's threads.
+    threads: Table<i32>,
+    /// The process and the last name of each of them.
+    names: BTreeMap<i32, (i32, &'a str)>,
 }
 
-impl Window<'_> {
+impl<'a> Window<'a> {
+    fn new(sampled: &'a Sampled, began: Instant, length: Duration) -> Window<'a> {
+        let readings = &sampled.readings;
+        let read = readings.iter().filter_map(|it| it.threads.as_ref()?.servers.as_ref());
+        let names = read.flatten().map(|thread| (thread.tid, (thread.pid, &*thread.name)));
+        Window {
+            readings,
+            allowed: &sampled.allowed,
+            began,
+            ended: began + length,
+            threads: table(readings, |it| servers(it, |thread| Some(thread.cpu_s))),
+            names: names.collect(),
+        }
+    }
+
     /// Its whole seconds: as many as it is nearest to, so that the last may be shorter.
     fn seconds(&self) -> impl Iterator<Item = (Instant, Instant)> {
         let whole = (self.ended - self.began).as_secs_f64().round() as u32;
@@ -93,66 +186,21 @@ impl Window<'_> {
         pairs.any(|(a, b)| b.at - a.at > GAP_MAX && touches(a.at, b.at))
     }
 
-    fn series(&self, of: impl Fn(&Reading) -> Option<f64>) -> Series {
-        series(self.readings, of)
-    }
-
-    fn most(&self, of: impl Fn(&Most) -> Option<f64>) -> Series {
-        self.series(|reading| of(reading.most.as_ref()?))
-    }
-
-    /// How much a counter grew within the window.
-    fn within(&self, series: &Series) -> Option<f64> {
-        growth(series, self.began, self.ended)
+    /// Writes how much each of these counters grew within the window.
+    fn write_growths<To>(&self, counters: &[(Series, Write<To>)], to: &mut To) {
+        let seconds = (self.ended - self.began).as_secs_f64();
+        for (series, write) in counters {
+            if let Some(by) = growth(series, self.began, self.ended) {
+                write(to, Growth { by, seconds });
+            }
+        }
     }
 
     /// How much it grew from the first reading, before the first connection, on.
     fn since_start(&self, of: impl Fn(&Most) -> Option<u64>) -> Option<u64> {
-        let series = self.most(|most| Some(of(most)? as f64));
+        let series = series(self.readings, |it| Some(of(it.most.as_ref()?)? as f64));
         let (first, last) = (series.first()?.1, series.last()?.1);
         (series.len() > 1).then(|| (last - first).max(0.0) as u64)
-    }
-
-    /// What all of the contender's processes have used together.
-    fn used(&self, of: impl Fn(&Used) -> Option<f64>) -> Series {
-        self.most(|most| of(most.used.as_ref()?))
-    }
-
-    /// CPU time of each of the contender's processes.
-    fn members(&self) -> Table<i32> {
-        let all = |members: &[Member]| members.iter().map(|it| (it.pid, it.cpu_s)).collect();
-        self.table(|reading| {
-            Some(all(&reading.most.as_ref()?.members))
-                .filter(|all: &BTreeMap<_, _>| !all.is_empty())
-        })
-    }
-
-    fn table<K>(&self, of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>) -> Table<K> {
-        table(self.readings, of)
-    }
-
-    fn threads(&self, of: impl Fn(&Thread) -> Option<f64>) -> Table<i32> {
-        self.table(|reading| Some(by_tid(reading.threads.as_ref()?.servers.as_ref()?, &of)))
-    }
-
-    /// The share of the window that a counter of seconds grew by.
-    fn share(&self, series: &Series) -> Option<f64> {
-        let seconds = (self.ended - self.began).as_secs_f64();
-        (seconds > 0.0).then_some(rounded((self.within(series)? / seconds).clamp(0.0, 1.0)))
-    }
-
-    fn totals(&self, evidence: &mut Evidence) {
-        let disk = self.used(|used| Some(used.disk_bytes?.1 as f64));
-        let rss = |most: &Most| most.members.iter().map(|member| member.rss_bytes).sum::<u64>();
-        evidence.server_cpu_s = self.within(&self.series(|reading| reading.server_cpu_s));
-        evidence.server_disk_write_bytes = self.within(&disk).map(|bytes| bytes.round() as u64);
-        evidence.server_rss_max_bytes =
-            self.mosts().filter(|most| !most.members.is_empty()).map(rss).max();
-        evidence.server_interrupt_s = self.within(&self.most(|most| most.machine.interrupt_s));
-        let dropped = self.most(|most| Some(most.listeners?.dropped.into()));
-        evidence.listen_drops = self.within(&dropped).map(|drops| drops.round() as u64);
-        evidence.tcp_retransmits = self.since_start(|most| most.machine.tcp_retransmits);
-        evidence.others_cpu_s = self.within(&self.series(|reading| reading.others_cpu_s));
     }
 
     /// What isn't read each time, from the first reading to the last.
@@ -167,54 +215,36 @@ impl Window<'_> {
         self.readings.iter().filter(in_window).filter_map(|reading| reading.most.as_ref())
     }
 
-    /// How long each JVM has stood still for collections.
-    fn gc_pauses(&self) -> Table<i32> {
-        self.table(|reading| reading.most.as_ref()?.gc_pauses_s.clone())
-    }
-
-    /// CPU seconds of HotSpot's compiler threads; `None` where there are none.
-    fn jit(&self) -> Option<Table<i32>> {
-        let table = self.threads(|it| is_hotspot_compiler(&it.name).then_some(it.cpu_s));
-        table.iter().any(|(_, threads)| !threads.is_empty()).then_some(table)
-    }
-
     fn server(&self) -> ServerUse {
-        let all = |table: &Table<i32>| growth_of_all(table, self.began, self.ended);
         let swap = |most: &Most| -> Option<u64> {
             let known = most.members.iter().map(|member| member.swap_bytes);
             known.reduce(|sum, more| Some(sum? + more?)).flatten()
         };
-        let by_group = self.most(|most| most.group.as_ref()?.system_cpu_s);
-        let by_process = self.used(|used| Some(used.system_cpu_s));
-        let system_cpu_s = self.within(&by_group).or_else(|| self.within(&by_process));
-        let faults = self.used(|used| Some(used.major_faults as f64));
-        let disk = self.used(|used| Some(used.disk_bytes?.0 as f64));
-        let count = |series: &Series| self.within(series).map(|it| it.round() as u64);
-        let code = self.most(|most| Some(most.code_bytes? as f64));
+        let run_delay = table(self.readings, |it| servers(it, |thread| Some(thread.run_delay_s)));
         let (processes, processes_more) = self.processes();
         let (threads, threads_more) = self.busiest_threads();
         let (thread_groups, thread_groups_more) = self.thread_groups();
         ServerUse {
-            system_cpu_s: system_cpu_s.map(rounded),
             processes,
             processes_more,
             threads,
             threads_more,
             thread_groups,
             thread_groups_more,
-            run_delay_s: all(&self.threads(|it| Some(it.run_delay_s))).map(rounded),
-            major_faults: count(&faults),
-            disk_read_bytes: count(&disk),
+            run_delay_s: growth_of_all(&run_delay, self.began, self.ended).map(rounded),
             swap_max_bytes: self.mosts_in_window().filter_map(swap).max(),
             code_bytes: self.mosts_in_window().filter_map(|most| most.code_bytes).max(),
-            code_grown_bytes: self.within(&code).map(|bytes| bytes.round() as u64),
             runtime: self.runtime(),
             ..ServerUse::default()
         }
     }
 
     fn processes(&self) -> (Vec<ProcessUse>, u32) {
-        let table = self.members();
+        let all = |members: &[Member]| members.iter().map(|it| (it.pid, it.cpu_s)).collect();
+        let table = table(self.readings, |reading| {
+            Some(all(&reading.most.as_ref()?.members))
+                .filter(|all: &BTreeMap<_, _>| !all.is_empty())
+        });
         let mut known: BTreeMap<i32, ProcessUse> = BTreeMap::new();
         for member in self.mosts_in_window().flat_map(|most| &most.members) {
             let entry = known.entry(member.pid).or_default();
@@ -234,31 +264,28 @@ impl Window<'_> {
     }
 
     fn busiest_threads(&self) -> (Vec<ThreadUse>, u32) {
-        let table = self.threads(|it| Some(it.cpu_s));
-        let names = self.names();
-        let uses = growths(&table, self.began, self.ended).into_iter().map(|(tid, grown)| {
-            let (pid, name) = names.get(&tid).copied().unwrap_or_default();
-            ThreadUse {
-                pid,
-                tid,
-                name: name.into(),
-                cpu_s: rounded(grown),
-                cpu_s_per_second: Vec::new(),
-                cpus: self.allowed.get(&tid).cloned().unwrap_or_default(),
-            }
-        });
+        let uses =
+            growths(&self.threads, self.began, self.ended).into_iter().map(|(tid, grown)| {
+                let (pid, name) = self.names.get(&tid).copied().unwrap_or_default();
+                ThreadUse {
+                    pid,
+                    tid,
+                    name: name.into(),
+                    cpu_s: rounded(grown),
+                    cpu_s_per_second: Vec::new(),
+                    cpus: self.allowed.get(&tid).cloned().unwrap_or_default(),
+                }
+            });
         let (mut told, more) = busiest(uses, |thread| thread.cpu_s);
-        let by_second = self.by_second(&table);
+        let by_second = self.by_second(&self.threads);
         told.iter_mut().for_each(|it| it.cpu_s_per_second = of_one(&by_second, it.tid));
         (told, more)
     }
 
     fn thread_groups(&self) -> (Vec<ThreadGroup>, u32) {
-        let table = self.threads(|it| Some(it.cpu_s));
-        let names = self.names();
         let mut groups: BTreeMap<String, ThreadGroup> = BTreeMap::new();
-        for (tid, grown) in growths(&table, self.began, self.ended) {
-            let name = kind(names.get(&tid).map_or("", |(_, name)| name));
+        for (tid, grown) in growths(&self.threads, self.began, self.ended) {
+            let name = kind(self.names.get(&tid).map_or("", |(_, name)| name));
             let group = groups.entry(name.clone()).or_default();
             group.name = name;
             group.threads += 1;
@@ -276,17 +303,14 @@ impl Window<'_> {
         }
     }
 
-    /// The process and the last name of each thread.
-    fn names(&self) -> BTreeMap<i32, (i32, &str)> {
-        let read = self.readings.iter().filter_map(|it| it.threads.as_ref()?.servers.as_ref());
-        read.flatten().map(|thread| (thread.tid, (thread.pid, &*thread.name))).collect()
-    }
-
     fn runtime(&self) -> Option<Runtime> {
-        let names = self.names();
-        let has = |is: fn(&str) -> bool| names.values().any(|(_, name)| is(name));
+        let has = |is: fn(&str) -> bool| self.names.values().any(|(_, name)| is(name));
         if has(is_hotspot) {
-            let jit = self.jit();
+            let jit = |it: &Thread| is_hotspot_compiler(&it.name).then_some(it.cpu_s);
+            let jit = table(self.readings, |it| servers(it, jit));
+            let has_jit = jit.iter().any(|(_, threads)| !threads.is_empty());
+            let pauses = table(self.readings, |it| it.most.as_ref()?.gc_pauses_s.clone());
+            let jit_cpu_s = growth_of_all(&jit, self.began, self.ended).filter(|_| has_jit);
             // It counts how often code runs, and compiles what is worth it; all its
             // collectors stop the application, if only for moments ("HotSpot Virtual
             // Machine Garbage Collection Tuning Guide").
@@ -294,10 +318,8 @@ impl Window<'_> {
                 name: "HotSpot".into(),
                 compiles: Some(Compiles::WhileRunning),
                 collects: Some(Collects::StoppingAll),
-                gc_pause_s: largest_growth(&self.gc_pauses(), self.began, self.ended).map(rounded),
-                jit_cpu_s: jit
-                    .and_then(|table| growth_of_all(&table, self.began, self.ended))
-                    .map(rounded),
+                gc_pause_s: largest_growth(&pauses, self.began, self.ended).map(rounded),
+                jit_cpu_s: jit_cpu_s.map(rounded),
             });
         }
         // BeamAsm turns a module into machine code when it is loaded, and never
@@ -313,53 +335,23 @@ impl Window<'_> {
         })
     }
 
-    fn client(&self) -> ClientUse {
-        let disk = |of: fn((u64, u64)) -> u64| {
-            let series = self.most(|most| Some(of(most.client_disk_bytes?) as f64));
-            self.within(&series).map(|bytes| bytes.round() as u64)
-        };
-        ClientUse {
-            cpu_s: self.within(&self.series(|reading| reading.client_cpu_s)).map(rounded),
-            rss_max_bytes: self.mosts().filter_map(|most| most.client_rss_bytes).max(),
-            disk_read_bytes: disk(|(read, _)| read),
-            disk_write_bytes: disk(|(_, written)| written),
-            ..ClientUse::default()
-        }
-    }
-
     /// What one of the groups counted.
     fn cgroup(&self, hierarchies: Vec<String>, group: fn(&Most) -> Option<&Counted>) -> Cgroup {
-        let counted = |of: fn(&Counted) -> Option<f64>| self.most(|most| of(group(most)?));
-        let share = |series: &Series| self.share(series);
-        let bytes = |series: &Series| self.within(series).map(|bytes| bytes as u64);
         let last = self.mosts().rev().find_map(group);
-        Cgroup {
+        let mut cgroup = Cgroup {
             hierarchies,
             memory_peak_bytes: last.and_then(|it| it.memory_peak_bytes),
             oom_kills: last.and_then(|it| it.oom_kills),
-            io_read_bytes: bytes(&counted(|it| Some(it.io_bytes?.0 as f64))),
-            io_write_bytes: bytes(&counted(|it| Some(it.io_bytes?.1 as f64))),
-            cpu_pressure_share: share(&counted(|it| it.pressure.cpu_s)),
-            memory_pressure_share: share(&counted(|it| it.pressure.memory_s)),
-            io_pressure_share: share(&counted(|it| it.pressure.io_s)),
-        }
-    }
-
-    fn limits(&self) -> Limits {
-        let periods = self.most(|most| Some(most.throttled?.periods as f64));
-        Limits {
-            // A part of one, by the readings around the window, is one that may be in it.
-            throttled_periods: self.within(&periods).map(|it| (it - 1e-6).ceil() as u64),
-            throttled_s: self.within(&self.most(|most| Some(most.throttled?.seconds))).map(rounded),
-            ..Limits::default()
-        }
+            ..Cgroup::default()
+        };
+        let counters = OF_GROUP.map(|(of, write)| {
+            (series(self.readings, |reading| of(group(reading.most.as_ref()?)?)), write)
+        });
+        self.write_growths(&counters, &mut cgroup);
+        cgroup
     }
 
     fn machine(&self) -> MachineUse {
-        let bytes = |of: fn(&Most) -> Option<u64>| {
-            self.within(&self.most(|most| Some(of(most)? as f64))).map(|it| it.round() as u64)
-        };
-        let share = |series: &Series| self.share(series);
         let machines = || self.mosts_in_window().map(|most| &most.machine);
         let averages = machines().filter_map(|it| it.load_average);
         // Just around it the processors have nothing to do, and may rest.
@@ -369,19 +361,12 @@ impl Window<'_> {
         let of_most_changed = bounds_of_most_changed(frequencies);
         MachineUse {
             load_average_max: averages.reduce(f64::max).map(rounded),
-            swap_in_bytes: bytes(|most| most.machine.swap_in_bytes),
-            swap_out_bytes: bytes(|most| most.machine.swap_out_bytes),
-            major_faults: bytes(|most| most.machine.major_faults),
             oom_kills: self.since_start(|most| most.machine.oom_kills),
             memory_available_min_bytes: machines().filter_map(|it| it.memory_available_bytes).min(),
             server_cpu_mhz_min: of_most_changed.map(|it| it.0),
             server_cpu_mhz_max: of_most_changed.map(|it| it.1),
-            cpu_pressure_share: share(&self.most(|most| most.machine.pressure.cpu_s)),
-            memory_pressure_share: share(&self.most(|most| most.machine.pressure.memory_s)),
-            io_pressure_share: share(&self.most(|most| most.machine.pressure.io_s)),
-            loopback_bytes: bytes(|most| most.machine.loopback_bytes),
-            listen_overflows_of_all: bytes(|most| most.machine.listen_overflows),
             time_wait_max: machines().filter_map(|it| Some(it.tcp_sockets?.time_wait)).max(),
+            ..MachineUse::default()
         }
     }
 }
@@ -407,13 +392,6 @@ fn of_one(by_second: &[BTreeMap<i32, f64>], key: i32) -> Vec<f64> {
     by_second.iter().map(|it| rounded(*it.get(&key).unwrap_or(&0.0))).collect()
 }
 
-pub(super) fn by_tid(
-    threads: &[Thread],
-    of: impl Fn(&Thread) -> Option<f64>,
-) -> BTreeMap<i32, f64> {
-    threads.iter().filter_map(|thread| Some((thread.tid, of(thread)?))).collect()
-}
-
 /// The busiest few, and how many more there are.
 fn busiest<T>(all: impl Iterator<Item = T>, cpu_s: impl Fn(&T) -> f64) -> (Vec<T>, u32) {
     let mut all: Vec<T> = all.collect();
@@ -423,19 +401,14 @@ fn busiest<T>(all: impl Iterator<Item = T>, cpu_s: impl Fn(&T) -> f64) -> (Vec<T
     (all, more)
 }
 
-/// To a tenth of a millisecond: readings are no more exact, and the digits would
-/// be most of the file.
-pub(super) fn rounded(value: f64) -> f64 {
-    (value * 1e4).round() / 1e4
-}
-
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use keeper::cgroup::{Pressure, Throttled};
-    use result::evidence::{Sample, Sampling};
+    use keeper::process_tree::Used;
+    use result::evidence::{Limits, Sample, Sampling};
 
-    use super::super::AllThreads;
     use super::super::machine::{Machine, TcpSockets};
+    use super::super::{AllThreads, own_cpu_s};
     use super::*;
     use crate::sample::connections::Listeners;
 
@@ -512,14 +485,14 @@ pub(super) mod tests {
     }
 
     /// One of a contender with so many threads.
-    pub(crate) fn reading_of_threads(start: Instant, at_s: f64, count: i32) -> Reading {
+    fn reading_of_threads(start: Instant, at_s: f64, count: i32) -> Reading {
         with(start, at_s, |it| {
             let threads = (0..count).map(|tid| thread(tid, "worker", at_s)).collect();
             it.threads.as_mut().unwrap().servers = Some(threads);
         })
     }
 
-    pub(crate) fn written(readings: Vec<Reading>, began: Instant, seconds: u64) -> Evidence {
+    fn written(readings: Vec<Reading>, began: Instant, seconds: u64) -> Evidence {
         let group = Group::default();
         let sampled = Sampled {
             readings,
@@ -736,6 +709,26 @@ pub(super) mod tests {
         assert_eq!((last.server_rss_bytes, last.load_average), (Some(1000), Some(0.5)));
         assert!(is(evidence.steal_share, 0.125), "the whole is known: {:?}", evidence.steal_share);
         assert!(is(evidence.machine.cpu_pressure_share, 0.25), "{:?}", evidence.machine);
+    }
+
+    /// CPU seconds to tell of a window of so many seconds, read once in each.
+    fn told_in(seconds: u64) -> f64 {
+        let start = Instant::now();
+        let readings = (0..=seconds + 1).map(|at| reading_of_threads(start, at as f64, 50));
+        let readings = readings.collect();
+        let before = own_cpu_s();
+        let evidence = written(readings, start + Duration::from_millis(500), seconds);
+        let took = own_cpu_s() - before;
+        assert_eq!(evidence.samples.len() as u64, seconds);
+        assert!(evidence.samples.iter().all(|it| it.server_context_switches.is_some()));
+        took
+    }
+
+    #[test]
+    fn an_hour_costs_ten_times_what_six_minutes_do() {
+        let short = (0..3).map(|_| told_in(360)).fold(f64::MAX, f64::min);
+        let long = told_in(3600);
+        assert!(long < 40.0 * short, "{short} s, then {long} s: each second looks at all others");
     }
 
     #[test]
