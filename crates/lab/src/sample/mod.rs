@@ -42,7 +42,7 @@ use keeper::kept::Kept;
 use keeper::process_tree::{self, Member, Used};
 use load::Moment;
 use machine::{Frequency, Machine};
-use pace::Pace;
+use pace::{Pace, Schedule};
 use result::evidence::{Evidence, Place, Sampling};
 use rustix::time::ClockId;
 use threads::{Thread, Threads};
@@ -50,10 +50,6 @@ use threads::{Thread, Threads};
 use self::connections::Listeners;
 use crate::drive::client::Client;
 
-const EVERY: Duration = Duration::from_millis(250);
-/// Everything is read so many times less often, which is at least once a second, if there
-/// is no reason to put it off.
-const RARELY: usize = 3;
 /// What sampling as a whole may take, of one core.
 const WHOLE_SHARE: f64 = 0.01;
 /// Of that, these may have so much, whose cost grows with what there is to read:
@@ -177,30 +173,20 @@ impl Sampler {
             let harness_before = sources.harness_cpu_s();
             let mut readings = vec![sources.read(Depth::Edge)];
             drop(begun);
-            let mut window_ends: Option<Instant> = None;
+            let mut schedule = Schedule::default();
             loop {
-                let to_end = window_ends.map(|it| it.saturating_duration_since(Instant::now()));
-                let wait = to_end.map_or(EVERY, |to_end| to_end.min(EVERY));
+                let (wait, depth) = schedule.next(Instant::now());
                 let depth = match told.recv_timeout(wait) {
                     Ok(Told::InWindow { until }) => {
-                        window_ends = Some(until);
+                        schedule.window_ends = Some(until);
                         Depth::Window
                     }
-                    // What is used from now on isn't the window's.
-                    Err(RecvTimeoutError::Timeout) if to_end == Some(wait) => {
-                        window_ends = None;
-                        Depth::Cpu
-                    }
-                    Err(RecvTimeoutError::Timeout) => {
-                        let mut latest = readings.iter().rev().take(RARELY - 1);
-                        match latest.all(|it| it.most.is_none()) && sources.is_due() {
-                            true => Depth::Most,
-                            false => Depth::Cpu,
-                        }
-                    }
+                    Err(RecvTimeoutError::Timeout) => sources.affordable(depth),
                     Ok(Told::Finish) | Err(RecvTimeoutError::Disconnected) => break,
                 };
-                readings.push(sources.read(depth));
+                let reading = sources.read(depth);
+                schedule.was_read(reading.at, depth);
+                readings.push(reading);
             }
             readings.push(sources.read(Depth::Edge));
             let allowed = threads::allowed(&sources.pids);
@@ -317,10 +303,17 @@ impl Sources {
         }
     }
 
-    /// Whether it is time to read more than CPU time. All that is read takes from the whole.
-    fn is_due(&mut self) -> bool {
+    /// So much of it as there is CPU time for: all that is read takes from the whole. What
+    /// is put off is counted.
+    fn affordable(&mut self, depth: Depth) -> Depth {
+        if depth == Depth::Cpu {
+            return depth;
+        }
         self.whole.spent_s = own_cpu_s();
-        self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s)
+        match self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s) {
+            true => depth,
+            false => Depth::Cpu,
+        }
     }
 
     /// CPU seconds of this process but for the calling thread, and of the keeper without

@@ -2,7 +2,40 @@
 
 use std::time::{Duration, Instant};
 
-use super::own_cpu_s;
+use super::{Depth, own_cpu_s};
+
+const EVERY: Duration = Duration::from_millis(250);
+/// Everything is read so many times less often, which is at least once a second, if there
+/// is no reason to put it off.
+const RARELY: usize = 3;
+
+/// When is read, and how much, as long as nobody says otherwise.
+#[derive(Debug, Default)]
+pub(super) struct Schedule {
+    /// About when the window ends, if it is under way.
+    pub window_ends: Option<Instant>,
+    /// The latest readings that were of CPU time alone.
+    only_cpu: usize,
+}
+
+impl Schedule {
+    /// How long to wait from now on, and what to read then.
+    pub fn next(&self, now: Instant) -> (Duration, Depth) {
+        let to_end = self.window_ends.map(|ends| ends.saturating_duration_since(now));
+        match to_end.filter(|to_end| *to_end <= EVERY) {
+            // What is used from its end on isn't the window's.
+            Some(to_end) => (to_end, Depth::Cpu),
+            None if self.only_cpu + 1 >= RARELY => (EVERY, Depth::Most),
+            None => (EVERY, Depth::Cpu),
+        }
+    }
+
+    /// So much was read then.
+    pub fn was_read(&mut self, at: Instant, depth: Depth) {
+        self.window_ends = self.window_ends.filter(|ends| at < *ends);
+        self.only_cpu = if depth == Depth::Cpu { self.only_cpu + 1 } else { 0 };
+    }
+}
 
 /// As often as its share of one core allows: what is left of it is spread evenly over the
 /// time that is left.
@@ -70,6 +103,47 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What is read for so many readings, each as soon as it is time.
+    fn read(schedule: &mut Schedule, now: &mut Instant, count: usize) -> Vec<(u128, Depth)> {
+        let mut read = || {
+            let (wait, depth) = schedule.next(*now);
+            *now += wait;
+            schedule.was_read(*now, depth);
+            (wait.as_millis(), depth)
+        };
+        (0..count).map(|_| read()).collect()
+    }
+
+    #[test]
+    fn everything_is_read_at_each_third_reading() {
+        let read = read(&mut Schedule::default(), &mut Instant::now(), 6);
+        let (cpu, most) = ((250, Depth::Cpu), (250, Depth::Most));
+        assert_eq!(read, [cpu, cpu, most, cpu, cpu, most]);
+    }
+
+    #[test]
+    fn what_was_put_off_is_asked_for_at_each_reading() {
+        let (mut schedule, now) = (Schedule::default(), Instant::now());
+        for _ in 0..4 {
+            schedule.was_read(now, Depth::Cpu);
+        }
+        assert_eq!(schedule.next(now), (EVERY, Depth::Most));
+        schedule.was_read(now, Depth::Window);
+        assert_eq!(schedule.next(now), (EVERY, Depth::Cpu));
+    }
+
+    #[test]
+    fn cpu_time_is_read_when_the_window_ends_and_then_as_before() {
+        let mut now = Instant::now();
+        let ends = now + Duration::from_millis(600);
+        let mut schedule = Schedule { window_ends: Some(ends), only_cpu: 0 };
+        let (cpu, most) = ((250, Depth::Cpu), (250, Depth::Most));
+        let at_its_end = (100, Depth::Cpu);
+        assert_eq!(read(&mut schedule, &mut now, 4), [cpu, cpu, at_its_end, most]);
+        let late = Schedule { window_ends: Some(ends), only_cpu: 9 };
+        assert_eq!(late.next(now), (Duration::ZERO, Depth::Cpu), "it ended meanwhile");
+    }
 
     /// After how many milliseconds something is read that costs so much each time, within
     /// 10 s of which it may take 1 %, looked at every 250 ms; at both ends as well or not.
