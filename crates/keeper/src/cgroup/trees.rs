@@ -1,7 +1,6 @@
 //! The trees of control groups that this machine has, and where in them this
 //! process is.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -49,32 +48,13 @@ impl Trees {
     }
 
     fn new(mounts: &[MountInfo], groups: &ProcessCGroups) -> Trees {
-        let group = |wanted: &str| {
-            let holds = |names: &[String]| names.iter().any(|name| name == wanted);
-            let is_v2 = |hierarchy: u32| wanted.is_empty() && hierarchy == 0;
-            groups.0.iter().find(|it| holds(&it.controllers) || is_v2(it.hierarchy))
-        };
-        let place = |kind: &str, wanted: &str| {
-            let path = &group(wanted)?.pathname;
-            let fits = |mount: &&MountInfo| {
-                let has = |options: &HashMap<String, Option<String>>| options.contains_key(wanted);
-                mount.fs_type == kind && (wanted.is_empty() || has(&mount.super_options))
-            };
-            mounts.iter().filter(fits).find_map(|mount| {
-                // A container may see a part of the tree only.
-                let within = Path::new(path).strip_prefix(&mount.root).ok()?;
-                let own = mount.mount_point.join(within);
-                let own =
-                    if within.as_os_str().is_empty() { mount.mount_point.clone() } else { own };
-                Some(Place { root: mount.mount_point.clone(), own })
-            })
-        };
+        let place = |controller| place_of(controller, mounts, groups);
         Trees {
-            v2: place("cgroup2", ""),
-            cpu: place("cgroup", "cpu"),
-            cpuacct: place("cgroup", "cpuacct"),
-            memory: place("cgroup", "memory"),
-            blkio: place("cgroup", "blkio"),
+            v2: place(None),
+            cpu: place(Some("cpu")),
+            cpuacct: place(Some("cpuacct")),
+            memory: place(Some("memory")),
+            blkio: place(Some("blkio")),
         }
     }
 
@@ -117,6 +97,31 @@ impl Trees {
     pub fn with_memory_limit(&self) -> Vec<PathBuf> {
         self.memory.iter().chain(&self.v2).flat_map(Place::upwards).collect()
     }
+}
+
+/// Where this process is in version 1's tree with this controller; in that of version 2,
+/// where none is named.
+fn place_of(
+    controller: Option<&str>,
+    mounts: &[MountInfo],
+    groups: &ProcessCGroups,
+) -> Option<Place> {
+    let group = groups.0.iter().find(|group| match controller {
+        Some(name) => group.controllers.iter().any(|it| it == name),
+        None => group.hierarchy == 0,
+    })?;
+    let is_its = |mount: &&MountInfo| match controller {
+        Some(name) => mount.fs_type == "cgroup" && mount.super_options.contains_key(name),
+        None => mount.fs_type == "cgroup2",
+    };
+    mounts.iter().filter(is_its).find_map(|mount| {
+        // A container may see a part of the tree only.
+        let within = Path::new(&group.pathname).strip_prefix(&mount.root).ok()?;
+        let root = mount.mount_point.clone();
+        // Without the slash at its end that nothing within would leave.
+        let own = root.join(within).components().collect();
+        Some(Place { root, own })
+    })
 }
 
 /// Where in the tree of version 2 a new group may be made: in bakeoff's own, or
