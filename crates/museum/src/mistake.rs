@@ -57,7 +57,6 @@ pub struct Story {
 #[serde(deny_unknown_fields)]
 pub struct SetUp {
     /// The study whose contenders and contract are taken.
-    #[serde(default = "web")]
     pub study: String,
     /// Contenders to measure a second time, as others of the same kind.
     #[serde(default)]
@@ -81,10 +80,6 @@ impl SetUp {
     pub fn sabotaged_run(&self) -> &Profile {
         self.sabotage.run.as_ref().unwrap_or(&self.run).get_ref()
     }
-}
-
-fn web() -> String {
-    "web".into()
 }
 
 /// What is different with the mistake. Where nothing is, it lies in how figures

@@ -240,7 +240,8 @@ pub(crate) mod tests {
 
     fn expecting(caught_by: &str, more: &str) -> Expect {
         let set_up: SetUp = toml::from_str(&format!(
-            "[run]\nblocks = 1\nmeasure_s = 1\nwarmup_s = 1\n\
+            "study = 's'\n\
+             [run]\nblocks = 1\nmeasure_s = 1\nwarmup_s = 1\n\
              settings = [{{ cores = 'one', connections = [1] }}]\n\
              [expect]\ncaught_by = {caught_by}\nnaive = 'rate'\n{more}"
         ))

@@ -93,6 +93,8 @@ number = 1
 title = "t"
 made_by = "m"
 story = { done = "d", said = "s", gave_away = "g" }
+[set_up]
+study = "web"
 [set_up.run]
 contenders = ["go"]
 blocks = 1
@@ -116,7 +118,7 @@ fn complaint(text: &str) -> String {
 #[test]
 fn complaints_have_file_line_and_advice() {
     assert_eq!(complaint(WHOLE), "nothing");
-    let head = WHOLE.split("[set_up.run]").next().unwrap();
+    let head = WHOLE.split("[set_up]").next().unwrap();
     let complaints: Vec<String> = [
         WHOLE.replace("\"errors\"", "\"erors\""),
         WHOLE.replace("{ check = \"errors\" }", "\"tied\""),
@@ -153,7 +155,7 @@ fn a_change_of_words_that_are_not_there_is_refused_with_its_line() {
     let error = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
     let error = error.unwrap_err().to_string();
     assert!(
-        error.contains("m.toml:18:8: the file main.go of go doesn't hold these words"),
+        error.contains("m.toml:20:8: the file main.go of go doesn't hold these words"),
         "{error}"
     );
 }

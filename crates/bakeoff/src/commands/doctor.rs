@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use judge::checks;
-use lab::study::{Error, Study};
+use lab::study::{self, Error, Study};
 use lab::trial::nobody::{self, Checkup, Nobody, Profile, Tools};
 use load::Stop;
 use report::text::visible;
@@ -24,8 +24,6 @@ const NOBODY: u8 = 1;
 /// A run could be made, and its figures would be invalid.
 const NO_FIGURE: u8 = 3;
 
-/// The study that is looked at where none is named.
-const STUDY: &str = "web";
 /// With less room than this, in bytes, a line says so. A contender's build may take
 /// hundreds of MB, and a trial some 10 kB.
 const ROOM_MIN: u64 = 1 << 30;
@@ -40,7 +38,7 @@ const WORD_WIDTH: usize = 13;
 2 wrong arguments or files; 3 figures made now would be invalid; 4 no run can be made here; \
 130 interrupted.")]
 pub struct Arguments {
-    /// The study whose contenders and loads are looked at as well; `web` where it is there
+    /// The study whose contenders and loads are looked at as well; the first by name where none is given
     study: Option<String>,
     /// The folder of studies
     #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
@@ -77,12 +75,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn study(arguments: &Arguments) -> Result<Option<Study>, Error> {
-    let is_there = || arguments.studies.join(STUDY).join("study.toml").is_file();
-    match &arguments.study {
-        Some(name) => Study::read(&arguments.studies, name).map(Some),
-        None if is_there() => Study::read(&arguments.studies, STUDY).map(Some),
-        None => Ok(None),
-    }
+    let first = || study::names(&arguments.studies).into_iter().next();
+    let name = arguments.study.clone().or_else(first);
+    name.map(|name| Study::read(&arguments.studies, &name)).transpose()
 }
 
 /// What something does to a run, from nothing to the worst.

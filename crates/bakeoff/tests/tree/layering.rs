@@ -3,6 +3,7 @@
 //! those four, `museum` all five, `report` knows `result`, and nobody knows the programs on top.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use cargo_metadata::MetadataCommand;
 
@@ -47,5 +48,48 @@ fn every_crate_knows_only_the_layers_below_it() {
     }
     for layer in layers.keys() {
         assert!(names.contains(layer), "{layer} is a layer here, and no crate of the workspace");
+    }
+}
+
+/// The text of a file of the program, without its unit tests, which may take any name.
+fn program(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_string()
+}
+
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        match entry.path() {
+            path if path.is_dir() => files_below(&path, found),
+            path if path.extension().is_some_and(|it| it == "rs") => found.push(path),
+            _ => {}
+        }
+    }
+}
+
+/// Else another study would need another program.
+#[test]
+fn no_crate_names_a_study_or_a_contender() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let studies = root.join("studies");
+    let mut names = lab::study::names(&studies);
+    for study in names.clone() {
+        let study = lab::study::Study::read(&studies, &study).unwrap_or_else(|why| panic!("{why}"));
+        // Others are the names of tools and languages as well, which checks and skeletons know.
+        let own = study.contenders.into_iter().map(|it| it.name).filter(|it| it.contains('-'));
+        names.extend(own);
+    }
+    assert!(names.len() > 5, "there is nothing to look for: {names:?}");
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(root.join("crates")).unwrap().map(Result::unwrap) {
+        files_below(&entry.path().join("src"), &mut files);
+    }
+    assert!(files.len() > 100, "only {} files were looked through", files.len());
+    for file in files {
+        let is_of_tests = file.components().any(|part| part.as_os_str() == "tests.rs");
+        let text = program(&file);
+        for name in names.iter().filter(|_| !is_of_tests) {
+            assert!(!text.contains(&format!("\"{name}\"")), "{} names {name}", file.display());
+        }
     }
 }

@@ -556,6 +556,11 @@ impl Study {
     }
 }
 
+/// The names of the studies in a folder, in order; none where it can't be listed.
+pub fn names(studies: &Path) -> Vec<String> {
+    folders_with(studies, "study.toml").unwrap_or_default()
+}
+
 /// The names of the folders in `folder` that hold the file, in order.
 fn folders_with(folder: &Path, file: &str) -> Result<Vec<String>, Error> {
     let list = |source| Error::List { path: folder.to_path_buf(), source };
