@@ -8,9 +8,11 @@ use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
 use lab::study::Study;
+use lab::study::contender::Contender;
 use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
+use result::evidence::ContractStep;
 use result::plan::Cores;
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
@@ -32,33 +34,39 @@ pub struct Arguments {
     studies: PathBuf,
 }
 
+/// Why nobody learns that the contract is kept.
+enum Ended {
+    /// With this exit code, and what is to be said.
+    Failed(u8, String),
+    Interrupted,
+}
+
 /// Carries the command out.
 pub fn run(arguments: Arguments) -> ExitCode {
-    let failed = |code: u8, sentence: String| {
-        complain("check", &sentence);
-        ExitCode::from(code)
-    };
-    let Some((study, name)) = arguments.contender.split_once('/') else {
-        return failed(BAD_INPUT, "give study and contender, for example web/go".into());
-    };
-    let name = name.trim_end_matches('/').to_string();
-    let study = match Study::read(&arguments.studies, study)
-        .and_then(|study| study.only(std::slice::from_ref(&name)))
-    {
-        Ok(study) => study,
-        Err(error) => return failed(BAD_INPUT, error.to_string()),
-    };
-    let stop = Stop::default();
-    if let Err(error) = interrupt::stops(&stop) {
-        return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
+    match check(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Ended::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(Ended::Failed(code, sentence)) => {
+            complain("check", &sentence);
+            ExitCode::from(code)
+        }
     }
-    keeper::leftovers::remove();
+}
+
+fn check(arguments: &Arguments) -> Result<(), Ended> {
+    let study = study_of(arguments)?;
     let contender = &study.contenders[0];
+    let name = &contender.name;
+    let stop = Stop::default();
+    interrupt::stops(&stop)
+        .map_err(|error| Ended::Failed(SYSTEM, format!("waiting for Ctrl-C: {error}")))?;
+    keeper::leftovers::remove();
+    let failed = |sentence: String| Err(Ended::Failed(FAILED, sentence));
     let record = match prepare(contender, &stop) {
         Prepared::Ready(record) => record,
-        Prepared::Absent(why) => return failed(FAILED, format!("{name} is absent: {why}")),
-        Prepared::Failed(why) => return failed(FAILED, format!("{name}: {why}")),
-        Prepared::Interrupted => return ExitCode::from(INTERRUPTED),
+        Prepared::Absent(why) => return failed(format!("{name} is absent: {why}")),
+        Prepared::Failed(why) => return failed(format!("{name}: {why}")),
+        Prepared::Interrupted => return Err(Ended::Interrupted),
     };
     let mut output = Output::to_stdout();
     output.line(&format!("{} ({})", visible(&record.title), visible(&arguments.contender)));
@@ -69,46 +77,65 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
     let (mut kept, mut broken) = (Vec::new(), Vec::new());
     for cores in machine.ways() {
-        // That the Date advances takes seconds to see, so it is waited for once.
-        let (on, depth) = match cores {
-            Cores::All => ("on all cores", Depth::Thorough),
-            Cores::One => ("on one core", Depth::Quick),
+        let on = match cores {
+            Cores::All => "on all cores",
+            Cores::One => "on one core",
         };
         output.line(&format!("{on}:"));
-        let checked = bench.check(contender, cores, depth, |step| {
-            let (sign, says) = match &step.wrong {
-                None => ("✓", &step.saw),
-                Some(wrong) => ("✗", wrong),
-            };
-            output.line(&format!("  {sign} {}: {}", visible(&step.asked), visible(says)));
-        });
-        if stop.asked() {
-            return ExitCode::from(INTERRUPTED);
-        }
-        let evidence = match checked {
-            Ok(evidence) => evidence,
-            Err(error) => return failed(SYSTEM, error.to_string()),
-        };
-        if let Some(failure) = &evidence.process.failure {
-            let lines = &evidence.process.last_words;
-            let said = match lines.is_empty() {
-                true => "it wrote nothing to its output".into(),
-                false => format!("its last lines:\n    {}", lines.join("\n    ")),
-            };
-            return failed(FAILED, format!("{name}, {on}: {failure}; {said}"));
-        }
-        let steps = evidence.contract.len();
-        match evidence.contract.iter().filter(|step| step.wrong.is_some()).count() {
-            0 => kept.push(format!("{steps} of {steps} steps {on}")),
-            wrong => broken.push(format!("{wrong} of {steps} steps {on}")),
+        let steps = steps_on(&bench, contender, (cores, on), &mut output)?;
+        match steps.iter().filter(|step| step.wrong.is_some()).count() {
+            0 => kept.push(format!("{0} of {0} steps {on}", steps.len())),
+            wrong => broken.push(format!("{wrong} of {} steps {on}", steps.len())),
         }
     }
-    if broken.is_empty() {
-        output.line(&format!("It keeps the contract: {}.", kept.join(", ")));
-        return match output.failure() {
-            None => ExitCode::SUCCESS,
-            Some(error) => failed(SYSTEM, format!("it keeps the contract; printing that: {error}")),
-        };
+    if !broken.is_empty() {
+        return failed(format!("{name} breaks the contract in {}", broken.join(", and in ")));
     }
-    failed(FAILED, format!("{name} breaks the contract in {}", broken.join(", and in ")))
+    output.line(&format!("It keeps the contract: {}.", kept.join(", ")));
+    output.failure().map_or(Ok(()), |error| {
+        Err(Ended::Failed(SYSTEM, format!("it keeps the contract; printing that: {error}")))
+    })
+}
+
+/// The study that is asked for, with this contender alone.
+fn study_of(arguments: &Arguments) -> Result<Study, Ended> {
+    let bad_input = |sentence| Ended::Failed(BAD_INPUT, sentence);
+    let Some((study, name)) = arguments.contender.split_once('/') else {
+        return Err(bad_input("give study and contender, for example web/go".into()));
+    };
+    Study::read(&arguments.studies, study)
+        .and_then(|study| study.only(&[name.trim_end_matches('/').to_string()]))
+        .map_err(|error| bad_input(error.to_string()))
+}
+
+/// The steps of the contract on so many cores, each of which is told as it is made.
+fn steps_on(
+    bench: &Bench,
+    contender: &Contender,
+    (cores, on): (Cores, &str),
+    output: &mut Output,
+) -> Result<Vec<ContractStep>, Ended> {
+    // That the Date advances takes seconds to see, so it is waited for once.
+    let depth = match cores {
+        Cores::All => Depth::Thorough,
+        Cores::One => Depth::Quick,
+    };
+    let checked = bench.check(contender, cores, depth, |step| {
+        let (sign, says) = match &step.wrong {
+            None => ("✓", &step.saw),
+            Some(wrong) => ("✗", wrong),
+        };
+        output.line(&format!("  {sign} {}: {}", visible(&step.asked), visible(says)));
+    });
+    if bench.stop.asked() {
+        return Err(Ended::Interrupted);
+    }
+    let evidence = checked.map_err(|error| Ended::Failed(SYSTEM, error.to_string()))?;
+    let Some(failure) = &evidence.process.failure else { return Ok(evidence.contract) };
+    let lines = &evidence.process.last_words;
+    let said = match lines.is_empty() {
+        true => "it wrote nothing to its output".into(),
+        false => format!("its last lines:\n    {}", lines.join("\n    ")),
+    };
+    Err(Ended::Failed(FAILED, format!("{}, {on}: {failure}; {said}", contender.name)))
 }
