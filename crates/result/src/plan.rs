@@ -156,8 +156,8 @@ pub struct Contender {
     /// records of versions that didn't keep it.
     #[serde(default)]
     pub build: Option<Vec<String>>,
-    /// The texts of its files that this command names, and of the scripts that those call:
-    /// flags may stand there. None in records of versions that didn't keep them.
+    /// The texts that it is built from, scripts first, as far as there is room for them: flags
+    /// may stand there. None in records of versions that didn't keep them.
     #[serde(default)]
     pub build_files: Vec<TextFile>,
     /// The texts of the files of its folder that each trial has a copy of, with their

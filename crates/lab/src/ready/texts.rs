@@ -1,48 +1,47 @@
-//! The texts of a contender's files in which settings stand: those that its build is told to
-//! use, since where the command is a script, flags stand in that, and its configuration.
+//! The texts of a contender's files in which settings stand: those that it is built from,
+//! since flags may stand in scripts, and its configuration.
 
-use std::collections::VecDeque;
-use std::fs;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use result::plan::TextFile;
 
-use crate::study::contender::{BUILD, Contender, Placeholders};
+use crate::study::contender::{BUILD, Contender, FILE};
+use crate::study::digest;
 
 /// Bytes of a text that are kept, so that a long one doesn't swell each report.
 const BYTES_MAX: usize = 16 << 10;
-/// Files of a kind that are kept: scripts may call others, and those again.
+/// Bytes of all texts of a build.
+const BUILD_BYTES_MAX: usize = 64 << 10;
+/// Files of configuration that are kept.
 const FILES_MAX: usize = 8;
 
-/// The text files among a contender's sources that its build's command names, and the
-/// scripts there that these call. What a build made is none.
+/// The text files among the sources of a contender that is built, scripts first, as far as
+/// there is room for them. What a build made is none, and what is told elsewhere is left out.
 pub fn of_build(contender: &Contender) -> Vec<TextFile> {
+    if contender.file.build.is_empty() {
+        return Vec::new();
+    }
     let roots = roots(contender);
-    let placeholders = Placeholders {
-        source: contender.source.clone(),
-        build: contender.build_folder(),
-        ..Placeholders::default()
-    };
-    let words = placeholders.fill_all(&contender.file.build);
-    // It is run in the contender's folder.
-    let named = words.iter().map(|word| (contender.source.join(word), false));
-    let mut left: VecDeque<(PathBuf, bool)> = named.collect();
-    let (mut seen, mut files) = (Vec::new(), Vec::new());
-    while let Some((path, has_to_be_script)) = left.pop_front()
-        && files.len() < FILES_MAX
-    {
-        let Some((path, name)) = within(&roots, &path) else { continue };
-        let Some(text) = text_of(&path) else { continue };
-        let is_script = text.starts_with("#!");
-        if seen.contains(&path) || has_to_be_script && !is_script {
-            continue;
+    let is_told = |name: &str| name == FILE || contender.file.files.iter().any(|it| it == name);
+    let names = |root: &Path| digest::names(root, BUILD.as_ref()).unwrap_or_default();
+    let found = roots.iter().flat_map(|(_, root)| {
+        names(root).into_iter().filter_map(|name| within(&roots, &root.join(name)))
+    });
+    // Links may lead to the same.
+    let found: BTreeMap<PathBuf, String> = found.filter(|(_, name)| !is_told(name)).collect();
+    let (scripts, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|(path, _)| {
+        text_of(path, String::new()).is_some_and(|file| file.text.starts_with("#!"))
+    });
+    let mut room = BUILD_BYTES_MAX;
+    let mut files = Vec::new();
+    for file in scripts.into_iter().chain(others).filter_map(|(path, name)| text_of(&path, name)) {
+        if let Some(left) = room.checked_sub(file.text.len()) {
+            room = left;
+            files.push(file);
         }
-        let file = bounded(name, text);
-        if let Some(folder) = path.parent().filter(|_| is_script) {
-            left.extend(called(&file.text).map(|called| (folder.join(called), true)));
-        }
-        seen.push(path);
-        files.push(file);
     }
     files
 }
@@ -53,19 +52,9 @@ pub fn of_configuration(contender: &Contender) -> Vec<TextFile> {
     let roots = roots(contender);
     let files = contender.file.files.iter().filter_map(|name| {
         let (path, name) = within(&roots, &contender.source.join(name))?;
-        Some(bounded(name, text_of(&path)?))
+        text_of(&path, name)
     });
     files.take(FILES_MAX).collect()
-}
-
-/// A file with so much of its text as is kept.
-fn bounded(name: String, mut text: String) -> TextFile {
-    let cut = text.len() > BYTES_MAX;
-    if cut {
-        let end = (0..=BYTES_MAX).rev().find(|&at| text.is_char_boundary(at));
-        text.truncate(end.unwrap_or_default());
-    }
-    TextFile { name, text, cut }
 }
 
 /// The folders that it is made from: each by the beginning of its files' names, and
@@ -88,29 +77,30 @@ fn within(roots: &[(String, PathBuf)], path: &Path) -> Option<(PathBuf, String)>
     Some((path, name))
 }
 
-/// The text of a file; `None` if it holds something else, or is no regular file.
-fn text_of(path: &Path) -> Option<String> {
+/// So much of a file's text as is kept; `None` if it holds something else, or is no regular
+/// file.
+fn text_of(path: &Path, name: String) -> Option<TextFile> {
     if !path.is_file() {
         return None;
     }
-    fs::read_to_string(path).ok().filter(|text| !text.contains('\0'))
-}
-
-/// The paths in a script as they are from its own folder, if that is what it puts before
-/// them, as in `"$here/../jvm/compile"`.
-fn called(script: &str) -> impl Iterator<Item = &str> {
-    let words = script.split(|c: char| c.is_whitespace() || "\"'`;&|<>()=".contains(c));
-    words.filter_map(|word| {
-        let path = match word.starts_with('$') {
-            true => word.split_once('/')?.1,
-            false => word.trim_start_matches('/'),
-        };
-        (word.contains('/') && !path.is_empty()).then_some(path)
-    })
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).ok()?;
+    let cut = bytes.len() > BYTES_MAX;
+    bytes.truncate(BYTES_MAX);
+    if let Err(error) = str::from_utf8(&bytes)
+        && cut
+        && error.error_len().is_none()
+    {
+        // A character was cut.
+        bytes.truncate(error.valid_up_to());
+    }
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))?;
+    Some(TextFile { name, text, cut })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -149,23 +139,26 @@ mod tests {
     }
 
     #[test]
-    fn what_the_command_names_is_kept_with_the_scripts_that_it_calls() {
-        let script = "#!/bin/sh\nhere=$(dirname \"$0\")\n\"$here/../shared/compile\" 17\n\
-            . $here/flags && cat $here/notes\n\"$(dirname \"$0\")/more.sh\"\n";
-        let files: [(&str, &[u8]); 6] = [
+    fn all_texts_that_it_is_built_from_are_kept_scripts_first() {
+        let script = "#!/bin/sh\n\"$(dirname \"$0\")/../shared/compile\" 17\n";
+        let files: [(&str, &[u8]); 5] = [
             ("own/build.sh", script.as_bytes()),
-            ("own/server.c", b"int main() {}\n"),
-            ("own/more.sh", b"#!/bin/sh\n"),
-            ("own/notes", b"not a script\n"),
-            ("own/unnamed.sh", b"#!/bin/sh\n"),
-            // Scripts that call each other have an end.
-            ("shared/compile", b"#!/bin/sh\njavac \"$here\"/*.java; ../own/build.sh\n"),
+            ("own/a.c", b"int main() {}\n"),
+            ("own/more/flags", b"-O2"),
+            ("own/nginx.conf", b"told as configuration\n"),
+            ("shared/compile", b"#!/bin/sh\njavac *.java\n"),
         ];
-        let build = "['sh', '$SOURCE/build.sh', 'server.c', '-o', '$BUILD/x', '.', 'build.sh']";
-        let kept = kept(build, &files);
-        assert_eq!(names(&kept), ["build.sh", "server.c", "../shared/compile", "more.sh"]);
+        let kept = kept("['sh', 'build.sh']\nfiles = ['nginx.conf']", &files);
+        let expected =
+            ["build.sh", "../shared/compile", "a.c", "more/flags", "../shared/Greeting.java"];
+        assert_eq!(names(&kept), expected);
         assert_eq!(kept[0].text, script);
         assert!(kept.iter().all(|file| !file.cut));
+    }
+
+    #[test]
+    fn where_nothing_is_built_nothing_is_kept() {
+        assert_eq!(kept("[]", &[("own/server.js", b"listen();\n")]), []);
     }
 
     #[test]
@@ -176,11 +169,8 @@ mod tests {
             ("own/build/made.sh", b"#!/bin/sh\n"),
             ("other/build.sh", b"#!/bin/sh\n"),
         ];
-        let build = "['$SOURCE/program', 'zeros', '$BUILD/made.sh', 'link', '/etc/passwd']";
-        assert_eq!(names(&kept(build, &files)), [""; 0]);
-        let by_script: [(&str, &[u8]); 2] =
-            [("own/b", b"#!/bin/sh\n../other/build.sh\n"), ("other/build.sh", b"#!/bin/sh\n")];
-        assert_eq!(names(&kept("['./b']", &by_script)), ["b"], "no source of the contender");
+        let kept = kept("['./program']", &files);
+        assert_eq!(names(&kept), ["../shared/Greeting.java"]);
     }
 
     #[test]
@@ -213,12 +203,14 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_end_are_kept_in_part() {
-        let words: Vec<String> = (0..100).map(|number| format!("'{number}.sh'")).collect();
-        let files: Vec<(String, &[u8])> =
-            (0..100).map(|number| (format!("own/{number}.sh"), &b"#!/bin/sh\n"[..])).collect();
-        let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (&**name, *text)).collect();
-        let kept = kept(&format!("[{}]", words.join(", ")), &files);
-        assert_eq!(kept.len(), FILES_MAX);
+    fn where_there_is_no_room_for_all_scripts_are_kept() {
+        let long = "#".repeat(BYTES_MAX);
+        let names_of = ["own/a", "own/b", "own/c", "own/d", "own/e"];
+        let mut files: Vec<(&str, &[u8])> =
+            names_of.iter().map(|name| (*name, long.as_bytes())).collect();
+        files.push(("own/z.sh", b"#!/bin/sh\n"));
+        let kept = kept("['./z.sh']", &files);
+        assert_eq!(names(&kept), ["z.sh", "a", "b", "c", "../shared/Greeting.java"]);
+        assert!(kept.iter().map(|file| file.text.len()).sum::<usize>() <= BUILD_BYTES_MAX);
     }
 }

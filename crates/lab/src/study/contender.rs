@@ -13,6 +13,8 @@ use crate::study::toml_file;
 
 /// The folder of a contender that its build puts things into; no source, wherever it lies.
 pub const BUILD: &str = "build";
+/// What a contender says of itself, in its folder.
+pub const FILE: &str = "contender.toml";
 
 /// Where its keys are explained.
 const PAGE: &str = "docs/contenders.md";
@@ -100,7 +102,7 @@ impl Contender {
 
     /// Reads a contender from its folder.
     pub fn read(folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
-        let path = folder.join("contender.toml");
+        let path = folder.join(FILE);
         let file = toml_file::read(&path, PAGE)?;
         // Its programs are started elsewhere, so a relative path would mislead them.
         let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());

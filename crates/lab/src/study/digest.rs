@@ -95,6 +95,16 @@ fn of_folder(folder: &Path, leave_out: &OsStr) -> io::Result<String> {
     known.digest(folder, files, now, of_files)
 }
 
+/// The names of a folder's files, but for what is to be left out, in their order.
+///
+/// # Errors
+/// The system's, if it can't be read.
+pub fn names(folder: &Path, leave_out: &OsStr) -> io::Result<Vec<PathBuf>> {
+    let mut files = Files::new();
+    collect(folder, folder, leave_out, &mut files)?;
+    Ok(files.into_keys().collect())
+}
+
 fn of_files(folder: &Path, files: &Files) -> io::Result<String> {
     let mut digest = Sha256::new();
     for (name, stamp) in files {
