@@ -2,9 +2,11 @@
 //! trial is kept in the run's folder as soon as it is over.
 
 mod bounds;
+mod changed;
+mod command;
+mod events;
 pub mod folder;
 mod older;
-
 mod spent;
 mod time_left;
 mod under_way;
@@ -13,9 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use load::Stop;
-use result::plan::{Cores, Load, Plan, Slot};
-use result::{LeftOut, Run, SCHEMA, Spent, State, Trial, shell};
+use result::plan::Plan;
+use result::{Run, SCHEMA, Spent, State};
 
+use self::changed::{changed, differs, has_figures};
+use self::command::command;
+pub use self::events::{Early, Ended, Error, Event};
 use self::folder::Folder;
 use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
@@ -24,7 +29,7 @@ use crate::plan::repeat::take_back_failed;
 use crate::plan::{Choice, Order, plan};
 use crate::ready::{Prepared, prepare, record};
 use crate::study::digest;
-use crate::study::{self, Profile, Study};
+use crate::study::{Profile, Study};
 
 /// The folder of studies, where no other is named.
 pub const STUDIES: &str = "studies";
@@ -46,161 +51,6 @@ pub struct Options {
     pub choice: Choice,
     /// The seed; chosen by chance if there is none.
     pub seed: Option<u64>,
-}
-
-/// What a run tells while it goes on.
-#[derive(Debug)]
-pub enum Event<'a> {
-    /// What is asked for. Contenders are made ready next, which takes a time of its own:
-    /// who can be had is told by [`Event::Planned`].
-    Intends {
-        /// The question.
-        study: &'a result::plan::Study,
-        /// Who is to be measured.
-        contenders: &'a [String],
-        /// The trials of all of them.
-        plan: &'a Plan,
-        /// Trials that are still to be made.
-        trials: usize,
-        /// Seconds that they will take.
-        seconds: f64,
-    },
-    /// A contender is made ready: built, asked for its version.
-    Preparing(&'a str),
-    /// A contender is left out, and why.
-    LeftOut {
-        /// Its name.
-        contender: &'a str,
-        /// The reason.
-        why: &'a str,
-    },
-    /// All is decided: trials begin.
-    Planned {
-        /// The run as it is now.
-        run: &'a Run,
-        /// Where it is kept.
-        folder: &'a Path,
-        /// Trials that are still to be made.
-        trials: usize,
-        /// Seconds that they will take.
-        seconds: f64,
-    },
-    /// A trial begins.
-    Begins {
-        /// Which.
-        slot: &'a Slot,
-        /// Trials still to be made, this one among them.
-        trials: usize,
-        /// Seconds that they will take.
-        seconds: f64,
-    },
-    /// A trial is made once more with a second client, because its client was near
-    /// its limit.
-    SecondClient(&'a Slot),
-    /// A trial is over and kept.
-    Ended {
-        /// The trial.
-        trial: &'a Trial,
-        /// Seconds that those still to be made will take.
-        seconds: f64,
-    },
-    /// A block's trials under one load are made again, because others used the
-    /// machine meanwhile.
-    Disturbed {
-        /// The block.
-        block: u32,
-        /// The load.
-        load: &'a Load,
-    },
-    /// A contender is measured twice in this block as well, because its A/A pair
-    /// doesn't stand: a trial of it is invalid, or saw no load.
-    AnotherPair(&'a Slot),
-    /// Trials of a contender under a load are left out, because there is no rate
-    /// to offer.
-    NoRate(&'a LeftOut),
-    /// A contender's other trials are left out, because it failed repeatedly.
-    GivenUp(&'a str),
-}
-
-/// How a run ended.
-#[derive(Debug)]
-pub struct Ended {
-    /// All that was measured, and what follows from it.
-    pub run: Run,
-    /// Its folder. While this is held nobody else makes its trials, so that a report
-    /// written there is one of this run.
-    pub folder: Folder,
-    /// Why it ended before its last trial, if it did.
-    pub early: Option<Early>,
-    /// Contenders whose build failed.
-    pub builds_failed: Vec<String>,
-}
-
-/// Why a run ended early.
-#[derive(Debug)]
-pub enum Early {
-    /// Somebody asked it to.
-    Interrupted,
-    /// Contenders were given up: those named.
-    GivenUp(Vec<String>),
-    /// It couldn't go on.
-    Failed(Error),
-}
-
-/// Why a run couldn't begin or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The study can't be used.
-    #[error(transparent)]
-    Study(#[from] study::Error),
-    /// The study has no such profile.
-    #[error("the study `{study}` has no profile `{profile}`; it has {have}")]
-    Profile {
-        /// The study.
-        study: String,
-        /// The profile asked for.
-        profile: String,
-        /// Those that there are, and how to take one.
-        have: String,
-    },
-    /// What was chosen leaves no load.
-    #[error(
-        "nothing is left to measure: the profile has no load with the cores and the mode that \
-         were chosen"
-    )]
-    NoLoad,
-    /// Every contender was left out, each with an [`Event::LeftOut`].
-    #[error("nobody is left to measure")]
-    Nobody,
-    /// The run's folder can't be used.
-    #[error(transparent)]
-    Folder(#[from] folder::Error),
-    /// No load could be offered.
-    #[error("no load could be offered: {0}")]
-    Load(#[from] load::Error),
-    /// A run can't be taken up again, because its trials wouldn't be comparable.
-    #[error("{folder} can't be resumed: {why}; start a new run")]
-    Changed {
-        /// The run's folder.
-        folder: PathBuf,
-        /// What is not as it was.
-        why: String,
-    },
-    /// A contender is another one than the trials before were made with.
-    #[error(
-        "the files of {contender} were changed while the run was under way, so that its further \
-         trials would be of something else: put back what was in {folder}, or start a new run",
-        folder = folder.display()
-    )]
-    ChangedMeanwhile {
-        /// The contender.
-        contender: String,
-        /// Its folder.
-        folder: PathBuf,
-    },
-    /// Stopped before a trial.
-    #[error("interrupted before a trial began; nothing was measured since the start")]
-    Interrupted,
 }
 
 /// Makes a new run.
@@ -265,16 +115,14 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     if intended.slots.is_empty() {
         return Err(Error::NoLoad);
     }
-    allow_connections(intended.slots.iter().map(|slot| &slot.load))?;
-    tell(Event::Intends {
+    let intended = Intended {
         study: &study.record(),
         contenders: &names,
         plan: &intended,
         trials: intended.slots.len(),
         seconds: time_left::before_builds(&intended, study),
-    });
-    let mut builds_failed = Vec::new();
-    let contenders = prepare_all(study, stop, tell, &mut builds_failed)?;
+    };
+    let (contenders, builds_failed) = begin(intended, study, stop, tell)?;
     let ready: Vec<String> =
         contenders.iter().filter(|it| it.absent.is_none()).map(|it| it.name.clone()).collect();
     if ready.is_empty() {
@@ -354,16 +202,14 @@ pub fn resume(
     if let Some(why) = changed(&run, &study) {
         return refused(why);
     }
-    allow_connections(run.plan.slots.iter().map(|slot| &slot.load))?;
-    tell(Event::Intends {
+    let intended = Intended {
         study: &run.study,
         contenders: &planned,
         plan: &run.plan,
         trials: missing(&run).count(),
         seconds: time_left::seconds(&run, missing(&run)),
-    });
-    let mut builds_failed = Vec::new();
-    let contenders = prepare_all(&study, stop, tell, &mut builds_failed)?;
+    };
+    let (contenders, builds_failed) = begin(intended, &study, stop, tell)?;
     for now in contenders {
         let may_be_new = now.absent.is_none() && !has_figures(&run, &now.name);
         let before = run.contenders.iter_mut().find(|before| before.name == now.name);
@@ -394,15 +240,29 @@ fn reopen(run: &mut Run) {
     }
 }
 
-/// Makes all contenders of a study ready, as a run's record has them.
-fn prepare_all(
-    study: &Study,
+/// What [`Event::Intends`] tells.
+struct Intended<'a> {
+    study: &'a result::plan::Study,
+    contenders: &'a [String],
+    plan: &'a Plan,
+    trials: usize,
+    seconds: f64,
+}
+
+/// Tells what is intended, and makes all contenders of a study ready, as a run's record has
+/// them, with the names of those whose build failed.
+fn begin(
+    intended: Intended,
+    of: &Study,
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
-    builds_failed: &mut Vec<String>,
-) -> Result<Vec<result::plan::Contender>, Error> {
+) -> Result<(Vec<result::plan::Contender>, Vec<String>), Error> {
+    let Intended { study, contenders, plan, trials, seconds } = intended;
+    allow_connections(plan.slots.iter().map(|slot| &slot.load))?;
+    tell(Event::Intends { study, contenders, plan, trials, seconds });
+    let mut builds_failed = Vec::new();
     let mut records = Vec::new();
-    for contender in &study.contenders {
+    for contender in &of.contenders {
         tell(Event::Preparing(&contender.name));
         let why = match prepare(contender, stop) {
             Prepared::Ready(record) => {
@@ -419,95 +279,7 @@ fn prepare_all(
         tell(Event::LeftOut { contender: &contender.name, why: &why });
         records.push(result::plan::Contender { absent: Some(why), ..record(contender) });
     }
-    Ok(records)
-}
-
-/// What is not as it was when the run began, as far as that is known before builds.
-fn changed(run: &Run, study: &Study) -> Option<String> {
-    let machine = machine::describe();
-    if (&machine.cpu, &machine.cpus, &machine.kernel)
-        != (&run.machine.cpu, &run.machine.cpus, &run.machine.kernel)
-    {
-        return Some("it began on another machine or kernel".into());
-    }
-    let version = env!("CARGO_PKG_VERSION");
-    if run.bakeoff != version {
-        return Some(format!("it began with bakeoff {}, and this is {version}", run.bakeoff));
-    }
-    let before = &run.study.file_sha256;
-    if before.is_none() {
-        return Some("an older bakeoff didn't keep which study.toml it began with".into());
-    }
-    if *before != study.file.sha256 {
-        return Some("its study.toml is not what it was".into());
-    }
-    let is_described = |slot: &Slot| study.contenders.iter().any(|it| it.name == slot.contender);
-    if !run.plan.slots.iter().all(is_described) {
-        return Some("its plan names a contender that it doesn't describe".into());
-    }
-    let mut with_figures = study.contenders.iter().filter(|it| has_figures(run, &it.name));
-    with_figures.find_map(|contender| {
-        let before = run.contenders.iter().find(|before| before.name == contender.name)?;
-        // Versions are asked for after a build.
-        let versions = before.versions.clone();
-        differs(before, &result::plan::Contender { versions, ..record(contender) })
-    })
-}
-
-/// Whether a contender was measured, so that it has to be what it was. One that only
-/// ever failed may have been mended.
-fn has_figures(run: &Run, name: &str) -> bool {
-    let made = || run.trials.iter().chain(&run.disturbed);
-    made().any(|trial| trial.slot.contender == name && trial.evidence.load.is_some())
-}
-
-/// What is not as it was with a contender.
-fn differs(before: &result::plan::Contender, now: &result::plan::Contender) -> Option<String> {
-    // These are among the files, and older runs don't keep their texts.
-    let before = &result::plan::Contender {
-        build_files: now.build_files.clone(),
-        configuration: now.configuration.clone(),
-        ..before.clone()
-    };
-    match &now.absent {
-        Some(why) => Some(format!("{} can't be had any more: {why}", now.name)),
-        None if before.source_sha256 != now.source_sha256 => {
-            Some(format!("the files of {} are not what they were", now.name))
-        }
-        None => (before != now).then(|| format!("{} is not what it was", now.name)),
-    }
-}
-
-/// The command that repeats a run, as a shell reads it.
-fn command(options: &Options, seed: u64) -> String {
-    let quoted = |name: &String| shell::word(name).into_owned();
-    let mut words = vec!["bakeoff".into(), "run".into(), quoted(&options.study)];
-    let mut option = |name: &str, value: String| words.extend([name.into(), value]);
-    option("--profile", quoted(&options.profile));
-    if !options.only.is_empty() {
-        option("--only", options.only.iter().map(quoted).collect::<Vec<_>>().join(","));
-    }
-    if let Some(cores) = &options.choice.cores {
-        let names: Vec<_> = cores
-            .iter()
-            .map(|cores| match cores {
-                Cores::One => "1",
-                Cores::All => "all",
-            })
-            .collect();
-        option("--cores", names.join(","));
-    }
-    if let Some(connections) = &options.choice.connections {
-        let numbers: Vec<_> = connections.iter().map(u32::to_string).collect();
-        option("--connections", numbers.join(","));
-    }
-    if let Some(modes) = &options.choice.keep_alive {
-        let names: Vec<_> =
-            modes.iter().map(|&keep_alive| if keep_alive { "kept" } else { "closed" }).collect();
-        option("--mode", names.join(","));
-    }
-    option("--seed", seed.to_string());
-    words.join(" ") + &shell::path_option("--studies", &options.studies, STUDIES)
+    Ok((records, builds_failed))
 }
 
 #[cfg(test)]
@@ -515,6 +287,8 @@ mod tests {
     use std::fs;
 
     use judge::samples::{run_of, trial};
+    use result::plan::{Cores, Load, Slot};
+    use result::{LeftOut, Trial};
     use tempfile::TempDir;
 
     use super::*;
@@ -647,25 +421,6 @@ run = ["$BUILD/server"]
         let (error, all) = told(&options(Some(vec![Cores::All])));
         assert!(matches!(error, Error::NoLoad), "{error}");
         assert!(all.is_empty(), "it was built before this was said: {all:?}");
-    }
-
-    #[test]
-    fn the_command_that_repeats_a_run_names_its_studies_where_they_are_elsewhere() {
-        let repeated = |studies: &str| {
-            let options = Options {
-                studies: studies.into(),
-                runs: "runs".into(),
-                study: "s".into(),
-                profile: "two short".into(),
-                only: vec!["a b".into(), "c".into()],
-                choice: Choice::default(),
-                seed: None,
-            };
-            command(&options, 7)
-        };
-        let here = "bakeoff run s --profile 'two short' --only 'a b',c --seed 7";
-        assert_eq!(repeated("studies"), here);
-        assert_eq!(repeated("my studies"), format!("{here} --studies 'my studies'"));
     }
 
     /// Who failed may have been mended, and what had no rate to offer may have one now.
