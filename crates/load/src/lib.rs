@@ -25,8 +25,7 @@
 //! - [`condition`]: `p99 < 10ms` and the like;
 //! - [`limit`]: what to know before using the figures;
 //! - [`delayed_ack`]: whether times cluster where acknowledgements are late;
-//! - [`search`]: the highest rate at which a condition holds;
-//! - [`ceiling`]: what the generator reaches at most, against `null_server`.
+//! - [`search`]: the highest rate at which a condition holds.
 //!
 //! What others read with the same eyes: [`answers`].
 //!
@@ -36,7 +35,6 @@ mod address;
 pub mod answers;
 mod backend;
 pub mod bare;
-pub mod ceiling;
 pub mod client;
 mod clock;
 pub mod condition;
@@ -47,7 +45,6 @@ pub mod interrupts;
 pub mod limit;
 mod limits;
 mod line;
-mod null_server;
 pub mod outcome;
 pub mod plan;
 mod protocol;

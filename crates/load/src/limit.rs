@@ -199,8 +199,7 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     ". The server may be able to do more. Give the client more processors, and \
-                     such that nothing else uses (--cpus, -t), and look with --ceiling what it \
-                     can reach."
+                     such that nothing else uses (--cpus, -t)."
                 )
             }
             Warning::Late { late } => write!(

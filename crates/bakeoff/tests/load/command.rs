@@ -493,16 +493,6 @@ fn seconds_connections_and_threads_add_up_to_the_whole() {
     }
 }
 
-#[test]
-fn the_ceiling_is_measured_against_a_server_of_our_own() {
-    let server = Server::says(GOOD);
-    let said = load(&[&server.url("/"), "-n", "50", "-c", "4", "--ceiling"]);
-    let ceiling = |field: &str| said.json["ceiling"][field].as_f64().unwrap();
-    assert!(ceiling("rate") > 0.0 && ceiling("busy_share") > 0.0, "{}", said.json["ceiling"]);
-    assert!(ceiling("estimate") >= ceiling("rate"), "{}", said.json["ceiling"]);
-    assert_eq!(server.requests(), 50, "the null server's load went to the server");
-}
-
 fn search(server: &Server, condition: &str) -> Said {
     let url = server.url("/");
     load(&[&url, "-c", "8", "-t", "1", "-d", "500ms", "--find-rate", condition])
@@ -633,19 +623,6 @@ fn open_files_are_allowed_as_far_as_may_be_and_beyond_that_the_command_is_told()
     for part in ["150 connections need 217 open files", "may have 200", "`ulimit -n 217`"] {
         assert!(stderr.contains(part), "{part}: {stderr}");
     }
-}
-
-#[test]
-fn too_few_open_files_for_the_ceiling_are_told_before_the_run() {
-    let server = Server::says(GOOD);
-    let url = server.url("/");
-    // Enough for the run.
-    let arguments = [&*url, "-c", "150", "-t", "1", "-d", "500ms", "--ceiling"];
-    let output = with_open_files(100, 300, &arguments);
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("--ceiling") && stderr.contains("300 connections"), "{stderr}");
-    assert_eq!(server.connections(), 0, "a run was made and thrown away");
 }
 
 #[test]
@@ -867,41 +844,4 @@ fn a_second_interrupt_kills_at_once() {
     };
     assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{status}");
     drop(reader);
-}
-
-/// Whether a process has a thread of the null server.
-fn has_null_server(process: u32) -> bool {
-    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
-    threads.flatten().any(|thread| {
-        let name = std::fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
-        name.starts_with("null-")
-    })
-}
-
-/// Else a script would take it for a run that went as asked.
-#[test]
-fn an_interrupt_of_the_ceiling_is_told_by_the_exit_code_and_the_run_is_whole() {
-    let server = Server::says(GOOD);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
-        .args(["load", &server.url("/"), "-n", "50", "-c", "2", "--ceiling", "--json", "-"])
-        .args(["--fail-if", "errors < 1"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !has_null_server(child.id()) {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended before its ceiling");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(130), "{stderr}");
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(json["requests"]["good"], 50, "{}", json["requests"]);
-    assert_eq!((&json["interrupted"], &json["ceiling"]), (&Value::Bool(false), &Value::Null));
-    assert!(stderr.contains("50 good"), "no summary: {stderr}");
-    for part in ["--fail-if: errors < 1 holds", "its ceiling isn't measured: interrupted"] {
-        assert!(stderr.contains(part), "{part}: {stderr}");
-    }
 }

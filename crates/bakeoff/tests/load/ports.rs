@@ -82,25 +82,3 @@ fn ports_that_run_short_with_close_are_the_clients_error_too() {
     let blamed = warnings.iter().find(|warning| warning["id"] == "client_errors");
     assert_eq!(blamed.expect("it is told")["client_limit"], true, "{warnings:?}");
 }
-
-#[test]
-fn a_run_is_not_thrown_away_because_its_ceiling_fails() {
-    let run = || {
-        let server = Server::says(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-        // When it is over, no port is left for the null server.
-        load(&[&server.url("/"), "-n", "100", "-c", "4", "-t", "1", "--ceiling"])
-    };
-    let said = match with_four_ports(run) {
-        Ok(said) => said,
-        Err(error) => {
-            skipped("skipped", &format!("no network namespace of our own: {error}"));
-            return;
-        }
-    };
-    said.assert_conserved("no ceiling");
-    assert!(said.count("good") > 0, "{}", said.json);
-    assert!(said.json["ceiling"].is_null(), "{}", said.json["ceiling"]);
-    assert!(said.stderr.contains("good answers"), "no summary: {}", said.stderr);
-    assert!(said.stderr.contains("its ceiling can't be measured: starting"), "{}", said.stderr);
-    assert_eq!(said.code, 4, "{}", said.stderr);
-}

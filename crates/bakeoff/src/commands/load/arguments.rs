@@ -138,12 +138,8 @@ pub struct Arguments {
 
     /// Search the highest rate at which this holds, as 'p99 < 10ms'
     #[arg(long, value_name = "CONDITION",
-        conflicts_with_all = ["rate", "requests", "hdr", "ceiling"], help_heading = RESULT)]
+        conflicts_with_all = ["rate", "requests", "hdr"], help_heading = RESULT)]
     pub find_rate: Option<Condition>,
-
-    /// Also measure what this client reaches against a server that does nothing
-    #[arg(long, help_heading = RESULT)]
-    pub ceiling: bool,
 
     /// Write the result as JSON; - for standard output
     #[arg(long, value_name = "FILE", help_heading = RESULT)]
@@ -616,7 +612,6 @@ pub mod tests {
             &["--find-rate", "p99 < 1ms", "-n", "5"],
             &["--find-rate", "p99 < 1ms", "--fail-if", "p99 > 1ms"],
             &["--find-rate", "p99 < 1ms", "--hdr", "x"],
-            &["--find-rate", "p99 < 1ms", "--ceiling"],
             &["--body", "x", "--body-file", "y"],
         ] {
             assert!(complaint(line).contains("cannot be used with"), "{line:?} went through");

@@ -44,19 +44,6 @@ impl Failure {
         Failure { exit: Exit::BadInput, sentence }
     }
 
-    /// The ceiling can't be measured, after the run of the same plan: so the plan isn't
-    /// at fault.
-    pub fn of_the_ceiling(error: &load::Error) -> Failure {
-        let sentence = format!("the run is over, but its ceiling can't be measured: {error}");
-        Failure { exit: Exit::System, sentence }
-    }
-
-    /// Somebody interrupted the measuring of the ceiling, after the run of the same plan.
-    pub fn interrupted_ceiling() -> Failure {
-        let sentence = "the run is over, but its ceiling isn't measured: interrupted".into();
-        Failure { exit: Exit::Interrupted, sentence }
-    }
-
     /// The machine is.
     pub fn system(what: &str, error: &io::Error) -> Failure {
         Failure { exit: Exit::System, sentence: format!("{what}: {error}") }

@@ -3,7 +3,6 @@
 use std::io;
 
 use hdrhistogram::Histogram;
-use load::ceiling::{Ceiling, Maximum};
 use load::condition::{Measured, Verdict};
 use load::limit::Warning;
 use load::outcome::{Account, Latency, Outcome, StatusCount};
@@ -19,8 +18,8 @@ use super::find_rate::{self, Searched};
 use super::run::{Run, sentence};
 use super::summary::SHOWN;
 
-/// Goes up when a field is renamed, removed or changes its meaning; new fields
-/// may come at any time.
+/// Goes up when a reader of the older form would misread the newer; new fields may come
+/// at any time.
 const VERSION: u32 = 1;
 
 /// Writes a document, for people to look at as well: on a terminal what a server says
@@ -58,7 +57,6 @@ pub struct RunDocument {
     threads: Vec<ThreadDocument>,
     warnings: Vec<WarningDocument>,
     conditions: Vec<ConditionDocument>,
-    ceiling: Option<CeilingDocument>,
 }
 
 #[derive(Serialize)]
@@ -191,20 +189,6 @@ struct ConditionDocument {
     text: String,
 }
 
-#[derive(Serialize)]
-struct CeilingDocument {
-    rate: f64,
-    busy_share: f64,
-    client_cpu_us: f64,
-    server_busy_share: Option<f64>,
-    server_cpu_us: Option<f64>,
-    measured: bool,
-    estimate: f64,
-    server_cpus: Vec<usize>,
-    shared: bool,
-    taken_share: Option<f64>,
-}
-
 /// What is written of a search.
 #[derive(Serialize)]
 pub struct SearchDocument {
@@ -328,22 +312,6 @@ pub fn run(run: &Run) -> RunDocument {
                 text: sentence(condition, *judgement),
             })
             .collect(),
-        ceiling: run.ceiling.as_ref().map(|ceiling| {
-            let maximum = ceiling.maximum();
-            let Ceiling { rate, busy_share, server_busy_share, taken_share, shared, .. } = *ceiling;
-            CeilingDocument {
-                rate,
-                busy_share,
-                client_cpu_us: ceiling.client_cpu_s * 1e6,
-                server_busy_share,
-                server_cpu_us: ceiling.server_cpu_s.map(|seconds| seconds * 1e6),
-                measured: matches!(maximum, Maximum::Measured(_)),
-                estimate: maximum.rate(),
-                server_cpus: ceiling.server_cpus.clone(),
-                shared,
-                taken_share,
-            }
-        }),
     }
 }
 

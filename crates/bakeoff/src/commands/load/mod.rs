@@ -24,7 +24,7 @@ mod target;
 use std::process::ExitCode;
 
 use load::condition::Condition;
-use load::{Plan, Stop, ceiling, limit};
+use load::{Plan, Stop, limit};
 
 pub use self::arguments::Arguments;
 use self::exit::{Exit, Failure};
@@ -65,13 +65,13 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
         let missing = [not_printed(output), no_json];
         return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
     }
-    let (run, no_ceiling) = measure(arguments, plan, &stop)?;
+    let run = measure(arguments, plan, &stop)?;
     output.print(&summary::text(&run));
     let document = json::run(&run);
     let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
     let no_hdr = hdr.and_then(|hdr| hdr.write(|into| hdr::write(&run.outcome, into)).err());
     run.complain();
-    let missing = [not_printed(output), no_json, no_hdr, no_ceiling];
+    let missing = [not_printed(output), no_json, no_hdr];
     Ok(complain_of(&missing).unwrap_or_else(|| run.exit()))
 }
 
@@ -93,36 +93,18 @@ fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
     failures.next().map(|failure| failure.exit)
 }
 
-/// Runs the plan, and the ceiling where it is asked for. If that fails or is interrupted,
-/// the run is told all the same, with the failure beside it.
-fn measure(
-    arguments: &Arguments,
-    plan: Plan,
-    stop: &Stop,
-) -> Result<(Run, Option<Failure>), Failure> {
-    if arguments.ceiling {
-        ceiling::allow(&plan)?;
-    }
+/// Runs the plan, and judges what came of it.
+fn measure(arguments: &Arguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
     let outcome = {
         let mut live = Live::new(&plan, arguments.quiet);
         load::run(&plan, stop, &mut |news| live.show(news))?
     };
-    let (mut ceiling, mut no_ceiling) = (None, None);
-    if arguments.ceiling && !outcome.interrupted {
-        match ceiling::measure(&plan, stop) {
-            Err(error) => no_ceiling = Some(Failure::of_the_ceiling(&error)),
-            Ok(_) if stop.asked() => no_ceiling = Some(Failure::interrupted_ceiling()),
-            Ok(measured) => ceiling = Some(measured),
-        }
-    }
     let judge = |condition: &Condition| (condition.clone(), condition.judge(&outcome));
-    let run = Run {
+    Ok(Run {
         url: arguments.url.clone(),
         warnings: limit::warnings(&plan, &outcome),
         conditions: arguments.fail_if.iter().map(judge).collect(),
         plan,
         outcome,
-        ceiling,
-    };
-    Ok((run, no_ceiling))
+    })
 }

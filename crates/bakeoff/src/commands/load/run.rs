@@ -1,6 +1,5 @@
 //! A run with what is made of it.
 
-use load::ceiling::Ceiling;
 use load::condition::{Condition, Judgement, Measured, Unit, Verdict};
 use load::limit::Warning;
 use load::plan::Until;
@@ -22,8 +21,6 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// The conditions of `--fail-if`.
     pub conditions: Vec<(Condition, Judgement)>,
-    /// The client's own maximum, where it was asked for.
-    pub ceiling: Option<Ceiling>,
 }
 
 impl Run {
@@ -203,7 +200,6 @@ pub mod tests {
             outcome,
             warnings: vec![],
             conditions: vec![],
-            ceiling: None,
         }
     }
 
@@ -270,16 +266,6 @@ pub mod tests {
                 (condition, judgement)
             })
             .to_vec();
-        run.ceiling = Some(Ceiling {
-            rate: 9_900.0,
-            busy_share: 0.49,
-            server_busy_share: Some(0.5),
-            server_cpu_s: None,
-            client_cpu_s: 20e-6,
-            server_cpus: vec![0, 1],
-            shared: true,
-            taken_share: Some(0.99),
-        });
         run
     }
 

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
-use load::ceiling::Maximum;
 use load::limit::Warning;
 use load::outcome::{Account, Latency, Outcome, StatusCount};
 use load::plan::{Arrivals, Plan, Statuses, Target, Until};
@@ -26,7 +25,6 @@ pub fn text(run: &Run) -> String {
         errors(&run.outcome.account),
         connections(run),
         client(&run.outcome),
-        ceiling(run),
         conditions(run),
         warnings(run),
     ];
@@ -353,48 +351,6 @@ fn client(outcome: &Outcome) -> Option<String> {
     Some(text)
 }
 
-/// The client's own maximum, and what the run's rate is of it.
-fn ceiling(run: &Run) -> Option<String> {
-    let ceiling = run.ceiling.as_ref()?;
-    let maximum = ceiling.maximum();
-    let share = run.outcome.rate() / maximum.rate();
-    let place = match (ceiling.shared, ceiling.server_cpus.len()) {
-        (true, _) => "a null server on the same processors, which takes time from the client",
-        (false, 1) => "a null server on a processor of its own",
-        (false, _) => "a null server on processors of its own",
-    };
-    let mut text = match maximum {
-        Maximum::Measured(reached) => {
-            format!("ceiling      {}, measured against {place}", rate(reached))
-        }
-        Maximum::Estimated(about) => {
-            format!("ceiling      about {}, estimated against {place}", rate(about))
-        }
-    };
-    if !(ceiling.shared && matches!(maximum, Maximum::Measured(_))) {
-        let server = ceiling.server_busy_share.map_or("?".to_string(), units::percent);
-        let cost = |seconds: f64| units::time(seconds * 1e6);
-        let server_cost = ceiling.server_cpu_s.map_or("?".to_string(), cost);
-        let _ = write!(
-            text,
-            "\n             {} then: the client {} busy, {} a request; the null server {server}, \
-             {server_cost}",
-            rate(ceiling.rate),
-            units::percent(ceiling.busy_share),
-            cost(ceiling.client_cpu_s),
-        );
-    }
-    let _ = write!(text, "\n             this run reached {} of that", units::percent(share));
-    if share > CEILING_SHARE_MAX {
-        let what = if run.plan.arrivals == Arrivals::Closed { "rate" } else { "times" };
-        let _ = write!(text, ", so that its {what} may be the client's and not the server's");
-    }
-    Some(text)
-}
-
-/// A run this near to the ceiling may be limited by it.
-const CEILING_SHARE_MAX: f64 = 0.8;
-
 fn conditions(run: &Run) -> Option<String> {
     let lines = run.conditions.iter().enumerate().map(|(number, (condition, judgement))| {
         let title = if number == 0 { "fail if" } else { "" };
@@ -435,8 +391,6 @@ fn time(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use load::ceiling::Ceiling;
-
     use super::super::run::tests::{bad, good};
     use super::*;
 
@@ -448,24 +402,6 @@ mod tests {
     #[test]
     fn a_run_in_which_everything_went_wrong() {
         insta::assert_snapshot!(text(&bad()));
-    }
-
-    /// An open loop's rate is the one that was asked for: what a busy client spoils are times.
-    #[test]
-    fn near_the_ceiling_a_closed_loop_doubts_its_rate_and_an_open_loop_its_times() {
-        let doubted = |arrivals: Arrivals| {
-            let mut run = good();
-            run.plan.arrivals = arrivals;
-            run.ceiling = Some(Ceiling { rate: run.outcome.rate(), ..bad().ceiling.unwrap() });
-            run.ceiling.as_mut().unwrap().busy_share = 1.0;
-            text(&run).lines().find(|it| it.contains("reached")).map(str::trim).map(String::from)
-        };
-        let says = |what: &str| {
-            let may_be = "may be the client's and not the server's";
-            Some(format!("this run reached 100 % of that, so that its {what} {may_be}"))
-        };
-        assert_eq!(doubted(Arrivals::Closed), says("rate"));
-        assert_eq!(doubted(Arrivals::Constant(31_240.0)), says("times"));
     }
 
     #[test]

@@ -62,12 +62,6 @@ impl Encoded {
         if self.body.is_none() { self.head.fixed() } else { None }
     }
 
-    /// Its bytes, if they are always as many.
-    fn bytes(&self) -> Option<usize> {
-        let is_one = self.body.is_none() && self.head.length(0) == self.head.length_max();
-        is_one.then(|| self.head.length_max())
-    }
-
     /// The most bytes that it has.
     fn bytes_max(&self) -> usize {
         let with_length = |body: &Template| {
@@ -103,12 +97,6 @@ impl Http1 {
             Expected::new(text, *whole_body, plan.seed)
         });
         Http1 { requests, answers, expected, statuses: statuses.clone(), seed: plan.seed }
-    }
-
-    /// The bytes of every request, if all have as many.
-    pub(crate) fn request_bytes(&self) -> Option<usize> {
-        let first = self.requests.first()?.bytes()?;
-        self.requests.iter().all(|it| it.bytes() == Some(first)).then_some(first)
     }
 
     fn index(&self, number: u64) -> usize {
