@@ -16,25 +16,22 @@ use super::{Most, Reading};
 
 /// Counters of the whole that each reading has, and where a sample has their growth.
 const OF_EACH: [Counter<Reading, Sample>; 2] = [
-    (|it| it.server_cpu_s, |to, grown| to.server_cpu_s = grown.exact()),
-    (|it| it.client_cpu_s, |to, grown| to.client_cpu_s = grown.exact()),
+    (|it| it.server_cpu_s, |to, by| to.server_cpu_s = by.exact()),
+    (|it| it.client_cpu_s, |to, by| to.client_cpu_s = by.exact()),
 ];
 
 /// The same of those that are read about once a second.
 const OF_MOST: [Counter<Most, Sample>; 10] = [
-    (|it| Some(it.used?.major_faults as f64), |to, grown| to.server_major_faults = grown.count()),
-    (
-        |it| Some(it.used?.disk_bytes?.1 as f64),
-        |to, grown| to.server_disk_write_bytes = grown.count(),
-    ),
-    (|it| Some(it.listeners?.dropped.into()), |to, grown| to.listen_drops = grown.count()),
-    (|it| Some(it.machine.tcp_retransmits? as f64), |to, grown| to.tcp_retransmits = grown.count()),
-    (|it| Some(it.machine.swap_in_bytes? as f64), |to, grown| to.swap_in_bytes = grown.count()),
-    (|it| Some(it.machine.swap_out_bytes? as f64), |to, grown| to.swap_out_bytes = grown.count()),
-    (|it| it.machine.pressure.cpu_s, |to, grown| to.cpu_pressure_share = grown.share()),
-    (|it| it.machine.pressure.memory_s, |to, grown| to.memory_pressure_share = grown.share()),
-    (|it| it.machine.pressure.io_s, |to, grown| to.io_pressure_share = grown.share()),
-    (|it| Some(it.throttled?.seconds), |to, grown| to.throttled_s = grown.exact()),
+    (|it| Some(it.used?.major_faults as f64), |to, by| to.server_major_faults = by.count()),
+    (|it| Some(it.used?.disk_bytes?.1 as f64), |to, by| to.server_disk_write_bytes = by.count()),
+    (|it| Some(it.listeners?.dropped.into()), |to, by| to.listen_drops = by.count()),
+    (|it| Some(it.machine.tcp_retransmits? as f64), |to, by| to.tcp_retransmits = by.count()),
+    (|it| Some(it.machine.swap_in_bytes? as f64), |to, by| to.swap_in_bytes = by.count()),
+    (|it| Some(it.machine.swap_out_bytes? as f64), |to, by| to.swap_out_bytes = by.count()),
+    (|it| it.machine.pressure.cpu_s, |to, by| to.cpu_pressure_share = by.share()),
+    (|it| it.machine.pressure.memory_s, |to, by| to.memory_pressure_share = by.share()),
+    (|it| it.machine.pressure.io_s, |to, by| to.io_pressure_share = by.share()),
+    (|it| Some(it.throttled?.seconds), |to, by| to.throttled_s = by.exact()),
 ];
 
 /// What of the growths of several stands for all.
@@ -48,17 +45,17 @@ const TABLES: [(Each, Together, Write<Sample>); 5] = [
     (
         |it| servers(it, |thread| Some(thread.switches as f64)),
         growth_of_all,
-        |to, grown| to.server_context_switches = grown.count(),
+        |to, by| to.server_context_switches = by.count(),
     ),
     (
         |it| servers(it, |thread| Some(thread.run_delay_s)),
         growth_of_all,
-        |to, grown| to.server_run_delay_s = grown.exact(),
+        |to, by| to.server_run_delay_s = by.exact(),
     ),
     (
         |it| servers(it, |thread| is_hotspot_compiler(&thread.name).then_some(thread.cpu_s)),
         growth_of_all,
-        |to, grown| to.server_jit_cpu_s = grown.exact(),
+        |to, by| to.server_jit_cpu_s = by.exact(),
     ),
     (
         |it| {
@@ -66,12 +63,12 @@ const TABLES: [(Each, Together, Write<Sample>); 5] = [
             Some(by_tid(client, |thread| Some(thread.switches as f64)))
         },
         growth_of_all,
-        |to, grown| to.client_context_switches = grown.count(),
+        |to, by| to.client_context_switches = by.count(),
     ),
     (
         |it| it.most.as_ref()?.gc_pauses_s.clone(),
         largest_growth,
-        |to, grown| to.server_gc_pause_s = grown.exact(),
+        |to, by| to.server_gc_pause_s = by.exact(),
     ),
 ];
 
@@ -112,16 +109,16 @@ impl<'a> Seconds<'a> {
         let seconds = (to - from).as_secs_f64();
         for (series, write) in &self.counters {
             if is_seen(series, from, to, GAP_MAX)
-                && let Some(by) = growth(series, from, to)
+                && let Some(amount) = growth(series, from, to)
             {
-                write(&mut sample, Growth { by, seconds });
+                write(&mut sample, Growth { amount, seconds });
             }
         }
         for (table, together, write) in &self.tables {
             if is_seen(table, from, to, GAP_MAX)
-                && let Some(by) = together(table, from, to)
+                && let Some(amount) = together(table, from, to)
             {
-                write(&mut sample, Growth { by, seconds });
+                write(&mut sample, Growth { amount, seconds });
             }
         }
         if is_seen(&self.stolen, from, to, GAP_MAX) {

@@ -29,22 +29,22 @@ pub(super) fn series(readings: &[Reading], of: impl Fn(&Reading) -> Option<f64>)
 /// How much a counter grew within a time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Growth {
-    pub by: f64,
+    pub amount: f64,
     pub seconds: f64,
 }
 
 impl Growth {
     pub fn exact(self) -> Option<f64> {
-        Some(rounded(self.by))
+        Some(rounded(self.amount))
     }
 
     pub fn count(self) -> Option<u64> {
-        Some(self.by.round() as u64)
+        Some(self.amount.round() as u64)
     }
 
     /// Of the time, by a counter of seconds.
     pub fn share(self) -> Option<f64> {
-        (self.seconds > 0.0).then(|| rounded((self.by / self.seconds).clamp(0.0, 1.0)))
+        (self.seconds > 0.0).then(|| rounded((self.amount / self.seconds).clamp(0.0, 1.0)))
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_growth_is_a_share_of_a_time_that_passed() {
-        let share = |by, seconds| Growth { by, seconds }.share();
+        let share = |amount, seconds| Growth { amount, seconds }.share();
         assert_eq!((share(0.5, 2.0), share(3.0, 2.0)), (Some(0.25), Some(1.0)));
         assert_eq!(share(0.0, 0.0), None, "nothing is no share of nothing");
     }

@@ -25,77 +25,56 @@ const BUSIEST: usize = 8;
 
 /// Counters that each reading has, and where their growth within the window belongs.
 const OF_EACH: [Counter<Reading, Evidence>; 3] = [
-    (|it| it.server_cpu_s, |to, grown| to.server_cpu_s = Some(grown.by)),
-    (|it| it.client_cpu_s, |to, grown| of_client(to).cpu_s = grown.exact()),
-    (|it| it.others_cpu_s, |to, grown| to.others_cpu_s = Some(grown.by)),
+    (|it| it.server_cpu_s, |to, by| to.server_cpu_s = Some(by.amount)),
+    (|it| it.client_cpu_s, |to, by| of_client(to).cpu_s = by.exact()),
+    (|it| it.others_cpu_s, |to, by| to.others_cpu_s = Some(by.amount)),
 ];
 
 /// The same of those that are read about once a second. Of two for one figure the later is
 /// told, if it is known.
 const OF_MOST: [Counter<Most, Evidence>; 20] = [
-    (
-        |it| Some(it.used?.disk_bytes?.1 as f64),
-        |to, grown| to.server_disk_write_bytes = grown.count(),
-    ),
-    (|it| it.machine.interrupt_s, |to, grown| to.server_interrupt_s = Some(grown.by)),
-    (|it| Some(it.listeners?.dropped.into()), |to, grown| to.listen_drops = grown.count()),
-    (|it| Some(it.used?.system_cpu_s), |to, grown| to.server.system_cpu_s = grown.exact()),
-    (|it| it.group.as_ref()?.system_cpu_s, |to, grown| to.server.system_cpu_s = grown.exact()),
-    (|it| Some(it.used?.major_faults as f64), |to, grown| to.server.major_faults = grown.count()),
-    (
-        |it| Some(it.used?.disk_bytes?.0 as f64),
-        |to, grown| to.server.disk_read_bytes = grown.count(),
-    ),
-    (|it| Some(it.code_bytes? as f64), |to, grown| to.server.code_grown_bytes = grown.count()),
+    (|it| Some(it.used?.disk_bytes?.1 as f64), |to, by| to.server_disk_write_bytes = by.count()),
+    (|it| it.machine.interrupt_s, |to, by| to.server_interrupt_s = Some(by.amount)),
+    (|it| Some(it.listeners?.dropped.into()), |to, by| to.listen_drops = by.count()),
+    (|it| Some(it.used?.system_cpu_s), |to, by| to.server.system_cpu_s = by.exact()),
+    (|it| it.group.as_ref()?.system_cpu_s, |to, by| to.server.system_cpu_s = by.exact()),
+    (|it| Some(it.used?.major_faults as f64), |to, by| to.server.major_faults = by.count()),
+    (|it| Some(it.used?.disk_bytes?.0 as f64), |to, by| to.server.disk_read_bytes = by.count()),
+    (|it| Some(it.code_bytes? as f64), |to, by| to.server.code_grown_bytes = by.count()),
     (
         |it| Some(it.client_disk_bytes?.0 as f64),
-        |to, grown| of_client(to).disk_read_bytes = grown.count(),
+        |to, by| of_client(to).disk_read_bytes = by.count(),
     ),
     (
         |it| Some(it.client_disk_bytes?.1 as f64),
-        |to, grown| of_client(to).disk_write_bytes = grown.count(),
+        |to, by| of_client(to).disk_write_bytes = by.count(),
     ),
     (
         |it| Some(it.throttled?.periods as f64),
         // A part of one, by the readings around the window, is one that may be in it.
-        |to, grown| to.limits.throttled_periods = Some((grown.by - 1e-6).ceil() as u64),
+        |to, by| to.limits.throttled_periods = Some((by.amount - 1e-6).ceil() as u64),
     ),
-    (|it| Some(it.throttled?.seconds), |to, grown| to.limits.throttled_s = grown.exact()),
-    (
-        |it| Some(it.machine.swap_in_bytes? as f64),
-        |to, grown| to.machine.swap_in_bytes = grown.count(),
-    ),
-    (
-        |it| Some(it.machine.swap_out_bytes? as f64),
-        |to, grown| to.machine.swap_out_bytes = grown.count(),
-    ),
-    (
-        |it| Some(it.machine.major_faults? as f64),
-        |to, grown| to.machine.major_faults = grown.count(),
-    ),
-    (|it| it.machine.pressure.cpu_s, |to, grown| to.machine.cpu_pressure_share = grown.share()),
-    (
-        |it| it.machine.pressure.memory_s,
-        |to, grown| to.machine.memory_pressure_share = grown.share(),
-    ),
-    (|it| it.machine.pressure.io_s, |to, grown| to.machine.io_pressure_share = grown.share()),
-    (
-        |it| Some(it.machine.loopback_bytes? as f64),
-        |to, grown| to.machine.loopback_bytes = grown.count(),
-    ),
+    (|it| Some(it.throttled?.seconds), |to, by| to.limits.throttled_s = by.exact()),
+    (|it| Some(it.machine.swap_in_bytes? as f64), |to, by| to.machine.swap_in_bytes = by.count()),
+    (|it| Some(it.machine.swap_out_bytes? as f64), |to, by| to.machine.swap_out_bytes = by.count()),
+    (|it| Some(it.machine.major_faults? as f64), |to, by| to.machine.major_faults = by.count()),
+    (|it| it.machine.pressure.cpu_s, |to, by| to.machine.cpu_pressure_share = by.share()),
+    (|it| it.machine.pressure.memory_s, |to, by| to.machine.memory_pressure_share = by.share()),
+    (|it| it.machine.pressure.io_s, |to, by| to.machine.io_pressure_share = by.share()),
+    (|it| Some(it.machine.loopback_bytes? as f64), |to, by| to.machine.loopback_bytes = by.count()),
     (
         |it| Some(it.machine.listen_overflows? as f64),
-        |to, grown| to.machine.listen_overflows_of_all = grown.count(),
+        |to, by| to.machine.listen_overflows_of_all = by.count(),
     ),
 ];
 
 /// The same of a control group.
 const OF_GROUP: [Counter<Counted, Cgroup>; 5] = [
-    (|it| Some(it.io_bytes?.0 as f64), |to, grown| to.io_read_bytes = Some(grown.by as u64)),
-    (|it| Some(it.io_bytes?.1 as f64), |to, grown| to.io_write_bytes = Some(grown.by as u64)),
-    (|it| it.pressure.cpu_s, |to, grown| to.cpu_pressure_share = grown.share()),
-    (|it| it.pressure.memory_s, |to, grown| to.memory_pressure_share = grown.share()),
-    (|it| it.pressure.io_s, |to, grown| to.io_pressure_share = grown.share()),
+    (|it| Some(it.io_bytes?.0 as f64), |to, by| to.io_read_bytes = Some(by.amount as u64)),
+    (|it| Some(it.io_bytes?.1 as f64), |to, by| to.io_write_bytes = Some(by.amount as u64)),
+    (|it| it.pressure.cpu_s, |to, by| to.cpu_pressure_share = by.share()),
+    (|it| it.pressure.memory_s, |to, by| to.memory_pressure_share = by.share()),
+    (|it| it.pressure.io_s, |to, by| to.io_pressure_share = by.share()),
 ];
 
 fn of_client(evidence: &mut Evidence) -> &mut ClientUse {
@@ -190,8 +169,8 @@ impl<'a> Window<'a> {
     fn write_growths<To>(&self, counters: &[(Series, Write<To>)], to: &mut To) {
         let seconds = (self.ended - self.began).as_secs_f64();
         for (series, write) in counters {
-            if let Some(by) = growth(series, self.began, self.ended) {
-                write(to, Growth { by, seconds });
+            if let Some(amount) = growth(series, self.began, self.ended) {
+                write(to, Growth { amount, seconds });
             }
         }
     }
