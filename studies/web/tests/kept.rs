@@ -19,7 +19,7 @@ const PROFILE: &str = r#"
 blocks = 1
 measure_s = 2
 warmup_s = 0.1
-loads = [{ cores = "one", connections = [1] }]
+settings = [{ cores = "one", connections = [1] }]
 "#;
 
 #[test]

@@ -40,8 +40,8 @@ fn a_server_has_its_code_once_it_is_warm_and_is_not_warm_while_it_makes_more() {
     // Long enough to be told from the warm-up; on all cores it is several processes.
     lab.change_study("measure_s = 0.3", "measure_s = 2");
     lab.change_study(
-        r#"loads = [{ cores = "one", connections = [4] }]"#,
-        r#"loads = [{ cores = "all", connections = [30] }]"#,
+        r#"settings = [{ cores = "one", connections = [4] }]"#,
+        r#"settings = [{ cores = "all", connections = [30] }]"#,
     );
     let as_it_is = include_str!("../contender.toml");
     let server = r#""$SOURCE/server.js""#;
