@@ -7,7 +7,7 @@ use result::finding::{Finding, QUIET_MACHINE, Verdict};
 use result::outcome::{EqualRate, EqualRateRow, Estimate, Outcome, Row};
 use result::{Run, State};
 
-use crate::summary::{and, trials_made, who};
+use crate::summary::{and, title, trials_made, who};
 use crate::units;
 
 /// The longest headline: more is cut off in lists, mails and search results.
@@ -65,79 +65,119 @@ pub fn sentence(run: &Run) -> String {
         return format!("{so_far}{busy}");
     }
     // Names give way to figures, and who comes next to those who are first.
-    let lengths = [(usize::MAX, true), (40, true), (25, true), (40, false), (25, false)];
-    let says = |(name_chars, with_next)| {
-        format!("{so_far}{}", found(run, &lead, &Brevity { name_chars, with_next }))
+    let brevities = [
+        (usize::MAX, NAMES_MAX, true),
+        (40, NAMES_MAX, true),
+        (25, NAMES_MAX, true),
+        (40, NAMES_MAX, false),
+        (25, NAMES_MAX, false),
+    ];
+    let says = |(name_chars, names, with_next)| {
+        format!("{so_far}{}", found(run, &lead, &Brevity { name_chars, names, with_next }))
     };
     let fits = |says: &String| says.chars().count() <= SENTENCE_CHARS_MAX;
-    let shorter = lengths.into_iter().map(says).find(fits);
-    shorter.unwrap_or_else(|| says((15, false)))
+    let shorter = brevities.into_iter().map(says).find(fits);
+    shorter.unwrap_or_else(|| says((15, 1, false)))
 }
 
 /// How short a sentence has to be.
 struct Brevity {
     /// The longest name.
     name_chars: usize,
+    /// The most names of those that tie.
+    names: usize,
     /// Whether it names who comes next.
     with_next: bool,
 }
 
+impl Brevity {
+    /// A contender's name, with the doubt about its figure.
+    fn name(&self, run: &Run, contender: &str, is_suspect: bool) -> String {
+        let name = who(run, contender);
+        let name = match name.chars().count() > self.name_chars {
+            // Who keeps less than the others is never named without that.
+            true if name != title(run, contender) => {
+                let title = shortened(&title(run, contender), self.name_chars);
+                format!("{title} (lighter contract)")
+            }
+            _ => shortened(&name, self.name_chars),
+        };
+        let doubt = if is_suspect { " (suspect)" } else { "" };
+        format!("{name}{doubt}")
+    }
+}
+
 fn found(run: &Run, lead: &Lead, brevity: &Brevity) -> String {
-    let name = |contender: &str| shortened(&who(run, contender), brevity.name_chars);
     match lead {
-        Lead::Rate(outcome) => {
-            let first = first(outcome);
-            let alike: Vec<&Outcome> =
-                run.outcomes.iter().filter(|it| self::first(it) == first).collect();
-            let under = share_of_loads(alike.len(), run.outcomes.len());
-            let first: Vec<String> = outcome
-                .rows
-                .iter()
-                .filter(|row| first.contains(&*row.contender))
-                .map(|row| name(&row.contender))
-                .collect();
-            match first.as_slice() {
-                [] => nobody(run),
-                [only] if ranked(outcome) == 1 => format!(
-                    "Only {only} could be ranked{under}, which is no win: what is against the \
-                     others stands below."
-                ),
-                several => {
-                    let (do_so, their) = match several {
-                        [_] => ("answers the most requests a second", "its"),
-                        _ => ("tie for the most requests a second", "their"),
-                    };
-                    let most = format!("{} {do_so}{under}", and_others(several));
-                    match closest(&alike).filter(|_| brevity.with_next) {
-                        Some((row, ratio)) => format!(
-                            "{most}; {} comes closest, with {} of {their} rate.",
-                            name(&row.contender),
-                            percent_with_interval(ratio)
-                        ),
-                        None => format!("{most}."),
-                    }
-                }
-            }
-        }
-        Lead::Cpu(outcome) => {
-            let rows = outcome.rows.iter();
-            let first: Vec<String> =
-                rows.filter(|row| row.rank == Some(1)).map(|row| name(&row.contender)).collect();
-            let all = units::whole(outcome.offered_rate.round() as u64);
-            let do_so = if first.len() == 1 { "takes" } else { "tie for" };
-            let least = format!(
-                "{} {do_so} the least CPU time an answer at {all} requests a second",
-                and_others(&first)
+        Lead::Rate(outcome) => by_rate(run, outcome, brevity),
+        Lead::Cpu(outcome) => by_cpu(run, outcome, brevity),
+    }
+}
+
+/// Who answers most, under how many loads, and how close the next comes.
+fn by_rate(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
+    // Who alone has a rank under another load has won nothing there.
+    let is_alike =
+        |it: &&Outcome| first(it) == first(outcome) && (ranked(it) > 1) == (ranked(outcome) > 1);
+    let alike: Vec<&Outcome> = run.outcomes.iter().filter(is_alike).collect();
+    let rows = || alike.iter().flat_map(|it| &it.rows);
+    let is_suspect = |contender: &str| {
+        rows().any(|row| row.contender == contender && row.verdict == Verdict::Suspect)
+    };
+    let first: Vec<String> = outcome
+        .rows
+        .iter()
+        .filter(|row| row.rank == Some(1))
+        .map(|row| brevity.name(run, &row.contender, is_suspect(&row.contender)))
+        .collect();
+    let under = share_of_loads(alike.len(), run.outcomes.len());
+    // Those without a rank may have higher rates.
+    let all_are_ranked = rows().all(|row| row.rank.is_some());
+    let (does, their) = match first.as_slice() {
+        [] => return nobody(run),
+        [only] if ranked(outcome) == 1 => {
+            return format!(
+                "Only {only} could be ranked{under}, which is no win: what is against the others \
+                 stands below."
             );
-            match next(outcome).filter(|_| brevity.with_next) {
-                Some((row, ratio)) => format!(
-                    "{least}; {} takes {} of that.",
-                    name(&row.contender),
-                    percent_with_interval(ratio)
-                ),
-                None => format!("{least}."),
-            }
         }
+        [_] if all_are_ranked => ("answers the most requests a second", "its"),
+        [_] => ("is first of those ranked", "its"),
+        _ if all_are_ranked => ("tie for the most requests a second", "their"),
+        _ => ("tie for first of those ranked", "their"),
+    };
+    let most = format!("{} {does}{under}", and_others(&first, brevity.names));
+    match closest(&alike).filter(|_| brevity.with_next) {
+        Some((row, ratio)) => format!(
+            "{most}; {} comes closest, with {} of {their} rate.",
+            brevity.name(run, &row.contender, row.verdict == Verdict::Suspect),
+            percent_with_interval(ratio)
+        ),
+        None => format!("{most}."),
+    }
+}
+
+/// Whose answer costs least at the rate that all were offered, and what the next one's costs.
+fn by_cpu(run: &Run, outcome: &EqualRate, brevity: &Brevity) -> String {
+    let name =
+        |row: &EqualRateRow| brevity.name(run, &row.contender, row.verdict == Verdict::Suspect);
+    let first: Vec<String> =
+        outcome.rows.iter().filter(|row| row.rank == Some(1)).map(name).collect();
+    let does = if first.len() == 1 { "takes" } else { "tie for" };
+    let of_those_ranked = match outcome.rows.iter().all(|row| row.rank.is_some()) {
+        true => "",
+        false => " of those ranked",
+    };
+    let all = units::whole(outcome.offered_rate.round() as u64);
+    let least = format!(
+        "{} {does} the least CPU time an answer{of_those_ranked} at {all} requests a second",
+        and_others(&first, brevity.names)
+    );
+    match next(outcome).filter(|_| brevity.with_next) {
+        Some((row, ratio)) => {
+            format!("{least}; {} takes {} of that.", name(row), percent_with_interval(ratio))
+        }
+        None => format!("{least}."),
     }
 }
 
@@ -191,12 +231,12 @@ fn percent_with_interval(ratio: &Estimate) -> String {
     }
 }
 
-/// Names that a tie has.
+/// Names that a tie has, where there is room.
 const NAMES_MAX: usize = 3;
 
 /// The first names of a list as one says it, and how many others there are.
-fn and_others(names: &[String]) -> String {
-    let (named, others) = names.split_at(names.len().min(NAMES_MAX));
+fn and_others(names: &[String], at_most: usize) -> String {
+    let (named, others) = names.split_at(names.len().min(at_most));
     let count = others.len() as u64;
     let others = (count > 0).then(|| Cow::from(units::of(count, "other")));
     and(&named.iter().map(|name| Cow::from(name.as_str())).chain(others).collect::<Vec<_>>())

@@ -22,7 +22,7 @@ fn rank(run: &mut Run, load: usize, ranks: &[(&str, Option<u32>)]) {
 
 #[test]
 fn one_winner_of_all_loads_comes_with_the_closest_other() {
-    insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone answers the most requests a second under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn winners_that_differ_come_with_their_loads() {
     rank(&mut run, 3, &[("go", Some(1)), ("nginx-return", Some(2)), ("erlang", Some(3))]);
     let ratio = fixture::row_of(&mut run, 3, "nginx-return").rate_ratio.as_mut().unwrap();
     (ratio.median, ratio.interval) = (0.9, Some((0.89, 0.91)));
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn who_alone_could_be_ranked_has_won_nothing() {
 
 #[test]
 fn a_winner_with_a_lighter_contract_is_named_as_such() {
-    insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) answers the most requests a second under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_tie_names_all_who_tie() {
     for load in 0..4 {
         rank(&mut run, load, &[("go", Some(1)), ("erlang", Some(1))]);
     }
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone, Go net/http and Erlang/OTP gen_tcp tie for the most requests a second under all 4 loads.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect), Go net/http and Erlang/OTP gen_tcp tie for the most requests a second under all 4 loads.");
 }
 
 /// Rows stand by their rates, and among those that tie chance has the order.
@@ -131,11 +131,11 @@ fn loads_without_a_rank_are_counted_with_the_reason() {
     let mut run = fixture::web();
     let nobody = [("go", None), ("erlang", None), ("nginx-return", None)];
     rank(&mut run, 1, &nobody);
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
     for row in &mut run.outcomes[1].rows {
         row.unranked = Some("a rank needs a noise floor".into());
     }
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
 }
 
 /// Else it would say that nobody is ranked, of a run in which somebody is.
@@ -154,7 +154,7 @@ fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
 fn a_run_of_one_load_doesnt_count_it() {
     let mut run = fixture::web();
     run.outcomes.truncate(1);
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) answers the most requests a second; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
 }
 
 /// Else who reads no further takes what a part of it shows for its finding.
@@ -252,4 +252,31 @@ fn a_table_never_shows_shares_in_another_order_than_its_figures() {
     assert_eq!(share(&run), 0, "the lower rate has the higher share");
     run.outcomes[0].rows[1].rate_ratio.as_mut().unwrap().median = 0.9;
     assert_eq!(share(&run), 1);
+}
+
+/// Else it would say that a contender is first whose rival's figure isn't known.
+#[test]
+fn where_somebody_has_no_rank_the_headline_speaks_of_those_ranked() {
+    let mut run = fixture::web();
+    run.outcomes.truncate(1);
+    rank(&mut run, 0, &[("nginx-return", Some(1)), ("go", Some(2)), ("erlang", Some(3))]);
+    assert!(!headline(&run).contains("of those ranked"), "{}", headline(&run));
+    rank(&mut run, 0, &[("erlang", None)]);
+    assert!(headline(&run).contains(" is first of those ranked; "), "{}", headline(&run));
+}
+
+#[test]
+fn a_winner_whose_figure_is_suspect_is_called_so() {
+    let mut run = fixture::web();
+    run.outcomes.truncate(1);
+    fixture::row_of(&mut run, 0, "nginx-return").verdict = Verdict::Suspect;
+    assert!(headline(&run).contains("configuration alone (suspect) answers"), "{}", headline(&run));
+}
+
+/// Nobody is beaten where nobody else could be ranked.
+#[test]
+fn a_load_with_one_rank_is_no_load_that_was_won() {
+    let mut run = fixture::web();
+    rank(&mut run, 0, &[("nginx-return", Some(1)), ("go", None), ("erlang", None)]);
+    assert!(headline(&run).contains(" under 3 of 4 loads"), "{}", headline(&run));
 }
