@@ -42,7 +42,7 @@ fn run_on_cores(lab: &Lab, run: &Run, cores: &[&[usize]]) -> Run {
 /// Whether client and server went without a part of their processors, to other
 /// processes or to other machines of the host, as far as this one tells.
 fn is_disturbed(evidence: &Evidence) -> bool {
-    evidence.load.is_some()
+    evidence.work.is_some()
         && (evidence.others_cores().is_none_or(|cores| cores > 0.1)
             || evidence.steal_share > Some(0.02))
 }
@@ -77,8 +77,8 @@ fn a_client_near_its_limit_is_joined_by_a_second_one_where_there_is_a_core() {
     // The spare core is the client's own by another name, so that the two clients
     // share it. All but the figures is as it is where there is a third core.
     let Some((whole, trial)) = near_its_limit(&lab, &run, &[&[0], &[1], &[1]]) else { return };
-    let first = trial.evidence.load.as_ref().unwrap();
-    assert_eq!(first.client_busy_share.len(), 1);
+    let client = &trial.evidence.clients[0];
+    assert_eq!(client.busy_share.len(), 1);
     let Some(SecondClient::Measured { client_cpus, rate, client_busy_share, .. }) =
         &trial.evidence.second_client
     else {

@@ -12,12 +12,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use result::comparison::{
-    Comparison, CoreSpeeds, Figure, Of, Ratio, RunName, SCHEMA, Unfinished, Word,
-};
+use result::comparison::{Comparison, CoreSpeeds, Pair, Ratio, RunName, SCHEMA, Unfinished, Word};
+use result::figure::{Better, Figure, Unit};
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
-use result::plan::{Asks, Contender, LighterContract, Load, Machine};
+use result::plan::{Asks, Contender, LighterContract, Machine, Setting};
 use result::{Run, State, shell};
 
 use crate::core_speed;
@@ -36,7 +35,7 @@ const SERVERS_FEEL: f64 = 1.63;
 pub fn compare(a: &Run, b: &Run) -> Comparison {
     let obstacles = obstacles(a, b);
     let (entries_a, entries_b) = (entries(a), entries(b));
-    let mut figures: Vec<Figure> = Vec::new();
+    let mut figures: Vec<Pair> = Vec::new();
     let mut only_in_one: Vec<String> = Vec::new();
     for (key, of_a) in &entries_a {
         match entries_b.get(key) {
@@ -50,8 +49,9 @@ pub fn compare(a: &Run, b: &Run) -> Comparison {
     only_in_one.dedup();
     call(&mut figures);
     let differences = other_builds(a, b).into_iter().chain(unknown_asks(a, b)).collect();
+    let dimensions = b.study.dimensions.clone();
     let (a, b) = (name(a), name(b));
-    Comparison { schema: SCHEMA, a, b, obstacles, differences, figures, only_in_one }
+    Comparison { schema: SCHEMA, a, b, dimensions, obstacles, differences, figures, only_in_one }
 }
 
 fn name(run: &Run) -> RunName {
@@ -134,7 +134,8 @@ fn unknown_asks(a: &Run, b: &Run) -> Option<String> {
 fn backends(run: &Run) -> String {
     // The word is followed by the reason, which may be another one each time.
     const EPOLL: &str = "epoll";
-    let used = run.trials.iter().filter_map(|trial| Some(&*trial.evidence.load.as_ref()?.backend));
+    let clients = run.trials.iter().flat_map(|trial| &trial.evidence.clients);
+    let used = clients.map(|client| &*client.backend);
     let used: BTreeSet<&str> =
         used.map(|backend| if backend.starts_with(EPOLL) { EPOLL } else { backend }).collect();
     match used.is_empty() {
@@ -155,9 +156,9 @@ fn other_builds(a: &Run, b: &Run) -> Option<String> {
 
 /// How fast the cores of contenders were in both runs, under this load. The loads of a run
 /// are minutes or hours apart, in which a shared machine's cores change.
-fn core_speeds(a: &Run, b: &Run, load: &Load) -> Option<CoreSpeeds> {
+fn core_speeds(a: &Run, b: &Run, setting: &Setting) -> Option<CoreSpeeds> {
     let of = |run: &Run| {
-        core_speed::by_block(run.trials.iter().filter(|trial| trial.slot.load == *load))
+        core_speed::by_block(run.trials.iter().filter(|trial| trial.slot.setting == *setting))
     };
     let (a, b) = (of(a), of(b));
     let Difference { median: apart, interval: (low, high) } = difference(&logs(&a), &logs(&b))?;
@@ -167,6 +168,7 @@ fn core_speeds(a: &Run, b: &Run, load: &Load) -> Option<CoreSpeeds> {
 
 /// A figure that a run has.
 struct Entry<'a> {
+    figure: &'a Figure,
     estimate: &'a Estimate,
     noise_floor: Option<f64>,
     verdict: Verdict,
@@ -182,34 +184,27 @@ impl Entry<'_> {
     }
 }
 
-/// By contender, load, and whether it is a rate: what makes figures the same.
-type Key<'a> = (&'a str, &'a Load, bool);
+/// By contender, setting and figure: what makes figures the same.
+type Key<'a> = (&'a str, &'a Setting, &'a str);
 
+/// The figures that rank, as far as they are known.
 fn entries(run: &Run) -> BTreeMap<Key<'_>, Entry<'_>> {
     let mut entries = BTreeMap::new();
     for outcome in &run.outcomes {
-        for row in &outcome.rows {
-            let entry = Entry {
-                estimate: &row.rate,
-                noise_floor: outcome.noise_floor,
-                verdict: row.verdict,
-                findings: &row.findings,
-                offered_rate: None,
-            };
-            entries.insert((&*row.contender, &outcome.load, true), entry);
-        }
-    }
-    for outcome in &run.equal_rates {
-        for row in &outcome.rows {
-            let Some(estimate) = &row.server_cpu_us else { continue };
-            let entry = Entry {
-                estimate,
-                noise_floor: outcome.noise_floor,
-                verdict: row.verdict,
-                findings: &row.findings,
-                offered_rate: Some(outcome.offered_rate),
-            };
-            entries.insert((&*row.contender, &outcome.load, false), entry);
+        for ranking in &outcome.rankings {
+            let Some(figure) = run.study.figure(&ranking.figure) else { continue };
+            for row in &outcome.rows {
+                let Some(estimate) = row.figure(&figure.id) else { continue };
+                let entry = Entry {
+                    figure,
+                    estimate,
+                    noise_floor: ranking.noise_floor,
+                    verdict: row.verdict,
+                    findings: &row.findings,
+                    offered_rate: outcome.offered.as_ref().map(|it| it.rate),
+                };
+                entries.insert((&*row.contender, &outcome.setting, &*figure.id), entry);
+            }
         }
     }
     entries
@@ -218,9 +213,9 @@ fn entries(run: &Run) -> BTreeMap<Key<'_>, Entry<'_>> {
 fn figure(
     (run_a, a): (&Run, &Entry),
     (run_b, b): (&Run, &Entry),
-    (contender, load, is_rate): &Key,
+    (contender, setting, _): &Key,
     obstacles: &[String],
-) -> Figure {
+) -> Pair {
     let of = |run: &Run| run.contenders.iter().find(|it| it.name == *contender).cloned();
     let (then, now) = (of(run_a), of(run_b));
     let both = then.as_ref().zip(now.as_ref());
@@ -233,7 +228,8 @@ fn figure(
     {
         reasons.push(format!("offered {then:.0} requests a second, then {now:.0}"));
     }
-    if !is_rate && counts_interrupts(run_a, load) != counts_interrupts(run_b, load) {
+    let is_cpu_time = b.figure.unit == Unit::CpuMicros;
+    if is_cpu_time && counts_interrupts(run_a, setting) != counts_interrupts(run_b, setting) {
         reasons.push("CPU time has interrupts in it in one of the runs only".into());
     }
     let word = match ratio(a.estimate, b.estimate) {
@@ -244,17 +240,17 @@ fn figure(
             Word::NotComparable(reasons)
         }
     };
-    Figure {
+    Pair {
         contender: contender.to_string(),
         title: now.as_ref().map_or_else(|| contender.to_string(), |it| it.title.clone()),
-        load: (*load).clone(),
-        of: if *is_rate { Of::Rate } else { Of::ServerCpuUs },
+        setting: (*setting).clone(),
+        of: b.figure.clone(),
         a: a.estimate.clone(),
         b: b.estimate.clone(),
         verdicts: (a.verdict, b.verdict),
         doubts: doubt(a, "first").into_iter().chain(doubt(b, "second")).collect(),
         noise_floors: (a.noise_floor, b.noise_floor),
-        core_speeds: core_speeds(run_a, run_b, load),
+        core_speeds: core_speeds(run_a, run_b, setting),
         differences: both.map(|(then, now)| differences(then, now)).unwrap_or_default(),
         word,
     }
@@ -262,8 +258,9 @@ fn figure(
 
 /// Whether CPU time under this load has interrupts in it that the kernel counts apart: in
 /// older runs it hasn't, and on shared cores it never has.
-fn counts_interrupts(run: &Run, load: &Load) -> bool {
-    let evidence = run.trials.iter().filter(|it| it.slot.load == *load).map(|it| &it.evidence);
+fn counts_interrupts(run: &Run, setting: &Setting) -> bool {
+    let evidence =
+        run.trials.iter().filter(|it| it.slot.setting == *setting).map(|it| &it.evidence);
     evidence
         .filter(|evidence| !evidence.place.shared())
         .any(|evidence| evidence.server_interrupt_s.is_some())
@@ -368,8 +365,8 @@ fn logs(values: &[f64]) -> Vec<f64> {
 }
 
 /// Calls what has changed, among all that can be compared.
-fn call(figures: &mut [Figure]) {
-    let mut compared: Vec<(&mut Figure, Ratio)> = figures
+fn call(figures: &mut [Pair]) {
+    let mut compared: Vec<(&mut Pair, Ratio)> = figures
         .iter_mut()
         .filter_map(|figure| {
             let Word::Unchanged(ratio) = figure.word else { return None };
@@ -383,9 +380,9 @@ fn call(figures: &mut [Figure]) {
         let of_cores = figure.core_speeds.filter(CoreSpeeds::are_apart);
         let of_cores = of_cores.map_or(0.0, |it| SERVERS_FEEL * it.ratio.ln());
         // Faster cores give more answers, and each takes less of their time.
-        let of_cores = match figure.of {
-            Of::Rate => of_cores,
-            Of::ServerCpuUs => -of_cores,
+        let of_cores = match figure.of.better {
+            Better::More => of_cores,
+            Better::Less => -of_cores,
         };
         figure.word = word(Ratio { p, ..*ratio }, a.max(b), of_cores);
     }
@@ -414,8 +411,9 @@ fn word(ratio: Ratio, noise_floor: f64, of_cores: f64) -> Word {
 #[cfg(test)]
 mod tests {
     use result::evidence::CoreSpeed;
-    use result::outcome::{EqualRate, EqualRateRow};
-    use result::plan::{Arrivals, Cores, LighterContract, Tier, Version};
+    use result::figure::{CPU_US, RATE};
+    use result::outcome::{Offered, Outcome, Ranking, Row};
+    use result::plan::{Cores, LighterContract, Pace, Tier, Version};
 
     use super::*;
     use crate::outcomes::conclude;
@@ -424,8 +422,8 @@ mod tests {
 
     const STEADY: [f64; 6] = [100.0, 101.0, 99.0, 100.5, 99.5, 100.2];
 
-    fn load() -> Load {
-        Load::closed(100, Cores::One, true)
+    fn load() -> Setting {
+        Setting::closed(100, Cores::One, true)
     }
 
     /// Contenders `a`, with a twin, and `b`, at these rates.
@@ -436,7 +434,7 @@ mod tests {
         let mut twins: Vec<_> = of("a", a).collect();
         for (twin, wobble) in twins.iter_mut().zip([1.01, 0.99, 1.01, 0.99, 1.01, 0.99]) {
             twin.slot.twin = true;
-            twin.evidence.load.as_mut().unwrap().rate *= wobble;
+            twin.evidence.work.as_mut().unwrap().rate *= wobble;
         }
         let trials = of("a", a).chain(of("b", b)).chain(twins).collect();
         let mut contenders = ["a", "b"].map(contender);
@@ -459,33 +457,29 @@ mod tests {
 
     /// What an answer costs `a` at one rate for all.
     fn with_cost(mut run: Run, cpu_us: [f64; 6]) -> Run {
-        let rate = run.outcomes[0].rows[0].rate.clone();
-        let row = EqualRateRow {
+        let rate = run.outcomes[0].rows[0].figures[RATE].clone();
+        let cost = Estimate { blocks: cpu_us.into(), ..rate.clone() };
+        let row = Row {
             contender: "a".into(),
-            rank: None,
-            unranked: None,
-            server_cpu_us: Some(Estimate { blocks: cpu_us.into(), ..rate.clone() }),
-            cpu_ratio: None,
-            rate,
-            p50_us: None,
-            p99_us: None,
+            limit: None,
+            figures: [(CPU_US.to_string(), cost), (RATE.to_string(), rate)].into(),
+            standings: BTreeMap::new(),
             verdict: Verdict::Valid,
             findings: Vec::new(),
         };
-        let at_one_rate = load().with(Arrivals::Equal { percent: 50 });
+        let at_one_rate = load().with(Pace::Equal { percent: 50 });
         let trials = run.trials.clone().into_iter().map(|mut trial| {
-            trial.slot.load = at_one_rate.clone();
+            trial.slot.setting = at_one_rate.clone();
             trial
         });
         run.trials.extend(trials);
-        run.equal_rates = vec![EqualRate {
-            load: at_one_rate,
-            offered_rate: 50.0,
-            rule: String::new(),
-            noise_floor: Some(1.01),
+        let (figure, noise_floor) = (CPU_US.to_string(), Some(1.01));
+        run.outcomes.push(Outcome {
+            setting: at_one_rate,
+            offered: Some(Offered { rate: 50.0, rule: String::new() }),
+            rankings: vec![Ranking { figure, noise_floor, sentence: String::new() }],
             rows: vec![row],
-            sentence: String::new(),
-        }];
+        });
         run
     }
 
@@ -526,7 +520,7 @@ mod tests {
         let after = run(STEADY.map(|rate| rate * 1.03), STEADY);
         let mut before = run(STEADY, STEADY);
         assert!(matches!(word_of(&compare(&before, &after), "a"), Word::Changed(_)));
-        before.outcomes[0].noise_floor = Some(1.05);
+        before.outcomes[0].rankings[0].noise_floor = Some(1.05);
         assert!(matches!(word_of(&compare(&before, &after), "a"), Word::Unchanged(_)));
     }
 
@@ -555,7 +549,7 @@ mod tests {
         let by = |backend: &str| {
             let mut run = run(STEADY, STEADY);
             for trial in &mut run.trials {
-                trial.evidence.load.as_mut().unwrap().backend = backend.into();
+                trial.evidence.clients[0].backend = backend.into();
             }
             run
         };
@@ -565,7 +559,7 @@ mod tests {
             "the client's way to the kernel: io_uring in the first run, epoll in the second"
         );
         let mut both = uring.clone();
-        both.trials[0].evidence.load.as_mut().unwrap().backend = NOT_ALLOWED.into();
+        both.trials[0].evidence.clients[0].backend = NOT_ALLOWED.into();
         assert_eq!(
             compare(&both, &uring).obstacles,
             ["the client's way to the kernel: epoll and io_uring in the first run, io_uring in \
@@ -584,7 +578,7 @@ mod tests {
         conclude(&mut after);
         assert_eq!(reasons(&compare(&before, &after), "b"), "invalid in the second run (errors)");
         let mut after = before.clone();
-        after.outcomes[0].rows[0].rate.at_least = true;
+        after.outcomes[0].rows[0].figures.get_mut(RATE).unwrap().at_least = true;
         let contender = after.outcomes[0].rows[0].contender.clone();
         let reasons_of_limit = reasons(&compare(&after, &before), &contender);
         assert_eq!(reasons_of_limit, "the client was the limit in the first run");
@@ -682,10 +676,10 @@ mod tests {
         let trials = after.trials.iter_mut();
         trials.for_each(|trial| trial.evidence.server_interrupt_s = Some(0.4));
         let comparison = compare(&before, &after);
-        let of = |of: Of| &comparison.figures.iter().find(|it| it.of == of).unwrap().word;
-        assert!(matches!(of(Of::Rate), Word::Unchanged(_)));
+        let of = |of: &str| &comparison.figures.iter().find(|it| it.of.id == of).unwrap().word;
+        assert!(matches!(of(RATE), Word::Unchanged(_)));
         let why = "CPU time has interrupts in it in one of the runs only";
-        assert_eq!(*of(Of::ServerCpuUs), Word::NotComparable(vec![why.into()]));
+        assert_eq!(*of(CPU_US), Word::NotComparable(vec![why.into()]));
     }
 
     #[test]
@@ -750,8 +744,12 @@ mod tests {
         let outcome = run.outcomes[0].clone();
         let under = |connections: u32| {
             let mut outcome = outcome.clone();
-            outcome.load = Load::closed(connections, Cores::One, true);
-            for rate in outcome.rows.iter_mut().flat_map(|row| &mut row.rate.blocks) {
+            outcome.setting = Setting::closed(connections, Cores::One, true);
+            for rate in outcome
+                .rows
+                .iter_mut()
+                .flat_map(|row| &mut row.figures.get_mut(RATE).unwrap().blocks)
+            {
                 *rate = 100.0 * (1.0 + noise * (2.0 * rng.f64() - 1.0));
             }
             outcome
@@ -770,13 +768,13 @@ mod tests {
             let before = of_200_figures(&mut rng, 0.02);
             let mut after = of_200_figures(&mut rng, 0.02);
             let slower = &mut after.outcomes[99].rows[1];
-            slower.rate.blocks.iter_mut().for_each(|rate| *rate /= 10.0);
+            slower.figures.get_mut(RATE).unwrap().blocks.iter_mut().for_each(|rate| *rate /= 10.0);
             let slower = slower.contender.clone();
             let comparison = compare(&before, &after);
             assert_eq!(comparison.figures.len(), 200);
-            let is_changed = |it: &&Figure| matches!(it.word, Word::Changed(_));
+            let is_changed = |it: &&Pair| matches!(it.word, Word::Changed(_));
             let called: Vec<_> = comparison.figures.iter().filter(is_changed).collect();
-            let is_it = |it: &&Figure| it.contender == slower && it.load.connections == 100;
+            let is_it = |it: &&Pair| it.contender == slower && it.setting.connections() == 100;
             assert!(called.iter().any(is_it), "seed {seed}");
             with_another += u64::from(called.len() > 1);
         }
@@ -795,7 +793,7 @@ mod tests {
             for outcome in &mut run.outcomes {
                 let mut rate = || (1.0 + noise * (2.0 * rng.f64() - 1.0)).ln();
                 let twins: Vec<f64> = (0..6).map(|_| rate() - rate()).collect();
-                outcome.noise_floor = noise_floor(&twins);
+                outcome.rankings[0].noise_floor = noise_floor(&twins);
             }
             run
         };
@@ -827,8 +825,8 @@ mod tests {
             with_cost(run(changed, STEADY), changed)
         };
         let on_fast = |factor| compare(&before(), &on_cores(after(factor), fast));
-        let said = |comparison: &Comparison, of: Of| {
-            let is_it = |it: &&Figure| it.contender == "a" && it.of == of;
+        let said = |comparison: &Comparison, of: &str| {
+            let is_it = |it: &&Pair| it.contender == "a" && it.of.id == of;
             match comparison.figures.iter().find(is_it).unwrap().word {
                 Word::Changed(_) => "changed",
                 Word::Unchanged(_) => "unchanged",
@@ -837,27 +835,27 @@ mod tests {
             }
         };
         assert!(speeds_of(&on_fast(1.0)).unwrap().are_apart());
-        let rates = [0.9, 1.0, 1.2, 1.43, 1.5].map(|factor| said(&on_fast(factor), Of::Rate));
+        let rates = [0.9, 1.0, 1.2, 1.43, 1.5].map(|factor| said(&on_fast(factor), RATE));
         let (changed, untold) = ("changed", "not told apart");
         assert_eq!(rates, [changed, untold, untold, untold, changed], "faster by more than that");
-        let costs = [0.66, 0.7, 1.0, 1.1].map(|factor| said(&on_fast(factor), Of::ServerCpuUs));
+        let costs = [0.66, 0.7, 1.0, 1.1].map(|factor| said(&on_fast(factor), CPU_US));
         assert_eq!(costs, [changed, untold, untold, changed], "or slower at all");
 
         let on_alike = compare(&before(), &on_cores(after(1.2), SLOW.map(|speed| speed + 2.0)));
         assert!(!speeds_of(&on_alike).unwrap().are_apart());
-        assert_eq!(said(&on_alike, Of::Rate), changed);
+        assert_eq!(said(&on_alike, RATE), changed);
         let unknown = compare(&before(), &after(1.2));
-        assert_eq!((speeds_of(&unknown), said(&unknown, Of::Rate)), (None, changed));
+        assert_eq!((speeds_of(&unknown), said(&unknown, RATE)), (None, changed));
     }
 
     /// Else a load is corrected by what happened under another, hours later.
     #[test]
     fn cores_that_slowed_down_under_another_load_excuse_nothing() {
-        let other = Load::closed(1000, Cores::One, true);
+        let other = Setting::closed(1000, Cores::One, true);
         let with_other = |speed_of_other: f64| {
             let mut run = on_cores(run(STEADY, STEADY), [800.0; 6]);
             let of_other = run.trials.iter().cloned().map(|mut trial| {
-                trial.slot.load = other.clone();
+                trial.slot.setting = other.clone();
                 let speed = &mut trial.evidence.core_speeds[0];
                 (speed.whole_before, speed.whole_after) =
                     (Some(speed_of_other), Some(speed_of_other));
@@ -870,12 +868,12 @@ mod tests {
         };
         let (before, mut after) = (with_other(800.0), with_other(400.0));
         for trial in after.trials.iter_mut().filter(|it| it.slot.contender == "a") {
-            trial.evidence.load.as_mut().unwrap().rate *= 0.6;
+            trial.evidence.work.as_mut().unwrap().rate *= 0.6;
         }
         conclude(&mut after);
         let comparison = compare(&before, &after);
         let word = |connections: u32| {
-            let is_it = |it: &&Figure| it.contender == "a" && it.load.connections == connections;
+            let is_it = |it: &&Pair| it.contender == "a" && it.setting.connections() == connections;
             &comparison.figures.iter().find(is_it).unwrap().word
         };
         assert!(matches!(word(100), Word::Changed(_)), "{:?}", word(100));

@@ -4,6 +4,7 @@
 pub mod checks;
 pub mod compare;
 pub mod core_speed;
+mod figures;
 pub mod outcomes;
 pub mod rates;
 #[cfg(any(test, feature = "samples"))]

@@ -6,32 +6,25 @@
 
 use std::collections::BTreeMap;
 
+use result::figure::RATE;
 use result::finding::{Verdict, worst};
-use result::plan::{Arrivals, Contender, Load};
+use result::outcome::Offered;
+use result::plan::{Contender, Pace, Setting};
 use result::{Run, Trial};
 
 use crate::statistics::median;
-
-/// The one rate that all contenders are offered, and how it was found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EqualRate {
-    /// Requests a second.
-    pub rate: f64,
-    /// One sentence.
-    pub rule: String,
-}
 
 /// The rate that a contender is to be offered under a load; `None` in a closed
 /// loop, which has none.
 ///
 /// # Errors
 /// One sentence that says why there is no rate to offer.
-pub fn offered(run: &Run, contender: &str, load: &Load) -> Result<Option<f64>, String> {
-    match load.arrivals {
-        Arrivals::Closed => Ok(None),
-        Arrivals::Equal { percent } => equal(run, load, percent).map(|equal| Some(equal.rate)),
-        Arrivals::Own { percent } => {
-            of_curve(run, contender, load).map(|maximum| Some(share(maximum, percent)))
+pub fn offered(run: &Run, contender: &str, setting: &Setting) -> Result<Option<f64>, String> {
+    match setting.pace {
+        Pace::Free => Ok(None),
+        Pace::Equal { .. } => equal(run, setting).map(|offered| Some(offered.rate)),
+        Pace::Own { percent } => {
+            of_curve(run, contender, setting).map(|maximum| Some(share(maximum, percent)))
         }
     }
 }
@@ -44,20 +37,20 @@ fn share(maximum: f64, percent: u32) -> f64 {
 ///
 /// # Errors
 /// One sentence that says why none can be told.
-pub fn maximum(run: &Run, contender: &str, load: &Load) -> Result<f64, String> {
-    let closed = load.with(Arrivals::Closed);
+pub fn maximum(run: &Run, contender: &str, setting: &Setting) -> Result<f64, String> {
+    let closed = setting.with(Pace::Free);
     let trials: Vec<&Trial> = run
         .trials
         .iter()
         .filter(|trial| {
             let slot = &trial.slot;
-            slot.contender == contender && slot.load == closed && !slot.twin
+            slot.contender == contender && slot.setting == closed && !slot.twin
         })
-        .filter(|trial| trial.evidence.load.is_some())
+        .filter(|trial| trial.evidence.work.is_some())
         .collect();
     let usable = trials.iter().filter(|trial| worst(&trial.findings) != Verdict::Invalid);
     let rates: Vec<f64> =
-        usable.filter_map(|trial| Some(trial.evidence.load.as_ref()?.rate)).collect();
+        usable.filter_map(|trial| Some(trial.evidence.work.as_ref()?.rate)).collect();
     match median(&rates).filter(|&rate| rate > 0.0) {
         Some(maximum) => Ok(maximum),
         None if trials.is_empty() => {
@@ -77,16 +70,16 @@ pub fn maximum(run: &Run, contender: &str, load: &Load) -> Result<f64, String> {
 ///
 /// # Errors
 /// One sentence that says why none can be told.
-pub fn of_curve(run: &Run, contender: &str, load: &Load) -> Result<f64, String> {
-    let closed = load.with(Arrivals::Closed);
+pub fn of_curve(run: &Run, contender: &str, setting: &Setting) -> Result<f64, String> {
+    let closed = setting.with(Pace::Free);
     let begun = made(run).find_map(|trial| {
         let slot = &trial.slot;
-        let Arrivals::Own { percent } = slot.load.arrivals else { return None };
-        let is_of_it = slot.contender == contender && slot.load.with(Arrivals::Closed) == closed;
-        let offered = is_of_it.then(|| trial.evidence.load.as_ref()?.offered_rate)??;
+        let Pace::Own { percent } = slot.setting.pace else { return None };
+        let is_of_it = slot.contender == contender && slot.setting.with(Pace::Free) == closed;
+        let offered = is_of_it.then(|| trial.evidence.offered_rate())??;
         Some(offered * 100.0 / f64::from(percent))
     });
-    begun.map_or_else(|| maximum(run, contender, load), Ok)
+    begun.map_or_else(|| maximum(run, contender, setting), Ok)
 }
 
 /// All trials that were made, also those that were set aside.
@@ -111,26 +104,27 @@ fn most_frequent_fault(trials: &[&Trial]) -> String {
 ///
 /// # Errors
 /// One sentence that says why there is none.
-pub fn equal(run: &Run, load: &Load, percent: u32) -> Result<EqualRate, String> {
+pub fn equal(run: &Run, setting: &Setting) -> Result<Offered, String> {
+    let percent = setting.pace.percent().unwrap_or(100);
     let lowest = run
         .contenders
         .iter()
-        .filter_map(|contender| Some((maximum(run, &contender.name, load).ok()?, contender)))
+        .filter_map(|contender| Some((maximum(run, &contender.name, setting).ok()?, contender)))
         .min_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(maximum, contender)| EqualRate {
+        .map(|(maximum, contender)| Offered {
             rate: share(maximum, percent),
-            rule: rule(run, contender, load, (maximum, percent)),
+            rule: rule(run, contender, setting, (maximum, percent)),
         });
     let begun = made(run)
-        .filter(|trial| trial.slot.load == *load)
-        .find_map(|trial| trial.evidence.load.as_ref()?.offered_rate);
+        .filter(|trial| trial.slot.setting == *setting)
+        .find_map(|trial| trial.evidence.offered_rate());
     match (begun, lowest) {
         (None, lowest) => lowest.ok_or_else(|| {
             "no contender has a maximum that is not invalid, so that there is no rate to offer"
                 .into()
         }),
         (Some(rate), Some(lowest)) if (lowest.rate / rate - 1.0).abs() < 1e-6 => Ok(lowest),
-        (Some(rate), _) => Ok(EqualRate {
+        (Some(rate), _) => Ok(Offered {
             rate,
             rule: format!(
                 "{percent} % of what was the lowest maximum in the closed loop when the first \
@@ -142,13 +136,19 @@ pub fn equal(run: &Run, load: &Load, percent: u32) -> Result<EqualRate, String> 
 
 /// How a share of a contender's maximum is told, with the word on the figure of the
 /// closed loop that it is of, once that is known.
-fn rule(run: &Run, contender: &Contender, load: &Load, (maximum, percent): (f64, u32)) -> String {
-    let closed = load.with(Arrivals::Closed);
-    let outcome = run.outcomes.iter().find(|outcome| outcome.load == closed);
+fn rule(
+    run: &Run,
+    contender: &Contender,
+    setting: &Setting,
+    (maximum, percent): (f64, u32),
+) -> String {
+    let closed = setting.with(Pace::Free);
+    let outcome = run.outcomes.iter().find(|outcome| outcome.setting == closed);
     let row = outcome.and_then(|it| it.rows.iter().find(|row| row.contender == contender.name));
     let caveat = row.and_then(|row| row.verdict.caveat());
     let caveat = caveat.map(|caveat| format!(" ({caveat})")).unwrap_or_default();
-    let bound = if row.is_some_and(|row| row.rate.at_least) { "at least " } else { "" };
+    let is_bound = row.and_then(|row| row.figure(RATE)).is_some_and(|rate| rate.at_least);
+    let bound = if is_bound { "at least " } else { "" };
     format!(
         "{percent} % of the lowest maximum in the closed loop, that of {}{caveat}: \
          {bound}{maximum:.0} answers a second.",
@@ -167,8 +167,8 @@ mod tests {
     use crate::outcomes::conclude;
     use crate::samples::{contender, finding, invalid, run_of, suspect, trial};
 
-    fn base() -> Load {
-        Load::closed(100, Cores::One, true)
+    fn base() -> Setting {
+        Setting::closed(100, Cores::One, true)
     }
 
     /// `a` and `b` with these rates in the closed loop, block by block.
@@ -180,24 +180,24 @@ mod tests {
         run_of(&[contender("a"), contender("b")], trials)
     }
 
-    fn at(run: &Run, contender: &str, arrivals: Arrivals) -> Option<f64> {
+    fn at(run: &Run, contender: &str, arrivals: Pace) -> Option<f64> {
         offered(run, contender, &base().with(arrivals)).unwrap()
     }
 
     #[test]
     fn a_share_is_of_the_contenders_own_median() {
         let run = run(&[100.0, 300.0, 200.0], &[50.0]);
-        assert_eq!(at(&run, "a", Arrivals::Own { percent: 110 }), Some(220.0));
-        assert_eq!(at(&run, "b", Arrivals::Own { percent: 10 }), Some(5.0));
-        assert_eq!(at(&run, "a", Arrivals::Closed), None);
+        assert_eq!(at(&run, "a", Pace::Own { percent: 110 }), Some(220.0));
+        assert_eq!(at(&run, "b", Pace::Own { percent: 10 }), Some(5.0));
+        assert_eq!(at(&run, "a", Pace::Free), None);
     }
 
     #[test]
     fn invalid_trials_and_other_loads_have_no_part_in_a_maximum() {
         let mut run = run(&[100.0, 300.0, 900.0], &[50.0]);
         run.trials[2].findings.push(invalid("errors"));
-        run.trials.push(trial("a", 3, &Load::closed(30, Cores::One, true), 7.0));
-        run.trials.push(trial("a", 3, &base().with(Arrivals::Own { percent: 10 }), 7.0));
+        run.trials.push(trial("a", 3, &Setting::closed(30, Cores::One, true), 7.0));
+        run.trials.push(trial("a", 3, &base().with(Pace::Own { percent: 10 }), 7.0));
         run.trials.push(trial("a", 3, &base(), 7.0));
         run.trials.last_mut().unwrap().slot.twin = true;
         assert_eq!(maximum(&run, "a", &base()), Ok(200.0));
@@ -209,17 +209,17 @@ mod tests {
         for trial in &mut run.trials {
             trial.findings.push(invalid("client-limit"));
         }
-        let why = |contender| offered(&run, contender, &base().with(Arrivals::Own { percent: 9 }));
+        let why = |contender| offered(&run, contender, &base().with(Pace::Own { percent: 9 }));
         insta::assert_snapshot!(why("a").unwrap_err(), @"its maximum is not known: every trial of the closed loop is invalid, most by `client-limit`");
         insta::assert_snapshot!(why("b").unwrap_err(), @"its maximum is not known: no trial of the closed loop got as far as load");
-        let equal = Arrivals::Equal { percent: 80 };
+        let equal = Pace::Equal { percent: 80 };
         insta::assert_snapshot!(offered(&run, "a", &base().with(equal)).unwrap_err(), @"no contender has a maximum that is not invalid, so that there is no rate to offer");
     }
 
     /// The rate that all are offered is a share of that figure.
     #[test]
     fn the_lowest_maximum_has_the_word_on_the_figure_that_it_is_of() {
-        let load = base().with(Arrivals::Equal { percent: 80 });
+        let load = base().with(Pace::Equal { percent: 80 });
         let told = |against: &[Finding]| {
             let mut run = run(&[1000.0; 6], &[500.0; 6]);
             // The noise has to be known, or no figure is checked in full.
@@ -230,7 +230,7 @@ mod tests {
             let of_b = run.trials.iter_mut().find(|it| it.slot.contender == "b").unwrap();
             of_b.findings.extend_from_slice(against);
             conclude(&mut run);
-            equal(&run, &load, 80).unwrap().rule
+            equal(&run, &load).unwrap().rule
         };
         insta::assert_snapshot!(told(&[]), @"80 % of the lowest maximum in the closed loop, that of B: 500 answers a second.");
         insta::assert_snapshot!(told(&[finding("memory", Verdict::NotChecked)]), @"80 % of the lowest maximum in the closed loop, that of B (not checked in full): 500 answers a second.");
@@ -242,16 +242,16 @@ mod tests {
     #[test]
     fn an_equal_rate_stays_what_it_was_once_a_trial_was_made_with_it() {
         let mut run = run(&[100.0], &[200.0]);
-        let load = base().with(Arrivals::Equal { percent: 50 });
-        let before = equal(&run, &load, 50).unwrap();
+        let load = base().with(Pace::Equal { percent: 50 });
+        let before = equal(&run, &load).unwrap();
         assert_eq!(before.rate, 50.0);
         let mut first = trial("a", 0, &load, 50.0);
-        first.evidence.load.as_mut().unwrap().offered_rate = Some(50.0);
+        first.evidence.clients[0].offered_rate = Some(50.0);
         run.trials.push(first);
-        assert_eq!(equal(&run, &load, 50).unwrap(), before);
+        assert_eq!(equal(&run, &load).unwrap(), before);
         // The run was resumed, and more is known of `a`.
         run.trials.push(trial("a", 1, &base(), 60.0));
-        let after = equal(&run, &load, 50).unwrap();
+        let after = equal(&run, &load).unwrap();
         assert_eq!(after.rate, 50.0, "contenders would be offered different rates");
         assert_ne!(after.rule, before.rule);
     }
@@ -259,15 +259,14 @@ mod tests {
     #[test]
     fn a_curves_points_stay_shares_of_one_maximum() {
         let mut run = run(&[100.0, 300.0], &[50.0]);
-        let mut first = trial("a", 0, &base().with(Arrivals::Own { percent: 10 }), 20.0);
-        first.evidence.load.as_mut().unwrap().offered_rate =
-            at(&run, "a", first.slot.load.arrivals);
+        let mut first = trial("a", 0, &base().with(Pace::Own { percent: 10 }), 20.0);
+        first.evidence.clients[0].offered_rate = at(&run, "a", first.slot.setting.pace);
         run.trials.push(first);
         run.trials[1].findings.push(invalid("errors"));
         assert_eq!(maximum(&run, "a", &base()), Ok(100.0), "judged anew after the first point");
         assert_eq!(of_curve(&run, "a", &base()), Ok(200.0));
-        assert_eq!(at(&run, "a", Arrivals::Own { percent: 110 }), Some(220.0));
-        assert_eq!(at(&run, "b", Arrivals::Own { percent: 10 }), Some(5.0), "a's is b's");
+        assert_eq!(at(&run, "a", Pace::Own { percent: 110 }), Some(220.0));
+        assert_eq!(at(&run, "b", Pace::Own { percent: 10 }), Some(5.0), "a's is b's");
     }
 
     proptest! {
@@ -278,11 +277,11 @@ mod tests {
             percent in 1..100_u32,
         ) {
             let run = run(&a, &b);
-            let of_a = at(&run, "a", Arrivals::Equal { percent }).unwrap();
-            let of_b = at(&run, "b", Arrivals::Equal { percent }).unwrap();
+            let of_a = at(&run, "a", Pace::Equal { percent }).unwrap();
+            let of_b = at(&run, "b", Pace::Equal { percent }).unwrap();
             prop_assert_eq!(of_a, of_b);
             for contender in ["a", "b"] {
-                let own = at(&run, contender, Arrivals::Own { percent }).unwrap();
+                let own = at(&run, contender, Pace::Own { percent }).unwrap();
                 prop_assert!(of_a <= own * (1.0 + 1e-12));
             }
         }

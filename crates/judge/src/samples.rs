@@ -1,8 +1,11 @@
 //! Runs made up for tests.
 
-use result::evidence::{self, AnswerSize, Evidence, Percentile, Percentiles};
+use result::evidence::{AnswerSize, ClientSide, Evidence, Percentile, Percentiles, Work};
+use result::figure::Figure;
 use result::finding::{Finding, Verdict};
-use result::plan::{Asks, Contender, Load, Machine, Plan, Refusal, Slot, Study, Tier};
+use result::plan::{
+    Asks, Contender, Dimension, Machine, Plan, Refusal, Setting, Slot, Study, Tier,
+};
 use result::{Run, SCHEMA, State, Trial};
 
 /// A contender that is there.
@@ -51,21 +54,21 @@ pub fn invalid(check: &str) -> Finding {
 
 /// A sound trial with this rate and a 99th percentile of 1,000,000 / rate µs. It
 /// has what the checks of a row look at.
-pub fn trial(contender: &str, block: u32, load: &Load, rate: f64) -> Trial {
+pub fn trial(contender: &str, block: u32, setting: &Setting, rate: f64) -> Trial {
     let p99 = Percentile { percentile: 99.0, value: 1e6 / rate, at_least: false };
     let contender = contender.into();
     Trial {
-        slot: Slot { number: 0, block, contender, twin: false, load: load.clone() },
+        slot: Slot { number: 0, block, contender, twin: false, setting: setting.clone() },
         started: String::new(),
         evidence: Evidence {
-            load: Some(evidence::Load {
+            work: Some(Work {
                 seconds: 1.0,
                 rate,
-                answers: rate as u64,
-                client_cpu_s: 0.5,
+                done: rate as u64,
                 response_us: Percentiles { at: vec![p99], ..Percentiles::default() },
-                ..evidence::Load::default()
+                ..Work::default()
             }),
+            clients: vec![ClientSide { cpu_s: 0.5, ..ClientSide::default() }],
             answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50, whole_bytes: Some(200) }),
             load_s: Some(1.0),
             server_cpu_s: Some(1.0),
@@ -94,6 +97,8 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             title: String::new(),
             question: String::new(),
             contract: String::new(),
+            dimensions: Dimension::of_generator(),
+            figures: Figure::of_generator(),
             asks: Some(Asks {
                 path: "/hello?id={nonce}".into(),
                 status: 200,
@@ -121,7 +126,6 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         left_out: Vec::new(),
         spent: result::Spent::default(),
         outcomes: Vec::new(),
-        equal_rates: Vec::new(),
         curves: Vec::new(),
     }
 }

@@ -162,7 +162,7 @@ impl Museum<'_> {
                 Event::LeftOut { contender, why } => left_out = Some(format!("{contender}: {why}")),
                 Event::Begins { slot, .. } if slot.contender == first => {
                     let machine = ThisMachine::new(&machine::describe());
-                    let place = machine.split(slot.load.cores);
+                    let place = machine.split(slot.setting.cores);
                     match sabotage.neighbours.map(|asked| Neighbour::all(asked, &place)) {
                         Some(Ok(started)) => neighbours = started,
                         Some(Err(why)) => failed = Some(why),

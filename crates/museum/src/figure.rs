@@ -2,8 +2,10 @@
 //! true one beside it.
 
 use load::histogram;
-use result::evidence::{Load, Percentiles};
+use result::evidence::{Evidence, Percentiles};
+use result::figure::RATE;
 use result::outcome::Row;
+use result::plan::PaceKind;
 use result::{Run, Trial};
 
 use crate::mistake::Naive;
@@ -33,19 +35,22 @@ pub enum Figure {
 
 /// The naive figure of the run with the mistake, and the true one.
 pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
-    let both = |figure: fn(&Load) -> Option<f64>, as_a: fn(f64) -> Figure| {
+    let both = |figure: fn(&Evidence) -> Option<f64>, as_a: fn(f64) -> Figure| {
         (median_of(sabotaged, figure, as_a), median_of(clean, figure, as_a))
     };
     match naive {
         Naive::Rate => both(rate, Figure::Rate),
-        Naive::P99 => both(|load| p99(&load.response_us), Figure::TimeUs),
-        Naive::LongestConnect => both(|load| load.connect_us.max, Figure::LongestUs),
+        Naive::P99 => both(response_p99, Figure::TimeUs),
+        Naive::LongestConnect => both(|it| it.clients.first()?.connect_us.max, Figure::LongestUs),
         Naive::Connections => {
-            both(|load| Some(load.connections_established.into()), Figure::Connections)
+            let established =
+                |it: &Evidence| Some(it.clients.first()?.connections_established.into());
+            both(established, Figure::Connections)
         }
         Naive::P99OfStalls => {
-            let by_time: fn(&Load) -> _ = |load| judge::checks::p99_by_time_us(&load.response_us);
-            let counted = median_of(sabotaged, |load| p99(&load.response_us), Figure::TimeUs);
+            let by_time: fn(&Evidence) -> _ =
+                |it| judge::checks::p99_by_time_us(&it.work.as_ref()?.response_us);
+            let counted = median_of(sabotaged, response_p99, Figure::TimeUs);
             (counted, median_of(sabotaged, by_time, Figure::TimeUs))
         }
         Naive::Winner => {
@@ -56,23 +61,30 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
     }
 }
 
-fn loads<'a>(run: &'a Run, contender: &str) -> Vec<&'a Load> {
+/// What trials of a contender saw that got as far as work.
+fn measured<'a>(run: &'a Run, contender: &str) -> Vec<&'a Evidence> {
     let of = |trial: &&Trial| trial.slot.contender == contender && !trial.slot.twin;
-    run.trials.iter().filter(of).filter_map(|trial| trial.evidence.load.as_ref()).collect()
+    let seen = run.trials.iter().filter(of).map(|trial| &trial.evidence);
+    seen.filter(|evidence| evidence.work.is_some()).collect()
 }
 
 /// Of the contender that the run names first.
-fn median_of(run: &Run, figure: fn(&Load) -> Option<f64>, as_a: fn(f64) -> Figure) -> Figure {
+fn median_of(run: &Run, figure: fn(&Evidence) -> Option<f64>, as_a: fn(f64) -> Figure) -> Figure {
     let first = run.contenders.first().map(|it| it.name.as_str()).unwrap_or_default();
-    let figures: Vec<f64> = loads(run, first).into_iter().filter_map(figure).collect();
+    let figures: Vec<f64> = measured(run, first).into_iter().filter_map(figure).collect();
     median(&figures).map_or(Figure::None, as_a)
 }
 
 /// Answers a second, whatever they hold.
-fn rate(load: &Load) -> Option<f64> {
+fn rate(evidence: &Evidence) -> Option<f64> {
+    let work = evidence.work.as_ref()?;
     let is_answer = |kind: &str| matches!(kind, "wrong_body" | "wrong_status");
-    let wrong: u64 = load.errors.iter().filter(|it| is_answer(&it.kind)).map(|it| it.count).sum();
-    Some(load.rate + wrong as f64 / load.seconds)
+    let wrong: u64 = work.errors.iter().filter(|it| is_answer(&it.kind)).map(|it| it.count).sum();
+    Some(work.rate + wrong as f64 / work.seconds)
+}
+
+fn response_p99(evidence: &Evidence) -> Option<f64> {
+    p99(&evidence.work.as_ref()?.response_us)
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
@@ -94,7 +106,7 @@ fn winner(run: &Run, of: fn(&[f64]) -> Option<f64>) -> Figure {
         .iter()
         .filter_map(|contender| {
             let rates: Vec<f64> =
-                loads(run, &contender.name).into_iter().filter_map(rate).collect();
+                measured(run, &contender.name).into_iter().filter_map(rate).collect();
             Some((of(&rates)?, contender.name.clone()))
         })
         .collect();
@@ -108,16 +120,16 @@ fn winner(run: &Run, of: fn(&[f64]) -> Option<f64>) -> Figure {
 /// What the ranks say, if there are any: nothing where an entry has none, since it may
 /// be before those that have one.
 fn ranked(run: &Run) -> Option<Figure> {
-    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|outcome| &outcome.rows).collect();
-    if rows.iter().all(|row| row.rank.is_none()) {
+    let rows: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
+    if rows.iter().all(|row| row.rank(RATE).is_none()) {
         return None;
     }
-    if rows.iter().any(|row| row.rank.is_none()) {
+    if rows.iter().any(|row| row.rank(RATE).is_none()) {
         return Some(Figure::None);
     }
-    let first: Vec<&Row> = rows.iter().copied().filter(|row| row.rank == Some(1)).collect();
-    let next = rows.iter().find(|row| row.rank > Some(1));
-    let ratio = next.and_then(|row| row.rate_ratio.as_ref());
+    let first: Vec<&Row> = rows.iter().copied().filter(|row| row.rank(RATE) == Some(1)).collect();
+    let next = rows.iter().find(|row| row.rank(RATE) > Some(1));
+    let ratio = next.and_then(|row| row.ratio(RATE));
     Some(match (&first[..], ratio) {
         ([winner], Some(ratio)) => Figure::Winner(winner.contender.clone(), 1.0 / ratio.median),
         ([_, _, ..], _) => Figure::Tie,
@@ -127,27 +139,28 @@ fn ranked(run: &Run) -> Option<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::Evidence;
-    use result::plan::{self, Cores, Slot};
+    use result::evidence::Work;
+    use result::outcome::Standing;
+    use result::plan::{Cores, Setting, Slot};
 
     use super::*;
-    use crate::verdict::tests::{estimate, row_of, run};
+    use crate::verdict::tests::{estimate, row_of, run, standing};
 
     /// A run in which others would call `a` the winner, since it answered more than `b`.
     /// With these ranks; whoever has the second is half as fast as the first.
     fn run_of_ranks(ranks: [Option<u32>; 2]) -> Run {
         let rows = ["a", "b"].into_iter().zip(ranks).map(|(name, rank)| {
-            let rate_ratio = rank.map(|rank| estimate(1.0 / f64::from(rank)));
-            Row { rank, rate_ratio, ..row_of(name, &[]) }
+            let ratio = rank.map(|rank| estimate(1.0 / f64::from(rank)));
+            standing(row_of(name, &[]), Standing { rank, unranked: None, ratio })
         });
         let mut run = run(rows.collect());
         for (contender, rate) in [("a", 200.0), ("b", 180.0)] {
-            let (contender, load) = (contender.into(), plan::Load::closed(1, Cores::One, true));
-            let seen = Load { rate, seconds: 1.0, ..Load::default() };
+            let (contender, setting) = (contender.into(), Setting::closed(1, Cores::One, true));
+            let work = Some(Work { rate, seconds: 1.0, ..Work::default() });
             run.trials.push(Trial {
-                slot: Slot { number: 0, block: 0, contender, twin: false, load },
+                slot: Slot { number: 0, block: 0, contender, twin: false, setting },
                 started: String::new(),
-                evidence: Evidence { load: Some(seen), ..Evidence::default() },
+                evidence: Evidence { work, ..Evidence::default() },
                 findings: Vec::new(),
             });
         }

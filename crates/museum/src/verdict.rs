@@ -3,8 +3,10 @@
 
 use judge::checks::is_about_the_machine;
 use result::Run;
+use result::figure::{P99_US, RATE};
 use result::finding::{Finding, Verdict};
 use result::outcome::Row;
+use result::plan::PaceKind;
 
 use crate::mistake::{CaughtBy, Expect};
 
@@ -73,7 +75,7 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
 /// The row of the contender that the run names first.
 fn row(run: &Run) -> Result<&Row, String> {
     let first = run.contenders.first().map(|it| it.name.as_str()).unwrap_or_default();
-    let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let mut rows = run.outcomes_at(PaceKind::Free).flat_map(|outcome| &outcome.rows);
     rows.find(|row| row.contender == first).ok_or_else(|| {
         let failure = run.trials.iter().find_map(|it| it.evidence.process.failure.as_ref());
         let why = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
@@ -108,17 +110,18 @@ fn by_check(run: &Run, id: &str) -> Result<String, String> {
 
 /// All are ranked, and none before another.
 fn by_tie(run: &Run) -> Result<String, String> {
-    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|outcome| &outcome.rows).collect();
+    let rows: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
     if rows.len() < 2 {
         return Err("fewer than two entries were measured".into());
     }
-    if rows.iter().any(|row| row.rank > Some(1)) {
+    if rows.iter().any(|row| row.rank(RATE) > Some(1)) {
         return Err("equal entries were ranked one before the other".into());
     }
-    let unranked: Vec<&Row> = rows.iter().copied().filter(|row| row.rank.is_none()).collect();
+    let unranked: Vec<&Row> = rows.iter().copied().filter(|row| row.rank(RATE).is_none()).collect();
     let Some(first) = unranked.first() else { return Ok("no rank before another".into()) };
-    let reason = |row: &Row| row.unranked.clone().unwrap_or_else(|| "for no known reason".into());
-    let is_one_reason = unranked.iter().all(|row| row.unranked == first.unranked);
+    let unranked_for = |row: &Row| row.standings.get(RATE)?.unranked.clone();
+    let reason = |row: &Row| unranked_for(row).unwrap_or_else(|| "for no known reason".into());
+    let is_one_reason = unranked.iter().all(|row| unranked_for(row) == unranked_for(first));
     Err(match unranked.len() == rows.len() && is_one_reason {
         true => format!("nobody was ranked: {}", reason(first)),
         false => {
@@ -130,7 +133,7 @@ fn by_tie(run: &Run) -> Result<String, String> {
 
 /// The figure has no 99th percentile.
 fn by_withholding(run: &Run) -> Result<String, String> {
-    match row(run)?.p99_us.as_ref() {
+    match row(run)?.figure(P99_US) {
         None => Ok("too few samples beyond it".into()),
         Some(_) => Err("the percentile is shown".into()),
     }
@@ -151,7 +154,7 @@ fn not_checked(clean: &Run, id: &str) -> Option<Alarm> {
 
 /// What speaks against any figure of a run.
 fn alarms(run: &Run) -> Vec<Alarm> {
-    let rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let rows = run.outcomes_at(PaceKind::Free).flat_map(|outcome| &outcome.rows);
     let mut alarms: Vec<Alarm> = Vec::new();
     for row in rows {
         let against = row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect);
@@ -173,8 +176,8 @@ fn alarms(run: &Run) -> Vec<Alarm> {
 #[cfg(test)]
 pub(crate) mod tests {
     use result::evidence::{Evidence, Place};
-    use result::outcome::{Estimate, Outcome};
-    use result::plan::{Cores, Load, Slot};
+    use result::outcome::{Estimate, Outcome, Standing};
+    use result::plan::{Cores, Setting, Slot};
     use result::{Run, Trial};
 
     use super::*;
@@ -201,18 +204,17 @@ pub(crate) mod tests {
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
         Row {
             contender: contender.into(),
-            rank: None,
-            unranked: None,
-            rate: estimate(1.0),
             limit: None,
-            rate_ratio: None,
-            server_cpu_us: None,
-            client_cpu_us: None,
-            p50_us: None,
-            p99_us: Some(estimate(1.0)),
+            figures: [RATE, P99_US].map(|id| (id.to_string(), estimate(1.0))).into(),
+            standings: [(RATE.to_string(), Standing::default())].into(),
             verdict: result::finding::worst(&findings),
             findings,
         }
+    }
+
+    /// The row with another standing by its rate.
+    pub(crate) fn standing(row: Row, standing: Standing) -> Row {
+        Row { standings: [(RATE.to_string(), standing)].into(), ..row }
     }
 
     pub(crate) fn run(rows: Vec<Row>) -> Run {
@@ -222,8 +224,8 @@ pub(crate) mod tests {
                 "run": [], "environment": [], "warmup_s": 0.0, "absent": null
             })
         };
-        let load = Load::closed(1, Cores::One, true);
-        let outcome = Outcome { load, noise_floor: None, rows, sentence: String::new() };
+        let setting = Setting::closed(1, Cores::One, true);
+        let outcome = Outcome { setting, offered: None, rankings: Vec::new(), rows };
         let mut run: Run = serde_json::from_value(serde_json::json!({
             "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),
@@ -347,7 +349,7 @@ pub(crate) mod tests {
                 block: 0,
                 contender: "a".into(),
                 twin: false,
-                load: Load::closed(1, Cores::All, true),
+                setting: Setting::closed(1, Cores::All, true),
             },
             started: String::new(),
             evidence: Evidence { place, ..Evidence::default() },
@@ -368,7 +370,9 @@ pub(crate) mod tests {
                 row_of("a", &[("errors", Verdict::Valid)]),
                 row_of("b", &[("errors", Verdict::Valid)]),
             ];
-            rows.iter_mut().zip(ranks).for_each(|(row, rank)| row.rank = rank);
+            rows.iter_mut()
+                .zip(ranks)
+                .for_each(|(row, rank)| row.standings.get_mut(RATE).unwrap().rank = rank);
             let run = run(rows);
             of(&run, &run, &tie).is_caught()
         };
@@ -380,10 +384,9 @@ pub(crate) mod tests {
     #[test]
     fn who_wasnt_ranked_is_told_and_nobody_else() {
         let why = |standings: &[(Option<u32>, Option<&str>)]| {
-            let rows = ["a", "b"].iter().zip(standings).map(|(name, &(rank, unranked))| Row {
-                rank,
-                unranked: unranked.map(str::to_string),
-                ..row_of(name, &[])
+            let rows = ["a", "b"].iter().zip(standings).map(|(name, &(rank, unranked))| {
+                let unranked = unranked.map(str::to_string);
+                standing(row_of(name, &[]), Standing { rank, unranked, ratio: None })
             });
             by_tie(&run(rows.collect())).unwrap_err()
         };
@@ -406,7 +409,7 @@ pub(crate) mod tests {
         let shown = run(vec![row_of("a", &[("errors", Verdict::Valid)])]);
         assert!(!of(&shown, &clean(), &expect).is_caught());
         let mut row = row_of("a", &[("errors", Verdict::Valid)]);
-        row.p99_us = None;
+        row.figures.remove(P99_US);
         assert!(of(&run(vec![row]), &clean(), &expect).is_caught());
     }
 }

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use report::{load_names, units};
+use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Arrivals, Load};
+use result::plan::{Pace, Setting};
 use result::{Run, State, Trial, shell};
 
 use crate::speed::markdown;
@@ -112,7 +112,7 @@ fn judged_again(mut run: Run) -> Run {
 fn neighbours<'a>(trials: impl Iterator<Item = &'a Trial>) -> String {
     let (mut speeds, mut trials_seen) = (Vec::new(), 0_usize);
     let (mut changed, mut faster, mut unsteady, mut both) = (0, 0, 0, 0);
-    for trial in trials.filter(|trial| trial.evidence.load.is_some()) {
+    for trial in trials.filter(|trial| trial.evidence.work.is_some()) {
         let own = trial.evidence.core_speeds.iter();
         let whole = own.filter_map(|speed| speed.whole_before.zip(speed.whole_after));
         let whole: Vec<(f64, f64)> = whole.collect();
@@ -143,21 +143,19 @@ type Figure<'a> = (String, &'a [Finding]);
 
 /// All figures of a run that carry a verdict.
 fn figures(run: &Run) -> Vec<Figure<'_>> {
-    let name = |contender: &str, load: &Load| format!("{contender}, {}", load_names(&[load]));
+    let name = |contender: &str, setting: &Setting| {
+        format!("{contender}, {}", setting_names(&run.study.dimensions, &[setting]))
+    };
     let mut figures = Vec::new();
     for outcome in &run.outcomes {
         let rows = outcome.rows.iter();
-        figures.extend(rows.map(|row| (name(&row.contender, &outcome.load), &*row.findings)));
-    }
-    for equal in &run.equal_rates {
-        let rows = equal.rows.iter();
-        figures.extend(rows.map(|row| (name(&row.contender, &equal.load), &*row.findings)));
+        figures.extend(rows.map(|row| (name(&row.contender, &outcome.setting), &*row.findings)));
     }
     for curve in &run.curves {
         for line in &curve.lines {
             figures.extend(line.points.iter().map(|point| {
-                let load = curve.load.with(Arrivals::Own { percent: point.percent });
-                (name(&line.contender, &load), &*point.findings)
+                let setting = curve.setting.with(Pace::Own { percent: point.percent });
+                (name(&line.contender, &setting), &*point.findings)
             }));
         }
     }
@@ -281,11 +279,11 @@ mod tests {
                 block: 0,
                 contender: "go".into(),
                 twin: false,
-                load: Load::closed(100, Cores::One, true),
+                setting: Setting::closed(100, Cores::One, true),
             },
             started: String::new(),
             evidence: Evidence {
-                load: Some(result::evidence::Load::default()),
+                work: Some(result::evidence::Work::default()),
                 core_speeds: vec![CoreSpeed {
                     whole_before: Some(before),
                     whole_after: Some(after),

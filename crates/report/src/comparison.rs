@@ -1,12 +1,14 @@
 //! Two runs beside each other, at the terminal.
 
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
-use result::comparison::{Comparison, CoreSpeeds, Figure, Of, RunName, Unfinished, Word};
+use result::comparison::{Comparison, CoreSpeeds, Pair, RunName, Unfinished, Word};
 use result::finding::Verdict;
 use result::outcome::Estimate;
 
 use crate::Terminal;
-use crate::summary::{load_names, sign};
+use crate::figures as number_of;
+use crate::names::setting_names;
+use crate::summary::sign;
 use crate::text::{visible, visible_name};
 use crate::units;
 
@@ -28,7 +30,7 @@ fn headline(comparison: &Comparison) -> String {
 /// What changed, in one sentence.
 fn finding(comparison: &Comparison) -> String {
     const UNTOLD: &str = "can't be told apart from the machine";
-    let count = |is: fn(&Figure) -> bool| {
+    let count = |is: fn(&Pair) -> bool| {
         comparison.figures.iter().filter(|figure| is(figure)).count() as u64
     };
     let changed = count(|it| matches!(it.word, Word::Changed(_)));
@@ -51,7 +53,7 @@ fn finding(comparison: &Comparison) -> String {
     }
 }
 
-fn is_compared(figure: &Figure) -> bool {
+fn is_compared(figure: &Pair) -> bool {
     !matches!(figure.word, Word::NotComparable(_))
 }
 
@@ -104,9 +106,12 @@ fn of_runs(comparison: &Comparison) -> Vec<String> {
 
 /// One table, so that its columns stand below each other, broken up by the loads.
 fn figures(comparison: &Comparison, terminal: Terminal) -> Vec<String> {
-    let mut groups: Vec<Vec<&Figure>> = Vec::new();
+    let mut groups: Vec<Vec<&Pair>> = Vec::new();
     for figure in &comparison.figures {
-        match groups.iter_mut().find(|it| (&it[0].load, it[0].of) == (&figure.load, figure.of)) {
+        match groups
+            .iter_mut()
+            .find(|it| (&it[0].setting, &it[0].of) == (&figure.setting, &figure.of))
+        {
             Some(group) => group.push(figure),
             None => groups.push(vec![figure]),
         }
@@ -133,7 +138,7 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> Vec<String> {
 
     let mut lines = Vec::new();
     for group in &groups {
-        lines.extend([String::new(), heading(group[0])]);
+        lines.extend([String::new(), heading(comparison, group[0])]);
         lines.extend(cores(group[0]));
         lines.push(header.clone());
         lines.extend(table_lines.by_ref().take(group.len()));
@@ -142,19 +147,16 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> Vec<String> {
 }
 
 /// The load and the figure that a group has in common, and what the machine had of it.
-fn heading(figure: &Figure) -> String {
-    let of = match figure.of {
-        Of::Rate => "answers/s",
-        Of::ServerCpuUs => "server CPU µs an answer",
-    };
+fn heading(comparison: &Comparison, figure: &Pair) -> String {
     let noise = |floor: Option<f64>| match floor {
         Some(floor) => format!("within {}", units::percent(floor - 1.0)),
         None => "unknown".into(),
     };
     let (a, b) = figure.noise_floors;
     format!(
-        "{}: {of}. Identical entries: median {} in A, {} in B.",
-        load_names(&[&figure.load]),
+        "{}: {}. Identical entries: median {} in A, {} in B.",
+        setting_names(&comparison.dimensions, &[&figure.setting]),
+        visible(&figure.of.title),
         noise(a),
         noise(b)
     )
@@ -162,7 +164,7 @@ fn heading(figure: &Figure) -> String {
 
 /// How fast the contenders' cores were, by a fixed piece of work, where that differs beyond
 /// chance.
-fn cores(figure: &Figure) -> Option<String> {
+fn cores(figure: &Pair) -> Option<String> {
     let speeds = figure.core_speeds.filter(CoreSpeeds::are_apart)?;
     let (low, high) = speeds.interval;
     Some(format!(
@@ -172,11 +174,7 @@ fn cores(figure: &Figure) -> Option<String> {
     ))
 }
 
-fn cells(figure: &Figure, colour: bool) -> Vec<Cell> {
-    let number = match figure.of {
-        Of::Rate => units::count,
-        Of::ServerCpuUs => units::plain,
-    };
+fn cells(figure: &Pair, colour: bool) -> Vec<Cell> {
     let (ratio, interval) = match &figure.word {
         Word::Changed(it) | Word::Unchanged(it) | Word::NotToldApart(it) => {
             (format!("{:.3}", it.median), format!("({:.3}–{:.3})", it.interval.0, it.interval.1))
@@ -192,7 +190,7 @@ fn cells(figure: &Figure, colour: bool) -> Vec<Cell> {
     let is_changed = matches!(figure.word, Word::Changed(_));
     let word = if is_changed && colour { word.add_attribute(Attribute::Bold) } else { word };
     let verdicts = format!("{} {}", sign(figure.verdicts.0), sign(figure.verdicts.1));
-    let median = |it: &Estimate| format!("{}{}", units::at_least(it.at_least), number(it.median));
+    let median = |it: &Estimate| number_of::median(figure.of.unit, it);
     let figures = [median(&figure.a), median(&figure.b), ratio, interval, verdicts];
     let who = Cell::new(format!("  {}", visible_name(&figure.contender)));
     [who].into_iter().chain(figures.map(Cell::new)).chain([word]).collect()
@@ -237,7 +235,7 @@ fn reasons(comparison: &Comparison) -> Vec<String> {
             .map(String::as_str)
             .collect();
         if !own.is_empty() {
-            let load = load_names(&[&figure.load]);
+            let load = setting_names(&comparison.dimensions, &[&figure.setting]);
             lines.push(format!("  - {who} ({load}): {}", visible(&own.join("; "))));
         }
     }

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use csv::{Terminator, WriterBuilder};
+use result::evidence::Work;
 use result::finding::{Verdict, worst};
-use result::plan::{Arrivals, Contender, Cores};
+use result::plan::{Contender, Cores, Pace};
 use result::{Run, Trial};
 
 use crate::latency;
@@ -13,7 +14,10 @@ use crate::text::visible;
 
 /// A column: its name with its unit, and what a trial has for it. Empty where
 /// that is unknown.
-type Column = (&'static str, fn(&Line) -> String);
+struct Column<'a> {
+    name: Cow<'a, str>,
+    of: Box<dyn Fn(&Line) -> String + 'a>,
+}
 
 /// One trial, and who was measured.
 struct Line<'a> {
@@ -22,7 +26,10 @@ struct Line<'a> {
     contender: Option<&'a Contender>,
 }
 
-const COLUMNS: [Column; 35] = [
+/// A column of every study.
+type Fixed = (&'static str, fn(&Line) -> String);
+
+const BEFORE_THE_SETTING: [Fixed; 8] = [
     ("run", |it| text(&it.run.id)),
     ("started_utc", |it| text(&it.trial.started)),
     ("contender", |it| text(&it.trial.slot.contender)),
@@ -34,52 +41,67 @@ const COLUMNS: [Column; 35] = [
             contender.lighter_contract.as_deref().map_or_else(String::new, text)
         })
     }),
-    ("cores", |it| match it.trial.slot.load.cores {
+    ("cores", |it| match it.trial.slot.setting.cores {
         Cores::One => "one".into(),
         Cores::All => "all".into(),
     }),
-    ("connections", |it| it.trial.slot.load.connections.to_string()),
-    ("keep_alive", |it| it.trial.slot.load.keep_alive.to_string()),
-    ("arrivals", |it| match it.trial.slot.load.arrivals {
-        Arrivals::Closed => "closed loop".into(),
-        Arrivals::Equal { .. } => "one rate for all".into(),
-        Arrivals::Own { .. } => "share of its own maximum".into(),
+];
+
+const AFTER_THE_SETTING: [Fixed; 25] = [
+    ("pace", |it| match it.trial.slot.setting.pace {
+        Pace::Free => "free".into(),
+        Pace::Equal { .. } => "one rate for all".into(),
+        Pace::Own { .. } => "share of its own maximum".into(),
     }),
-    ("arrivals_percent", |it| match it.trial.slot.load.arrivals {
-        Arrivals::Closed => String::new(),
-        Arrivals::Equal { percent } | Arrivals::Own { percent } => percent.to_string(),
-    }),
+    ("pace_percent", |it| number(it.trial.slot.setting.pace.percent().map(f64::from))),
     ("block", |it| (it.trial.slot.block + 1).to_string()),
     ("second_of_aa_pair", |it| it.trial.slot.twin.to_string()),
     ("verdict", |it| worst(&it.trial.findings).word().into()),
     ("doubted_by", doubts),
     ("failure", |it| it.trial.evidence.process.failure.as_deref().map_or_else(String::new, text)),
-    ("measured_s", |it| of_load(it, |load| Some(load.seconds))),
-    ("answers", |it| of_load(it, |load| Some(load.answers as f64))),
-    ("answers_per_s", |it| of_load(it, |load| Some(load.rate))),
-    ("offered_per_s", |it| of_load(it, |load| load.offered_rate)),
+    ("measured_s", |it| of_work(it, |work| Some(work.seconds))),
+    ("done", |it| of_work(it, |work| Some(work.done as f64))),
+    ("done_per_s", |it| of_work(it, |work| Some(work.rate))),
+    ("offered_per_s", |it| number(it.trial.evidence.offered_rate())),
     ("errors", |it| {
-        of_load(it, |load| Some(load.errors.iter().map(|error| error.count).sum::<u64>() as f64))
+        of_work(it, |work| Some(work.errors.iter().map(|error| error.count).sum::<u64>() as f64))
     }),
-    ("latency_counts_from", |it| match it.trial.evidence.load {
+    ("latency_counts_from", |it| match it.trial.evidence.work {
         None => String::new(),
-        Some(_) => latency::begins(&it.trial.slot.load).trim_start_matches("the ").into(),
+        Some(_) => latency::begins(&it.trial.slot.setting).trim_start_matches("the ").into(),
     }),
     ("latency_p50_us", |it| percentile(it, 50.0)),
     ("latency_p90_us", |it| percentile(it, 90.0)),
     ("latency_p99_us", |it| percentile(it, 99.0)),
     ("latency_p99_9_us", |it| percentile(it, 99.9)),
-    ("latency_max_us", |it| of_load(it, |load| latency::read(load).max)),
-    ("latency_unanswered", |it| of_load(it, |load| Some(latency::read(load).censored as f64))),
+    ("latency_max_us", |it| of_work(it, |work| latency::read(work).max)),
+    ("latency_unanswered", |it| of_work(it, |work| Some(latency::read(work).censored as f64))),
     ("server_cpu_s", |it| number(it.trial.evidence.contender_cpu_s())),
-    ("client_cpu_s", |it| of_load(it, |load| Some(load.client_cpu_s))),
+    ("client_cpu_s", |it| number(it.trial.evidence.client_cpu_s())),
     ("server_rss_max_bytes", |it| {
         number(it.trial.evidence.server_rss_max_bytes.map(|bytes| bytes as f64))
     }),
-    ("received_bytes", |it| of_load(it, |load| Some(load.received_bytes as f64))),
+    ("received_bytes", |it| {
+        let clients = it.trial.evidence.clients.iter();
+        number(clients.map(|client| client.received_bytes as f64).reduce(|all, one| all + one))
+    }),
     ("steal_share", |it| number(it.trial.evidence.steal_share)),
     ("others_cpu_s", |it| number(it.trial.evidence.others_cpu_s)),
 ];
+
+/// The columns of a study: its dimensions among those that every study has.
+fn columns(run: &Run) -> Vec<Column<'_>> {
+    let fixed = |(name, of): Fixed| Column { name: name.into(), of: Box::new(of) };
+    let dimensions = run.study.dimensions.iter().map(|dimension| Column {
+        name: visible(&dimension.id),
+        of: Box::new(|it| {
+            let value = it.trial.slot.setting.value(&dimension.id);
+            value.map(|value| text(&value.to_string())).unwrap_or_default()
+        }),
+    });
+    let before = BEFORE_THE_SETTING.into_iter().map(fixed);
+    before.chain(dimensions).chain(AFTER_THE_SETTING.into_iter().map(fixed)).collect()
+}
 
 /// All trials that figures are made of, in the order of measuring, under a line
 /// of names.
@@ -90,11 +112,12 @@ pub fn csv(run: &Run) -> String {
             .write_record(cells.iter().map(|cell| cell.as_bytes()))
             .expect("memory takes lines of equal length");
     };
-    write(COLUMNS.map(|(name, _)| name.into()).to_vec());
+    let columns = columns(run);
+    write(columns.iter().map(|column| text(&column.name).into()).collect());
     for trial in &run.trials {
         let contender = summary::contender(run, &trial.slot.contender);
         let line = Line { run, trial, contender };
-        write(COLUMNS.map(|(_, of)| of(&line).into()).to_vec());
+        write(columns.iter().map(|column| (column.of)(&line).into()).collect());
     }
     let bytes = writer.into_inner().expect("memory takes what is left");
     String::from_utf8(bytes).expect("made of strings")
@@ -117,8 +140,8 @@ fn of_contender(line: &Line, of: impl Fn(&Contender) -> String) -> String {
     line.contender.map(of).unwrap_or_default()
 }
 
-fn of_load(line: &Line, of: impl Fn(&result::evidence::Load) -> Option<f64>) -> String {
-    number(line.trial.evidence.load.as_ref().and_then(of))
+fn of_work(line: &Line, of: impl Fn(&Work) -> Option<f64>) -> String {
+    number(line.trial.evidence.work.as_ref().and_then(of))
 }
 
 fn percentile(line: &Line, percentile: f64) -> String {

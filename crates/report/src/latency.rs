@@ -5,8 +5,8 @@ use base64::prelude::BASE64_STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use result::Trial;
-use result::evidence::{Load, Percentiles};
-use result::plan::{self, Arrivals};
+use result::evidence::{Percentiles, Work};
+use result::plan::{Pace, Setting};
 
 /// Samples that have to lie beyond a percentile: with fewer, a few single events
 /// decide it. The lab withholds its percentiles by the same rule.
@@ -23,17 +23,17 @@ pub struct Time {
     pub at_least: bool,
 }
 
-/// The distribution that a reader means by latency, which [`begins`] as the load has it.
-pub fn read(load: &Load) -> &Percentiles {
-    &load.response_us
+/// The distribution that a reader means by latency, which [`begins`] as the setting has it.
+pub fn read(work: &Work) -> &Percentiles {
+    &work.response_us
 }
 
-/// What the times of a load count from.
-pub fn begins(load: &plan::Load) -> &'static str {
-    match (load.arrivals, load.keep_alive) {
-        (Arrivals::Closed, true) => "the send",
+/// What the times under a setting count from.
+pub fn begins(setting: &Setting) -> &'static str {
+    match (setting.pace, setting.kept()) {
+        (Pace::Free, true) => "the send",
         // As a user waits for it, and as ab counted in 2009.
-        (Arrivals::Closed, false) => "the send and the handshake before it",
+        (Pace::Free, false) => "the send and the handshake before it",
         _ => "the intended start",
     }
 }
@@ -44,8 +44,8 @@ pub fn percentile(trials: &[&Trial], percentile: f64) -> Option<Time> {
     let mut at_least = false;
     let mut values = Vec::new();
     for trial in trials {
-        let load = trial.evidence.load.as_ref()?;
-        let found = read(load).at.iter().find(|at| (at.percentile - percentile).abs() < 1e-9)?;
+        let work = trial.evidence.work.as_ref()?;
+        let found = read(work).at.iter().find(|at| (at.percentile - percentile).abs() < 1e-9)?;
         at_least |= found.at_least;
         values.push(found.value);
     }
@@ -54,7 +54,7 @@ pub fn percentile(trials: &[&Trial], percentile: f64) -> Option<Time> {
 
 /// The largest over the trials.
 pub fn largest(trials: &[&Trial]) -> Option<Time> {
-    let seen = || loads(trials).map(read);
+    let seen = || works(trials).map(read);
     let us = seen().filter_map(|percentiles| percentiles.max).max_by(f64::total_cmp)?;
     Some(Time { us, at_least: seen().any(|percentiles| percentiles.censored > 0) })
 }
@@ -95,7 +95,7 @@ pub const LINE_BEGINS: f64 = 10.0;
 pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
     let mut histograms = Vec::new();
     for trial in trials {
-        let percentiles = read(trial.evidence.load.as_ref().ok_or(NoLine::NoLoad)?);
+        let percentiles = read(trial.evidence.work.as_ref().ok_or(NoLine::NoLoad)?);
         histograms.push((percentiles, histogram(percentiles).ok_or(NoLine::NoHistogram)?));
     }
     let fewest = histograms.iter().map(|(_, it)| it.len()).min().ok_or(NoLine::NoHistogram)?;
@@ -137,8 +137,8 @@ fn is_bound(percentiles: &Percentiles, percentile: f64) -> bool {
     percentiles.censored > 0 && !is_exact
 }
 
-fn loads<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Load> {
-    trials.iter().filter_map(|trial| trial.evidence.load.as_ref())
+fn works<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Work> {
+    trials.iter().filter_map(|trial| trial.evidence.work.as_ref())
 }
 
 /// The middle value, or the mean of the two in the middle; `None` of none.
@@ -159,7 +159,7 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
 mod tests {
     use super::*;
     use result::evidence::{Evidence, Percentile};
-    use result::plan::{self, Cores, Slot};
+    use result::plan::{Cores, Slot};
 
     fn trial(at: &[(f64, f64, bool)]) -> Trial {
         let percentiles = Percentiles {
@@ -172,18 +172,18 @@ mod tests {
                 .collect(),
             ..Percentiles::default()
         };
-        let load = Load { response_us: percentiles, ..Load::default() };
+        let work = Work { response_us: percentiles, ..Work::default() };
         let slot = Slot {
             number: 0,
             block: 0,
             contender: "go".into(),
             twin: false,
-            load: plan::Load::closed(1, Cores::One, true),
+            setting: Setting::closed(1, Cores::One, true),
         };
         Trial {
             slot,
             started: String::new(),
-            evidence: Evidence { load: Some(load), ..Evidence::default() },
+            evidence: Evidence { work: Some(work), ..Evidence::default() },
             findings: vec![],
         }
     }
@@ -209,19 +209,19 @@ mod tests {
     fn without_load_in_one_trial_there_is_none() {
         let good = trial(&[(50.0, 1.0, false)]);
         let mut failed = good.clone();
-        failed.evidence.load = None;
+        failed.evidence.work = None;
         assert_eq!(percentile(&[&good, &failed], 50.0), None);
     }
 
     #[test]
     fn what_was_waited_for_a_connection_is_part_of_the_time() {
         let mut closed = trial(&[(50.0, 1_300.0, false)]);
-        closed.slot.load.keep_alive = false;
-        let load = closed.evidence.load.as_mut().unwrap();
-        load.service_us = load.response_us.clone();
-        load.service_us.at[0].value = 300.0;
+        closed.slot.setting.set(result::setting::KEPT, false);
+        let work = closed.evidence.work.as_mut().unwrap();
+        work.service_us = work.response_us.clone();
+        work.service_us.at[0].value = 300.0;
         assert_eq!(percentile(&[&closed], 50.0).map(|time| time.us), Some(1_300.0));
-        assert_eq!(begins(&closed.slot.load), "the send and the handshake before it");
+        assert_eq!(begins(&closed.slot.setting), "the send and the handshake before it");
     }
 
     #[test]

@@ -3,49 +3,43 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use result::figure::{Better, Figure, Words};
 use result::finding::{Finding, QUIET_MACHINE, Verdict};
-use result::outcome::{EqualRate, EqualRateRow, Estimate, Outcome, Row};
+use result::outcome::{Estimate, Outcome, Row};
+use result::plan::PaceKind;
 use result::{Run, State};
 
-use crate::summary::{and, title, trials_made, who};
+use crate::figures;
+use crate::summary::{and, is_first, requests, title, trials_made, who};
 use crate::units;
 
 /// The longest headline: more is cut off in lists, mails and search results.
 pub const SENTENCE_CHARS_MAX: usize = 160;
 
-/// What a report leads with.
-pub enum Lead<'a> {
-    /// Answers a second under a load.
-    Rate(&'a Outcome),
-    /// CPU time an answer, where all were offered one rate.
-    Cpu(&'a EqualRate),
+/// The comparison that a report leads with: one that stands. Where the client was the limit
+/// of the highest rate, that rate is a bound, and what was found at one rate for all says
+/// more.
+pub fn lead(run: &Run) -> Option<&Outcome> {
+    let at = |pace: PaceKind| run.outcomes_at(pace).filter(|outcome| ranked(outcome) > 1);
+    let stands = |outcome: &&Outcome| first_estimate(outcome).is_some_and(|it| !it.at_least);
+    first_of_most_ranks(at(PaceKind::Free).filter(stands))
+        .or_else(|| at(PaceKind::Equal).next())
+        .or_else(|| first_of_most_ranks(at(PaceKind::Free)))
+        .or_else(|| first_of_most_ranks(run.outcomes_at(PaceKind::Free)))
 }
 
-/// The comparison that stands. Where the client was the limit of the highest rate, that rate
-/// is a bound, and CPU time an answer at one rate for all says more.
-pub fn lead(run: &Run) -> Option<Lead<'_>> {
-    let by_rate = || run.outcomes.iter().filter(|outcome| ranked(outcome) > 1);
-    let by_cpu = run.equal_rates.iter().find(|outcome| ranked_at_one_rate(outcome) > 1);
-    let stands = |outcome: &&Outcome| !outcome.rows[0].rate.at_least;
-    first_of_most_ranks(by_rate().filter(stands))
-        .map(Lead::Rate)
-        .or_else(|| by_cpu.map(Lead::Cpu))
-        .or_else(|| first_of_most_ranks(by_rate()).map(Lead::Rate))
-        .or_else(|| first_of_most_ranks(run.outcomes.iter()).map(Lead::Rate))
+fn first_estimate(outcome: &Outcome) -> Option<&Estimate> {
+    outcome.rows.first()?.figure(&outcome.ranking()?.figure)
 }
 
 fn first_of_most_ranks<'a>(outcomes: impl Iterator<Item = &'a Outcome>) -> Option<&'a Outcome> {
     outcomes.min_by_key(|outcome| std::cmp::Reverse(ranked(outcome)))
 }
 
-/// How many have a rank under a load of the closed loop.
+/// How many have a rank by the figure that rows are in the order of.
 pub fn ranked(outcome: &Outcome) -> usize {
-    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
-}
-
-/// How many have one where all are offered the same rate.
-pub fn ranked_at_one_rate(outcome: &EqualRate) -> usize {
-    outcome.rows.iter().filter(|row| row.rank.is_some()).count()
+    let Some(ranking) = outcome.ranking() else { return 0 };
+    outcome.rows.iter().filter(|row| row.rank(&ranking.figure).is_some()).count()
 }
 
 /// The finding of the whole run in one sentence of at most [`SENTENCE_CHARS_MAX`] characters.
@@ -73,7 +67,7 @@ pub fn sentence(run: &Run) -> String {
         (25, NAMES_MAX, false),
     ];
     let says = |(name_chars, names, with_next)| {
-        format!("{so_far}{}", found(run, &lead, &Brevity { name_chars, names, with_next }))
+        format!("{so_far}{}", found(run, lead, &Brevity { name_chars, names, with_next }))
     };
     let fits = |says: &String| says.chars().count() <= SENTENCE_CHARS_MAX;
     let shorter = brevities.into_iter().map(says).find(fits);
@@ -107,19 +101,19 @@ impl Brevity {
     }
 }
 
-fn found(run: &Run, lead: &Lead, brevity: &Brevity) -> String {
-    match lead {
-        Lead::Rate(outcome) => by_rate(run, outcome, brevity),
-        Lead::Cpu(outcome) => by_cpu(run, outcome, brevity),
-    }
-}
-
-/// Who answers most, under how many loads, and how close the next comes.
-fn by_rate(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
-    // Who alone has a rank under another load has won nothing there.
+/// Who has the best of the leading figure, under how many settings, and how close the next
+/// comes.
+fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
+    let Some((figure, words)) =
+        figures::ranking(run, outcome).and_then(|figure| Some((figure, figure.words.as_ref()?)))
+    else {
+        return nobody(run);
+    };
+    // Who alone has a rank under another setting has won nothing there.
     let is_alike =
         |it: &&Outcome| first(it) == first(outcome) && (ranked(it) > 1) == (ranked(outcome) > 1);
-    let alike: Vec<&Outcome> = run.outcomes.iter().filter(is_alike).collect();
+    let of_pace = || run.outcomes_at(outcome.setting.pace.kind());
+    let alike: Vec<&Outcome> = of_pace().filter(is_alike).collect();
     let rows = || alike.iter().flat_map(|it| &it.rows);
     let is_suspect = |contender: &str| {
         rows().any(|row| row.contender == contender && row.verdict == Verdict::Suspect)
@@ -127,13 +121,17 @@ fn by_rate(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
     let first: Vec<String> = outcome
         .rows
         .iter()
-        .filter(|row| row.rank == Some(1))
+        .filter(|row| is_first(outcome, row))
         .map(|row| brevity.name(run, &row.contender, is_suspect(&row.contender)))
         .collect();
-    let under = share_of_loads(alike.len(), run.outcomes.len());
-    // Those without a rank may have higher rates.
-    let all_are_ranked = rows().all(|row| row.rank.is_some());
-    let (does, their) = match first.as_slice() {
+    let at = outcome.offered.as_ref().map(|it| format!(" at {}", requests(run, it.rate)));
+    let under = share_of_settings(alike.len(), of_pace().count());
+    let under = format!("{}{under}", at.unwrap_or_default());
+    // Those without a rank may have better figures.
+    let all_are_ranked = rows().all(|row| row.rank(&figure.id).is_some());
+    let best = best(figure, words);
+    let is_main = run.study.figures.first() == Some(figure);
+    let does = match first.as_slice() {
         [] => return nobody(run),
         [only] if ranked(outcome) == 1 => {
             return format!(
@@ -141,15 +139,18 @@ fn by_rate(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
                  stands below."
             );
         }
-        [_] if all_are_ranked => ("answers the most requests a second", "its"),
-        [_] => ("is first of those ranked", "its"),
-        _ if all_are_ranked => ("tie for the most requests a second", "their"),
-        _ => ("tie for first of those ranked", "their"),
+        [_] if all_are_ranked => format!("{} {best}", words.does),
+        _ if all_are_ranked => format!("tie for {best}"),
+        // By what goes without saying.
+        [_] if is_main => "is first of those ranked".into(),
+        _ if is_main => "tie for first of those ranked".into(),
+        [_] => format!("{} {best} of those ranked", words.does),
+        _ => format!("tie for {best} of those ranked"),
     };
     let most = format!("{} {does}{under}", and_others(&first, brevity.names));
-    match closest(&alike).filter(|_| brevity.with_next) {
+    match closest(&alike, figure).filter(|_| brevity.with_next) {
         Some((row, ratio)) => format!(
-            "{most}; {} comes closest, with {} of {their} rate.",
+            "{most}; {} comes closest, with {} of that.",
             brevity.name(run, &row.contender, row.verdict == Verdict::Suspect),
             percent_with_interval(ratio)
         ),
@@ -157,47 +158,33 @@ fn by_rate(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
     }
 }
 
-/// Whose answer costs least at the rate that all were offered, and what the next one's costs.
-fn by_cpu(run: &Run, outcome: &EqualRate, brevity: &Brevity) -> String {
-    let name =
-        |row: &EqualRateRow| brevity.name(run, &row.contender, row.verdict == Verdict::Suspect);
-    let first: Vec<String> =
-        outcome.rows.iter().filter(|row| row.rank == Some(1)).map(name).collect();
-    let does = if first.len() == 1 { "takes" } else { "tie for" };
-    let of_those_ranked = match outcome.rows.iter().all(|row| row.rank.is_some()) {
-        true => "",
-        false => " of those ranked",
+/// What the first one has: `the most requests a second`.
+fn best(figure: &Figure, words: &Words) -> String {
+    let end = match figure.better {
+        Better::More => "most",
+        Better::Less => "least",
     };
-    let all = units::whole(outcome.offered_rate.round() as u64);
-    let least = format!(
-        "{} {does} the least CPU time an answer{of_those_ranked} at {all} requests a second",
-        and_others(&first, brevity.names)
-    );
-    match next(outcome).filter(|_| brevity.with_next) {
-        Some((row, ratio)) => {
-            format!("{least}; {} takes {} of that.", name(row), percent_with_interval(ratio))
-        }
-        None => format!("{least}."),
-    }
+    format!("the {end} {}", words.of)
 }
 
-/// Who is first under a load. In which order those stand that tie is chance.
+/// Who is first under a setting. In which order those stand that tie is chance.
 fn first(outcome: &Outcome) -> BTreeSet<&str> {
-    let rows = outcome.rows.iter().filter(|row| row.rank == Some(1));
+    let rows = outcome.rows.iter().filter(|row| is_first(outcome, row));
     rows.map(|row| &*row.contender).collect()
 }
 
 /// Why nobody is ranked.
 fn nobody(run: &Run) -> String {
-    let says = &run.outcomes[0].sentence;
-    let is_of_all = run.outcomes.iter().all(|outcome| outcome.sentence == *says);
-    match is_of_all && says.chars().count() <= SENTENCE_CHARS_MAX {
-        true => says.clone(),
-        false => "Nobody is ranked: what is against the figures stands below.".into(),
+    let mut says: Vec<&str> =
+        run.outcomes.iter().filter_map(|it| Some(&*it.ranking()?.sentence)).collect();
+    says.dedup();
+    match says.as_slice() {
+        [only] if only.chars().count() <= SENTENCE_CHARS_MAX => only.to_string(),
+        _ => "Nobody is ranked: what is against the figures stands below.".into(),
     }
 }
 
-fn share_of_loads(some: usize, all: usize) -> String {
+fn share_of_settings(some: usize, all: usize) -> String {
     match (some, all) {
         (_, 1) => String::new(),
         (2, 2) => " under both loads".into(),
@@ -206,20 +193,13 @@ fn share_of_loads(some: usize, all: usize) -> String {
     }
 }
 
-/// The highest share of the winner's rate among those ranked behind it.
-fn closest<'a>(outcomes: &[&'a Outcome]) -> Option<(&'a Row, &'a Estimate)> {
+/// Of those ranked behind the first, the one that comes closest to it.
+fn closest<'a>(outcomes: &[&'a Outcome], figure: &Figure) -> Option<(&'a Row, &'a Estimate)> {
     let rows = outcomes.iter().flat_map(|outcome| &outcome.rows);
-    rows.filter(|row| row.rank.is_some_and(|rank| rank > 1))
-        .filter_map(|row| Some((row, row.rate_ratio.as_ref()?)))
-        .max_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
-}
-
-/// The lowest multiple of the least CPU time among those ranked behind it.
-fn next(outcome: &EqualRate) -> Option<(&EqualRateRow, &Estimate)> {
-    let behind = outcome.rows.iter().filter(|row| row.rank.is_some_and(|rank| rank > 1));
-    behind
-        .filter_map(|row| Some((row, row.cpu_ratio.as_ref()?)))
-        .min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median))
+    let behind = rows.filter(|row| row.rank(&figure.id) > Some(1));
+    let ratios = behind.filter_map(|row| Some((row, row.ratio(&figure.id)?)));
+    let distance = |ratio: &Estimate| ratio.median.ln().abs();
+    ratios.min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b)))
 }
 
 fn percent_with_interval(ratio: &Estimate) -> String {
@@ -260,7 +240,7 @@ fn busy(run: &Run) -> Option<String> {
         let is_it = |it: &Finding| it.check == QUIET_MACHINE && it.verdict == Verdict::Invalid;
         findings.iter().any(is_it)
     };
-    let rows: Vec<&Row> = run.outcomes.iter().flat_map(|it| &it.rows).collect();
+    let rows: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
     let busy = rows.iter().filter(|row| is_busy(&row.findings)).count();
     if (busy as f64) < BUSY_SHARE * rows.len() as f64 || busy == 0 {
         return None;
@@ -277,7 +257,7 @@ fn busy(run: &Run) -> Option<String> {
 pub struct Count {
     /// The verdict.
     pub verdict: Verdict,
-    /// Figures that have it: rates, and CPU times at one rate for all.
+    /// Rows that have it.
     pub figures: usize,
     /// What most of them have it for, in words, where they are invalid.
     pub because: Option<String>,
@@ -293,12 +273,9 @@ impl Count {
 
 /// The verdicts of all figures that may be ranked, from best to worst.
 pub fn verdicts(run: &Run) -> Vec<Count> {
-    let rates = run.outcomes.iter().flat_map(|it| &it.rows);
-    let costs = run.equal_rates.iter().flat_map(|it| &it.rows);
-    let figures: Vec<(Verdict, &[Finding])> = rates
-        .map(|row| (row.verdict, &*row.findings))
-        .chain(costs.map(|row| (row.verdict, &*row.findings)))
-        .collect();
+    let rows = run.outcomes.iter().flat_map(|it| &it.rows);
+    let figures: Vec<(Verdict, &[Finding])> =
+        rows.map(|row| (row.verdict, &*row.findings)).collect();
     let count = |verdict: Verdict| {
         let of: Vec<_> = figures.iter().filter(|(is, _)| *is == verdict).collect();
         let findings = || of.iter().flat_map(|(_, findings)| findings.iter());

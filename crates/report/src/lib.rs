@@ -4,11 +4,13 @@
 //! beside each other, at the terminal: [`comparison`](fn@comparison).
 //!
 //! Knows `result` only. All forms of a run but CSV say the same things in the same order:
-//! the finding, each load's figures, who is absent, what to know before using a
-//! figure. What they share is in five files:
+//! the finding, each setting's figures, who is absent, what to know before using a
+//! figure. What they share is in seven files:
 //!
+//! - `figures`: which figures a table has, and how a number of each is written;
+//! - `names`: what settings are called;
 //! - `lead`: the headline, the chart's comparison, the count of verdicts;
-//! - `summary`: names of loads, notes, findings grouped;
+//! - `summary`: notes, sections, findings grouped;
 //! - `then_and_now`: published figures beside today's;
 //! - `latency`: percentiles over a row's trials;
 //! - `units`: numbers as people read them.
@@ -18,10 +20,12 @@
 
 mod comparison;
 mod csv;
+mod figures;
 mod html;
 mod latency;
 mod lead;
 mod markdown;
+mod names;
 mod summary;
 mod terminal;
 pub mod text;
@@ -32,5 +36,5 @@ pub use comparison::comparison;
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
-pub use summary::load_names;
+pub use names::setting_names;
 pub use terminal::{Terminal, terminal};

@@ -4,12 +4,15 @@
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
+use result::figure::{Better, RATE};
 use result::finding::{Finding, Verdict};
-use result::outcome::{Curve, CurveLine, EqualRate, EqualRateRow, Estimate, Outcome, Row};
-use result::plan::{Arrivals, Contender, Cores, Load, Tier};
+use result::outcome::{Curve, CurveLine, Estimate, Outcome, Row};
+use result::plan::{Contender, Pace, PaceKind, Setting, Tier};
 use result::{LeftOut, Run, State, Trial};
 
-use crate::lead::{ranked, ranked_at_one_rate, sentence};
+use crate::figures;
+use crate::lead::{ranked, sentence};
+use crate::names;
 use crate::text::{visible, visible_name};
 use crate::units;
 
@@ -37,19 +40,25 @@ pub fn consistent<'a>(rows: &[(f64, Option<&'a Estimate>)]) -> Vec<Option<&'a Es
     rows.iter().map(|(median, share)| share.filter(|share| agree((*median, share)))).collect()
 }
 
-/// The shares of the best rate that a table has.
-pub fn rate_shares(outcome: &Outcome) -> Vec<Option<&Estimate>> {
-    let rows = outcome.rows.iter();
-    let rows: Vec<_> = rows.map(|row| (row.rate.median, row.rate_ratio.as_ref())).collect();
-    consistent(&rows)
+/// The shares of the best figure that a table has.
+pub fn shares<'a>(run: &Run, outcome: &'a Outcome) -> Vec<Option<&'a Estimate>> {
+    let Some(figure) = figures::ranking(run, outcome) else {
+        return vec![None; outcome.rows.len()];
+    };
+    let last = match figure.better {
+        Better::More => f64::MIN,
+        Better::Less => f64::MAX,
+    };
+    let rows = outcome
+        .rows
+        .iter()
+        .map(|row| (row.figure(&figure.id).map_or(last, |it| it.median), row.ratio(&figure.id)));
+    consistent(&rows.collect::<Vec<_>>())
 }
 
-/// The multiples of the least CPU time that a table has.
-pub fn cpu_shares(outcome: &EqualRate) -> Vec<Option<&Estimate>> {
-    let median = |row: &EqualRateRow| row.server_cpu_us.as_ref().map_or(f64::MAX, |it| it.median);
-    let rows: Vec<_> =
-        outcome.rows.iter().map(|row| (median(row), row.cpu_ratio.as_ref())).collect();
-    consistent(&rows)
+/// The names of settings of a run.
+pub fn names(run: &Run, settings: &[impl Borrow<Setting>]) -> String {
+    names::setting_names(&run.study.dimensions, settings)
 }
 
 /// What to know of the run beside its finding, a sentence each.
@@ -105,22 +114,19 @@ pub fn notes(run: &Run) -> Vec<String> {
 
 /// That those who are ranked weren't made alike.
 fn tiers_differ(run: &Run) -> Option<String> {
-    let rates = run.outcomes.iter().flat_map(|it| &it.rows);
-    let costs = run.equal_rates.iter().flat_map(|it| &it.rows);
-    let ranked = rates
-        .filter(|row| row.rank.is_some())
-        .map(|row| &row.contender)
-        .chain(costs.filter(|row| row.rank.is_some()).map(|row| &row.contender));
-    let tiers: BTreeSet<Tier> = ranked.filter_map(|it| Some(contender(run, it)?.tier)).collect();
-    let tiers: Vec<&str> = tiers.into_iter().map(Tier::word).collect();
+    let rows = run.outcomes.iter().flat_map(|it| &it.rows);
+    let ranked = rows.filter(|row| row.standings.values().any(|it| it.rank.is_some()));
+    let tiers = ranked.filter_map(|row| Some(contender(run, &row.contender)?.tier));
+    let tiers: Vec<&str> = tiers.collect::<BTreeSet<Tier>>().into_iter().map(Tier::word).collect();
     (tiers.len() > 1).then(|| format!("Tiers differ among those ranked: {}.", and(&tiers)))
 }
 
 /// Why there is nothing at one rate for all, where that was planned.
 fn no_rate_for_all(run: &Run) -> Option<String> {
-    let is_of_all = |it: &&LeftOut| matches!(it.load.arrivals, Arrivals::Equal { .. });
-    let left_out = run.left_out.iter().find(is_of_all).filter(|_| run.equal_rates.is_empty())?;
-    Some(format!("Nobody was measured at one rate for all: {}.", left_out.reason))
+    let is_of_all = |it: &&LeftOut| it.setting.pace.kind() == PaceKind::Equal;
+    let left_out = run.left_out.iter().find(is_of_all)?;
+    let is_measured = run.outcomes_at(PaceKind::Equal).next().is_some();
+    (!is_measured).then(|| format!("Nobody was measured at one rate for all: {}.", left_out.reason))
 }
 
 /// How often two are found to differ that don't, by the test that ranks rest on.
@@ -129,14 +135,15 @@ const CHANCE: f64 = 0.05;
 /// What to know of ranks where there are many: each is tested against the first of
 /// those above it, by itself.
 fn many_comparisons(run: &Run) -> Option<String> {
-    let closed = run.outcomes.iter().map(ranked);
-    let equal = run.equal_rates.iter().map(ranked_at_one_rate);
-    let comparisons: usize = closed.chain(equal).map(|ranked| ranked.saturating_sub(1)).sum();
-    let is_ranked_by_rate = run.outcomes.iter().any(|outcome| ranked(outcome) > 0);
-    let which = if is_ranked_by_rate { "" } else { " by CPU time an answer" };
+    let of_ranks = || run.outcomes.iter().filter(|outcome| ranked(outcome) > 0);
+    let comparisons: usize = of_ranks().map(|outcome| ranked(outcome) - 1).sum();
+    // Which ranks are meant goes without saying where the first figure has some.
+    let by = of_ranks().next().and_then(|outcome| figures::ranking(run, outcome));
+    let by = by.filter(|figure| Some(&figure.id) != run.study.figures.first().map(|it| &it.id));
+    let by = by.map(|figure| format!(" by {}", figure.title)).unwrap_or_default();
     (comparisons > 1).then(|| {
         format!(
-            "The ranks{which} rest on {} of two, each tested by itself at {}: if all were equal, \
+            "The ranks{by} rest on {} of two, each tested by itself at {}: if all were equal, \
              chance alone would part up to {:.1} of them.",
             units::of(comparisons as u64, "comparison"),
             units::percent(CHANCE),
@@ -145,71 +152,30 @@ fn many_comparisons(run: &Run) -> Option<String> {
     })
 }
 
-/// What to say of one load beside its figures: the finding, unless the headline
-/// has said it, and the difference below which there is none.
+/// What to say of one setting beside its figures: what was offered, the finding, unless the
+/// headline has said it, and the difference below which there is none.
 pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
-    let sentence = (sentence(run) != outcome.sentence).then(|| outcome.sentence.clone());
-    let noise = outcome.noise_floor.map(noise);
-    let says: Vec<String> = sentence.into_iter().chain(noise).collect();
+    let ranking = outcome.ranking()?;
+    let sentence = (sentence(run) != ranking.sentence).then(|| ranking.sentence.clone());
+    let noise = ranking.noise_floor.map(noise);
+    let offered = outcome
+        .offered
+        .as_ref()
+        .map(|it| format!("{}, which is {}", requests(run, it.rate), it.rule));
+    let says: Vec<String> = offered.into_iter().chain(sentence).chain(noise).collect();
     (!says.is_empty()).then(|| says.join(" "))
 }
 
+/// A rate that was offered, in words.
+pub fn requests(run: &Run, rate: f64) -> String {
+    let words = run.study.figure(RATE).and_then(|figure| figure.words.as_ref());
+    let of = words.map_or("units of work a second", |words| &words.of);
+    format!("{} {of}", units::whole(rate.round() as u64))
+}
+
 /// Up to what identical entries differed: the far end of their median's interval.
-pub fn noise(floor: f64) -> String {
+fn noise(floor: f64) -> String {
     format!("Two identical entries were up to {} apart in the median.", units::percent(floor - 1.0))
-}
-
-/// The names of several loads, each kind of load named once.
-pub fn load_names(loads: &[impl Borrow<Load>]) -> String {
-    /// Loads that have all in common but connections, and the share of a maximum.
-    struct Kind {
-        common: Load,
-        connections: Vec<u32>,
-        percents: Vec<u32>,
-    }
-    let mut kinds: Vec<Kind> = Vec::new();
-    for load in loads {
-        let load = load.borrow();
-        let (arrivals, percent) = match load.arrivals {
-            Arrivals::Own { percent } => (Arrivals::Own { percent: 0 }, Some(percent)),
-            other => (other, None),
-        };
-        let common = Load { connections: 0, ..load.with(arrivals) };
-        let make = || Kind { common: common.clone(), connections: vec![], percents: vec![] };
-        let kind = entry(&mut kinds, |kind| kind.common == common, make);
-        if !kind.connections.contains(&load.connections) {
-            kind.connections.push(load.connections);
-        }
-        kind.percents.extend(percent);
-    }
-    let kinds: Vec<String> = kinds
-        .into_iter()
-        .map(|Kind { common, connections, mut percents }| {
-            let numbers: Vec<String> =
-                connections.iter().map(|number| units::whole((*number).into())).collect();
-            let plural = if connections == [1] { "" } else { "s" };
-            let numbers = and(&numbers);
-            percents.sort_unstable();
-            let percents: Vec<String> = percents.iter().map(u32::to_string).collect();
-            let arrivals = match common.arrivals {
-                Arrivals::Closed => String::new(),
-                Arrivals::Equal { .. } => ", at one rate for all".into(),
-                Arrivals::Own { .. } => format!(", at {} % of its own maximum", and(&percents)),
-            };
-            let kind = kind_name(common.cores, common.keep_alive);
-            format!("{numbers} connection{plural}{kind}{arrivals}")
-        })
-        .collect();
-    kinds.join("; ")
-}
-
-fn kind_name(cores: Cores, keep_alive: bool) -> &'static str {
-    match (cores, keep_alive) {
-        (Cores::One, true) => " kept alive, one core",
-        (Cores::One, false) => " of one request each, one core",
-        (Cores::All, true) => " kept alive, all cores",
-        (Cores::All, false) => " of one request each, all cores",
-    }
 }
 
 /// A list as one says it: `a, b and c`.
@@ -222,32 +188,46 @@ pub fn and(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// The outcomes that differ in connections only.
+/// The outcomes that differ in the study's first dimension only.
 pub struct Section<'a> {
     /// What they have in common.
-    pub name: &'static str,
-    /// One for each number of connections.
+    pub name: String,
+    /// One for each value of that dimension.
     pub outcomes: Vec<&'a Outcome>,
 }
 
 /// All outcomes, in sections.
 pub fn sections(run: &Run) -> Vec<Section<'_>> {
+    let dimensions = &run.study.dimensions;
     let mut sections: Vec<Section> = Vec::new();
     for outcome in &run.outcomes {
-        let name = match (outcome.load.cores, outcome.load.keep_alive) {
-            (Cores::One, true) => "One core, connections kept alive",
-            (Cores::One, false) => "One core, a connection a request",
-            (Cores::All, true) => "All cores, connections kept alive",
-            (Cores::All, false) => "All cores, a connection a request",
+        let setting = &outcome.setting;
+        let is_alike = |section: &Section| {
+            names::is_same_section(dimensions, &section.outcomes[0].setting, setting)
         };
-        let section = entry(
-            &mut sections,
-            |section| section.name == name,
-            || Section { name, outcomes: vec![] },
-        );
-        section.outcomes.push(outcome);
+        let make = || Section { name: section_name(run, outcome), outcomes: vec![] };
+        entry(&mut sections, is_alike, make).outcomes.push(outcome);
     }
     sections
+}
+
+fn section_name(run: &Run, outcome: &Outcome) -> String {
+    match (&outcome.offered, figures::ranking(run, outcome)) {
+        (Some(_), Some(figure)) => {
+            format!("One rate for all: {}", visible_name(&figure.title))
+        }
+        (Some(_), None) => "One rate for all".into(),
+        (None, _) => names::section_name(&run.study.dimensions, &outcome.setting),
+    }
+}
+
+/// What tells an outcome from the others of its section.
+pub fn point_name(run: &Run, outcome: &Outcome) -> String {
+    match &outcome.offered {
+        // It is alone there.
+        Some(_) => names(run, &[outcome.setting.with(Pace::Free)]),
+        None => names::point_name(&run.study.dimensions, &outcome.setting),
+    }
 }
 
 /// A verdict's sign, which tells it from the others without colour.
@@ -302,19 +282,19 @@ fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
     })
 }
 
-/// A contender's row under a load of the closed loop.
-pub fn row<'a>(run: &'a Run, load: &Load, contender: &str) -> Option<&'a Row> {
-    let outcome = run.outcomes.iter().find(|outcome| outcome.load == *load)?;
+/// A contender's row under a setting.
+pub fn row<'a>(run: &'a Run, setting: &Setting, contender: &str) -> Option<&'a Row> {
+    let outcome = run.outcomes.iter().find(|outcome| outcome.setting == *setting)?;
     outcome.rows.iter().find(|row| row.contender == contender)
 }
 
 /// The trials behind a row, in block order.
-pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> {
+pub fn trials<'a>(run: &'a Run, setting: &Setting, contender: &str) -> Vec<&'a Trial> {
     let mut trials: Vec<&Trial> = run
         .trials
         .iter()
         .filter(|trial| {
-            trial.slot.load == *load && trial.slot.contender == contender && !trial.slot.twin
+            trial.slot.setting == *setting && trial.slot.contender == contender && !trial.slot.twin
         })
         .collect();
     trials.sort_by_key(|trial| trial.slot.block);
@@ -326,8 +306,8 @@ pub fn trials<'a>(run: &'a Run, load: &Load, contender: &str) -> Vec<&'a Trial> 
 pub struct Repeated<'a> {
     /// The block, from 0.
     pub block: u32,
-    /// The load.
-    pub load: &'a Load,
+    /// The setting.
+    pub setting: &'a Setting,
     /// The trials that were set aside, in the order of measuring.
     pub aside: Vec<&'a Trial>,
 }
@@ -356,15 +336,15 @@ impl Repeated<'_> {
 pub fn repeated(run: &Run) -> Vec<Repeated<'_>> {
     let mut repeated: Vec<Repeated> = Vec::new();
     for trial in &run.disturbed {
-        let (block, load) = (trial.slot.block, &trial.slot.load);
+        let (block, setting) = (trial.slot.block, &trial.slot.setting);
         let comparison = entry(
             &mut repeated,
-            |it| (it.block, it.load) == (block, load),
-            || Repeated { block, load, aside: vec![] },
+            |it| (it.block, it.setting) == (block, setting),
+            || Repeated { block, setting, aside: vec![] },
         );
         comparison.aside.push(trial);
     }
-    repeated.sort_by_key(|it| (it.block, it.load.clone()));
+    repeated.sort_by_key(|it| (it.block, it.setting.clone()));
     repeated
 }
 
@@ -384,18 +364,20 @@ pub fn bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> Option<St
 }
 
 fn is_bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> bool {
-    row(run, &curve.load, &line.contender).is_some_and(|row| row.rate.at_least)
+    row(run, &curve.setting, &line.contender)
+        .and_then(|row| row.figure(RATE))
+        .is_some_and(|rate| rate.at_least)
 }
 
 /// What a row's server did with connections that were to be kept, where it closed
 /// some: in order, after an answer, or it would be an error.
 pub fn cut_connections(run: &Run, outcome: &Outcome, contender: &str) -> Option<String> {
-    let trials = trials(run, &outcome.load, contender);
-    let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
+    let trials = trials(run, &outcome.setting, contender);
+    let clients = trials.iter().flat_map(|trial| &trial.evidence.clients);
     // Of the answers of those in which it was counted.
-    let counted = loads.filter_map(|load| Some((load.cut?, load.good)));
+    let counted = clients.filter_map(|client| Some((client.cut?, client.good)));
     let (cut, good) = counted.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-    (outcome.load.keep_alive && cut > 0).then(|| {
+    (outcome.setting.kept() && cut > 0).then(|| {
         let often = match (good as f64 / cut as f64).round() as u64 {
             0 | 1 => "most answers".into(),
             many => format!("one in {} answers", units::whole(many)),
@@ -415,7 +397,7 @@ pub const SHARED_CORES: &str =
 pub fn shares_cores(run: &Run, section: &Section) -> bool {
     run.trials.iter().any(|trial| {
         trial.evidence.place.shared()
-            && section.outcomes.iter().any(|outcome| outcome.load == trial.slot.load)
+            && section.outcomes.iter().any(|outcome| outcome.setting == trial.slot.setting)
     })
 }
 
@@ -429,28 +411,15 @@ pub struct Missing<'a> {
     pub last_words: &'a [String],
 }
 
-/// Contenders without a figure under a closed loop's load.
+/// Contenders without a figure under a setting.
 pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>> {
+    let setting = &outcome.setting;
     let has_row = |name: &str| outcome.rows.iter().any(|row| row.contender == name);
-    without_row(run, &outcome.load, has_row)
-}
-
-/// Contenders without a figure at one rate for all.
-pub fn without_cost<'a>(run: &'a Run, outcome: &'a EqualRate) -> Vec<Missing<'a>> {
-    let has_row = |name: &str| outcome.rows.iter().any(|row| row.contender == name);
-    without_row(run, &outcome.load, has_row)
-}
-
-fn without_row<'a>(
-    run: &'a Run,
-    load: &'a Load,
-    has_row: impl Fn(&str) -> bool,
-) -> Vec<Missing<'a>> {
     run.contenders
         .iter()
         .filter(|contender| contender.absent.is_none() && !has_row(&contender.name))
         .map(|contender| {
-            let trials = trials(run, load, &contender.name);
+            let trials = trials(run, setting, &contender.name);
             let failure = trials.iter().find_map(|trial| {
                 Some((
                     trial.evidence.process.failure.as_deref()?,
@@ -459,13 +428,14 @@ fn without_row<'a>(
             });
             let finding = || trials.iter().flat_map(|it| &it.findings).max_by_key(|it| it.verdict);
             let left_out = || {
-                let is_it = |it: &&LeftOut| it.contender == contender.name && it.load == *load;
+                let is_it =
+                    |it: &&LeftOut| it.contender == contender.name && it.setting == *setting;
                 run.left_out.iter().find(is_it)
             };
             let (reason, last_words) = failure
                 .or_else(|| Some((&*finding()?.says, &[][..])))
                 .or_else(|| Some((&*left_out()?.reason, &[][..])))
-                .unwrap_or(("It wasn't measured under this load.", &[]));
+                .unwrap_or(("It wasn't measured under this setting.", &[]));
             Missing { who: who(run, &contender.name), reason, last_words }
         })
         .collect()
@@ -526,8 +496,8 @@ pub struct Case<'a> {
     pub who: Vec<Cow<'a, str>>,
     /// What was measured.
     pub value: &'a str,
-    /// Under which loads.
-    pub loads: Vec<Load>,
+    /// Under which settings.
+    pub settings: Vec<Setting>,
 }
 
 impl Case<'_> {
@@ -537,10 +507,10 @@ impl Case<'_> {
     }
 }
 
-/// A contender's figures under one load, and what was found of them.
+/// A contender's figures under one setting, and what was found of them.
 struct Judged<'a> {
     contender: &'a str,
-    load: Load,
+    setting: Setting,
     findings: &'a [Finding],
 }
 
@@ -549,22 +519,16 @@ fn judged(run: &Run) -> Vec<Judged<'_>> {
     let mut judged = Vec::new();
     for outcome in &run.outcomes {
         for row in &outcome.rows {
-            let (contender, load) = (row.contender.as_str(), outcome.load.clone());
-            judged.push(Judged { contender, load, findings: &row.findings });
-        }
-    }
-    for outcome in &run.equal_rates {
-        for row in &outcome.rows {
-            let (contender, load) = (row.contender.as_str(), outcome.load.clone());
-            judged.push(Judged { contender, load, findings: &row.findings });
+            let (contender, setting) = (row.contender.as_str(), outcome.setting.clone());
+            judged.push(Judged { contender, setting, findings: &row.findings });
         }
     }
     for curve in &run.curves {
         for line in &curve.lines {
             for point in &line.points {
-                let load = curve.load.with(Arrivals::Own { percent: point.percent });
+                let setting = curve.setting.with(Pace::Own { percent: point.percent });
                 let (contender, findings) = (line.contender.as_str(), point.findings.as_slice());
-                judged.push(Judged { contender, load, findings });
+                judged.push(Judged { contender, setting, findings });
             }
         }
     }
@@ -576,18 +540,15 @@ pub fn findings(run: &Run) -> impl Iterator<Item = &Finding> {
     judged(run).into_iter().flat_map(|judged| judged.findings)
 }
 
-/// The number of loads that have a figure.
-pub fn loads_with_figures(run: &Run) -> usize {
-    let mut loads: Vec<Load> = judged(run).into_iter().map(|it| it.load).collect();
-    loads.sort();
-    loads.dedup();
-    loads.len()
+/// The number of settings that have a figure.
+pub fn settings_with_figures(run: &Run) -> usize {
+    judged(run).into_iter().map(|it| it.setting).collect::<BTreeSet<Setting>>().len()
 }
 
 /// The findings that stand against a figure, the worst first.
 pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
-    for Judged { contender, load, findings } in judged(run) {
+    for Judged { contender, setting, findings } in judged(run) {
         for finding in findings.iter().filter(|it| it.verdict != Verdict::Valid) {
             let Finding { check, verdict, value, threshold, says, fix } = finding;
             let verdict = *verdict;
@@ -600,9 +561,9 @@ pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
             let case = entry(
                 &mut group.cases,
                 |case| case.who == who && case.value == value,
-                || Case { who: who.clone(), value, loads: vec![] },
+                || Case { who: who.clone(), value, settings: vec![] },
             );
-            case.loads.push(load.clone());
+            case.settings.push(setting.clone());
         }
     }
     for group in &mut groups {
@@ -624,7 +585,7 @@ pub struct ByCheck<'a> {
 pub fn by_check(run: &Run) -> Vec<ByCheck<'_>> {
     let mut checks: Vec<ByCheck> = Vec::new();
     for group in findings_against(run) {
-        let figures: usize = group.cases.iter().map(|it| it.who.len() * it.loads.len()).sum();
+        let figures: usize = group.cases.iter().map(|it| it.who.len() * it.settings.len()).sum();
         let known = |it: &ByCheck| it.groups[0].check == group.check;
         let check = entry(&mut checks, known, || ByCheck { groups: vec![], figures: 0 });
         check.figures += figures;
@@ -637,7 +598,7 @@ pub fn by_check(run: &Run) -> Vec<ByCheck<'_>> {
 fn merge_alike(cases: &mut Vec<Case>) {
     let mut merged: Vec<Case> = Vec::new();
     for case in cases.drain(..) {
-        match merged.iter_mut().find(|it| it.value == case.value && it.loads == case.loads) {
+        match merged.iter_mut().find(|it| it.value == case.value && it.settings == case.settings) {
             Some(known) => known.who.extend(case.who),
             None => merged.push(case),
         }
@@ -646,7 +607,7 @@ fn merge_alike(cases: &mut Vec<Case>) {
 }
 
 /// The element that fits, made first if there is none.
-fn entry<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
+pub fn entry<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
     let at = list.iter().position(fits).unwrap_or_else(|| {
         list.push(make());
         list.len() - 1
@@ -654,27 +615,20 @@ fn entry<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, make: impl FnOnce() ->
     &mut list[at]
 }
 
-/// Said where a run doesn't tell what limited its rates.
-pub const LIMIT_NOT_KEPT: &str =
-    "What limited the rates isn't told: the run was made before that was kept.";
-
 /// What limited a row's rate, in a word or two.
 pub fn limited_by(row: &Row) -> &'static str {
     row.limit.as_ref().map_or(units::NOTHING, |limit| limit.by.word())
 }
 
-/// A row's rank with its tie, as `=1`.
+/// A row's rank with its tie, as `=1`, by the figure that rows are in the order of.
 pub fn rank(outcome: &Outcome, row: &Row) -> String {
-    rank_among(outcome.rows.iter().map(|row| row.rank), row.rank)
+    let of = |row: &Row| row.rank(&outcome.ranking()?.figure);
+    let Some(number) = of(row) else { return units::NOTHING.into() };
+    let tied = outcome.rows.iter().filter(|other| of(other) == Some(number)).count() > 1;
+    format!("{}{number}", if tied { "=" } else { "" })
 }
 
-/// The same, among the ranks of all rows.
-pub fn rank_among(all: impl Iterator<Item = Option<u32>>, rank: Option<u32>) -> String {
-    match rank {
-        None => units::NOTHING.into(),
-        Some(number) => {
-            let tied = all.filter(|other| *other == rank).count() > 1;
-            format!("{}{number}", if tied { "=" } else { "" })
-        }
-    }
+/// Whether a row is first, or ties for it.
+pub fn is_first(outcome: &Outcome, row: &Row) -> bool {
+    outcome.ranking().is_some_and(|ranking| row.rank(&ranking.figure) == Some(1))
 }

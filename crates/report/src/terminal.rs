@@ -1,7 +1,7 @@
 //! A run at the terminal: the finding, a table, then what to know before using
 //! a figure of it.
 
-mod open_loop;
+mod curve;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{
@@ -9,11 +9,13 @@ use comfy_table::{
     presets,
 };
 use result::Run;
+use result::figure::{Figure, Unit};
 use result::finding::Verdict;
-use result::outcome::{Estimate, Outcome, Row};
+use result::outcome::{CurvePoint, Estimate, Outcome, Row};
 
-use crate::lead::{self, Lead};
-use crate::summary::{self, Case, Group, Range};
+use crate::figures;
+use crate::lead;
+use crate::summary::{self, Case, Group, Range, Section};
 use crate::text::visible;
 use crate::units;
 
@@ -42,7 +44,6 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
         page.paragraph(PLAIN, "", &note);
     }
     page.figures(run);
-    page.equal_rates(run);
     page.curves(run);
     page.legend(run);
     page.absent(run);
@@ -80,23 +81,89 @@ const BAR_CELLS: u16 = 30;
 const NAME_CHARS: usize = 28;
 
 /// A column of a table: title, side, and whether a narrow terminal has it.
-type Column = (&'static str, CellAlignment, bool);
+type Column = (String, CellAlignment, bool);
 
-/// The columns of the closed loop's table.
-const COLUMNS: [Column; 12] = [
-    ("", CellAlignment::Right, true),
-    ("", CellAlignment::Left, true),
-    ("tier", CellAlignment::Left, false),
-    ("answers/s", CellAlignment::Right, true),
-    ("", CellAlignment::Left, true),
-    ("of best", CellAlignment::Right, true),
-    ("", CellAlignment::Left, false),
-    ("CPU µs", CellAlignment::Right, true),
-    ("p50", CellAlignment::Right, true),
-    ("p99", CellAlignment::Right, true),
-    ("", CellAlignment::Left, true),
-    ("", CellAlignment::Left, false),
+/// The columns of an outcome's table.
+fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
+    let (left, right) = (CellAlignment::Left, CellAlignment::Right);
+    let column = |title: &str, side, narrow| (title.to_string(), side, narrow);
+    let mut columns =
+        vec![column("", right, true), column("", left, true), column("tier", left, false)];
+    if let Some(figure) = figures::ranking(run, outcome) {
+        columns.extend([column(&figures::short(figure), right, true), column("", left, true)]);
+        columns.extend([column(figures::of_best(figure), right, true), column("", left, false)]);
+    }
+    let beside = figures::beside(run, outcome);
+    columns.extend(beside.map(|figure| column(&figures::short(figure), right, true)));
+    columns.extend([column("", left, true), column("", left, false)]);
+    columns
+}
+
+/// A mark in the tables: whether a run has it, and what it says.
+type Mark = (fn(&Run) -> bool, &'static str);
+
+const MARKS: [Mark; 10] = [
+    (
+        |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
+        "* keeps a lighter contract, as said above",
+    ),
+    (|run| ranges(run).any(|it| matches!(it, Range::Interval(_))), "(a–b) 95 % interval"),
+    (
+        |run| ranges(run).any(|it| matches!(it, Range::Blocks(_))),
+        "[a–b] lowest and highest block, too few for an interval",
+    ),
+    (
+        |run| estimates(run, &[Unit::PerSecond]).any(|it| it.at_least),
+        "≥ before a rate: the client was the limit",
+    ),
+    (
+        |run| ratios(run).any(|it| it.at_least || it.at_most),
+        "≥ or ≤ before a share: one of its two figures is such a bound",
+    ),
+    (
+        |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
+        "≥ before a time: requests without an answer are in it",
+    ),
+    (|run| is_said(run, Verdict::Valid), "✓ valid"),
+    (|run| is_said(run, Verdict::NotChecked), "○ not checked in full"),
+    (|run| is_said(run, Verdict::Suspect), "? doubtful, for the reason below"),
+    (|run| is_said(run, Verdict::Invalid), "✗ not a figure to use, for the reason below"),
 ];
+
+fn rows(run: &Run) -> impl Iterator<Item = &Row> {
+    run.outcomes.iter().flat_map(|outcome| &outcome.rows)
+}
+
+fn points(run: &Run) -> impl Iterator<Item = &CurvePoint> {
+    run.curves.iter().flat_map(|curve| &curve.lines).flat_map(|line| &line.points)
+}
+
+fn is_said(run: &Run, verdict: Verdict) -> bool {
+    let of_rows = rows(run).map(|row| row.verdict);
+    of_rows.chain(points(run).map(|point| point.verdict)).any(|it| it == verdict)
+}
+
+/// How far the figures that rank may be off.
+fn ranges(run: &Run) -> impl Iterator<Item = Range> {
+    let ranked = run.outcomes.iter().filter_map(|it| Some((it, it.ranking()?)));
+    ranked
+        .flat_map(|(outcome, ranking)| {
+            outcome.rows.iter().filter_map(|row| row.figure(&ranking.figure))
+        })
+        .map(summary::range)
+}
+
+fn ratios(run: &Run) -> impl Iterator<Item = &Estimate> {
+    rows(run).flat_map(|row| row.standings.values()).filter_map(|it| it.ratio.as_ref())
+}
+
+/// The figures in tables that are measured in one of these.
+fn estimates<'a>(run: &'a Run, units: &'static [Unit]) -> impl Iterator<Item = &'a Estimate> {
+    let figures = || figures::plain(run).filter(|figure| units.contains(&figure.unit));
+    let of_rows = rows(run).flat_map(move |row| figures().filter_map(|it| row.figure(&it.id)));
+    of_rows
+        .chain(points(run).flat_map(move |point| figures().filter_map(|it| point.figure(&it.id))))
+}
 
 /// Which column of a table holds the contender: the one that gives way to the
 /// others.
@@ -130,33 +197,10 @@ impl Page {
     /// The finding, its bars, and how many figures have which verdict.
     fn lead(&mut self, run: &Run) {
         self.paragraph(BOLD, "", &lead::sentence(run));
-        let (title, bars): (&str, Vec<(&str, &Estimate, Verdict)>) = match lead::lead(run) {
-            None => ("", Vec::new()),
-            Some(Lead::Rate(outcome)) => {
-                let rows = outcome.rows.iter();
-                let bars = rows.map(|row| (&*row.contender, &row.rate, row.verdict)).collect();
-                ("Answers a second", bars)
-            }
-            Some(Lead::Cpu(outcome)) => {
-                let known = outcome.rows.iter().filter_map(|row| {
-                    Some((&*row.contender, row.server_cpu_us.as_ref()?, row.verdict))
-                });
-                ("CPU µs an answer", known.collect())
-            }
-        };
-        let longest = bars.iter().map(|(_, estimate, _)| estimate.median).fold(0.0, f64::max);
-        if longest > 0.0 {
-            self.line("");
-            self.paragraph(DIM, "  ", title);
-        }
-        for (contender, estimate, verdict) in bars.iter().take(BARS_MAX).filter(|_| longest > 0.0) {
-            let cells = (estimate.median / longest * f64::from(BAR_CELLS)).round() as usize;
-            let cell = if *verdict == Verdict::Invalid { "░" } else { "█" };
-            let bar = cell.repeat(cells.max(1));
-            let name: String = self.who(run, contender).chars().take(NAME_CHARS).collect();
-            let bound = units::at_least(estimate.at_least);
-            let number = units::count(estimate.median);
-            self.line(&format!("  {name:<NAME_CHARS$} {bar} {bound}{number}"));
+        if let Some(outcome) = lead::lead(run)
+            && let Some(figure) = figures::ranking(run, outcome)
+        {
+            self.bars(run, outcome, figure);
         }
         let verdicts: Vec<String> = lead::verdicts(run).iter().map(lead::Count::says).collect();
         if !verdicts.is_empty() {
@@ -166,35 +210,63 @@ impl Page {
         self.line("");
     }
 
-    /// One table over all loads, so that its columns stand below each other,
-    /// broken up by what a load has to say before its rows.
+    fn bars(&mut self, run: &Run, outcome: &Outcome, figure: &Figure) {
+        let known = outcome.rows.iter().filter_map(|row| Some((row, row.figure(&figure.id)?)));
+        let bars: Vec<(&Row, &Estimate)> = known.collect();
+        let longest = bars.iter().map(|(_, estimate)| estimate.median).fold(0.0, f64::max);
+        if longest <= 0.0 {
+            return;
+        }
+        self.line("");
+        self.paragraph(
+            DIM,
+            "  ",
+            &format!("{} ({})", figures::heading(figure), figure.better.says()),
+        );
+        for (row, estimate) in bars.iter().take(BARS_MAX) {
+            let cells = (estimate.median / longest * f64::from(BAR_CELLS)).round() as usize;
+            let cell = if row.verdict == Verdict::Invalid { "░" } else { "█" };
+            let bar = cell.repeat(cells.max(1));
+            let name: String = self.who(run, &row.contender).chars().take(NAME_CHARS).collect();
+            let number = figures::median(figure.unit, estimate);
+            self.line(&format!("  {name:<NAME_CHARS$} {bar} {number}"));
+        }
+    }
+
+    /// A table over all sections that have the same figures, so that its columns stand below
+    /// each other, broken up by what a setting has to say before its rows.
     fn figures(&mut self, run: &Run) {
-        let sections = summary::sections(run);
-        let mut table = self.table(&COLUMNS);
-        for outcome in sections.iter().flat_map(|section| &section.outcomes) {
-            for (row, share) in outcome.rows.iter().zip(summary::rate_shares(outcome)) {
-                let mut cells = TableRow::from(self.cells(run, outcome, row, share));
-                cells.max_height(1);
-                table.add_row(cells);
+        let figure = |section: &Section| figures::ranking(run, section.outcomes[0]);
+        for sections in summary::sections(run).chunk_by(|a, b| figure(a) == figure(b)) {
+            self.sections(run, sections);
+        }
+    }
+
+    fn sections(&mut self, run: &Run, sections: &[Section]) {
+        let outcomes = || sections.iter().flat_map(|section| &section.outcomes);
+        let Some(first) = outcomes().next() else { return };
+        let mut table = self.table(&columns(run, first));
+        for outcome in outcomes() {
+            for (row, share) in outcome.rows.iter().zip(summary::shares(run, outcome)) {
+                self.add(&mut table, self.cells(run, outcome, row, share));
             }
         }
         let text = table.to_string();
         let mut lines = text.lines();
         let header = lines.next().unwrap_or_default();
-
-        for section in &sections {
+        for section in sections {
             self.line("");
-            self.paragraph(BOLD, "", section.name);
+            self.paragraph(BOLD, "", &section.name);
             if summary::shares_cores(run, section) {
                 self.paragraph(PLAIN, "", summary::SHARED_CORES);
             }
             self.line(header);
             for outcome in &section.outcomes {
                 self.line("");
-                let connections = units::of(outcome.load.connections.into(), "connection");
+                let point = summary::point_name(run, outcome);
                 let heading = match summary::finding(run, outcome) {
-                    Some(finding) => format!("{connections}: {finding}"),
-                    None => connections,
+                    Some(finding) => format!("{point}: {finding}"),
+                    None => point,
                 };
                 self.paragraph(BOLD, "", &heading);
                 for line in lines.by_ref().take(outcome.rows.len()) {
@@ -203,6 +275,12 @@ impl Page {
                 self.missing(&summary::without_figure(run, outcome));
             }
         }
+    }
+
+    fn add(&self, table: &mut Table, cells: Vec<Cell>) {
+        let mut row = TableRow::from(cells);
+        row.max_height(1);
+        table.add_row(row);
     }
 
     /// Who has no figure, and why.
@@ -249,33 +327,34 @@ impl Page {
         row: &Row,
         share: Option<&Estimate>,
     ) -> Vec<Cell> {
-        let time = |estimate: &Option<Estimate>| match estimate {
-            None => units::NOTHING.to_string(),
-            Some(estimate) => {
-                format!("{}{}", units::at_least(estimate.at_least), units::time(estimate.median))
-            }
-        };
         let contender = summary::contender(run, &row.contender);
         let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
-        let (rate, rate_range) = rate(row);
-        let (ratio, ratio_range) = ratio(share);
-        let cpu = row.server_cpu_us.as_ref();
-        let figures = [
-            rate,
-            rate_range,
-            ratio,
-            ratio_range,
-            cpu.map_or(units::NOTHING.into(), |cpu| units::plain(cpu.median)),
-            time(&row.p50_us),
-            time(&row.p99_us),
-        ];
-        let words = [summary::rank(outcome, row), self.who(run, &row.contender), tier.into()];
-        let verdict = [summary::sign(row.verdict), row.verdict.word()];
+        let words = vec![summary::rank(outcome, row), self.who(run, &row.contender), tier.into()];
+        let mut figures = Vec::new();
+        if let Some(figure) = figures::ranking(run, outcome) {
+            let estimate = row.figure(&figure.id);
+            let invalid = if row.verdict == Verdict::Invalid { "✗" } else { "" };
+            let median = figures::median_if_any(figure.unit, estimate);
+            let range = estimate.map(|estimate| figures::range(figure.unit, estimate));
+            let (ratio, ratio_range) = ratio(share);
+            let ranking = [format!("{invalid}{median}"), range.unwrap_or_default()];
+            figures.extend(ranking.into_iter().chain([ratio, ratio_range]));
+        }
+        figures.extend(
+            figures::beside(run, outcome)
+                .map(|figure| figures::median_if_any(figure.unit, row.figure(&figure.id))),
+        );
+        self.row_of(words, figures, row.verdict)
+    }
+
+    /// Words, figures, and the verdict that they have in common.
+    fn row_of(&self, words: Vec<String>, figures: Vec<String>, verdict: Verdict) -> Vec<Cell> {
+        let signs = [summary::sign(verdict), verdict.word()];
         words
             .into_iter()
             .map(Cell::new)
-            .chain(figures.into_iter().map(|figure| self.figure(&figure, row.verdict)))
-            .chain(verdict.map(|text| self.verdict(text, row.verdict)))
+            .chain(figures.iter().map(|figure| self.figure(figure, verdict)))
+            .chain(signs.map(|text| self.verdict(text, verdict)))
             .collect()
     }
 
@@ -304,48 +383,8 @@ impl Page {
 
     /// Explains the marks, those only that were used.
     fn legend(&mut self, run: &Run) {
-        let rows = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-        let costs = || run.equal_rates.iter().flat_map(|outcome| &outcome.rows);
-        let lines = || run.curves.iter().flat_map(|curve| &curve.lines);
-        let points = || lines().flat_map(|line| &line.points);
-        let ranges = || {
-            let of_costs = costs().filter_map(|row| row.server_cpu_us.as_ref());
-            rows().map(|row| &row.rate).chain(of_costs).map(summary::range)
-        };
-        let has_range = |fits: fn(&Range) -> bool| ranges().any(|range| fits(&range));
-        let mut times = rows()
-            .map(|row| [&row.p50_us, &row.p99_us])
-            .chain(costs().map(|row| [&row.p50_us, &row.p99_us]))
-            .chain(points().map(|point| [&point.p50_us, &point.p99_us]))
-            .flatten()
-            .flatten();
-        let is_said = |verdict: Verdict| {
-            let of_rows = rows().map(|row| row.verdict).chain(costs().map(|row| row.verdict));
-            of_rows.chain(points().map(|point| point.verdict)).any(|it| it == verdict)
-        };
-        let lighter = |row: &Row| !mark(run, &row.contender).is_empty();
-        let marks = [
-            (rows().any(lighter), "* keeps a lighter contract, as said above"),
-            (has_range(|it| matches!(it, Range::Interval(_))), "(a–b) 95 % interval"),
-            (
-                has_range(|it| matches!(it, Range::Blocks(_))),
-                "[a–b] lowest and highest block, too few for an interval",
-            ),
-            (rows().any(|row| row.rate.at_least), "≥ before a rate: the client was the limit"),
-            (
-                rows()
-                    .filter_map(|row| row.rate_ratio.as_ref())
-                    .any(|it| it.at_least || it.at_most),
-                "≥ or ≤ before a share: one of its two rates is such a bound",
-            ),
-            (times.any(|it| it.at_least), "≥ before a time: requests without an answer are in it"),
-            (is_said(Verdict::Valid), "✓ valid"),
-            (is_said(Verdict::NotChecked), "○ not checked in full"),
-            (is_said(Verdict::Suspect), "? doubtful, for the reason below"),
-            (is_said(Verdict::Invalid), "✗ not a figure to use, for the reason below"),
-        ];
         let used: Vec<&str> =
-            marks.into_iter().filter(|(used, _)| *used).map(|(_, mark)| mark).collect();
+            MARKS.iter().filter(|(is_used, _)| is_used(run)).map(|(_, says)| *says).collect();
         if !used.is_empty() {
             self.line("");
             self.paragraph(DIM, "", &used.join(" · "));
@@ -392,7 +431,7 @@ impl Page {
         self.line("");
         self.paragraph(BOLD, "", "Made again");
         for it in &repeated {
-            let load = summary::load_names(&[it.load]);
+            let load = summary::names(run, &[it.setting]);
             let when = if it.is_made_again(run) { "" } else { " (not yet)" };
             let says = format!("block {}, {load}{when}: {}", it.block + 1, it.reason());
             self.paragraph(PLAIN, "  - ", &says);
@@ -426,19 +465,7 @@ impl Page {
     }
 }
 
-/// The rate, and how far it may be off.
-fn rate(row: &Row) -> (String, String) {
-    let invalid = if row.verdict == Verdict::Invalid { "✗" } else { "" };
-    let bound = units::at_least(row.rate.at_least);
-    let range = match summary::range(&row.rate) {
-        Range::Interval(interval) => format!("({})", units::count_range(interval)),
-        Range::Blocks(blocks) => format!("[{}]", units::count_range(blocks)),
-        Range::None => String::new(),
-    };
-    (format!("{invalid}{bound}{}", units::count(row.rate.median)), range)
-}
-
-/// The rate as a share of the best one's, and how far that may be off.
+/// A figure as a share of the best one's, and how far that may be off.
 fn ratio(share: Option<&Estimate>) -> (String, String) {
     let Some(ratio) = share else { return (units::NOTHING.into(), String::new()) };
     let range = match ratio.interval {
@@ -450,10 +477,11 @@ fn ratio(share: Option<&Estimate>) -> (String, String) {
 
 /// Of whom a finding speaks, and under which loads.
 fn case_line(run: &Run, case: &Case) -> String {
-    let loads = if case.loads.len() == summary::loads_with_figures(run) && case.loads.len() > 1 {
+    let is_all = case.settings.len() == summary::settings_with_figures(run);
+    let loads = if is_all && case.settings.len() > 1 {
         "every load".into()
     } else {
-        summary::load_names(&case.loads)
+        summary::names(run, &case.settings)
     };
     match case.value {
         "" => format!("{} ({loads})", case.names()),

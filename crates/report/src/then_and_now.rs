@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use result::Run;
+use result::figure::{P99_US, RATE, Unit};
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
-use result::plan::{Cores, Published, PublishedFigure};
+use result::plan::{Cores, PaceKind, Published, PublishedFigure};
 
+use crate::figures;
 use crate::summary;
 use crate::text::visible_name;
 use crate::units::Range;
@@ -33,6 +35,23 @@ pub struct Today<'a> {
     pub other_mode: Option<&'static str>,
     /// Today's rate by the published one, unless it is invalid.
     pub ratio: Option<Ratio>,
+}
+
+impl Today<'_> {
+    /// Today's rate in words.
+    pub fn rate(&self) -> String {
+        figures::median_if_any(Unit::PerSecond, self.row.figure(RATE))
+    }
+
+    /// Whether that is only a lower bound.
+    pub fn is_bound(&self) -> bool {
+        self.row.figure(RATE).is_some_and(|rate| rate.at_least)
+    }
+
+    /// Today's 99th percentile in words.
+    pub fn p99(&self) -> String {
+        figures::median_if_any(Unit::Micros, self.row.figure(P99_US))
+    }
 }
 
 /// Today's rate by the published one, which came without an interval.
@@ -98,17 +117,20 @@ fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> O
     let (cores, keep_alive) = (published.cores?, published.keep_alive?);
     let under = |keep_alive: bool| {
         let fits = |outcome: &&Outcome| {
-            let load = &outcome.load;
-            (load.cores, load.connections, load.keep_alive)
-                == (cores, figure.connections, keep_alive)
+            let load = &outcome.setting;
+            (load.cores, load.connections(), load.kept()) == (cores, figure.connections, keep_alive)
         };
-        run.outcomes.iter().find(fits)?.rows.iter().find(|row| row.contender == contender)
+        run.outcomes_at(PaceKind::Free)
+            .find(fits)?
+            .rows
+            .iter()
+            .find(|row| row.contender == contender)
     };
     if let Some(row) = under(keep_alive) {
         let stands = row.verdict != Verdict::Invalid && figure.rate > 0.0;
-        let ratio = stands.then(|| Ratio {
-            median: row.rate.median / figure.rate,
-            interval: row.rate.interval.map(|(low, high)| (low / figure.rate, high / figure.rate)),
+        let ratio = row.figure(RATE).filter(|_| stands).map(|rate| Ratio {
+            median: rate.median / figure.rate,
+            interval: rate.interval.map(|(low, high)| (low / figure.rate, high / figure.rate)),
         });
         return Some(Today { row, other_mode: None, ratio });
     }

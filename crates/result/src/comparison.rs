@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
 use crate::finding::Verdict;
 use crate::outcome::Estimate;
-use crate::plan::Load;
+use crate::plan::{Dimension, Setting};
 
 /// The version of a comparison's JSON. It grows by one when a reader of the older
 /// form would misread the newer one.
@@ -13,9 +14,12 @@ use crate::plan::Load;
 /// taken over all figures. Who reads by 1 knows no such word, and would take `p` for
 /// one that still has to be adjusted.
 ///
+/// 4: what is compared is described by the runs themselves. Who reads by 3 knows two names of
+/// figures, and would look for a load where there is a setting.
+///
 /// 3: the speed of cores stands with each figure, of its own load. Who reads by 2 looks
 /// for it beside the figures, and would take its absence for not known.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 
 /// Two runs beside each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,13 +30,15 @@ pub struct Comparison {
     pub a: RunName,
     /// The second one.
     pub b: RunName,
+    /// In what settings differ, beside cores and pace.
+    pub dimensions: Vec<Dimension>,
     /// Why nothing in them can be compared, a sentence each; empty if it can.
     pub obstacles: Vec<String>,
     /// What else differs between them as a whole, or isn't known of both, a sentence
     /// each: it hinders no comparison.
     pub differences: Vec<String>,
     /// Figures that both runs have: contender by contender within a load.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<Pair>,
     /// What only one of them has, a sentence each.
     pub only_in_one: Vec<String>,
 }
@@ -83,17 +89,17 @@ impl CoreSpeeds {
     }
 }
 
-/// One figure in both runs.
+/// One figure of one contender in both runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Figure {
+pub struct Pair {
     /// The contender's name.
     pub contender: String,
     /// Its title.
     pub title: String,
-    /// The load.
-    pub load: Load,
+    /// The setting.
+    pub setting: Setting,
     /// What is compared.
-    pub of: Of,
+    pub of: Figure,
     /// In the first run.
     pub a: Estimate,
     /// In the second run.
@@ -111,16 +117,6 @@ pub struct Figure {
     pub differences: Vec<String>,
     /// What can be said.
     pub word: Word,
-}
-
-/// What is compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Of {
-    /// Answers a second in the closed loop.
-    Rate,
-    /// The contender's CPU µs an answer, at one rate for all.
-    ServerCpuUs,
 }
 
 /// What can be said of a figure.

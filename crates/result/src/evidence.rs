@@ -12,6 +12,7 @@ pub use crate::sampled::{
 
 /// All that one trial saw.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Evidence {
     /// Where the contender and the load ran.
     pub place: Place,
@@ -28,8 +29,10 @@ pub struct Evidence {
     /// The contract's steps again, right after the load, where it came to that.
     #[serde(default)]
     pub contract_after: Vec<ContractStep>,
-    /// What the load saw, where it was reached.
-    pub load: Option<Load>,
+    /// The work that it did, where it was reached.
+    pub work: Option<Work>,
+    /// What each process outside saw that drove the contender; none where it drives itself.
+    pub clients: Vec<ClientSide>,
     /// What more client made of it, where the client was near its limit.
     #[serde(default)]
     pub second_client: Option<SecondClient>,
@@ -118,9 +121,19 @@ impl Evidence {
         Some(self.server_cpu_s? + apart.unwrap_or(0.0))
     }
 
+    /// Requests that the client's processes offered a second together; `None` of a closed loop.
+    pub fn offered_rate(&self) -> Option<f64> {
+        self.clients.iter().filter_map(|client| client.offered_rate).reduce(|all, one| all + one)
+    }
+
+    /// CPU seconds of the client's processes within the window; `None` where there were none.
+    pub fn client_cpu_s(&self) -> Option<f64> {
+        (!self.clients.is_empty()).then(|| self.clients.iter().map(|client| client.cpu_s).sum())
+    }
+
     /// Cores that other processes used within the window, on average.
     pub fn others_cores(&self) -> Option<f64> {
-        let seconds = self.load.as_ref()?.seconds;
+        let seconds = self.work.as_ref()?.seconds;
         (seconds > 0.0).then_some(self.others_cpu_s? / seconds)
     }
 
@@ -224,15 +237,33 @@ pub struct AnswerSize {
     pub whole_bytes: Option<u64>,
 }
 
-/// What the load generator saw. Its own report has more; this is what is judged.
+/// The work that a contender did within the measured window, whatever drove it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Load {
+#[serde(default)]
+pub struct Work {
     /// Seconds measured.
     pub seconds: f64,
-    /// Good answers that arrived within the measured window.
-    pub answers: u64,
-    /// Good answers a second within the measured window.
+    /// Units of work done: of the load generator, good answers that arrived.
+    pub done: u64,
+    /// Units of work done a second.
     pub rate: f64,
+    /// Errors by kind.
+    pub errors: Vec<ErrorKind>,
+    /// Seconds of the window in turn.
+    pub per_second: Vec<Second>,
+    /// From the intended start to the whole answer, in µs.
+    pub response_us: Percentiles,
+    /// From the send to the whole answer, in µs.
+    pub service_us: Percentiles,
+    /// Whether it was cut short.
+    pub interrupted: bool,
+}
+
+/// What one process of the load generator saw. Its own report has more; this is what is
+/// judged.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClientSide {
     /// Requests whose turn came.
     pub scheduled: u64,
     /// Requests of those that were never sent.
@@ -243,17 +274,10 @@ pub struct Load {
     pub good: u64,
     /// Requests without an answer when the run ended.
     pub in_flight: u64,
-    /// Errors by kind.
-    pub errors: Vec<ErrorKind>,
-    /// Errors of the warm-up's requests by kind. Older runs don't have them.
-    #[serde(default)]
+    /// Errors of the warm-up's requests by kind.
     pub warmup_errors: Vec<ErrorKind>,
     /// The offered rate of an open loop, a second.
     pub offered_rate: Option<f64>,
-    /// From the intended start to the whole answer, in µs.
-    pub response_us: Percentiles,
-    /// From the send to the whole answer, in µs.
-    pub service_us: Percentiles,
     /// The generator's own delay from intended to sent, in µs; open loop only.
     pub lateness_us: Option<Percentiles>,
     /// The part of that which is not the generator's own, in µs: from the intended
@@ -270,37 +294,26 @@ pub struct Load {
     /// Connections opened again after the first time.
     pub reconnects: u64,
     /// Connections that were to be kept and that the server ended in order, within the
-    /// window. Older runs don't have it.
-    #[serde(default)]
+    /// window.
     pub cut: Option<u64>,
-    /// Connections made within the window: for its requests, where each has one of its
-    /// own. Older runs don't have it.
-    #[serde(default)]
+    /// Connections made within the window: for its requests, where each has one of its own.
     pub made: Option<u64>,
-    /// SYN segments of such connections that had to be sent again. In older runs those of
-    /// all connections.
+    /// SYN segments of such connections that had to be sent again.
     pub syn_retransmits: u64,
-    /// Fewest and most answers to the window's requests that a connection had. In older
-    /// runs those of the warm-up are among them.
+    /// Fewest and most answers to the window's requests that a connection had.
     pub answers_a_connection: (u64, u64),
-    /// CPU seconds of the client's threads within the measured window.
-    pub client_cpu_s: f64,
-    /// Busy share of each client thread.
-    pub client_busy_share: Vec<f64>,
-    /// Share of the time that each client thread was ready to run, and waited for a
-    /// processor; `None` where the kernel doesn't tell.
-    #[serde(default)]
-    pub client_run_delay_share: Option<Vec<f64>>,
-    /// The longest time, in seconds, for which a client thread was kept from looking for
-    /// answers: it was stopped, or its machine was. Older runs don't have it.
-    #[serde(default)]
-    pub client_away_s: Option<f64>,
-    /// Seconds of the window in turn.
-    pub per_second: Vec<Second>,
+    /// CPU seconds of its threads within the measured window.
+    pub cpu_s: f64,
+    /// Busy share of each of its threads.
+    pub busy_share: Vec<f64>,
+    /// Share of the time that each thread was ready to run, and waited for a processor;
+    /// `None` where the kernel doesn't tell.
+    pub run_delay_share: Option<Vec<f64>>,
+    /// The longest time, in seconds, for which a thread was kept from looking for answers:
+    /// it was stopped, or its machine was.
+    pub away_s: Option<f64>,
     /// Which backend carried the load.
     pub backend: String,
-    /// Whether the run was cut short.
-    pub interrupted: bool,
 }
 
 /// The same contender under the same load, right after a trial whose client was

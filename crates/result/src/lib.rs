@@ -16,10 +16,12 @@
 
 pub mod comparison;
 pub mod evidence;
+pub mod figure;
 pub mod finding;
 pub mod outcome;
 pub mod plan;
 pub mod sampled;
+pub mod setting;
 pub mod shell;
 
 use serde::{Deserialize, Serialize};
@@ -35,7 +37,11 @@ use serde::{Deserialize, Serialize};
 ///
 /// 4: where each request has a connection of its own, a row's times have the wait for it
 /// in them. Beside those of 3 they would look like a server that became slower.
-pub const SCHEMA: u32 = 4;
+///
+/// 5: loads of HTTP became settings of any dimensions, a row's fields became figures that the
+/// study describes, and the load became work and clients. Who reads by 4 would find none of
+/// these.
+pub const SCHEMA: u32 = 5;
 
 /// The oldest version that is still read.
 pub const SCHEMA_OLDEST: u32 = 1;
@@ -84,15 +90,19 @@ pub struct Run {
     /// Where the run's time went.
     #[serde(default)]
     pub spent: Spent,
-    /// What follows from the closed loop. Empty until the run is complete or
-    /// stopped, as are the next two.
+    /// What follows from what all did as fast as it goes, then from one rate for all. Empty
+    /// until the run is complete or stopped, as are the next.
     pub outcomes: Vec<outcome::Outcome>,
-    /// What follows from one rate for all.
-    #[serde(default)]
-    pub equal_rates: Vec<outcome::EqualRate>,
     /// What follows from shares of each contender's own maximum.
     #[serde(default)]
     pub curves: Vec<outcome::Curve>,
+}
+
+impl Run {
+    /// What follows from one kind of pace.
+    pub fn outcomes_at(&self, pace: plan::PaceKind) -> impl Iterator<Item = &outcome::Outcome> {
+        self.outcomes.iter().filter(move |outcome| outcome.setting.pace.kind() == pace)
+    }
 }
 
 /// How far a run got.
@@ -143,8 +153,8 @@ impl Spent {
 pub struct LeftOut {
     /// The contender's name.
     pub contender: String,
-    /// The load.
-    pub load: plan::Load,
+    /// The setting.
+    pub setting: plan::Setting,
     /// Why, in one sentence.
     pub reason: String,
 }

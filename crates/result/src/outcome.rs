@@ -1,56 +1,99 @@
 //! What follows from the trials: estimates over blocks, a rank with ties, and
 //! the verdict that each figure carries.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Finding, Verdict};
-use crate::plan::Load;
+use crate::plan::Setting;
 
-/// What is concluded for one load of the closed loop: a row a contender.
+/// What is concluded under one setting: a row a contender.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The load.
-    pub load: Load,
-    /// The noise floor of this load: the ratio, above 1, up to which two identical
-    /// entries differ. `None` where too few blocks of an A/A pair stand.
-    pub noise_floor: Option<f64>,
-    /// One row a contender that was measured, the highest rate first.
+    /// The setting.
+    pub setting: Setting,
+    /// The rate that all were offered, where that was one.
+    pub offered: Option<Offered>,
+    /// What each figure that ranks at this pace says, in the order of the study's figures.
+    pub rankings: Vec<Ranking>,
+    /// One row a contender that was measured, the best first by the first ranking.
     pub rows: Vec<Row>,
+}
+
+impl Outcome {
+    /// The ranking that rows are in the order of; `None` where no figure ranks at this pace.
+    pub fn ranking(&self) -> Option<&Ranking> {
+        self.rankings.first()
+    }
+}
+
+/// One rate for all.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Offered {
+    /// Units of work a second.
+    pub rate: f64,
+    /// How that rate was found, in one sentence.
+    pub rule: String,
+}
+
+/// What one figure says of all contenders under one setting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ranking {
+    /// The figure's id.
+    pub figure: String,
+    /// The noise floor: the ratio, above 1, up to which the figures of two identical entries
+    /// differ. `None` where too few blocks of an A/A pair stand.
+    pub noise_floor: Option<f64>,
     /// The finding in one sentence, or why there is none.
     pub sentence: String,
 }
 
-/// One contender under one load.
+/// One contender under one setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// The contender's name.
     pub contender: String,
+    /// What kept its rate from being higher, at a free pace.
+    pub limit: Option<Limit>,
+    /// Its figures by their ids, as far as they are known in every block.
+    pub figures: BTreeMap<String, Estimate>,
+    /// Where it stands by each figure that ranks, by the figure's id.
+    pub standings: BTreeMap<String, Standing>,
+    /// The worst verdict over its blocks.
+    pub verdict: Verdict,
+    /// The findings behind it, one a check that applies: the worst over its blocks.
+    pub findings: Vec<Finding>,
+}
+
+impl Row {
+    /// One of its figures; `None` where that isn't known in every block.
+    pub fn figure(&self, id: &str) -> Option<&Estimate> {
+        self.figures.get(id)
+    }
+
+    /// Its rank by a figure.
+    pub fn rank(&self, id: &str) -> Option<u32> {
+        self.standings.get(id)?.rank
+    }
+
+    /// A figure of it divided by the first's.
+    pub fn ratio(&self, id: &str) -> Option<&Estimate> {
+        self.standings.get(id)?.ratio.as_ref()
+    }
+}
+
+/// Where a contender stands by one figure.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Standing {
     /// Its rank from 1, equal among ties; `None` where it may not be ranked. A rate
     /// that is a lower bound is never placed below another.
     pub rank: Option<u32>,
     /// Why it has no rank.
     pub unranked: Option<String>,
-    /// Good answers a second; a lower bound where the client was the limit.
-    pub rate: Estimate,
-    /// What kept the rate from being higher. `None` in runs made before this was
-    /// kept.
-    #[serde(default)]
-    pub limit: Option<Limit>,
-    /// Rate divided by the best ranked row's, from paired blocks. `None` where both
-    /// are lower bounds: it may be anything then.
-    pub rate_ratio: Option<Estimate>,
-    /// The contender's CPU µs a good answer.
-    pub server_cpu_us: Option<Estimate>,
-    /// The client's CPU µs a good answer.
-    pub client_cpu_us: Option<Estimate>,
-    /// Median service time, µs.
-    pub p50_us: Option<Estimate>,
-    /// 99th percentile of service time, µs.
-    pub p99_us: Option<Estimate>,
-    /// The worst verdict over its blocks.
-    pub verdict: Verdict,
-    /// The findings behind it, one a check that applies: the worst over its blocks.
-    pub findings: Vec<Finding>,
+    /// Its figure divided by that of the first ranked row, from paired blocks. `None` where
+    /// both are lower bounds: it may be anything then.
+    pub ratio: Option<Estimate>,
 }
 
 /// What kept a rate from being higher, as far as evidence and findings tell.
@@ -91,56 +134,12 @@ impl LimitedBy {
     }
 }
 
-/// What is concluded where all contenders were offered the same rate: what an
-/// answer costs each of them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EqualRate {
-    /// The load.
-    pub load: Load,
-    /// Requests offered a second.
-    pub offered_rate: f64,
-    /// How that rate was found, in one sentence.
-    pub rule: String,
-    /// The noise floor: the ratio, above 1, up to which the CPU time of two identical
-    /// entries differs. `None` where too few blocks of an A/A pair stand.
-    pub noise_floor: Option<f64>,
-    /// One row a contender that was measured, the cheapest answer first.
-    pub rows: Vec<EqualRateRow>,
-    /// The finding in one sentence, or why there is none.
-    pub sentence: String,
-}
-
-/// One contender at the rate that all were offered.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct EqualRateRow {
-    /// The contender's name.
-    pub contender: String,
-    /// Its rank from 1, equal among ties; `None` where it may not be ranked.
-    pub rank: Option<u32>,
-    /// Why it has no rank.
-    pub unranked: Option<String>,
-    /// The contender's CPU µs a good answer, which is what ranks it.
-    pub server_cpu_us: Option<Estimate>,
-    /// The same, divided by the best ranked row's, from paired blocks.
-    pub cpu_ratio: Option<Estimate>,
-    /// Good answers a second.
-    pub rate: Estimate,
-    /// Median response time, from when a request was due, in µs.
-    pub p50_us: Option<Estimate>,
-    /// 99th percentile of response time, in µs.
-    pub p99_us: Option<Estimate>,
-    /// The worst verdict over its blocks.
-    pub verdict: Verdict,
-    /// The findings behind it, one a check that applies: the worst over its blocks.
-    pub findings: Vec<Finding>,
-}
-
 /// What is concluded from shares of each contender's own maximum: how its
 /// response time grows with the rate. Nobody is ranked by it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// The closed loop that the shares are of.
-    pub load: Load,
+    /// The setting that the shares are of, at a free pace.
+    pub setting: Setting,
     /// One line a contender that was to be measured.
     pub lines: Vec<CurveLine>,
 }
@@ -150,7 +149,7 @@ pub struct Curve {
 pub struct CurveLine {
     /// The contender's name.
     pub contender: String,
-    /// Its answers a second in the closed loop, as known when the curve was begun,
+    /// Its rate at a free pace, as known when the curve was begun,
     /// which are 100 %.
     pub maximum_rate: Option<f64>,
     /// Why points are missing, where they are.
@@ -164,20 +163,21 @@ pub struct CurveLine {
 pub struct CurvePoint {
     /// The share, out of 100.
     pub percent: u32,
-    /// Requests offered a second.
+    /// Units of work offered a second.
     pub offered_rate: f64,
-    /// Good answers a second.
-    pub rate: Estimate,
-    /// Median response time, from when a request was due, in µs.
-    pub p50_us: Option<Estimate>,
-    /// 99th percentile of response time, in µs.
-    pub p99_us: Option<Estimate>,
-    /// The contender's CPU µs a good answer.
-    pub server_cpu_us: Option<Estimate>,
+    /// Its figures by their ids, as far as they are known in every block.
+    pub figures: BTreeMap<String, Estimate>,
     /// The worst verdict over its blocks.
     pub verdict: Verdict,
     /// The findings behind it, one a check that applies: the worst over its blocks.
     pub findings: Vec<Finding>,
+}
+
+impl CurvePoint {
+    /// One of its figures; `None` where that isn't known in every block.
+    pub fn figure(&self, id: &str) -> Option<&Estimate> {
+        self.figures.get(id)
+    }
 }
 
 /// A median over blocks with its interval and every block's value.

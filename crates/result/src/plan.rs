@@ -3,6 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::figure::Figure;
+pub use crate::setting::{Cores, Dimension, Pace, PaceKind, Setting, Value};
+
 /// The question that a study asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Study {
@@ -14,6 +17,12 @@ pub struct Study {
     pub question: String,
     /// What a contender must do, in one or two sentences.
     pub contract: String,
+    /// In what its settings differ, in the order of their values.
+    #[serde(default)]
+    pub dimensions: Vec<Dimension>,
+    /// What contenders are compared by. The first is what every row has.
+    #[serde(default)]
+    pub figures: Vec<Figure>,
     /// The same as it is asked; `None` in runs made before this was kept.
     #[serde(default)]
     pub asks: Option<Asks>,
@@ -26,6 +35,13 @@ pub struct Study {
     /// another contract; `None` in runs made before this was kept.
     #[serde(default)]
     pub file_sha256: Option<String>,
+}
+
+impl Study {
+    /// One of its figures.
+    pub fn figure(&self, id: &str) -> Option<&Figure> {
+        self.figures.iter().find(|figure| figure.id == id)
+    }
 }
 
 /// A contract that asks for less than the study's own.
@@ -273,90 +289,5 @@ pub struct Slot {
     /// difference is the noise floor.
     pub twin: bool,
     /// What it is put under.
-    pub load: Load,
-}
-
-/// A load level.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Load {
-    /// Connections at once.
-    pub connections: u32,
-    /// Cores given to the contender.
-    pub cores: Cores,
-    /// Whether a connection serves many requests or one.
-    pub keep_alive: bool,
-    /// When requests come.
-    #[serde(default)]
-    pub arrivals: Arrivals,
-}
-
-impl Load {
-    /// A closed loop.
-    pub fn closed(connections: u32, cores: Cores, keep_alive: bool) -> Load {
-        Load { connections, cores, keep_alive, arrivals: Arrivals::Closed }
-    }
-
-    /// The same with other arrivals.
-    pub fn with(&self, arrivals: Arrivals) -> Load {
-        Load { arrivals, ..self.clone() }
-    }
-}
-
-/// When requests come. The rate of an open loop is known only after the closed
-/// loop of the same run, so a plan has it as a share; a trial's evidence has the
-/// rate itself.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrivals {
-    /// As soon as a connection is free: a closed loop.
-    #[default]
-    Closed,
-    /// At one rate for all contenders: this share of the lowest of their maxima.
-    Equal {
-        /// Out of 100.
-        percent: u32,
-    },
-    /// At this share of the contender's own maximum in the closed loop.
-    Own {
-        /// Out of 100; more offers what it can't answer.
-        percent: u32,
-    },
-}
-
-/// The part of a plan that a load belongs to, in the order of measuring. What is
-/// ranked comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// Each connection waits for its answer: shows every contender's maximum.
-    ClosedLoop,
-    /// One rate for all.
-    EqualRate,
-    /// Shares of each contender's own maximum.
-    Curve,
-}
-
-impl Phase {
-    /// All of them, in order.
-    pub const ALL: [Phase; 3] = [Phase::ClosedLoop, Phase::EqualRate, Phase::Curve];
-
-    /// The phase of a load.
-    pub fn of(load: &Load) -> Phase {
-        match load.arrivals {
-            Arrivals::Closed => Phase::ClosedLoop,
-            Arrivals::Equal { .. } => Phase::EqualRate,
-            Arrivals::Own { .. } => Phase::Curve,
-        }
-    }
-}
-
-/// How many cores a contender is given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cores {
-    /// One core, the client on the others.
-    One,
-    /// Every core of the machine, but for those that the client can have alone.
-    All,
+    pub setting: Setting,
 }

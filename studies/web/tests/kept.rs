@@ -45,13 +45,13 @@ fn the_default_of_nginx_cuts_connections_and_the_tuned_one_keeps_them() {
     for (name, verdict) in verdicts {
         let mut trials = run.trials.iter().filter(|trial| trial.slot.contender == name);
         let trial = trials.next().unwrap_or_else(|| panic!("no trial of {name}: {said:?}"));
-        let load = trial.evidence.load.as_ref().expect("it got as far as load");
-        if load.good <= LIMIT {
+        let client = trial.evidence.clients.first().expect("it got as far as load");
+        if client.good <= LIMIT {
             skipped("skipped in part", &format!("{name} had no more than {LIMIT} answers"));
             continue;
         }
         let word = trial.findings.iter().find(|it| it.check == "keep-alive").unwrap();
-        assert_eq!(word.verdict, verdict, "{name}, {} answers: {word:?}", load.good);
+        assert_eq!(word.verdict, verdict, "{name}, {} answers: {word:?}", client.good);
     }
     lab.assert_nothing_is_left();
 }

@@ -12,7 +12,7 @@ use load::Stop;
 use report::text::visible;
 use report::{Terminal, units};
 use result::finding::Verdict;
-use result::plan::{Cores, Load, Machine};
+use result::plan::{Cores, Machine, Setting};
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
@@ -256,7 +256,7 @@ fn open_files(checkup: &Checkup) -> Line {
     match refused.len() {
         0 => {
             let connections = checkup.profiles.iter().flat_map(|profile| &profile.loads);
-            let most = connections.map(|load| load.connections).max().unwrap_or_default();
+            let most = connections.map(|load| load.connections()).max().unwrap_or_default();
             let most = units::of(most.into(), "connection");
             Line::new(Harm::Fine, what, format!("enough for {most}"))
         }
@@ -347,7 +347,7 @@ fn listen_queue(checkup: &Checkup) -> Option<Line> {
     let (what, setting) = ("listen queue", "net.core.somaxconn");
     let there: u32 = sysctl(checkup, setting)?.parse().ok()?;
     let found = format!("{} may wait ({setting})", units::of(there.into(), "connection"));
-    Some(match too_many(checkup, there, |load| !load.keep_alive) {
+    Some(match too_many(checkup, there, |load| !load.kept()) {
         None => Line::new(Harm::Fine, what, found),
         Some((most, whose)) => {
             let found = format!(
@@ -368,7 +368,7 @@ fn ports(checkup: &Checkup) -> Option<Line> {
     let (first, last) = range.split_once(' ')?;
     let there = last.parse::<u32>().ok()?.checked_sub(first.parse().ok()?)? + 1;
     let found = format!("{} for the client ({setting})", units::whole(there.into()));
-    let takes_one_each = |load: &Load| load.keep_alive && load.connections <= load::ONE_SOURCE_MAX;
+    let takes_one_each = |load: &Setting| load.kept() && load.connections() <= load::ONE_SOURCE_MAX;
     Some(match too_many(checkup, there, takes_one_each) {
         None => Line::new(Harm::Fine, what, found),
         Some((most, whose)) => {
@@ -391,11 +391,11 @@ fn sysctl<'a>(checkup: &'a Checkup, name: &str) -> Option<&'a str> {
 fn too_many(
     checkup: &Checkup,
     there: u32,
-    is_such: impl Fn(&Load) -> bool,
+    is_such: impl Fn(&Setting) -> bool,
 ) -> Option<(u32, String)> {
     let most = |profile: &Profile| {
         let loads = profile.loads.iter().filter(|load| is_such(load));
-        loads.map(|load| load.connections).max().filter(|&most| most > there)
+        loads.map(|load| load.connections()).max().filter(|&most| most > there)
     };
     let all = checkup.profiles.iter().filter_map(most).max()?;
     let names = checkup.profiles.iter().filter(|profile| most(profile).is_some());
@@ -501,8 +501,8 @@ fn tools(tools: &Tools) -> Line {
 mod tests {
     use lab::trial::nobody::Room;
     use result::evidence::{
-        self, Cgroup, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample, ServerUse,
-        ThreadUse,
+        Cgroup, ClientSide, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample,
+        ServerUse, ThreadUse, Work,
     };
     use result::plan::Version;
 
@@ -520,12 +520,12 @@ mod tests {
             Sample { connections_established: Some(0), accept_queue: Some(0), ..Sample::default() };
         Evidence {
             place,
-            load: Some(evidence::Load {
-                seconds: 2.0,
-                client_busy_share: vec![0.0],
-                client_run_delay_share: Some(vec![0.0]),
-                ..evidence::Load::default()
-            }),
+            work: Some(Work { seconds: 2.0, ..Work::default() }),
+            clients: vec![ClientSide {
+                busy_share: vec![0.0],
+                run_delay_share: Some(vec![0.0]),
+                ..ClientSide::default()
+            }],
             samples: vec![sample; 2],
             server_cpu_s: Some(0.0),
             server_disk_write_bytes: Some(0),
@@ -593,7 +593,7 @@ mod tests {
             change(&mut evidence);
             Nobody::judged(*cores, evidence)
         });
-        let loads = [true, false].map(|kept| Load::closed(1_000, Cores::One, kept));
+        let loads = [true, false].map(|kept| Setting::closed(1_000, Cores::One, kept));
         let sysctl =
             [("net.core.somaxconn", "4096"), ("net.ipv4.ip_local_port_range", "32768 60999")];
         Checkup {
@@ -785,7 +785,7 @@ mod tests {
     #[test]
     fn a_load_that_the_kernels_settings_have_no_place_for_is_told_with_its_profile() {
         let mut checkup = after(|_| {});
-        let loads = |kept| vec![Load::closed(5_000, Cores::One, kept)];
+        let loads = |kept| vec![Setting::closed(5_000, Cores::One, kept)];
         let profile = |loads| Profile { name: Some("full".into()), loads, refused: None };
         checkup.profiles.push(profile(loads(false)));
         let line = only(&checkup);
@@ -798,7 +798,7 @@ mod tests {
         let line = only(&checkup);
         assert!(line.starts_with("suspect: ports: 2,000 for the client "), "{line}");
         assert!(line.contains(" 5,000 kept connections in the profile `full` take one "), "{line}");
-        let many = vec![Load::closed(30_000, Cores::One, true)];
+        let many = vec![Setting::closed(30_000, Cores::One, true)];
         checkup.profiles[1] = profile(many);
         assert!(said(&checkup).0.is_empty(), "so many have source addresses of their own");
     }

@@ -203,11 +203,10 @@ fn is_whole(run: &Run) -> bool {
 }
 
 fn some_figure_stands(run: &Run) -> bool {
-    let rates = run.outcomes.iter().flat_map(|it| &it.rows).map(|it| it.verdict);
-    let costs = run.equal_rates.iter().flat_map(|it| &it.rows).map(|it| it.verdict);
+    let rows = run.outcomes.iter().flat_map(|it| &it.rows).map(|it| it.verdict);
     let lines = run.curves.iter().flat_map(|it| &it.lines);
     let points = lines.flat_map(|it| &it.points).map(|it| it.verdict);
-    rates.chain(costs).chain(points).any(|verdict| verdict != Verdict::Invalid)
+    rows.chain(points).any(|verdict| verdict != Verdict::Invalid)
 }
 
 /// A path as it is shown: from here, if it is below.

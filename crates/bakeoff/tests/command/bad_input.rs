@@ -287,7 +287,7 @@ fn failing(lab: &Lab, complaints: &[&str]) {
     said.assert_complains(complaints);
     let run = lab.run();
     let good = run.trials.iter().find(|trial| trial.slot.contender == "good").unwrap();
-    assert!(good.evidence.load.is_some(), "the others are measured");
+    assert!(good.evidence.work.is_some(), "the others are measured");
     let bad = run.trials.iter().find(|trial| trial.slot.contender == "bad").unwrap();
     assert!(bad.evidence.process.failure.is_some());
     assert_eq!((&*bad.findings[0].check, bad.findings[0].verdict), ("contract", Verdict::Invalid));
@@ -420,7 +420,7 @@ fn a_server_that_starts_too_slowly_is_told_what_to_set_and_with_that_is_measured
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let run = lab.run();
     let slow = run.trials.iter().find(|trial| trial.slot.contender == "bad").unwrap();
-    assert!(slow.evidence.load.is_some(), "{:?}", slow.evidence.process);
+    assert!(slow.evidence.work.is_some(), "{:?}", slow.evidence.process);
     assert!(slow.evidence.ready_s >= Some(1.0));
 }
 
@@ -481,9 +481,9 @@ fn a_server_that_dies_at_5000_connections_costs_the_others_nothing() {
     ]);
     let run = lab.run();
     for trial in run.trials.iter().filter(|trial| trial.slot.contender == "good") {
-        let load = trial.evidence.load.as_ref().expect("the others are measured");
-        assert_eq!(load.connections_established, 5000);
-        assert!(load.good > 0);
+        let client = trial.evidence.clients.first().expect("the others are measured");
+        assert_eq!(client.connections_established, 5000);
+        assert!(client.good > 0);
     }
     lab.assert_nothing_is_left();
 }
@@ -499,7 +499,7 @@ fn measured_and_told(lab: &Lab, said: &Said, complaint: &str) {
     assert_eq!(said.stderr.matches(complaint).count(), 1, "told of each trial: {}", said.stderr);
     let run = lab.run();
     assert_eq!(run.state, State::Complete);
-    assert!(run.trials.iter().all(|trial| trial.evidence.load.is_some()), "all are measured");
+    assert!(run.trials.iter().all(|trial| trial.evidence.work.is_some()), "all are measured");
     lab.assert_nothing_is_left();
 }
 
@@ -574,7 +574,7 @@ fn no_temporary_file_outlives_a_run() {
     let own = format!("environment = {{ LEAVES_FOR = \"{name}\", ");
     lab.write("studies/s/jvm/contender.toml", &toml.replace("environment = { ", &own));
     lab.bakeoff(&["run", "s"]);
-    assert!(lab.run().trials[0].evidence.load.is_some(), "{:?}", lab.run().trials[0].evidence);
+    assert!(lab.run().trials[0].evidence.work.is_some(), "{:?}", lab.run().trials[0].evidence);
     assert!(folder.is_dir(), "the program left nothing that could be removed");
     let left: Vec<_> = std::fs::read_dir(&folder).unwrap().flatten().map(|it| it.path()).collect();
     std::fs::remove_dir_all(&folder).unwrap();

@@ -3,6 +3,7 @@
 use std::fs;
 
 use assert_cmd::Command;
+use result::figure::RATE;
 use result::finding::Verdict;
 use result::{Run, State};
 use tempfile::TempDir;
@@ -30,8 +31,9 @@ fn slower_go() -> Run {
     run.contenders[1].versions[0].says = "Go 1.23.0".into();
     let rows = run.outcomes.iter_mut().flat_map(|outcome| &mut outcome.rows);
     for row in rows.filter(|row| row.contender == "go") {
-        row.rate.median *= 0.9;
-        row.rate.blocks.iter_mut().for_each(|rate| *rate *= 0.9);
+        let rate = row.figures.get_mut(RATE).unwrap();
+        rate.median *= 0.9;
+        rate.blocks.iter_mut().for_each(|rate| *rate *= 0.9);
     }
     run
 }
@@ -123,7 +125,7 @@ fn a_run_that_was_killed_is_marked_and_no_success() {
 
     let mut slower = killed();
     for trial in slower.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
-        trial.evidence.load.as_mut().unwrap().rate *= 0.9;
+        trial.evidence.work.as_mut().unwrap().rate *= 0.9;
     }
     let (code, text) = compare(&with_pair(), &slower, &[]);
     assert_eq!(code, 1, "{text}");

@@ -126,7 +126,7 @@ fn no_answer_of_a_skeleton_waits_for_an_acknowledgement() {
 
         let said = lab.bakeoff(&["run", "s"]);
         let run = lab.run();
-        let load = run.trials[0].evidence.load.as_ref();
+        let load = run.trials[0].evidence.work.as_ref();
         let load = load.unwrap_or_else(|| panic!("{language}: nothing is measured: {said:?}"));
         let median_us = load.per_second.iter().find_map(|second| second.p50_us);
         let is_at_once = median_us.is_some_and(|us| us < waits_us / 2.0);

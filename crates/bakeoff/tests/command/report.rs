@@ -57,8 +57,8 @@ fn a_folder_gets_its_page_and_the_terminal_the_tables() {
 fn a_run_that_was_killed_shows_what_was_measured_until_then_and_stays_as_it_is() {
     let whole = runs::quick();
     let go_on_30 = whole.trials[1].clone();
-    assert_eq!((&*go_on_30.slot.contender, go_on_30.slot.load.connections), ("go", 30));
-    let rate = report::units::count(go_on_30.evidence.load.unwrap().rate);
+    assert_eq!((&*go_on_30.slot.contender, go_on_30.slot.setting.connections()), ("go", 30));
+    let rate = report::units::count(go_on_30.evidence.work.unwrap().rate);
     // It kept no figures, or those of before it was resumed, here of other trials.
     for outcomes in [Vec::new(), whole.outcomes.clone()] {
         let mut killed = Run { state: State::Unfinished, outcomes, ..whole.clone() };

@@ -9,8 +9,9 @@ use lab::place::ThisMachine;
 use lab::plan::{Choice, Order, plan};
 use lab::study::Study;
 use result::evidence::CpuSource;
+use result::figure::RATE;
 use result::finding::Verdict;
-use result::plan::{Arrivals, Cores, Load};
+use result::plan::{Cores, Pace, PaceKind, Setting};
 use result::{Run, State};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -36,9 +37,9 @@ fn a_run_is_planned_measured_judged_and_reported() {
     assert_eq!(run.trials.len(), 3, "two contenders and a twin");
     for trial in &run.trials {
         let evidence = &trial.evidence;
-        let load = evidence.load.as_ref().expect("every trial got as far as load");
-        assert!(load.good > 0 && load.errors.is_empty(), "{:?}", load.errors);
-        assert_eq!(load.connections_established, 4);
+        let work = evidence.work.as_ref().expect("every trial got as far as load");
+        assert!(work.done > 0 && work.errors.is_empty(), "{:?}", work.errors);
+        assert_eq!(evidence.clients[0].connections_established, 4);
         assert!(evidence.contract.iter().all(|step| step.wrong.is_none()));
         assert!(evidence.server_cpu_s.is_some(), "the server's processes were sampled");
         assert!(!trial.findings.is_empty(), "no figure goes without a verdict");
@@ -65,7 +66,7 @@ fn who_hangs_in_the_contract_before_the_load_or_after_it_is_given_up() {
         let evidence: Vec<_> =
             evidence.chain(run.disturbed.iter().map(|trial| &trial.evidence)).collect();
         assert_eq!(evidence.len(), 2, "{mode}: {said:?}");
-        assert!(evidence.iter().all(|it| it.hung() && it.load.is_some() == is_loaded), "{mode}");
+        assert!(evidence.iter().all(|it| it.hung() && it.work.is_some() == is_loaded), "{mode}");
         assert!(said.stderr.contains("silent failed repeatedly"), "{mode}: {}", said.stderr);
         lab.assert_nothing_is_left();
     }
@@ -133,8 +134,8 @@ fn a_contender_is_held_to_the_lighter_contract_that_it_names_and_labelled() {
         run.contenders.iter().map(|it| (&*it.name, it.lighter_contract.as_deref())).collect();
     assert_eq!(keeps, [("fixed", Some("static")), ("good", None)]);
     for trial in &run.trials {
-        let load = trial.evidence.load.as_ref().expect("both got as far as load");
-        assert!(load.good > 0 && load.errors.is_empty(), "{:?}", load.errors);
+        let work = trial.evidence.work.as_ref().expect("both got as far as load");
+        assert!(work.done > 0 && work.errors.is_empty(), "{:?}", work.errors);
         assert!(trial.evidence.contract.iter().all(|step| step.wrong.is_none()));
     }
     lab.assert_nothing_is_left();
@@ -187,13 +188,13 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
     assert_eq!(run.state, State::Complete);
     for slot in &run.plan.slots {
         let is_made = run.trials.iter().any(|trial| trial.slot == *slot);
-        let left_out = run.left_out.iter().find(|it| it.load == slot.load);
+        let left_out = run.left_out.iter().find(|it| it.setting == slot.setting);
         assert!(is_made != left_out.is_some(), "dropped without a word: {slot:?}");
     }
 
     // On a busy machine no maximum stands. This run was interrupted after a closed
     // loop that does.
-    run.trials.retain(|trial| trial.slot.load.arrivals == Arrivals::Closed);
+    run.trials.retain(|trial| trial.slot.setting.pace == Pace::Free);
     run.trials.iter_mut().for_each(|trial| trial.findings.clear());
     run.left_out.clear();
     run.disturbed.clear();
@@ -207,8 +208,8 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
     // A busy machine may make one of the two invalid, which then is left out of the
     // maximum: so it's the slower's rate, the faster's, or between them.
     let of_the_closed = run.trials.iter().filter_map(|trial| {
-        let is_it = trial.slot.load == Load::closed(4, Cores::One, true) && !trial.slot.twin;
-        is_it.then(|| trial.evidence.load.as_ref().map(|load| load.rate))?
+        let is_it = trial.slot.setting == Setting::closed(4, Cores::One, true) && !trial.slot.twin;
+        is_it.then(|| trial.evidence.work.as_ref().map(|work| work.rate))?
     });
     let closed: Vec<f64> = of_the_closed.collect();
     assert_eq!(closed.len(), 2);
@@ -218,13 +219,14 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
     assert!((slower * 0.999..faster * 1.001).contains(&of_curve), "{of_curve} of {closed:?}");
     let mut equal = BTreeSet::new();
     for trial in &run.trials {
-        let load = trial.evidence.load.as_ref().unwrap();
-        let (percent, maximum) = match trial.slot.load.arrivals {
-            Arrivals::Closed => continue,
-            Arrivals::Own { percent } => (f64::from(percent), Some(of_curve)),
-            Arrivals::Equal { percent } => (f64::from(percent), None),
+        let seconds = trial.evidence.work.as_ref().unwrap().seconds;
+        let client = &trial.evidence.clients[0];
+        let (percent, maximum) = match trial.slot.setting.pace {
+            Pace::Free => continue,
+            Pace::Own { percent } => (f64::from(percent), Some(of_curve)),
+            Pace::Equal { percent } => (f64::from(percent), None),
         };
-        let offered = load.offered_rate.expect("an open loop has a rate");
+        let offered = client.offered_rate.expect("an open loop has a rate");
         let whole = offered * 100.0 / percent;
         match maximum {
             Some(maximum) => assert!((whole / maximum - 1.0).abs() < 1e-6, "{whole} of {maximum}"),
@@ -234,12 +236,13 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
             }
         }
         // Where the machine stood still in the closed loop, a window may have no request.
-        if offered * load.seconds >= 4.0 {
-            assert!(load.lateness_us.is_some() && load.scheduled > 0, "{load:?}");
+        if offered * seconds >= 4.0 {
+            assert!(client.lateness_us.is_some() && client.scheduled > 0, "{client:?}");
         }
     }
     assert_eq!(equal.len(), 1, "the rate for all isn't one");
-    assert_eq!(run.equal_rates[0].rows[0].rate.blocks.len(), 2);
+    let at_one_rate = run.outcomes_at(PaceKind::Equal).next().unwrap();
+    assert_eq!(at_one_rate.rows[0].figures[RATE].blocks.len(), 2);
     let line = &run.curves[0].lines[0];
     assert_eq!(line.points.iter().map(|point| point.percent).collect::<Vec<_>>(), [20, 110]);
     lab.assert_nothing_is_left();
@@ -512,7 +515,7 @@ fn a_clients_control_group_tells_what_its_threads_used() {
         let evidence = &trial.evidence;
         let client = evidence.client.as_ref().expect("it was sampled");
         let cpu_s = client.cpu_s.expect("its process lives until all is read");
-        let by_threads = evidence.load.as_ref().unwrap().client_cpu_s;
+        let by_threads = evidence.clients[0].cpu_s;
         // One counts the whole process between readings, the other what put load on.
         let ratio = cpu_s / by_threads;
         assert!((0.5..2.0).contains(&ratio), "{cpu_s} s of {by_threads} s");
@@ -551,7 +554,7 @@ fn without_control_groups_cpu_time_is_that_of_the_process_tree() {
         assert_eq!(server.cpu_source, CpuSource::ProcessTree);
         assert_eq!(client.cpu_source, CpuSource::ProcessTree);
         assert_eq!((&server.cgroup, &client.cgroup), (&None, &None));
-        let seconds = evidence.load.as_ref().expect("it got as far as load").seconds;
+        let seconds = evidence.work.as_ref().expect("it got as far as load").seconds;
         // A busy machine reads later than it notes, and the kernel counts in ticks.
         let most_s = 1.5 * seconds * evidence.place.server_cpus.len() as f64;
         let cpu_s = evidence.server_cpu_s.expect("the process tree is read");

@@ -79,9 +79,9 @@ fn with_nothing_but_rust_what_is_written_in_rust_runs_and_the_others_are_absent(
             assert!(measured.is_none(), "{name} is absent and measured");
             absent += 1;
         } else if needs.keys().eq(["cargo"]) {
-            let load = measured.and_then(|trial| trial.evidence.load.as_ref());
-            let load = load.unwrap_or_else(|| panic!("{name} wasn't measured: {said:?}"));
-            assert!(load.good > 0 && load.errors.is_empty(), "{name}: {:?}", load.errors);
+            let work = measured.and_then(|trial| trial.evidence.work.as_ref());
+            let work = work.unwrap_or_else(|| panic!("{name} wasn't measured: {said:?}"));
+            assert!(work.done > 0 && work.errors.is_empty(), "{name}: {:?}", work.errors);
             in_rust += 1;
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use lab::plan::{Choice, Order, plan};
 use lab::study::{Profile, Study};
-use result::plan::{Arrivals, Cores, Load, Plan, Published, Slot};
+use result::plan::{Cores, Pace, Plan, Published, Setting, Slot};
 
 /// Those of the question, which are those of 2009.
 const CONNECTIONS: [u32; 4] = [30, 100, 1_000, 5_000];
@@ -22,13 +22,13 @@ fn planned(profile: &Profile, choice: &Choice, contenders: &[String]) -> Plan {
     plan("web", profile, choice, contenders, (1, Order::Shuffled))
 }
 
-fn loads(plan: &Plan) -> BTreeSet<Load> {
-    plan.slots.iter().map(|slot| slot.load.clone()).collect()
+fn loads(plan: &Plan) -> BTreeSet<Setting> {
+    plan.slots.iter().map(|slot| slot.setting.clone()).collect()
 }
 
 /// How many blocks measure this contender under this load.
-fn blocks(plan: &Plan, contender: &str, load: &Load) -> usize {
-    let is_it = |slot: &&Slot| !slot.twin && slot.contender == contender && slot.load == *load;
+fn blocks(plan: &Plan, contender: &str, load: &Setting) -> usize {
+    let is_it = |slot: &&Slot| !slot.twin && slot.contender == contender && slot.setting == *load;
     plan.slots.iter().filter(is_it).count()
 }
 
@@ -41,15 +41,15 @@ fn the_full_profile_has_every_contender_under_every_load_of_the_question() {
     let names: Vec<String> = study.contenders.iter().map(|it| it.name.clone()).collect();
     let plan = planned(profile, &Choice::default(), &names);
 
-    let at = Load::closed(100, Cores::One, true);
-    let mut ranked = vec![at.with(Arrivals::Equal { percent: 50 })];
+    let at = Setting::closed(100, Cores::One, true);
+    let mut ranked = vec![at.with(Pace::Equal { percent: 50 })];
     for cores in [Cores::One, Cores::All] {
         for connections in CONNECTIONS {
-            let closed = |keep_alive| Load::closed(connections, cores, keep_alive);
+            let closed = |keep_alive| Setting::closed(connections, cores, keep_alive);
             ranked.extend([true, false].map(closed));
         }
     }
-    let curve = [10, 25, 50, 75, 90, 100, 110].map(|percent| at.with(Arrivals::Own { percent }));
+    let curve = [10, 25, 50, 75, 90, 100, 110].map(|percent| at.with(Pace::Own { percent }));
     for name in &names {
         for load in &ranked {
             assert_eq!(blocks(&plan, name, load), BLOCKS as usize, "{name} under {load:?}");
@@ -68,7 +68,7 @@ fn the_quick_profile_is_a_part_of_the_full_one_and_allows_ranks() {
     let names = quick.contender_names();
     let plan_of = |profile: &Profile| planned(profile, &Choice::default(), &names);
     let (quick, full) = (loads(&plan_of(quick)), loads(&plan_of(full)));
-    let more: Vec<&Load> = quick.difference(&full).collect();
+    let more: Vec<&Setting> = quick.difference(&full).collect();
     assert!(more.is_empty(), "the full profile lacks {more:?}");
 }
 
@@ -100,7 +100,7 @@ fn the_seven_rows_of_2009_take_25_minutes_of_measuring_at_most() {
         let plan = planned(profile, &choice, &names);
         for name in &names {
             for connections in CONNECTIONS {
-                let load = Load::closed(connections, cores, false);
+                let load = Setting::closed(connections, cores, false);
                 assert_eq!(blocks(&plan, name, &load), BLOCKS as usize, "{name} under {load:?}");
             }
         }

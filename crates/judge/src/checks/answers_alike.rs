@@ -20,7 +20,7 @@ pub(super) const ANSWERS_ALIKE: Check = Check {
 fn look(compared: &Compared) -> Option<Word> {
     let contract = &compared.contender.lighter_contract;
     let others = compared.others().filter(|it| it.lighter_contract == *contract);
-    let was_measured = |name: &str| compared.of(name).any(|trial| trial.evidence.load.is_some());
+    let was_measured = |name: &str| compared.of(name).any(|trial| trial.evidence.work.is_some());
     let others: Vec<&str> = others.map(|it| &*it.name).filter(|name| was_measured(name)).collect();
     let Some((body, whole)) = size(compared, &compared.contender.name) else {
         return Some(Word::not_checked("The size of an answer is not known."));

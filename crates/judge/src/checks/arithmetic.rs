@@ -1,8 +1,8 @@
 //! Do the figures fit each other?
 
-use result::evidence::{Load, Percentiles};
+use result::evidence::Percentiles;
 
-use super::{Check, Rule, Scope, Seen, Word, first_of};
+use super::{Check, Load, LoadRule, Scope, Seen, Word};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
@@ -24,11 +24,13 @@ pub(super) const ARITHMETIC: Check = Check {
     threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
     why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
-    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
+    scope: Scope::Trial(|seen, _| {
+        seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))
+    }),
 };
 
 /// The first that speaks is the word.
-const RULES: [Rule; 4] = [contradiction, of_an_open_loop, too_few_answers, littles_law];
+const RULES: [LoadRule; 4] = [contradiction, of_an_open_loop, too_few_answers, littles_law];
 
 const ACCOUNT: &str = "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it";
 
@@ -45,7 +47,8 @@ fn of_an_open_loop(seen: &Seen, _: &Load) -> Option<Word> {
 
 fn too_few_answers(seen: &Seen, load: &Load) -> Option<Word> {
     let connections = connections(seen, load);
-    let are_few = connections == 0.0 || (load.good as f64) < ANSWERS_A_CONNECTION_MIN * connections;
+    let are_few =
+        connections == 0.0 || (load.client.good as f64) < ANSWERS_A_CONNECTION_MIN * connections;
     let says = "Counts and percentiles fit each other, but with fewer than ten answers a \
                 connection Little's law couldn't be asked: whether all connections were busy \
                 is not known.";
@@ -55,19 +58,19 @@ fn too_few_answers(seen: &Seen, load: &Load) -> Option<Word> {
 
 fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
     let connections = connections(seen, load);
-    let times = &load.response_us;
+    let times = &load.work.response_us;
     let Some((mean_us, max_us)) = times.mean.zip(times.max) else {
         return Some(Word::not_checked("No answer came, so that there are no times."));
     };
-    let busy = load.rate * mean_us / 1e6;
-    let edges = max_us / 1e6 / load.seconds;
+    let busy = load.work.rate * mean_us / 1e6;
+    let edges = max_us / 1e6 / load.work.seconds;
     let (least, most) = (busy / connections - edges, busy / connections + edges);
     // Each error may have kept a connection from answers for the whole window.
     let most_without_errors = most + errors(load) as f64 / connections;
     let value = format!("{busy:.0} of {connections} connections busy");
     let word = if least > BUSY_MAX {
         Word::invalid(value, "More connections were busy than there were: times are too long.")
-    } else if most_without_errors < BUSY_SUSPECT && load.answers_a_connection.0 == 0 {
+    } else if most_without_errors < BUSY_SUSPECT && load.client.answers_a_connection.0 == 0 {
         Word::not_checked(format!(
             "There were {value} with answers, and some had none: whether the others waited for \
              the client or for those, Little's law can't tell."
@@ -89,43 +92,43 @@ fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
 
 /// The connections that are to be busy.
 fn connections(seen: &Seen, load: &Load) -> f64 {
-    f64::from(match seen.slot.load.keep_alive {
-        true => load.connections_established,
-        false => load.connections_asked,
+    f64::from(match seen.slot.setting.kept() {
+        true => load.client.connections_established,
+        false => load.client.connections_asked,
     })
 }
 
 /// Requests that ended in an error.
 fn errors(load: &Load) -> u64 {
-    load.errors.iter().map(|error| error.count).sum()
+    load.work.errors.iter().map(|error| error.count).sum()
 }
 
 fn fault_in_counts(load: &Load) -> Option<String> {
     let errors = errors(load);
-    if load.scheduled != load.sent + load.shed {
+    if load.client.scheduled != load.client.sent + load.client.shed {
         return Some(format!(
             "{} requests were scheduled, but {} sent and {} shed.",
-            load.scheduled, load.sent, load.shed
+            load.client.scheduled, load.client.sent, load.client.shed
         ));
     }
-    if load.sent != load.good + errors + load.in_flight {
+    if load.client.sent != load.client.good + errors + load.client.in_flight {
         return Some(format!(
             "{} requests were sent, but {} good, {errors} errors and {} in flight.",
-            load.sent, load.good, load.in_flight
+            load.client.sent, load.client.good, load.client.in_flight
         ));
     }
-    let by_rate = load.rate * load.seconds;
-    if differ(by_rate, load.answers as f64) {
+    let by_rate = load.work.rate * load.work.seconds;
+    if differ(by_rate, load.work.done as f64) {
         return Some(format!(
             "Rate × time is {by_rate:.0}, but {} answers were counted.",
-            load.answers
+            load.work.done
         ));
     }
-    let by_second: u64 = load.per_second.iter().map(|second| second.good).sum();
-    if !load.per_second.is_empty() && differ(by_second as f64, load.answers as f64) {
+    let by_second: u64 = load.work.per_second.iter().map(|second| second.good).sum();
+    if !load.work.per_second.is_empty() && differ(by_second as f64, load.work.done as f64) {
         return Some(format!(
             "The seconds have {by_second} answers together, the window {}.",
-            load.answers
+            load.work.done
         ));
     }
     None
@@ -136,8 +139,8 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 fn fault_in_times(load: &Load) -> Option<String> {
-    let named = [("response", &load.response_us), ("service", &load.service_us)];
-    let lateness = load.lateness_us.iter().map(|lateness| ("lateness", lateness));
+    let named = [("response", &load.work.response_us), ("service", &load.work.service_us)];
+    let lateness = load.client.lateness_us.iter().map(|lateness| ("lateness", lateness));
     named.into_iter().chain(lateness).find_map(|(name, times)| {
         fault_in(times).map(|fault| format!("In the {name} times, {fault}."))
     })
@@ -171,11 +174,11 @@ mod tests {
     use result::finding::Verdict;
 
     use super::super::tests::{
-        at_half_of_its_maximum, of_one_request_each, word_after_load, word_on,
+        LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, word_after_load, word_on,
     };
     use super::*;
 
-    fn with(change: impl FnOnce(&mut Load)) -> (Verdict, String) {
+    fn with(change: impl FnOnce(&mut LoadOf)) -> (Verdict, String) {
         let word = word_after_load(&ARITHMETIC, change);
         (word.verdict, word.says)
     }
@@ -183,11 +186,11 @@ mod tests {
     #[test]
     fn a_request_lost_or_counted_twice_makes_the_figures_invalid() {
         for change in [
-            |load: &mut Load| load.in_flight += 1,
-            |load: &mut Load| load.sent += 1,
-            |load: &mut Load| load.shed = 1,
-            |load: &mut Load| load.rate *= 1.01,
-            |load: &mut Load| load.per_second[0].good = 0,
+            |load: &mut LoadOf| load.client.in_flight += 1,
+            |load: &mut LoadOf| load.client.sent += 1,
+            |load: &mut LoadOf| load.client.shed = 1,
+            |load: &mut LoadOf| load.work.rate *= 1.01,
+            |load: &mut LoadOf| load.work.per_second[0].good = 0,
         ] {
             let (verdict, says) = with(change);
             assert_eq!(verdict, Verdict::Invalid, "{says}");
@@ -197,10 +200,10 @@ mod tests {
     #[test]
     fn times_that_contradict_each_other_make_the_figures_invalid() {
         for change in [
-            |load: &mut Load| load.service_us.at[0].value = 5_000.0,
-            |load: &mut Load| load.service_us.mean = Some(10_000.0),
-            |load: &mut Load| load.response_us.max = Some(5_000.0),
-            |load: &mut Load| load.response_us.at[2].percentile = 99.99,
+            |load: &mut LoadOf| load.work.service_us.at[0].value = 5_000.0,
+            |load: &mut LoadOf| load.work.service_us.mean = Some(10_000.0),
+            |load: &mut LoadOf| load.work.response_us.max = Some(5_000.0),
+            |load: &mut LoadOf| load.work.response_us.at[2].percentile = 99.99,
         ] {
             let (verdict, says) = with(change);
             assert_eq!(verdict, Verdict::Invalid, "{says}");
@@ -210,7 +213,7 @@ mod tests {
 
     #[test]
     fn littles_law_tells_when_connections_wait_for_the_client() {
-        let mean = |factor: f64| with(|load| load.response_us.mean = Some(2_000.0 * factor)).0;
+        let mean = |factor: f64| with(|load| load.work.response_us.mean = Some(2_000.0 * factor)).0;
         assert_eq!(mean(0.8), Verdict::Valid);
         assert_eq!(mean(0.7), Verdict::Suspect);
         assert_eq!(mean(0.4), Verdict::Invalid);
@@ -221,8 +224,8 @@ mod tests {
     #[test]
     fn connections_without_an_answer_are_not_held_against_the_client() {
         let (verdict, says) = with(|load| {
-            load.response_us.mean = Some(800.0);
-            load.answers_a_connection.0 = 0;
+            load.work.response_us.mean = Some(800.0);
+            load.client.answers_a_connection.0 = 0;
         });
         assert_eq!(verdict, Verdict::NotChecked, "{says}");
     }
@@ -230,8 +233,8 @@ mod tests {
     #[test]
     fn an_answer_as_long_as_the_window_is_no_contradiction() {
         let (verdict, says) = with(|load| {
-            load.response_us.mean = Some(2_600.0);
-            load.response_us.max = Some(4e6);
+            load.work.response_us.mean = Some(2_600.0);
+            load.work.response_us.max = Some(4e6);
         });
         assert_eq!(verdict, Verdict::Valid, "{says}");
     }
@@ -240,10 +243,10 @@ mod tests {
     fn a_few_errors_dont_keep_littles_law_from_being_asked() {
         let with = |count: u64, factor: f64| {
             with(|load| {
-                load.errors = vec![ErrorKind { count, ..ErrorKind::default() }];
-                load.scheduled += count;
-                load.sent += count;
-                load.response_us.mean = Some(2_000.0 * factor);
+                load.work.errors = vec![ErrorKind { count, ..ErrorKind::default() }];
+                load.client.scheduled += count;
+                load.client.sent += count;
+                load.work.response_us.mean = Some(2_000.0 * factor);
             })
         };
         assert_eq!(with(1, 1.0).0, Verdict::Valid);
@@ -258,10 +261,10 @@ mod tests {
 
     #[test]
     fn with_few_answers_a_connection_littles_law_is_not_checked() {
-        let (verdict, says) = with(|load| load.connections_established = 20_001);
+        let (verdict, says) = with(|load| load.client.connections_established = 20_001);
         assert_eq!(verdict, Verdict::NotChecked);
         assert!(says.contains("Little's law couldn't be asked"), "{says}");
-        let (verdict, _) = with(|load| load.connections_established = 0);
+        let (verdict, _) = with(|load| load.client.connections_established = 0);
         assert_eq!(verdict, Verdict::NotChecked);
     }
 
@@ -278,8 +281,8 @@ mod tests {
     fn a_connection_of_one_request_is_at_work_while_it_is_made() {
         let (slot, mut evidence) = of_one_request_each();
         assert_eq!(word_on(&ARITHMETIC, &slot, &evidence).value, "100 of 100 connections busy");
-        let load = evidence.load.as_mut().unwrap();
-        load.response_us = load.service_us.clone();
+        let load = load_of(&mut evidence);
+        load.work.response_us = load.work.service_us.clone();
         assert_eq!(word_on(&ARITHMETIC, &slot, &evidence).value, "50 of 100 connections busy");
     }
 }

@@ -1,10 +1,10 @@
 //! Was the client the limit?
 
-use result::evidence::{Evidence, Load, SecondClient};
+use result::evidence::{ClientSide, Evidence, SecondClient};
 use result::finding::Verdict::{self, Invalid, Suspect};
-use result::plan::{Arrivals, Slot};
+use result::plan::{Pace, Slot};
 
-use super::{Check, Scope, Seen, Word, percent, quiet_machine, server_cores};
+use super::{Check, Load, Scope, Seen, Word, percent, quiet_machine, server_cores};
 
 /// Share of the time that a client thread was busy, or waited for a processor, from
 /// which on it may be the limit.
@@ -27,7 +27,7 @@ pub const CLIENT_LIMIT: Check = Check {
     threshold: "busy or waiting for a processor less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
     why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. What others and the host may have had of those cores counts as busy: that isn't waiting. A client that shares its processor, or has a part of one, is held up all the time and looks idle by its CPU time alone. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
-    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
+    scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
 fn look(seen: &Seen, load: &Load) -> Word {
@@ -37,7 +37,8 @@ fn look(seen: &Seen, load: &Load) -> Word {
         )
         .advise("Use a machine on which both have cores of their own, or one core (`--cores 1`).");
     }
-    let Some(thread) = threads_of(load).max_by(|a, b| a.taken().total_cmp(&b.taken())) else {
+    let Some(thread) = threads_of(load.client).max_by(|a, b| a.taken().total_cmp(&b.taken()))
+    else {
         return Word::not_checked("The client's CPU time is not known.");
     };
     // In an open loop a server waits for requests that aren't due yet.
@@ -126,7 +127,7 @@ fn second_client(
             ..
         } => {
             // A single connection takes no second thread.
-            let is_more = client_busy_share.len() > first.client_busy_share.len();
+            let is_more = client_busy_share.len() > first.client.busy_share.len();
             let has_time = threads(client_busy_share, client_run_delay_share.as_deref())
                 .all(|thread| Client::of(&thread) != Client::AtLimit);
             let is_quiet = others_cores
@@ -136,13 +137,13 @@ fn second_client(
         }
     };
     // Of nothing there is no share.
-    let rise = (first.rate > 0.0).then(|| both / first.rate - 1.0);
+    let rise = (first.work.rate > 0.0).then(|| both / first.work.rate - 1.0);
     let rises = rise.map_or(String::new(), |rise| format!(" ({:+.1} %)", rise * 100.0));
     let value = format!(
         "{value}; {:.0} answers a second, {both:.0} with a second client{rises}",
-        first.rate,
+        first.work.rate,
     );
-    let gave_more = both > first.rate && rise.is_none_or(|rise| rise >= RISE);
+    let gave_more = both > first.work.rate && rise.is_none_or(|rise| rise >= RISE);
     let word = if gave_more {
         let says = "More client gave more: the client was the limit, not the server.";
         Word::new(verdict, value, says)
@@ -186,13 +187,13 @@ fn threads(busy: &[f64], waited: Option<&[f64]>) -> impl Iterator<Item = Thread>
     shares.map(move |(number, &busy)| Thread { busy, waited: waited(number) })
 }
 
-fn threads_of(load: &Load) -> impl Iterator<Item = Thread> {
-    threads(&load.client_busy_share, load.client_run_delay_share.as_deref())
+fn threads_of(client: &ClientSide) -> impl Iterator<Item = Thread> {
+    threads(&client.busy_share, client.run_delay_share.as_deref())
 }
 
 /// The share of its cores that the contender used.
 pub(super) fn server_share(seen: &Seen) -> Option<f64> {
-    let seconds = seen.load()?.seconds;
+    let seconds = seen.work()?.seconds;
     let cores = seen.evidence.place.server_cpus.len();
     (seconds > 0.0 && cores > 0)
         .then_some(seen.evidence.contender_cpu_s()? / seconds / cores as f64)
@@ -206,31 +207,33 @@ fn taken_share(seen: &Seen) -> f64 {
 }
 
 /// Whether a thread of the client had hardly any time to spare, where that is known.
-pub(super) fn is_near(load: &Load) -> bool {
-    threads_of(load).any(|thread| Client::of(&thread) != Client::Spare)
+pub(super) fn is_near(client: &ClientSide) -> bool {
+    threads_of(client).any(|thread| Client::of(&thread) != Client::Spare)
 }
 
 /// Whether a trial is to be made once more with more client: its client was near
 /// its limit, as far as can be told, and the loop is closed, whose rate is what
 /// client and server allow.
 pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
-    let Some(load) = &evidence.load else { return false };
-    slot.load.arrivals == Arrivals::Closed && !evidence.place.shared() && is_near(load)
+    let Some(client) = evidence.clients.first() else { return false };
+    slot.setting.pace == Pace::Free && !evidence.place.shared() && is_near(client)
 }
 
 #[cfg(test)]
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{at_half_of_its_maximum, sound, word_after, word_after_load};
+    use super::super::tests::{
+        at_half_of_its_maximum, load_of, sound, word_after, word_after_load,
+    };
     use super::*;
 
     #[test]
     fn a_busy_client_casts_doubt_and_a_saturated_one_makes_the_figures_invalid() {
         let with = |share| {
             word_after_load(&CLIENT_LIMIT, |load| {
-                load.client_busy_share = vec![0.2, share];
-                load.client_run_delay_share = Some(vec![0.0; 2]);
+                load.client.busy_share = vec![0.2, share];
+                load.client.run_delay_share = Some(vec![0.0; 2]);
             })
         };
         assert_eq!(with(0.849).verdict, Verdict::Valid);
@@ -245,11 +248,12 @@ mod tests {
     fn cores_that_others_may_have_taken_are_no_contender_that_waited() {
         let with = |others_cores: f64| {
             word_after(&CLIENT_LIMIT, |evidence| {
-                let load = evidence.load.as_mut().unwrap();
-                load.client_busy_share = vec![0.88];
-                load.client_run_delay_share = Some(vec![0.0]);
-                evidence.server_cpu_s = Some(0.8 * load.seconds);
-                evidence.others_cpu_s = Some(others_cores * load.seconds);
+                let load = load_of(evidence);
+                let seconds = load.work.seconds;
+                load.client.busy_share = vec![0.88];
+                load.client.run_delay_share = Some(vec![0.0]);
+                evidence.server_cpu_s = Some(0.8 * seconds);
+                evidence.others_cpu_s = Some(others_cores * seconds);
             })
             .verdict
         };
@@ -260,8 +264,8 @@ mod tests {
     /// The word on a client that was busy for this share, and waited for another.
     fn waiting(busy: f64, waited: Option<f64>) -> Finding {
         word_after_load(&CLIENT_LIMIT, |load| {
-            load.client_busy_share = vec![busy, 0.2];
-            load.client_run_delay_share = waited.map(|waited| vec![waited, 0.1]);
+            load.client.busy_share = vec![busy, 0.2];
+            load.client.run_delay_share = waited.map(|waited| vec![waited, 0.1]);
         })
     }
 
@@ -289,7 +293,7 @@ mod tests {
         let with = |client: f64, server_cpu_s: f64| {
             word_after(&CLIENT_LIMIT, |evidence| {
                 evidence.server_cpu_s = Some(server_cpu_s);
-                evidence.load.as_mut().unwrap().client_busy_share = vec![client];
+                evidence.clients[0].busy_share = vec![client];
             })
         };
         let word = with(0.9, 2.0);
@@ -316,9 +320,9 @@ mod tests {
         waited: Option<&[f64]>,
     ) -> Finding {
         word_after(&CLIENT_LIMIT, |evidence| {
-            let load = evidence.load.as_mut().unwrap();
-            load.client_busy_share = vec![busy];
-            load.client_run_delay_share = Some(vec![0.0]);
+            let load = load_of(evidence);
+            load.client.busy_share = vec![busy];
+            load.client.run_delay_share = Some(vec![0.0]);
             evidence.second_client = Some(SecondClient::Measured {
                 client_cpus: vec![1, 2],
                 rate,
@@ -373,7 +377,7 @@ mod tests {
     #[test]
     fn where_there_was_no_second_client_the_reason_is_told() {
         let word = word_after(&CLIENT_LIMIT, |evidence| {
-            evidence.load.as_mut().unwrap().client_busy_share = vec![0.9];
+            evidence.clients[0].busy_share = vec![0.9];
             let why = "Of the machine's 2 cores none is left.".into();
             evidence.second_client = Some(SecondClient::Missing { why });
         });
@@ -384,11 +388,11 @@ mod tests {
     #[test]
     fn a_second_client_is_asked_for_near_the_limit_of_a_closed_loop_only() {
         let (slot, mut evidence) = sound();
-        let load = evidence.load.as_mut().unwrap();
-        load.client_run_delay_share = Some(vec![0.5]);
+        let load = load_of(&mut evidence);
+        load.client.run_delay_share = Some(vec![0.5]);
         assert!(asks_for_second_client(&slot, &evidence), "60 % busy, and it waited for 50 %");
         let asks = |(slot, mut evidence): (Slot, Evidence), busy: f64, client_cpu: usize| {
-            evidence.load.as_mut().unwrap().client_busy_share = vec![0.1, busy];
+            evidence.clients[0].busy_share = vec![0.1, busy];
             evidence.place.client_cpus = vec![client_cpu];
             asks_for_second_client(&slot, &evidence)
         };
@@ -402,7 +406,7 @@ mod tests {
     fn on_shared_cores_or_without_the_sensor_nothing_is_said() {
         let word = word_after(&CLIENT_LIMIT, |evidence| evidence.place.client_cpus = vec![0, 1]);
         assert_eq!(word.verdict, Verdict::NotChecked);
-        let word = word_after_load(&CLIENT_LIMIT, |load| load.client_busy_share.clear());
+        let word = word_after_load(&CLIENT_LIMIT, |load| load.client.busy_share.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 }

@@ -1,6 +1,6 @@
 //! Did a quota take CPU time away?
 
-use result::evidence::Load;
+use result::evidence::Work;
 
 use super::{Check, Scope, Seen, Word, percent};
 
@@ -14,10 +14,10 @@ pub(crate) const CPU_QUOTA: Check = Check {
     threshold: "none; invalid from 5 % of the processors' time on",
     why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's. The kernel adds up the time of each processor, some of which may have had nothing to do: so divided it is the least.",
     fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
-    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
+    scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &Seen, work: &Work) -> Word {
     let limits = &seen.evidence.limits;
     let Some(periods) = limits.throttled_periods else {
         return Word::not_checked("Whether there is a CPU quota can't be seen.");
@@ -37,7 +37,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
         );
     };
     let processors = seen.evidence.place.cpus().len().max(1);
-    let share = held_back_s / load.seconds / processors as f64;
+    let share = held_back_s / work.seconds / processors as f64;
     let value = format!("{used_up} for {} of the processors' time", percent(share));
     match share >= HELD_BACK_INVALID {
         true => Word::invalid(value, "A CPU quota was the limit."),

@@ -2,9 +2,7 @@
 
 use load::{delayed_ack, histogram};
 
-use result::evidence::Load;
-
-use super::{Check, Scope, Seen, Word, client_limit, percent};
+use super::{Check, Load, Scope, Seen, Word, client_limit, percent};
 
 /// The share of its cores from which on a contender may have taken so long itself, or had
 /// so long a queue.
@@ -16,11 +14,11 @@ pub(super) const DELAYED_ACK: Check = Check {
     threshold: "less than 5 % of the answers there, or more than a tenth of so many on one side of it, or half of the cores in use",
     why: "A server that writes an answer's head and body apart without TCP_NODELAY has the body held back until the head is acknowledged (Nagle's algorithm), which the client's kernel does after 40 ms where it has nothing to send. The contender's cores are idle meanwhile, and its rate is that of a timer. Work or a queue of such a length scatters more, and takes the cores.",
     fix: "Set TCP_NODELAY, or write head and body at once, and measure again. If nothing changes, the contender waits for something else for so long.",
-    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
+    scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
 fn look(seen: &Seen, load: &Load) -> Word {
-    let Some(times) = histogram::decode(&load.service_us.histogram) else {
+    let Some(times) = histogram::decode(&load.work.service_us.histogram) else {
         return Word::not_checked("The distribution of times is not known.");
     };
     let Some(share) = delayed_ack::share(&times) else {
@@ -55,7 +53,7 @@ mod tests {
         times.record_n(400_000, 1_000 - there).unwrap();
         word_after(&DELAYED_ACK, |evidence| {
             evidence.server_cpu_s = server_cpu_s;
-            evidence.load.as_mut().unwrap().service_us.histogram = histogram::encode(&times);
+            evidence.work.as_mut().unwrap().service_us.histogram = histogram::encode(&times);
         })
     }
 
@@ -79,7 +77,7 @@ mod tests {
     #[test]
     fn an_unknown_distribution_is_not_checked() {
         let word = word_after(&DELAYED_ACK, |evidence| {
-            evidence.load.as_mut().unwrap().service_us.histogram.clear();
+            evidence.work.as_mut().unwrap().service_us.histogram.clear();
         });
         assert_eq!(word.verdict, Verdict::NotChecked);
     }

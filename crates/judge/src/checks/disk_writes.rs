@@ -31,12 +31,12 @@ impl Written {
             .of(name)
             .filter_map(|trial| {
                 let evidence = &trial.evidence;
-                let load = evidence.load.as_ref()?;
+                let work = evidence.work.as_ref()?;
                 let to_disks = evidence.server_disk_write_bytes;
-                let to_disks = to_disks.map(|bytes| bytes as f64 / load.answers.max(1) as f64);
+                let to_disks = to_disks.map(|bytes| bytes as f64 / work.done.max(1) as f64);
                 let under_load = |bytes: Option<u64>| {
                     let (bytes, load_s) = bytes.zip(evidence.load_s)?;
-                    Some(bytes as f64 / load_s / load.rate.max(1.0))
+                    Some(bytes as f64 / load_s / work.rate.max(1.0))
                 };
                 let to_output = under_load(evidence.server_output_bytes);
                 // A file system in memory hands nothing to a disk.
@@ -66,7 +66,7 @@ fn look(compared: &Compared) -> Word {
         Some(false) => return Word::valid(value, "It wrote next to nothing."),
         None => return unknown(),
     }
-    let measured = |name: &str| compared.of(name).any(|trial| trial.evidence.load.is_some());
+    let measured = |name: &str| compared.of(name).any(|trial| trial.evidence.work.is_some());
     let others: Vec<Option<bool>> = compared
         .others()
         .filter(|other| measured(&other.name))
@@ -96,7 +96,7 @@ mod tests {
         for (name, bytes) in ["a", "b", "c"].into_iter().zip(bytes) {
             field.each(name, |evidence| {
                 evidence.server_disk_write_bytes =
-                    Some(bytes * evidence.load.as_ref().unwrap().answers);
+                    Some(bytes * evidence.work.as_ref().unwrap().done);
             });
         }
         field.word(&DISK_WRITES, "a").verdict
@@ -123,7 +123,7 @@ mod tests {
         let with = |bytes_an_answer: f64| {
             let mut field = field();
             field.each("a", |evidence| {
-                let answers = evidence.load.as_ref().unwrap().rate * evidence.load_s.unwrap();
+                let answers = evidence.work.as_ref().unwrap().rate * evidence.load_s.unwrap();
                 evidence.server_output_bytes = Some((bytes_an_answer * answers) as u64);
             });
             field.word(&DISK_WRITES, "a").verdict
@@ -137,9 +137,9 @@ mod tests {
         let with = |to_disks: f64, to_folder: f64| {
             let mut field = field();
             field.each("a", |evidence| {
-                let load = evidence.load.as_ref().unwrap();
-                let under_load = load.rate * evidence.load_s.unwrap();
-                evidence.server_disk_write_bytes = Some((to_disks * load.answers as f64) as u64);
+                let work = evidence.work.as_ref().unwrap();
+                let under_load = work.rate * evidence.load_s.unwrap();
+                evidence.server_disk_write_bytes = Some((to_disks * work.done as f64) as u64);
                 evidence.server_folder_bytes = Some((to_folder * under_load) as u64);
             });
             field.word(&DISK_WRITES, "a").verdict
@@ -166,7 +166,7 @@ mod tests {
     fn what_was_counted_of_the_writes_is_enough_to_doubt() {
         let mut field = field();
         field.each("a", |evidence| {
-            evidence.server_disk_write_bytes = Some(90 * evidence.load.as_ref().unwrap().answers);
+            evidence.server_disk_write_bytes = Some(90 * evidence.work.as_ref().unwrap().done);
             evidence.server_output_bytes = None;
         });
         assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Suspect);
@@ -177,7 +177,7 @@ mod tests {
         let mut field = field();
         for name in ["a", "b"] {
             field.each(name, |evidence| {
-                let answers = evidence.load.as_ref().unwrap().answers;
+                let answers = evidence.work.as_ref().unwrap().done;
                 evidence.server_disk_write_bytes = Some(90 * answers);
             });
         }
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Suspect);
         assert!(word.says.ends_with("is not known."), "{}", word.says);
         // Who was never under load compares nothing.
-        field.each("c", |evidence| evidence.load = None);
+        field.each("c", |evidence| evidence.work = None);
         assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Valid);
     }
 }

@@ -1,8 +1,8 @@
 //! Were the answers answers?
 
-use result::evidence::{ErrorKind, Load};
+use result::evidence::ErrorKind;
 
-use super::{Check, Rule, Scope, Seen, Word, first_of, percent};
+use super::{Check, Load, LoadRule, Scope, Seen, Word, percent};
 
 /// Share of errors from which on a figure is invalid.
 const SHARE_MAX: f64 = 0.001;
@@ -18,11 +18,13 @@ pub(super) const ERRORS: Check = Check {
     threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
     why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, or none, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
-    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
+    scope: Scope::Trial(|seen, _| {
+        seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))
+    }),
 };
 
 /// The first that speaks is the word.
-const RULES: [Rule; 7] = [
+const RULES: [LoadRule; 7] = [
     nothing_sent,
     wrong_body_in_the_warm_up,
     no_error,
@@ -33,20 +35,20 @@ const RULES: [Rule; 7] = [
 ];
 
 fn nothing_sent(_: &Seen, load: &Load) -> Option<Word> {
-    (load.sent == 0).then(|| Word::invalid("nothing sent", "Not one request was sent."))
+    (load.client.sent == 0).then(|| Word::invalid("nothing sent", "Not one request was sent."))
 }
 
 fn wrong_body_in_the_warm_up(_: &Seen, load: &Load) -> Option<Word> {
-    let error = load.warmup_errors.iter().find(is_wrong_body)?;
+    let error = load.client.warmup_errors.iter().find(is_wrong_body)?;
     let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
 }
 
 fn no_error(_: &Seen, load: &Load) -> Option<Word> {
-    load.errors.is_empty().then(|| match load.good {
+    load.work.errors.is_empty().then(|| match load.client.good {
         // Whoever asked is waiting still.
         0 => Word::invalid(
-            format!("none of {} answered", load.sent),
+            format!("none of {} answered", load.client.sent),
             "Not one request was answered, and none ended in an error.",
         ),
         _ => Word::valid(value(load), "No request ended in an error."),
@@ -56,13 +58,13 @@ fn no_error(_: &Seen, load: &Load) -> Option<Word> {
 fn left_out_by_the_client(seen: &Seen, load: &Load) -> Option<Word> {
     let most = worst(load)?.count;
     // With a connection a request, fewer are established at once than asked for.
-    let left_out =
-        seen.slot.load.keep_alive && load.connections_established < load.connections_asked;
+    let left_out = seen.slot.setting.kept()
+        && load.client.connections_established < load.client.connections_asked;
     // Where others are many more, they are what left connections out.
     let is_own = |error: &&ErrorKind| {
         error.kind == CLIENTS_OWN && (error.count == most || share(load) <= SHARE_MAX)
     };
-    let own = load.errors.iter().find(is_own).filter(|_| left_out)?;
+    let own = load.work.errors.iter().find(is_own).filter(|_| left_out)?;
     let says = format!(
         "The client itself failed, and left connections out; no limit of the server's was met: {}",
         own.example
@@ -71,12 +73,12 @@ fn left_out_by_the_client(seen: &Seen, load: &Load) -> Option<Word> {
 }
 
 fn too_many(_: &Seen, load: &Load) -> Option<Word> {
-    let is_so = share(load) > SHARE_MAX || load.good == 0;
+    let is_so = share(load) > SHARE_MAX || load.client.good == 0;
     is_so.then(|| Word::invalid(value(load), most_of_them(load)))
 }
 
 fn wrong_body(_: &Seen, load: &Load) -> Option<Word> {
-    let error = load.errors.iter().find(is_wrong_body)?;
+    let error = load.work.errors.iter().find(is_wrong_body)?;
     let says = format!("An answer lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
 }
@@ -95,17 +97,17 @@ fn total(errors: &[ErrorKind]) -> u64 {
 
 /// The share of requests that ended in an error.
 fn share(load: &Load) -> f64 {
-    total(&load.errors) as f64 / load.sent as f64
+    total(&load.work.errors) as f64 / load.client.sent as f64
 }
 
 fn value(load: &Load) -> String {
-    let (count, warmup) = (total(&load.errors), total(&load.warmup_errors));
-    let value = format!("{count} of {} ({})", load.sent, percent(share(load)));
+    let (count, warmup) = (total(&load.work.errors), total(&load.client.warmup_errors));
+    let value = format!("{count} of {} ({})", load.client.sent, percent(share(load)));
     if warmup > 0 { format!("{value}, {warmup} more in the warm-up") } else { value }
 }
 
-fn worst(load: &Load) -> Option<&ErrorKind> {
-    load.errors.iter().max_by_key(|error| error.count)
+fn worst<'a>(load: &Load<'a>) -> Option<&'a ErrorKind> {
+    load.work.errors.iter().max_by_key(|error| error.count)
 }
 
 fn most_of_them(load: &Load) -> String {
@@ -123,7 +125,7 @@ mod tests {
 
     fn with(kind: &str, count: u64) -> Verdict {
         let kind = ErrorKind { kind: kind.into(), count, first_s: 0.1, example: "e".into() };
-        word_after_load(&ERRORS, |load| load.errors.push(kind)).verdict
+        word_after_load(&ERRORS, |load| load.work.errors.push(kind)).verdict
     }
 
     #[test]
@@ -148,8 +150,8 @@ mod tests {
         };
         let says = |errors: [ErrorKind; 2]| {
             let word = word_after_load(&ERRORS, |load| {
-                load.errors = errors.to_vec();
-                load.connections_established = 99;
+                load.work.errors = errors.to_vec();
+                load.client.connections_established = 99;
             });
             assert_eq!(word.verdict, Verdict::Invalid);
             word.says
@@ -166,7 +168,7 @@ mod tests {
     fn errors_of_the_warm_up_are_told_and_only_wrong_bodies_held_against_it() {
         let with = |kind: &str| {
             let kind = ErrorKind { kind: kind.into(), count: 3, ..ErrorKind::default() };
-            word_after_load(&ERRORS, |load| load.warmup_errors.push(kind))
+            word_after_load(&ERRORS, |load| load.client.warmup_errors.push(kind))
         };
         let refused = with("refused");
         assert_eq!(refused.verdict, Verdict::Valid);
@@ -179,8 +181,8 @@ mod tests {
         assert_eq!(with("client", 1), Verdict::Suspect, "one that was tried again");
         let error = ErrorKind { kind: "client".into(), count: 1, ..ErrorKind::default() };
         let word = word_after_load(&ERRORS, |load| {
-            load.errors.push(error);
-            load.connections_established = 99;
+            load.work.errors.push(error);
+            load.client.connections_established = 99;
         });
         assert_eq!(word.verdict, Verdict::Invalid);
         assert!(word.says.starts_with("The client itself failed"), "{}", word.says);
@@ -188,13 +190,15 @@ mod tests {
 
     #[test]
     fn a_load_that_sent_nothing_is_invalid() {
-        let word = word_after_load(&ERRORS, |load| load.sent = 0);
+        let word = word_after_load(&ERRORS, |load| load.client.sent = 0);
         assert_eq!(word.verdict, Verdict::Invalid);
     }
 
     #[test]
     fn a_load_without_one_answer_is_invalid_though_nothing_ended_in_an_error() {
-        let word = word_after_load(&ERRORS, |load| (load.good, load.in_flight) = (0, load.sent));
+        let word = word_after_load(&ERRORS, |load| {
+            (load.client.good, load.client.in_flight) = (0, load.client.sent)
+        });
         assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "none of 200000 answered"));
     }
 }

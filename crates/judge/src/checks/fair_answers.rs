@@ -1,8 +1,6 @@
 //! Did every connection get answers?
 
-use result::evidence::Load;
-
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Load, Scope, Seen, Word};
 
 /// With fewer answers a connection, some have few by chance.
 const MEAN_MIN: f64 = 10.0;
@@ -22,13 +20,13 @@ pub(super) const FAIR_ANSWERS: Check = Check {
     threshold: "every connection has at least a twentieth of the mean, invalid where one has none, asked from 10 answers a connection on; no request without an answer, invalid from one for a hundred connections on",
     why: "A connection that was answered once and then left waiting gives one long wait and no more, which no rate and no percentile shows, and no error either: a window is over before the client gives up. The load is then carried by fewer connections than it says. From 10 answers on chance doesn't leave one with a twentieth; sound servers give the last connection half of the mean or more.",
     fix: "Look for a listener or a worker that stops reading from some of its connections; see the fewest and the most in `run.json`.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen, _| seen.under_load(|load| look(seen, load))),
 };
 
 fn look(seen: &Seen, load: &Load) -> Option<Word> {
-    let (fewest, most) = load.answers_a_connection;
-    let connections = f64::from(load.connections_asked.max(1));
-    let mean = load.good as f64 / connections;
+    let (fewest, most) = load.client.answers_a_connection;
+    let connections = f64::from(load.client.connections_asked.max(1));
+    let mean = load.client.good as f64 / connections;
     let is_asked = !seen.is_open_loop() && mean >= MEAN_MIN;
     let value = format!("{fewest} to {most}, mean {mean:.0}");
     if is_asked && fewest == 0 {
@@ -71,9 +69,9 @@ const NONE_LEFT: &str = "none, invalid from one for a hundred connections on";
 /// Requests that had no answer when the client stopped waiting; `None` where answers are
 /// slow, and these may be too.
 fn left_waiting(load: &Load) -> Option<u64> {
-    let median = load.service_us.at.iter().find(|one| one.percentile == 50.0);
+    let median = load.work.service_us.at.iter().find(|one| one.percentile == 50.0);
     let is_quick = median.is_some_and(|median| median.value <= USUAL_SHARE * AWAITED_US);
-    is_quick.then_some(load.in_flight)
+    is_quick.then_some(load.client.in_flight)
 }
 
 #[cfg(test)]
@@ -86,7 +84,9 @@ mod tests {
     #[test]
     fn a_connection_left_waiting_casts_doubt_and_one_without_answer_is_invalid() {
         let with = |fewest| {
-            word_after_load(&FAIR_ANSWERS, |load| load.answers_a_connection = (fewest, 2_500))
+            word_after_load(&FAIR_ANSWERS, |load| {
+                load.client.answers_a_connection = (fewest, 2_500)
+            })
         };
         assert_eq!(with(100).verdict, Verdict::Valid, "a twentieth of 2,000");
         assert_eq!(with(99).verdict, Verdict::Suspect);
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn too_few_answers_to_tell_is_not_checked() {
-        let word = word_after_load(&FAIR_ANSWERS, |load| load.good = 900);
+        let word = word_after_load(&FAIR_ANSWERS, |load| load.client.good = 900);
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 
@@ -104,8 +104,8 @@ mod tests {
     fn a_request_that_is_left_waiting_casts_doubt_whoever_chose_its_connection() {
         let word = |connections: u32, left: u64| {
             word_after_load(&FAIR_ANSWERS, |load| {
-                load.connections_asked = connections;
-                load.in_flight = left;
+                load.client.connections_asked = connections;
+                load.client.in_flight = left;
             })
         };
         assert_eq!(word(200, 0).verdict, Verdict::Valid);
@@ -113,15 +113,15 @@ mod tests {
         assert_eq!(word(200, 1).value, "1 without an answer after 2 s");
         assert_eq!(word(200, 2).verdict, Verdict::Invalid, "one connection in a hundred");
         let (slot, mut evidence) = at_half_of_its_maximum();
-        evidence.load.as_mut().unwrap().in_flight = 20;
+        evidence.clients[0].in_flight = 20;
         assert_eq!(word_on(&FAIR_ANSWERS, &slot, &evidence).verdict, Verdict::Invalid);
     }
 
     #[test]
     fn answers_that_are_slow_are_not_left_out() {
         let word = word_after_load(&FAIR_ANSWERS, |load| {
-            load.in_flight = 100;
-            load.service_us.at[0].value = 300_000.0;
+            load.client.in_flight = 100;
+            load.work.service_us.at[0].value = 300_000.0;
         });
         assert_eq!(word.verdict, Verdict::Valid);
     }
@@ -129,10 +129,10 @@ mod tests {
     #[test]
     fn an_open_loop_chooses_its_connections_itself() {
         let (slot, mut evidence) = at_half_of_its_maximum();
-        evidence.load.as_mut().unwrap().answers_a_connection = (0, 9_000);
+        evidence.clients[0].answers_a_connection = (0, 9_000);
         let word = word_on(&FAIR_ANSWERS, &slot, &evidence);
         assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "none without an answer"));
-        evidence.load.as_mut().unwrap().service_us.at[0].value = 300_000.0;
+        evidence.work.as_mut().unwrap().service_us.at[0].value = 300_000.0;
         let slow = word_if_any(&FAIR_ANSWERS, &slot, &evidence);
         assert_eq!(slow, None, "what is left may only be slow");
     }

@@ -2,9 +2,9 @@
 
 use hdrhistogram::Histogram;
 use load::histogram;
-use result::evidence::{Load, Percentiles};
+use result::evidence::Percentiles;
 
-use super::{Check, Scope, Word, percent};
+use super::{Check, Load, Scope, Word, percent};
 
 /// A wait is a stall if it is so many times the 99th percentile.
 const TIMES_P99: f64 = 10.0;
@@ -22,11 +22,13 @@ pub(super) const HIDDEN_TAIL: Check = Check {
     why: "In a closed loop a server that stands still is asked nothing meanwhile, so a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time it shows: who comes at any moment meets a stall as often as stalls take time. Answers of a sound server that take ten times the 99th percentile are so few that they take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once); a scheduler's or a host's hiccups are shorter than 10 ms, or rare.",
     fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
     // In an open loop response times count from when requests were due.
-    scope: Scope::Moment(|seen, load| (!seen.is_open_loop()).then(|| look(load))),
+    scope: Scope::Moment(|seen, _| {
+        seen.under_load(|load| (!seen.is_open_loop()).then(|| look(load)))
+    }),
 };
 
 fn look(load: &Load) -> Word {
-    let Some(waits) = Waits::of(&load.response_us) else {
+    let Some(waits) = Waits::of(&load.work.response_us) else {
         return Word::not_checked("The distribution of times is not known.");
     };
     let p99_us = waits.0.value_at_quantile(0.99) as f64 / NS_A_US;
@@ -35,7 +37,7 @@ fn look(load: &Load) -> Word {
     let value = format!("{} in waits above {:.0} ms", percent(share), stall_us / 1_000.0);
     // Who isn't there sees all answers late, however quickly they came, but no later than it
     // was away.
-    let away_s = load.client_away_s.filter(|away| {
+    let away_s = load.client.away_s.filter(|away| {
         let away_us = away * 1e6;
         away_us >= stall_us && waits.share_above(stall_us + away_us) < SHARE_SUSPECT
     });
@@ -107,7 +109,7 @@ mod tests {
     fn a_stall_that_no_percentile_shows_casts_doubt() {
         // 100 connections stood still for 400 ms, of 4 s with 50,000 answers each.
         let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = stalled);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.work.response_us.histogram = stalled);
         assert_eq!(word.verdict, Verdict::Suspect);
         assert_eq!(word.value, "10.0 % in waits above 20 ms");
     }
@@ -116,8 +118,8 @@ mod tests {
     fn a_client_that_was_away_itself_is_named() {
         let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
         let word = word_after_load(&HIDDEN_TAIL, |load| {
-            load.response_us.histogram = stalled;
-            load.client_away_s = Some(0.4);
+            load.work.response_us.histogram = stalled;
+            load.client.away_s = Some(0.4);
         });
         assert_eq!(word.verdict, Verdict::Suspect);
         assert_eq!(word.value, "10.0 % in waits above 20 ms, the client away for 400 ms");
@@ -128,8 +130,8 @@ mod tests {
     fn an_absence_of_the_client_explains_no_longer_wait() {
         let stalled = histogram(&[(2_000, 180_000), (400_000, 100)]);
         let word = word_after_load(&HIDDEN_TAIL, |load| {
-            load.response_us.histogram = stalled;
-            load.client_away_s = Some(0.03);
+            load.work.response_us.histogram = stalled;
+            load.client.away_s = Some(0.03);
         });
         assert!(word.says.starts_with("The server stood still"), "{}", word.says);
     }
@@ -137,14 +139,14 @@ mod tests {
     #[test]
     fn a_slow_tail_that_percentiles_show_is_no_stall() {
         let slow = histogram(&[(2_000, 180_000), (60_000, 4_000)]);
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = slow);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.work.response_us.histogram = slow);
         assert_eq!(word.verdict, Verdict::Valid, "{}", word.value);
     }
 
     #[test]
     fn hiccups_of_a_quick_server_are_no_stall() {
         let quick = histogram(&[(50, 40_000), (5_000, 60)]);
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram = quick);
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.work.response_us.histogram = quick);
         assert_eq!(word.verdict, Verdict::Valid, "{}", word.value);
         assert_eq!(word.value, "0.0 % in waits above 10 ms");
     }
@@ -152,15 +154,15 @@ mod tests {
     #[test]
     fn an_open_loop_has_it_in_its_response_times() {
         let (mut slot, mut evidence) = sound();
-        slot.load.arrivals = result::plan::Arrivals::Own { percent: 50 };
-        evidence.load.as_mut().unwrap().response_us.histogram =
+        slot.setting.pace = result::plan::Pace::Own { percent: 50 };
+        evidence.work.as_mut().unwrap().response_us.histogram =
             histogram(&[(2_000, 180_000), (400_000, 100)]);
         assert_eq!(word_if_any(&HIDDEN_TAIL, &slot, &evidence), None);
     }
 
     #[test]
     fn an_unknown_distribution_is_not_checked() {
-        let word = word_after_load(&HIDDEN_TAIL, |load| load.response_us.histogram.clear());
+        let word = word_after_load(&HIDDEN_TAIL, |load| load.work.response_us.histogram.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 

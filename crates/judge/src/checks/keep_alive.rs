@@ -1,8 +1,6 @@
 //! Were kept connections kept?
 
-use result::evidence::Load;
-
-use super::{Check, Scope, Word};
+use super::{Check, Load, Scope, Word};
 
 /// One in so many answers may end its connection.
 const CUTS_SUSPECT: f64 = 1.0 / 2_000.0;
@@ -15,17 +13,19 @@ pub(super) const KEEP_ALIVE: Check = Check {
     threshold: "fewer than 1 in 2,000 answers, invalid from 1 in 10",
     why: "A new connection costs client and server several times what an answer does, so a server that cuts one in 2,000 answers loses some tenths of a percent: what identical entries differ by. A limit of requests a connection also cuts all of them at about the same time. One in 10 is nearer to a load without keep-alive.",
     fix: "Lift the server's limit of requests a connection, or its time limit (nginx: `keepalive_requests`), or compare it with others that cut as well.",
-    scope: Scope::Trial(|seen, load| seen.slot.load.keep_alive.then(|| look(load))),
+    scope: Scope::Trial(|seen, _| {
+        seen.under_load(|load| seen.slot.setting.kept().then(|| look(load)))
+    }),
 };
 
 fn look(load: &Load) -> Word {
-    let Some(cut) = load.cut else {
+    let Some(cut) = load.client.cut else {
         return Word::not_checked("Nobody counted the connections that the server ended.");
     };
     if cut == 0 {
         return Word::valid("none cut", "Every connection was kept.");
     }
-    let cuts = cut as f64 / load.good.max(1) as f64;
+    let cuts = cut as f64 / load.client.good.max(1) as f64;
     let value = format!("{cut} cut, 1 in {:.0} answers", 1.0 / cuts);
     if cuts >= CUTS_INVALID {
         Word::invalid(value, "Connections were hardly kept: this is another load.")
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn cut_connections_cast_doubt_and_many_make_the_figures_invalid() {
-        let with = |count| word_after_load(&KEEP_ALIVE, |load| load.cut = Some(count));
+        let with = |count| word_after_load(&KEEP_ALIVE, |load| load.client.cut = Some(count));
         assert_eq!(with(99).verdict, Verdict::Valid);
         assert_eq!(with(200).verdict, Verdict::Suspect, "a limit of 1,000 requests must show");
         assert_eq!(with(200).value, "200 cut, 1 in 1000 answers");
@@ -54,21 +54,22 @@ mod tests {
 
     #[test]
     fn connections_that_the_client_gave_up_were_not_cut() {
-        let word =
-            word_after_load(&KEEP_ALIVE, |load| (load.reconnects, load.cut) = (200, Some(0)));
+        let word = word_after_load(&KEEP_ALIVE, |load| {
+            (load.client.reconnects, load.client.cut) = (200, Some(0))
+        });
         assert_eq!(word.verdict, Verdict::Valid);
     }
 
     #[test]
     fn runs_in_which_nobody_counted_are_not_checked() {
-        let word = word_after_load(&KEEP_ALIVE, |load| load.cut = None);
+        let word = word_after_load(&KEEP_ALIVE, |load| load.client.cut = None);
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 
     #[test]
     fn connections_that_were_not_to_be_kept_may_be_opened_again() {
         let (slot, mut evidence) = of_one_request_each();
-        evidence.load.as_mut().unwrap().reconnects = 200_000;
+        evidence.clients[0].reconnects = 200_000;
         assert_eq!(word_if_any(&KEEP_ALIVE, &slot, &evidence), None);
     }
 }

@@ -1,8 +1,8 @@
 //! Were an open loop's requests sent when they were due?
 
-use result::evidence::{Load, Percentiles};
+use result::evidence::Percentiles;
 
-use super::{Check, Scope, Word, percent};
+use super::{Check, Load, Scope, Word, percent};
 
 /// The 99th percentile of lateness, as a share of that of response time, from
 /// which on the generator shows in the latency.
@@ -17,7 +17,7 @@ pub(super) const LATENESS: Check = Check {
     threshold: "99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
     why: "A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up. What has the client's processor for 10 ms in a second makes a hundredth of that second's requests late: of a machine's own service that wakes up once a second, as much was seen. So it's a moment of the machine, unless it is in half of the blocks.",
     fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate; percentiles from the 99th on are the client's as much as the contender's.",
-    scope: Scope::Moment(|seen, load| seen.is_open_loop().then(|| look(load))),
+    scope: Scope::Moment(|seen, _| seen.under_load(|load| seen.is_open_loop().then(|| look(load)))),
 };
 
 fn look(load: &Load) -> Word {
@@ -25,7 +25,7 @@ fn look(load: &Load) -> Word {
         return Word::not_checked("It can't be told how late requests were sent.");
     };
     let most = |shares: &[f64]| shares.iter().copied().reduce(f64::max);
-    let waited = load.client_run_delay_share.as_deref().and_then(most);
+    let waited = load.client.run_delay_share.as_deref().and_then(most);
     let value = match waited {
         Some(share) => format!("{late:.0} µs late, waiting for a processor {}", percent(share)),
         None => format!("{late:.0} µs late"),
@@ -39,9 +39,9 @@ fn look(load: &Load) -> Word {
 /// The 99th percentiles of lateness that isn't the contender's, and of response
 /// time, both in µs; `None` if one isn't known.
 fn late_us(load: &Load) -> Option<(f64, f64)> {
-    let lateness = p99(load.lateness_us.as_ref()?)?;
-    let waited = p99(load.connection_wait_us.as_ref()?)?;
-    Some(((lateness - waited).max(0.0), p99(&load.response_us)?))
+    let lateness = p99(load.client.lateness_us.as_ref()?)?;
+    let waited = p99(load.client.connection_wait_us.as_ref()?)?;
+    Some(((lateness - waited).max(0.0), p99(&load.work.response_us)?))
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
@@ -52,16 +52,18 @@ fn p99(times: &Percentiles) -> Option<f64> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, sound, word_if_any, word_on};
+    use super::super::tests::{
+        LoadOf, at_half_of_its_maximum, load_of, sound, word_if_any, word_on,
+    };
     use super::*;
 
     /// The word on 99 % of requests sent within so many µs, after 99 % waited within
     /// so many for a connection, where 99 % of response times are within 1,000 µs.
     fn late_by(late_us: f64, waited_us: f64) -> Verdict {
         let (slot, mut evidence) = at_half_of_its_maximum();
-        let load = evidence.load.as_mut().unwrap();
-        load.lateness_us.as_mut().unwrap().at[1].value = late_us;
-        load.connection_wait_us.as_mut().unwrap().at[1].value = waited_us;
+        let load = load_of(&mut evidence);
+        load.client.lateness_us.as_mut().unwrap().at[1].value = late_us;
+        load.client.connection_wait_us.as_mut().unwrap().at[1].value = waited_us;
         word_on(&LATENESS, &slot, &evidence).verdict
     }
 
@@ -80,30 +82,30 @@ mod tests {
     #[test]
     fn lateness_that_is_small_beside_the_response_is_no_matter() {
         let (slot, mut evidence) = at_half_of_its_maximum();
-        let load = evidence.load.as_mut().unwrap();
-        load.lateness_us.as_mut().unwrap().at[1].value = 1_100.0;
-        load.response_us.at[1].value = 20_000.0;
+        let load = load_of(&mut evidence);
+        load.client.lateness_us.as_mut().unwrap().at[1].value = 1_100.0;
+        load.work.response_us.at[1].value = 20_000.0;
         let word = word_on(&LATENESS, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Valid);
     }
 
     #[test]
     fn unknown_lateness_is_not_checked() {
-        let without = |change: fn(&mut Load)| {
+        let without = |change: fn(&mut LoadOf)| {
             let (slot, mut evidence) = at_half_of_its_maximum();
-            change(evidence.load.as_mut().unwrap());
+            change(&mut load_of(&mut evidence));
             word_on(&LATENESS, &slot, &evidence).verdict
         };
-        assert_eq!(without(|load| load.lateness_us = None), Verdict::NotChecked);
-        assert_eq!(without(|load| load.connection_wait_us = None), Verdict::NotChecked);
+        assert_eq!(without(|load| load.client.lateness_us = None), Verdict::NotChecked);
+        assert_eq!(without(|load| load.client.connection_wait_us = None), Verdict::NotChecked);
     }
 
     #[test]
     fn who_had_the_clients_processor_is_told_beside_it() {
         let (slot, mut evidence) = at_half_of_its_maximum();
-        let load = evidence.load.as_mut().unwrap();
-        load.client_run_delay_share = Some(vec![0.001, 0.012]);
-        load.lateness_us.as_mut().unwrap().at[1].value = 2_000.0;
+        let load = load_of(&mut evidence);
+        load.client.run_delay_share = Some(vec![0.001, 0.012]);
+        load.client.lateness_us.as_mut().unwrap().at[1].value = 2_000.0;
         let word = word_on(&LATENESS, &slot, &evidence);
         assert_eq!(word.value, "2000 µs late, waiting for a processor 1.2 %");
     }

@@ -1,8 +1,8 @@
 //! Did the load arrive?
 
-use result::evidence::{Evidence, Load, Sample};
+use result::evidence::{Evidence, Sample};
 
-use super::{Check, Rule, Scope, Seen, Word, first_of};
+use super::{Check, Load, LoadRule, Scope, Seen, Word};
 
 /// Share of the connections made that may be lost on the way, before the 99th
 /// percentile is the time after which the kernel tries again.
@@ -14,16 +14,18 @@ pub(super) const LOAD_ARRIVED: Check = Check {
     threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A loop that accepts one a turn, and answers all the others in it, leaves hundreds waiting for seconds. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
-    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
+    scope: Scope::Trial(|seen, _| {
+        seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))
+    }),
 };
 
 /// The first that speaks is the word.
-const RULES: [Rule; 5] =
+const RULES: [LoadRule; 5] =
     [too_few_at_the_client, too_few_at_the_server, lost_on_the_way, not_counted, all_arrived];
 
 fn too_few_at_the_client(seen: &Seen, load: &Load) -> Option<Word> {
-    let (client, asked) = (load.connections_established, load.connections_asked);
-    (seen.slot.load.keep_alive && client < asked).then(|| {
+    let (client, asked) = (load.client.connections_established, load.client.connections_asked);
+    (seen.slot.setting.kept() && client < asked).then(|| {
         Word::invalid(
             format!("{client} of {asked} established"),
             "Fewer connections carried the load than the figure says.",
@@ -33,9 +35,9 @@ fn too_few_at_the_client(seen: &Seen, load: &Load) -> Option<Word> {
 }
 
 fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
-    let (server, queued) = at_the_server(seen).filter(|_| seen.slot.load.keep_alive)?;
-    let asked = load.connections_asked;
-    let is_cut = load.cut.is_some_and(|cut| cut >= u64::from(asked));
+    let (server, queued) = at_the_server(seen).filter(|_| seen.slot.setting.kept())?;
+    let asked = load.client.connections_asked;
+    let is_cut = load.client.cut.is_some_and(|cut| cut >= u64::from(asked));
     let enough = if is_cut { asked.div_ceil(2) } else { asked };
     let accepted = format!("{server} of {asked} accepted by the server");
     let word = if server >= enough {
@@ -52,7 +54,7 @@ fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
 }
 
 fn lost_on_the_way(seen: &Seen, load: &Load) -> Option<Word> {
-    let (syn, overflows) = (load.syn_retransmits, overflows(seen.evidence, load));
+    let (syn, overflows) = (load.client.syn_retransmits, overflows(seen.evidence, load));
     let lost = Some(syn.max(overflows.unwrap_or(0))).filter(|&lost| lost > 0)?;
     let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
     let value = format!("{syn} SYN sent again{overflows}");
@@ -65,7 +67,7 @@ fn lost_on_the_way(seen: &Seen, load: &Load) -> Option<Word> {
 }
 
 fn not_counted(seen: &Seen, load: &Load) -> Option<Word> {
-    if seen.slot.load.keep_alive && at_the_server(seen).is_none() {
+    if seen.slot.setting.kept() && at_the_server(seen).is_none() {
         return Some(Word::not_checked("The connections at the server couldn't be counted."));
     }
     let unknown = || Word::not_checked("Overflows of listen queues couldn't be counted.");
@@ -73,8 +75,8 @@ fn not_counted(seen: &Seen, load: &Load) -> Option<Word> {
 }
 
 fn all_arrived(seen: &Seen, load: &Load) -> Option<Word> {
-    let (client, asked) = (load.connections_established, load.connections_asked);
-    Some(match seen.slot.load.keep_alive {
+    let (client, asked) = (load.client.connections_established, load.client.connections_asked);
+    Some(match seen.slot.setting.kept() {
         true => Word::valid(
             format!("{client} of {asked} established"),
             "Every connection asked for was there, at both ends.",
@@ -88,7 +90,7 @@ fn all_arrived(seen: &Seen, load: &Load) -> Option<Word> {
 
 /// Connections that the load made within the window.
 fn made(load: &Load) -> u64 {
-    load.made.unwrap_or(load.reconnects + u64::from(load.connections_asked))
+    load.client.made.unwrap_or(load.client.reconnects + u64::from(load.client.connections_asked))
 }
 
 /// The most connections that the server had accepted, and how many were in its queue then.
@@ -122,7 +124,7 @@ mod tests {
 
     #[test]
     fn a_connection_too_few_at_the_client_makes_the_figures_invalid() {
-        let word = word_after_load(&LOAD_ARRIVED, |load| load.connections_established = 99);
+        let word = word_after_load(&LOAD_ARRIVED, |load| load.client.connections_established = 99);
         assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "99 of 100 established"));
     }
 
@@ -153,7 +155,7 @@ mod tests {
     fn where_connections_are_cut_some_are_missing_at_any_moment() {
         let with = |established, cut| {
             let word = word_after(&LOAD_ARRIVED, |evidence| {
-                evidence.load.as_mut().unwrap().cut = Some(cut);
+                evidence.clients[0].cut = Some(cut);
                 for sample in &mut evidence.samples {
                     sample.connections_established = Some(established);
                 }
@@ -178,7 +180,7 @@ mod tests {
         let with = |overflows| {
             let (slot, mut evidence) = of_one_request_each();
             evidence.listen_drops = overflows;
-            evidence.load.as_mut().unwrap().made = Some(200_000);
+            evidence.clients[0].made = Some(200_000);
             word_on(&LOAD_ARRIVED, &slot, &evidence).verdict
         };
         assert_eq!(with(Some(0)), Verdict::Valid, "57 of 100 established is chance");
@@ -190,8 +192,8 @@ mod tests {
     fn a_lost_syn_or_an_overflow_casts_doubt() {
         let with = |made: u64, lost| {
             let word = word_after_load(&LOAD_ARRIVED, |load| {
-                load.made = Some(made);
-                load.syn_retransmits = lost;
+                load.client.made = Some(made);
+                load.client.syn_retransmits = lost;
             });
             word.verdict
         };
@@ -205,7 +207,7 @@ mod tests {
         let with = |made| {
             let word = word_after(&LOAD_ARRIVED, |evidence| {
                 evidence.listen_drops = Some(3);
-                evidence.load.as_mut().unwrap().made = made;
+                evidence.clients[0].made = made;
             });
             word.verdict
         };
@@ -219,7 +221,7 @@ mod tests {
     fn overflows_that_nobody_counted_are_not_told_as_none() {
         let with = |drops| {
             let word = word_after(&LOAD_ARRIVED, |evidence| {
-                evidence.load.as_mut().unwrap().syn_retransmits = 2;
+                evidence.clients[0].syn_retransmits = 2;
                 evidence.listen_drops = drops;
             });
             (word.verdict, word.value)

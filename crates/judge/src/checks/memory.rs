@@ -1,8 +1,8 @@
 //! Was there memory enough?
 
-use result::evidence::Load;
+use result::evidence::Work;
 
-use super::{Check, Rule, Scope, Seen, Word, first_of, percent};
+use super::{Check, Rule, Scope, Seen, Word, percent};
 
 /// Bytes moved to or from swap that are more than a stray page.
 const SWAPPED_SUSPECT: u64 = 1 << 20;
@@ -17,14 +17,14 @@ pub(super) const MEMORY: Check = Check {
     threshold: "nobody killed, invalid if it may have been one of the contender's; less than 1 MiB moved, invalid if a part of the contender lay in swap; fewer than 10 faults a second; less than 95 % of the limit",
     why: "What lies in swap answers a thousand times more slowly: in 2009 Redis took all memory, and the figures were the disk's. A fault that waits for a disk stops its thread for 0.1 to 10 ms, so ten a second may take a tenth of its time. Near its limit a contender spends its time on giving memory back.",
     fix: "Give the machine or the control group more memory, or the contender a smaller load; switch swap off while measuring.",
-    scope: Scope::Trial(|seen, load| first_of(&RULES, seen, load)),
+    scope: Scope::Trial(|seen, work| RULES.iter().find_map(|rule| rule(seen, work))),
 };
 
 /// The first that speaks is the word.
 const RULES: [Rule; 6] =
     [killed, swapped, others_killed, waited_for_a_disk, near_its_limit, enough];
 
-fn killed(seen: &Seen, _: &Load) -> Option<Word> {
+fn killed(seen: &Seen, _: &Work) -> Option<Word> {
     let count = kills(seen).filter(|&count| count > 0)?;
     let word = Word::invalid(
         format!("{count} killed"),
@@ -33,7 +33,7 @@ fn killed(seen: &Seen, _: &Load) -> Option<Word> {
     Some(word.against("nobody killed"))
 }
 
-fn swapped(seen: &Seen, _: &Load) -> Option<Word> {
+fn swapped(seen: &Seen, _: &Work) -> Option<Word> {
     let bytes = swapped_bytes(seen).filter(|&bytes| bytes >= SWAPPED_SUSPECT)?;
     let value = format!("{} MiB moved", bytes >> 20);
     let word = match seen.evidence.server.swap_max_bytes {
@@ -44,7 +44,7 @@ fn swapped(seen: &Seen, _: &Load) -> Option<Word> {
 }
 
 /// Where the contender's own would have been told before.
-fn others_killed(seen: &Seen, _: &Load) -> Option<Word> {
+fn others_killed(seen: &Seen, _: &Work) -> Option<Word> {
     let count = seen.evidence.machine.oom_kills.filter(|&count| count > 0)?;
     let word = Word::suspect(
         format!("{count} of others killed"),
@@ -53,8 +53,8 @@ fn others_killed(seen: &Seen, _: &Load) -> Option<Word> {
     Some(word.against("nobody killed, invalid if it may have been one of the contender's"))
 }
 
-fn waited_for_a_disk(seen: &Seen, load: &Load) -> Option<Word> {
-    let faults = faults(seen, load).filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT)?;
+fn waited_for_a_disk(seen: &Seen, work: &Work) -> Option<Word> {
+    let faults = faults(seen, work).filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT)?;
     let word = Word::suspect(
         format!("{faults:.0} faults a second"),
         "The contender waited for pages from a disk.",
@@ -62,7 +62,7 @@ fn waited_for_a_disk(seen: &Seen, load: &Load) -> Option<Word> {
     Some(word.against("fewer than 10 faults a second"))
 }
 
-fn near_its_limit(seen: &Seen, _: &Load) -> Option<Word> {
+fn near_its_limit(seen: &Seen, _: &Work) -> Option<Word> {
     let limit = seen.evidence.limits.memory_limit_bytes?;
     let group = seen.evidence.server.cgroup.as_ref();
     let Some(peak) = group.and_then(|group| group.memory_peak_bytes) else {
@@ -79,8 +79,8 @@ fn near_its_limit(seen: &Seen, _: &Load) -> Option<Word> {
     (share >= OF_LIMIT_SUSPECT).then(word)
 }
 
-fn enough(seen: &Seen, load: &Load) -> Option<Word> {
-    let all = kills(seen).and(swapped_bytes(seen)).zip(faults(seen, load));
+fn enough(seen: &Seen, work: &Work) -> Option<Word> {
+    let all = kills(seen).and(swapped_bytes(seen)).zip(faults(seen, work));
     let Some((swapped, faults)) = all else {
         return Some(Word::not_checked("Swap, page faults or kills couldn't all be counted."));
     };
@@ -102,8 +102,8 @@ fn swapped_bytes(seen: &Seen) -> Option<u64> {
 }
 
 /// Page faults a second of the contender that waited for a disk.
-fn faults(seen: &Seen, load: &Load) -> Option<f64> {
-    Some(seen.evidence.server.major_faults? as f64 / load.seconds)
+fn faults(seen: &Seen, work: &Work) -> Option<f64> {
+    Some(seen.evidence.server.major_faults? as f64 / work.seconds)
 }
 
 #[cfg(test)]

@@ -37,9 +37,10 @@ mod stall;
 mod steady;
 
 use result::Trial;
-use result::evidence::{Evidence, Load};
+use result::evidence::{ClientSide, Evidence, Work};
 use result::finding::{Finding, Verdict};
-use result::plan::{Arrivals, Contender, Slot};
+use result::plan::{Contender, Pace, Slot};
+use result::setting::CONNECTIONS;
 
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 
@@ -133,7 +134,7 @@ enum Scope {
     /// drifts the same way in every block, a machine mostly either way: doubt counts for
     /// the row as that of moments does, unless an exact test lets the drifts of its
     /// blocks pass as chance.
-    Drift { look: Rule, drift: fn(&Load) -> Option<f64> },
+    Drift { look: Rule, drift: fn(&Work) -> Option<f64> },
     /// The machine during one trial, met as a passing moment is: what it says,
     /// somebody else did, and not the contender, the client or the set-up.
     Machine(Rule),
@@ -151,6 +152,13 @@ enum Scope {
 struct Seen<'a> {
     slot: &'a Slot,
     evidence: &'a Evidence,
+}
+
+/// What the load generator saw of a trial, for checks that speak of its load alone.
+#[derive(Debug, Clone, Copy)]
+struct Load<'a> {
+    work: &'a Work,
+    client: &'a ClientSide,
 }
 
 /// What a check of a row may look at.
@@ -211,22 +219,29 @@ impl Word {
 }
 
 /// What there may be to say of a trial, by what was measured in it.
-type Rule = fn(&Seen, &Load) -> Option<Word>;
+type Rule = fn(&Seen, &Work) -> Option<Word>;
 
-/// The word of the first rule that speaks.
-fn first_of(rules: &[Rule], seen: &Seen, load: &Load) -> Option<Word> {
-    rules.iter().find_map(|rule| rule(seen, load))
-}
+/// The same, of what the load generator saw.
+type LoadRule = fn(&Seen, &Load) -> Option<Word>;
 
 impl<'a> Seen<'a> {
-    /// What was measured; `None` where no time was.
-    fn load(&self) -> Option<&'a Load> {
-        self.evidence.load.as_ref().filter(|load| load.seconds > 0.0)
+    /// The work that was measured; `None` where no time was.
+    fn work(&self) -> Option<&'a Work> {
+        self.evidence.work.as_ref().filter(|work| work.seconds > 0.0)
+    }
+
+    /// A check's word on what the load generator saw. It doesn't apply to what drives itself.
+    fn under_load(&self, look: impl FnOnce(&Load) -> Option<Word>) -> Option<Word> {
+        self.slot.setting.value(CONNECTIONS)?;
+        match self.evidence.clients.first() {
+            Some(client) => look(&Load { work: self.work()?, client }),
+            None => Some(Word::not_checked("What the client saw is not known.")),
+        }
     }
 
     /// Whether requests came at a rate, whatever was answered.
     fn is_open_loop(&self) -> bool {
-        self.slot.load.arrivals != Arrivals::Closed
+        self.slot.setting.pace != Pace::Free
     }
 }
 
@@ -241,7 +256,7 @@ impl<'a> Compared<'a> {
     }
 
     fn is_open_loop(&self) -> bool {
-        self.trials.iter().any(|trial| trial.slot.load.arrivals != Arrivals::Closed)
+        self.trials.iter().any(|trial| trial.slot.setting.pace != Pace::Free)
     }
 }
 
@@ -253,8 +268,8 @@ impl Check {
             Scope::Trial(look)
             | Scope::Moment(look)
             | Scope::Drift { look, .. }
-            | Scope::Machine(look) => match seen.load() {
-                Some(load) => look(seen, load),
+            | Scope::Machine(look) => match seen.work() {
+                Some(work) => look(seen, work),
                 None => Some(Word::not_checked("The trial ended before there was load.")),
             },
             Scope::Row(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_) => None,
@@ -410,9 +425,9 @@ impl Scope {
 }
 
 /// Whether the drifts of these trials may come by chance. Too few tell nothing.
-fn goes_either_way(trials: &[&Trial], drift: fn(&Load) -> Option<f64>) -> bool {
-    let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
-    let drifts: Vec<f64> = loads.filter_map(drift).collect();
+fn goes_either_way(trials: &[&Trial], drift: fn(&Work) -> Option<f64>) -> bool {
+    let works = trials.iter().filter_map(|trial| trial.evidence.work.as_ref());
+    let drifts: Vec<f64> = works.filter_map(drift).collect();
     drifts.len() >= BLOCKS_MIN && sign_flip_test(&drifts) > SIGNIFICANCE
 }
 
@@ -453,7 +468,7 @@ mod tests {
             block: 0,
             contender: "go".into(),
             twin: false,
-            load: result::plan::Load::closed(100, Cores::One, true),
+            setting: result::plan::Setting::closed(100, Cores::One, true),
         };
         let times = Percentiles {
             count: 200_000,
@@ -487,27 +502,30 @@ mod tests {
             contract_under_load: vec![step.clone()],
             contract_after: vec![step],
             answer: Some(AnswerSize { head_bytes: 150, body_bytes: 50, whole_bytes: Some(200) }),
-            load: Some(Load {
+            work: Some(Work {
                 seconds: 4.0,
-                answers: 200_000,
+                done: 200_000,
                 rate: 50_000.0,
+                response_us: times.clone(),
+                service_us: times,
+                per_second: vec![second; 4],
+                ..Work::default()
+            }),
+            clients: vec![ClientSide {
                 scheduled: 200_000,
                 sent: 200_000,
                 good: 200_000,
-                response_us: times.clone(),
-                service_us: times,
                 received_bytes: 40_000_000,
                 connections_asked: 100,
                 connections_established: 100,
                 cut: Some(0),
                 answers_a_connection: (1_900, 2_100),
-                client_cpu_s: 2.4,
-                client_busy_share: vec![0.6],
-                client_run_delay_share: Some(vec![0.01]),
-                client_away_s: Some(0.0),
-                per_second: vec![second; 4],
-                ..Load::default()
-            }),
+                cpu_s: 2.4,
+                busy_share: vec![0.6],
+                run_delay_share: Some(vec![0.01]),
+                away_s: Some(0.0),
+                ..ClientSide::default()
+            }],
             samples: (1..=4).map(sample).collect(),
             server_cpu_s: Some(3.96),
             server_disk_write_bytes: Some(0),
@@ -556,18 +574,28 @@ mod tests {
         (slot, evidence)
     }
 
+    /// What the load generator saw of a trial, to be changed.
+    pub(super) struct LoadOf<'a> {
+        pub(super) work: &'a mut Work,
+        pub(super) client: &'a mut ClientSide,
+    }
+
+    pub(super) fn load_of(evidence: &mut Evidence) -> LoadOf<'_> {
+        LoadOf { work: evidence.work.as_mut().unwrap(), client: &mut evidence.clients[0] }
+    }
+
     /// The sound trial with a connection a request. Half of the 2 ms goes into
     /// connecting, so that fewer are established than are at work.
     pub(super) fn of_one_request_each() -> (Slot, Evidence) {
         let (mut slot, mut evidence) = sound();
-        slot.load.keep_alive = false;
+        slot.setting.set(result::setting::KEPT, false);
         for sample in &mut evidence.samples {
             sample.connections_established = Some(40);
         }
-        let load = evidence.load.as_mut().unwrap();
-        load.connections_established = 57;
-        load.connect_us = load.service_us.clone();
-        for times in [&mut load.connect_us, &mut load.service_us] {
+        let load = load_of(&mut evidence);
+        load.client.connections_established = 57;
+        load.client.connect_us = load.work.service_us.clone();
+        for times in [&mut load.client.connect_us, &mut load.work.service_us] {
             times.mean = Some(1_000.0);
         }
         (slot, evidence)
@@ -576,26 +604,26 @@ mod tests {
     /// A sound trial of an open loop: half of a maximum of 50,000 a second.
     pub(super) fn at_half_of_its_maximum() -> (Slot, Evidence) {
         let (mut slot, mut evidence) = sound();
-        slot.load.arrivals = Arrivals::Own { percent: 50 };
+        slot.setting.pace = Pace::Own { percent: 50 };
         evidence.server_cpu_s = Some(2.0);
-        let load = evidence.load.as_mut().unwrap();
-        load.offered_rate = Some(25_000.0);
-        load.received_bytes = 20_000_000;
-        (load.rate, load.answers) = (25_000.0, 100_000);
-        (load.scheduled, load.sent, load.good) = (100_000, 100_000, 100_000);
-        for times in [&mut load.response_us, &mut load.service_us] {
+        let load = load_of(&mut evidence);
+        load.client.offered_rate = Some(25_000.0);
+        load.client.received_bytes = 20_000_000;
+        (load.work.rate, load.work.done) = (25_000.0, 100_000);
+        (load.client.scheduled, load.client.sent, load.client.good) = (100_000, 100_000, 100_000);
+        for times in [&mut load.work.response_us, &mut load.work.service_us] {
             (times.count, times.mean) = (100_000, Some(300.0));
             times.at = [(50.0, 250.0), (99.0, 1_000.0)]
                 .map(|(percentile, value)| Percentile { percentile, value, at_least: false })
                 .to_vec();
         }
-        let mut lateness = load.service_us.clone();
+        let mut lateness = load.work.service_us.clone();
         (lateness.min, lateness.mean, lateness.max) = (Some(0.1), Some(5.0), Some(500.0));
         lateness.at.iter_mut().for_each(|one| one.value /= 50.0);
-        load.lateness_us = Some(lateness.clone());
+        load.client.lateness_us = Some(lateness.clone());
         lateness.at.iter_mut().for_each(|one| one.value = 0.0);
-        load.connection_wait_us = Some(lateness);
-        load.per_second.iter_mut().for_each(|second| second.good = 25_000);
+        load.client.connection_wait_us = Some(lateness);
+        load.work.per_second.iter_mut().for_each(|second| second.good = 25_000);
         (slot, evidence)
     }
 
@@ -628,7 +656,7 @@ mod tests {
                 others_cores: Some(0.0),
                 steal_share: Some(0.0),
             });
-            evidence.load.as_mut().unwrap().client_busy_share = vec![0.9];
+            evidence.clients[0].busy_share = vec![0.9];
             let evidence = serde_json::to_value(&evidence).unwrap();
             let count = {
                 let mut copy = evidence.clone();
@@ -670,8 +698,8 @@ mod tests {
     }
 
     /// The same, of a change to what the load saw.
-    pub(super) fn word_after_load(check: &Check, change: impl FnOnce(&mut Load)) -> Finding {
-        word_after(check, |evidence| change(evidence.load.as_mut().unwrap()))
+    pub(super) fn word_after_load(check: &Check, change: impl FnOnce(&mut LoadOf)) -> Finding {
+        word_after(check, |evidence| change(&mut load_of(evidence)))
     }
 
     /// A comparison.
@@ -690,7 +718,7 @@ mod tests {
             let block = number / 4;
             let (name, twin, rate) = entries[(number + block) as usize % entries.len()];
             let (slot, mut evidence) = sound();
-            evidence.load.as_mut().unwrap().rate = rate;
+            evidence.work.as_mut().unwrap().rate = rate;
             let slot = Slot { number, block, contender: name.into(), twin, ..slot };
             let findings = judge(&slot, &sound().1);
             trials.push(Trial { slot, started: String::new(), evidence, findings });
@@ -878,7 +906,7 @@ mod tests {
         assert_eq!(without(|_| {}), [""; 0]);
         let sensors: [(&str, Take); OF_THE_PLACE.len()] = [
             ("load-arrived", |it| it.listen_drops = None),
-            ("client-limit", |it| it.load.as_mut().unwrap().client_busy_share.clear()),
+            ("client-limit", |it| it.clients[0].busy_share.clear()),
             ("server-cores", |it| it.server_cpu_s = None),
             ("shared-cores", |it| it.place.cores.clear()),
             ("cpu-quota", |it| it.limits.throttled_periods = None),
@@ -922,7 +950,7 @@ mod tests {
         };
         assert!(is_disturbed(&trial(|evidence| evidence.others_cpu_s = Some(4.0))));
         assert!(!is_disturbed(&trial(|evidence| evidence.server_cpu_s = Some(0.1))));
-        assert!(!is_disturbed(&trial(|evidence| evidence.load.as_mut().unwrap().rate = 1.0)));
+        assert!(!is_disturbed(&trial(|evidence| evidence.work.as_mut().unwrap().rate = 1.0)));
     }
 
     #[test]
@@ -977,8 +1005,8 @@ mod tests {
                 .iter()
                 .map(|factor| {
                     let (slot, mut evidence) = sound();
-                    let load = evidence.load.as_mut().unwrap();
-                    for second in &mut load.per_second[2..] {
+                    let load = load_of(&mut evidence);
+                    for second in &mut load.work.per_second[2..] {
                         second.good = (second.good as f64 * factor) as u64;
                     }
                     let findings = judge(&slot, &evidence);

@@ -1,6 +1,6 @@
 //! Was the network the limit?
 
-use result::evidence::Load;
+use result::evidence::Work;
 
 use super::{Check, Scope, Seen, Word};
 
@@ -13,14 +13,14 @@ pub(super) const NETWORK: Check = Check {
     threshold: "less than 1 GB/s for each core of the contender",
     why: "Loopback has no line speed: its limit is how fast processors copy memory, twice for each byte. A core copies about 10 GB/s, so from 1 GB/s on a fifth of a core does nothing else, and contenders differ by less than they do. On the gigabit Ethernet of 2009 the limit was 0.125 GB/s.",
     fix: "Compare with shorter answers, or compare bytes a second and CPU time instead of answers.",
-    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
+    scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &Seen, work: &Work) -> Word {
     let Some(bytes) = seen.evidence.machine.loopback_bytes else {
         return Word::not_checked("The bytes on the network couldn't be counted.");
     };
-    let rate = bytes as f64 / load.seconds;
+    let rate = bytes as f64 / work.seconds;
     let cores = seen.evidence.place.server_cpus.len().max(1);
     let a_core = rate / cores as f64;
     let value = format!("{:.3} GB/s a core", a_core / 1e9);

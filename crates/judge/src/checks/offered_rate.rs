@@ -1,10 +1,8 @@
 //! Was the rate of an open loop offered, and was it held?
 
-use result::plan::Arrivals;
+use result::plan::Pace;
 
-use result::evidence::Load;
-
-use super::{Check, Scope, Seen, Word, client_limit, percent};
+use super::{Check, Load, Scope, Seen, Word, client_limit, percent};
 
 /// Share of an offered rate that may be missing.
 const MISSING_MAX: f64 = 0.005;
@@ -21,35 +19,37 @@ pub(super) const OFFERED_RATE: Check = Check {
     threshold: "requests within 0.5 %, beside what is chance in random arrivals; where the rate is one for all, answers too, beside one request a connection that is still under way, 5 % of all at most",
     why: "A generator that offers less than it says measures at another rate than the figure has. Where all are compared at one rate, who answers less did less work. On a curve that is the result, and stands beside what was offered: the rest waits, is shed, and is in the response times. It may begin below the maximum of the closed loop, whose requests come in batches that cost less each.",
     fix: "Give the client more cores, if requests were not offered; offer less, or look at the contender's closed loop, if they were not answered.",
-    scope: Scope::Trial(|seen, load| seen.is_open_loop().then(|| look(seen, load))),
+    scope: Scope::Trial(|seen, _| {
+        seen.under_load(|load| seen.is_open_loop().then(|| look(seen, load)))
+    }),
 };
 
 fn look(seen: &Seen, load: &Load) -> Word {
-    let Some(rate) = load.offered_rate.filter(|&rate| rate > 0.0) else {
+    let Some(rate) = load.client.offered_rate.filter(|&rate| rate > 0.0) else {
         return Word::not_checked("The rate that was to be offered is not known.");
     };
-    let planned = rate * load.seconds;
-    let chance = match seen.slot.load.arrivals {
-        Arrivals::Own { .. } => CHANCE * planned.sqrt(),
+    let planned = rate * load.work.seconds;
+    let chance = match seen.slot.setting.pace {
+        Pace::Own { .. } => CHANCE * planned.sqrt(),
         _ => 0.0,
     };
     let tolerance = MISSING_MAX * planned + chance;
     let of_planned = |count: u64| percent(count as f64 / planned);
-    if (load.scheduled as f64 - planned).abs() > tolerance {
+    if (load.client.scheduled as f64 - planned).abs() > tolerance {
         return Word::invalid(
-            format!("{} offered", of_planned(load.scheduled)),
+            format!("{} offered", of_planned(load.client.scheduled)),
             "The client didn't offer the rate that the figure has.",
         );
     }
-    let value = format!("{} answered", of_planned(load.answers));
-    let under_way = f64::from(load.connections_asked).min(UNDER_WAY_MAX * planned);
-    let is_held = load.answers as f64 + under_way >= planned - tolerance;
-    match seen.slot.load.arrivals {
+    let value = format!("{} answered", of_planned(load.work.done));
+    let under_way = f64::from(load.client.connections_asked).min(UNDER_WAY_MAX * planned);
+    let is_held = load.work.done as f64 + under_way >= planned - tolerance;
+    match seen.slot.setting.pace {
         _ if is_held => Word::valid(value, "The rate was offered and held."),
-        Arrivals::Own { .. } => {
+        Pace::Own { .. } => {
             Word::valid(value, "The rate was offered; that it wasn't held is the result.")
         }
-        _ if client_limit::is_near(load) => Word::invalid(
+        _ if client_limit::is_near(load.client) => Word::invalid(
             value,
             "The rate wasn't held, and the client was near its limit: whose it was isn't known.",
         ),
@@ -63,20 +63,20 @@ fn look(seen: &Seen, load: &Load) -> Word {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{at_half_of_its_maximum, sound, word_if_any, word_on};
+    use super::super::tests::{at_half_of_its_maximum, load_of, sound, word_if_any, word_on};
     use super::*;
 
-    fn with(arrivals: Arrivals, scheduled: u64, answers: u64) -> Finding {
+    fn with(arrivals: Pace, scheduled: u64, answers: u64) -> Finding {
         let (mut slot, mut evidence) = at_half_of_its_maximum();
-        slot.load.arrivals = arrivals;
-        let load = evidence.load.as_mut().unwrap();
-        (load.scheduled, load.answers) = (scheduled, answers);
+        slot.setting.pace = arrivals;
+        let load = load_of(&mut evidence);
+        (load.client.scheduled, load.work.done) = (scheduled, answers);
         word_on(&OFFERED_RATE, &slot, &evidence)
     }
 
     #[test]
     fn a_client_that_offers_another_rate_makes_the_figures_invalid() {
-        let own = Arrivals::Own { percent: 50 };
+        let own = Pace::Own { percent: 50 };
         assert_eq!(with(own, 99_000, 99_000).verdict, Verdict::Valid, "1 % less may be chance");
         let word = with(own, 98_000, 98_000);
         assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "98.0 % offered"));
@@ -85,13 +85,13 @@ mod tests {
 
     #[test]
     fn on_a_curve_less_is_a_result() {
-        let word = with(Arrivals::Own { percent: 110 }, 100_000, 90_000);
+        let word = with(Pace::Own { percent: 110 }, 100_000, 90_000);
         assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "90.0 % answered"));
     }
 
     #[test]
     fn who_doesnt_hold_the_rate_of_all_is_invalid() {
-        let equal = Arrivals::Equal { percent: 80 };
+        let equal = Pace::Equal { percent: 80 };
         assert_eq!(with(equal, 100_000, 90_000).verdict, Verdict::Invalid);
         assert_eq!(with(equal, 100_000, 99_900).verdict, Verdict::Valid);
         assert_eq!(with(equal, 99_400, 99_400).verdict, Verdict::Invalid, "it is kept evenly");
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn a_client_near_its_limit_is_named_where_the_rate_isnt_held() {
         let (mut slot, mut evidence) = at_half_of_its_maximum();
-        slot.load.arrivals = Arrivals::Equal { percent: 80 };
-        let load = evidence.load.as_mut().unwrap();
-        (load.answers, load.client_busy_share) = (90_000, vec![0.99]);
+        slot.setting.pace = Pace::Equal { percent: 80 };
+        let load = load_of(&mut evidence);
+        (load.work.done, load.client.busy_share) = (90_000, vec![0.99]);
         let word = word_on(&OFFERED_RATE, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Invalid);
         assert!(word.says.contains("the client was near its limit"), "{}", word.says);
@@ -112,9 +112,9 @@ mod tests {
     fn many_connections_excuse_no_missing_answers() {
         let with = |answers| {
             let (mut slot, mut evidence) = at_half_of_its_maximum();
-            slot.load.arrivals = Arrivals::Equal { percent: 80 };
-            let load = evidence.load.as_mut().unwrap();
-            (load.connections_asked, load.answers) = (100_000, answers);
+            slot.setting.pace = Pace::Equal { percent: 80 };
+            let load = load_of(&mut evidence);
+            (load.client.connections_asked, load.work.done) = (100_000, answers);
             word_on(&OFFERED_RATE, &slot, &evidence).verdict
         };
         assert_eq!(with(0), Verdict::Invalid, "as many connections as requests");
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn an_unknown_rate_is_not_checked() {
         let (slot, mut evidence) = at_half_of_its_maximum();
-        evidence.load.as_mut().unwrap().offered_rate = None;
+        evidence.clients[0].offered_rate = None;
         let word = word_on(&OFFERED_RATE, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::NotChecked);
     }

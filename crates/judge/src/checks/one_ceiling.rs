@@ -27,10 +27,10 @@ fn may_be_one(compared: &Compared) -> bool {
 fn look(compared: &Compared) -> Word {
     let figures = |name: &str| {
         let figures = compared.of(name).filter_map(|trial| {
-            let load = trial.evidence.load.as_ref().filter(|load| load.answers > 0)?;
+            let work = trial.evidence.work.as_ref().filter(|work| work.done > 0)?;
             // Less than the kernel counts is no cost to compare.
             let cpu_s = trial.evidence.contender_cpu_s().filter(|&it| it > 0.0)?;
-            Some((load.rate, cpu_s / load.answers as f64))
+            Some((work.rate, cpu_s / work.done as f64))
         });
         let (rates, costs): (Vec<f64>, Vec<f64>) = figures.unzip();
         median(&rates).zip(median(&costs))
@@ -61,7 +61,7 @@ fn look(compared: &Compared) -> Word {
 #[cfg(test)]
 mod tests {
     use result::finding::Verdict;
-    use result::plan::Arrivals;
+    use result::plan::Pace;
 
     use super::super::tests::field;
     use super::*;
@@ -72,7 +72,7 @@ mod tests {
         for (name, cpu_s) in cpu_s {
             field.each(name, |evidence| {
                 evidence.server_cpu_s = Some(*cpu_s);
-                evidence.load.as_mut().unwrap().rate = 50_000.0;
+                evidence.work.as_mut().unwrap().rate = 50_000.0;
             });
         }
         field.word(&ONE_CEILING, "a").verdict
@@ -89,7 +89,7 @@ mod tests {
     fn two_contenders_or_one_rate_for_all_have_no_common_ceiling() {
         let mut field = field();
         for trial in &mut field.trials {
-            trial.slot.load.arrivals = Arrivals::Equal { percent: 80 };
+            trial.slot.setting.pace = Pace::Equal { percent: 80 };
         }
         assert_eq!(field.word_if_any(&ONE_CEILING, "a"), None);
         let mut field = super::super::tests::field();

@@ -56,7 +56,7 @@ type Place<'a> = (&'a str, u32);
 /// Block by block the logarithms of rates by their contender's median, in the order of
 /// measuring: a block that others disturbed is made again at the end, as what it was.
 fn blocks(contenders: &[Contender], trials: &[&Trial]) -> Vec<Vec<f64>> {
-    let rate = |trial: &Trial| Some(trial.evidence.load.as_ref()?.rate).filter(|&it| it > 0.0);
+    let rate = |trial: &Trial| Some(trial.evidence.work.as_ref()?.rate).filter(|&it| it > 0.0);
     let mut blocks: BTreeMap<u32, Vec<(Place, f64)>> = BTreeMap::new();
     for contender in contenders {
         let own = |trial: &&&Trial| trial.slot.contender == contender.name;
@@ -89,7 +89,7 @@ mod tests {
     fn with(factor: impl Fn(u32) -> f64) -> Finding {
         let mut field = field();
         for trial in &mut field.trials {
-            trial.evidence.load.as_mut().unwrap().rate *= factor(trial.slot.number);
+            trial.evidence.work.as_mut().unwrap().rate *= factor(trial.slot.number);
         }
         field.word(&ORDER, "a")
     }
@@ -106,7 +106,7 @@ mod tests {
         let mut field = field();
         for trial in &mut field.trials {
             let factor = 1.0 - 0.01 * f64::from(trial.slot.number);
-            trial.evidence.load.as_mut().unwrap().rate *= factor;
+            trial.evidence.work.as_mut().unwrap().rate *= factor;
             for speed in &mut trial.evidence.core_speeds {
                 let whole = Some(900.0 * factor);
                 (speed.whole_before, speed.whole_after) = (whole, whole);
@@ -128,7 +128,7 @@ mod tests {
             let made = if trial.slot.block == 0 { 6 } else { trial.slot.block };
             trial.started = format!("2026-11-23T0{made}:00:00Z");
             let factor = 1.0 - 0.04 * f64::from(made);
-            trial.evidence.load.as_mut().unwrap().rate *= factor;
+            trial.evidence.work.as_mut().unwrap().rate *= factor;
             for speed in &mut trial.evidence.core_speeds {
                 (speed.whole_before, speed.whole_after) = (Some(900.0 * factor), None);
             }

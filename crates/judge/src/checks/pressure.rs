@@ -1,6 +1,6 @@
 //! Did contender or client wait for memory or disks?
 
-use result::evidence::{Cgroup, Evidence, Load};
+use result::evidence::{Cgroup, Evidence, Work};
 
 use super::{Check, Scope, Seen, Word, percent};
 
@@ -17,7 +17,7 @@ pub(super) const PRESSURE: Check = Check {
     threshold: "less than 1 % of the window, invalid from 10 %; more than stray pages: 40 KiB a second; of the whole machine less than 1 %, else it can't be told who waited",
     why: "A server that answers from memory has nothing to wait for but its clients, and a client that waits takes its own time for the server's. From 1 % on, the slowest hundredth of the answers may be those that waited, so the 99th percentile is the disk's. Who moves next to nothing to and from disks hardly waits for one, but from Linux 6.5 on (6.1.39 of the longer-kept ones) the kernel counts every wait in io_uring as such, also those for the network, unless it is told not to, as bakeoff's client tells it from Linux 6.15 on. So a contender that has a ring open and uses a disk is suspect, and not invalid: which of the two it waited for can't be told. Stray pages are fewer than ten of 4 KiB a second: if each is waited for, an SSD takes about a thousandth of the time for them, and only a slow disk, with 10 ms each, a tenth. A JVM that keeps its counters in a file writes such.",
     fix: "Find what it reads or writes (logs, temporary files, a cold cache), or what presses on memory beside it; warm up for longer.",
-    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
+    scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };
 
 /// What gives contender and client control groups where nobody may make them.
@@ -81,10 +81,10 @@ impl Waited {
     }
 }
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &Seen, work: &Work) -> Word {
     let evidence = seen.evidence;
-    let contender = Waited::of_contender(evidence, load.seconds);
-    let client = Waited::of_client(evidence, load.seconds);
+    let contender = Waited::of_contender(evidence, work.seconds);
+    let client = Waited::of_client(evidence, work.seconds);
     let (who, longest) = self::longest(contender, client);
     if longest.most() >= WAITED_SUSPECT {
         let value = format!("{who}: {}", longest.value());

@@ -20,18 +20,18 @@ pub(super) const REPLICATION: Check = Check {
 
 fn look(compared: &Compared) -> Word {
     let own = compared.of(&compared.contender.name).filter(|trial| !trial.slot.twin);
-    let blocks = own.filter(|trial| trial.evidence.load.is_some()).count();
+    let blocks = own.filter(|trial| trial.evidence.work.is_some()).count();
     if blocks < BLOCKS_MIN {
         return Word::not_checked(format!("{blocks} blocks, of {BLOCKS_MIN} that a rank needs."))
             .advise("Take a profile with 6 blocks or more.");
     }
     let is_open_loop = compared.is_open_loop();
     let figure = |trial: &Trial| {
-        let load = trial.evidence.load.as_ref()?;
+        let work = trial.evidence.work.as_ref()?;
         match is_open_loop {
             // At one rate, what is compared is what an answer costs.
-            true => Some(trial.evidence.contender_cpu_s()? / load.answers.max(1) as f64),
-            false => Some(load.rate),
+            true => Some(trial.evidence.contender_cpu_s()? / work.done.max(1) as f64),
+            false => Some(work.rate),
         }
     };
     let ratios = match twin_ratios(compared.trials, figure) {
@@ -51,7 +51,7 @@ fn look(compared: &Compared) -> Word {
 /// Whether a trial of the A/A pair tells something of the noise: it saw load, and no
 /// check calls it invalid.
 pub fn stands(trial: &Trial) -> bool {
-    trial.evidence.load.is_some() && worst(&trial.findings) != Verdict::Invalid
+    trial.evidence.work.is_some() && worst(&trial.findings) != Verdict::Invalid
 }
 
 /// What the two identical entries under one load differ by in a figure, as the
@@ -105,7 +105,7 @@ mod tests {
     fn with(factor: f64) -> Verdict {
         let mut field = field();
         for trial in field.trials.iter_mut().filter(|trial| trial.slot.twin) {
-            trial.evidence.load.as_mut().unwrap().rate *= factor;
+            trial.evidence.work.as_mut().unwrap().rate *= factor;
         }
         field.word(&REPLICATION, "a").verdict
     }
@@ -118,7 +118,7 @@ mod tests {
         let mut field = field();
         for trial in field.trials.iter_mut().filter(|trial| trial.slot.twin) {
             let factor = if trial.slot.block % 2 == 0 { 1.2 } else { 0.8 };
-            trial.evidence.load.as_mut().unwrap().rate *= factor;
+            trial.evidence.work.as_mut().unwrap().rate *= factor;
         }
         assert_eq!(field.word(&REPLICATION, "a").verdict, Verdict::Suspect, "now this, now that");
     }
@@ -152,7 +152,7 @@ mod tests {
     fn a_pair_without_figures_is_not_called_invalid() {
         let mut field = field();
         let mut twins = field.trials.iter_mut().filter(|trial| trial.slot.twin);
-        twins.next().unwrap().evidence.load = None;
+        twins.next().unwrap().evidence.work = None;
         let word = field.word(&REPLICATION, "a");
         assert_eq!(word.says, "The noise isn't known: the A/A pair has figures in too few blocks.");
     }

@@ -1,6 +1,6 @@
 //! Was the contender's virtual machine warm, and its heap large enough?
 
-use result::evidence::{Collects, Compiles, Load, Runtime, ServerUse};
+use result::evidence::{Collects, Compiles, Runtime, ServerUse, Work};
 
 use super::{Check, Scope, Seen, Word, percent};
 
@@ -26,7 +26,7 @@ pub(super) const RUNTIME: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen, load: &Load) -> Option<Word> {
+fn look(seen: &Seen, work: &Work) -> Option<Word> {
     let server = &seen.evidence.server;
     if server.thread_groups.is_empty() {
         return Some(Word::not_checked("The contender's threads couldn't be told apart."));
@@ -47,7 +47,7 @@ fn look(seen: &Seen, load: &Load) -> Option<Word> {
         Some(Runtime { compiles: Some(Compiles::AtLoad), .. }) | None => new_code(server),
         Some(runtime) => compiling(runtime, seen.evidence.server_cpu_s),
     };
-    let collecting = collecting(runtime, load.seconds);
+    let collecting = collecting(runtime, work.seconds);
     let value = format!("{}, {}", compiling.value, collecting.value);
     let worst = if collecting.verdict > compiling.verdict { collecting } else { compiling };
     Some(Word { value, ..worst })

@@ -1,9 +1,9 @@
 //! Were the answers under load the same as before it?
 
-use result::evidence::{AnswerSize, ContractStep, Evidence, Load};
+use result::evidence::{AnswerSize, ContractStep, Evidence};
 use result::evidence::{DATE, DATE_STEP};
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Load, Scope, Seen, Word};
 
 /// Bytes that an answer may differ by on average: the digits of a number.
 const BYTES_APART_MAX: f64 = 16.0;
@@ -14,7 +14,7 @@ pub(super) const SAME_ANSWERS: Check = Check {
     threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
     why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and body are held to the contract in every answer; that a part is made anew, and the Date, in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
     fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
-    scope: Scope::Trial(|seen, load| Some(look(seen, load))),
+    scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
 fn look(seen: &Seen, load: &Load) -> Word {
@@ -38,14 +38,14 @@ fn look(seen: &Seen, load: &Load) -> Word {
             .against("another Date after 2.2 s or more");
     }
     // Answers that are errors have other lengths.
-    let sizes = seen.evidence.answer.filter(|_| load.errors.is_empty() && load.answers > 0);
+    let sizes = seen.evidence.answer.filter(|_| load.work.errors.is_empty() && load.work.done > 0);
     let whole = |it: AnswerSize| it.whole_bytes.unwrap_or(it.head_bytes + it.body_bytes) as f64;
     let Some(before) = sizes.map(whole) else {
         return Word::not_checked("The bytes of an answer are not known, before or under load.");
     };
-    let under = load.received_bytes as f64 / load.answers as f64;
+    let under = load.client.received_bytes as f64 / load.work.done as f64;
     // What was received at the window's edges belongs to an answer outside of it.
-    let edges = f64::from(load.connections_asked) * before / load.answers as f64;
+    let edges = f64::from(load.client.connections_asked) * before / load.work.done as f64;
     let value = format!("{under:.0} bytes under load, {before:.0} before");
     if (under - before).abs() > BYTES_APART_MAX + edges {
         return Word::suspect(value, "Answers under load had another length than before.")
@@ -140,7 +140,7 @@ mod tests {
     fn answers_of_another_length_cast_doubt() {
         let with = |bytes: u64| {
             word_after(&SAME_ANSWERS, |evidence| {
-                evidence.load.as_mut().unwrap().received_bytes = bytes * 200_000;
+                evidence.clients[0].received_bytes = bytes * 200_000;
             })
         };
         assert_eq!(with(205).verdict, Verdict::Valid);
@@ -154,7 +154,7 @@ mod tests {
         let with = |whole_bytes| {
             word_after(&SAME_ANSWERS, |evidence| {
                 evidence.answer.as_mut().unwrap().whole_bytes = whole_bytes;
-                evidence.load.as_mut().unwrap().received_bytes = 223 * 200_000;
+                evidence.clients[0].received_bytes = 223 * 200_000;
             })
         };
         assert_eq!(with(Some(223)).verdict, Verdict::Valid);
@@ -171,7 +171,7 @@ mod tests {
                     Some(AnswerSize { head_bytes: 1, body_bytes: 1, whole_bytes: None });
                 let error =
                     ErrorKind { kind: "reset".into(), count: 1, first_s: 0.0, example: "".into() };
-                evidence.load.as_mut().unwrap().errors.push(error);
+                evidence.work.as_mut().unwrap().errors.push(error);
             },
         ] {
             assert_eq!(word_after(&SAME_ANSWERS, change).verdict, Verdict::NotChecked);

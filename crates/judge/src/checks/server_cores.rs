@@ -77,15 +77,15 @@ fn look(seen: &Seen) -> Word {
 
 /// Cores that the contender used within the window and, where it shares them, the client.
 fn used(evidence: &Evidence) -> Option<f64> {
-    let load = evidence.load.as_ref().filter(|load| load.seconds > 0.0)?;
+    let work = evidence.work.as_ref().filter(|work| work.seconds > 0.0)?;
     let all = match evidence.place.shared() {
         true => {
             let interrupts = evidence.server_interrupt_s.unwrap_or(0.0);
-            evidence.server_cpu_s? + load.client_cpu_s + interrupts
+            evidence.server_cpu_s? + evidence.client_cpu_s()? + interrupts
         }
         false => evidence.contender_cpu_s()?,
     };
-    Some(all / load.seconds)
+    Some(all / work.seconds)
 }
 
 /// Cores that others and the host used within the window, which may have been taken from
@@ -110,7 +110,7 @@ pub(crate) fn found_idle_cores(finding: &Finding, trials: &[&Trial]) -> bool {
 /// A thread that ran and may do so where the contender has no processor, and the numbers of
 /// those where it may.
 fn elsewhere(evidence: &Evidence) -> Option<(&ThreadUse, String)> {
-    let window_s = evidence.load.as_ref()?.seconds;
+    let window_s = evidence.work.as_ref()?.seconds;
     let given = &evidence.place.server_cpus;
     let threads = evidence.server.threads.iter();
     threads.filter(|it| it.cpu_s >= RAN_MIN * window_s).find_map(|thread| {
@@ -146,7 +146,7 @@ mod tests {
             word_after(&SERVER_CORES, |evidence| {
                 evidence.server_cpu_s = Some(2.3);
                 evidence.server_interrupt_s = Some(1.6);
-                evidence.load.as_mut().unwrap().client_cpu_s = 0.0;
+                evidence.clients[0].cpu_s = 0.0;
                 evidence.place.client_cpus = client_cpus;
             })
         };

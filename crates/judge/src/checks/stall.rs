@@ -1,9 +1,9 @@
 //! Did the contender stall?
 
-use result::evidence::Load;
+use result::evidence::Work;
 
 use super::steady::whole_seconds;
-use super::{Check, Scope, Word};
+use super::{Check, Scope, Seen, Word};
 use crate::statistics::median;
 
 /// A second with less than this share of the usual has a stall in it.
@@ -17,11 +17,11 @@ pub(super) const STALL: Check = Check {
     threshold: "no second with less than half of the usual, and answers in most seconds",
     why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
     fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",
-    scope: Scope::Moment(|_, load| Some(look(load))),
+    scope: Scope::Moment(|seen, work| Some(look(seen, work))),
 };
 
-fn look(load: &Load) -> Word {
-    let rates = whole_seconds(load);
+fn look(seen: &Seen, work: &Work) -> Word {
+    let rates = whole_seconds(work);
     let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
         return Word::not_checked("The window has no two whole seconds to compare.")
             .advise("Measure for longer (`measure_s` of the profile).");
@@ -33,7 +33,12 @@ fn look(load: &Load) -> Word {
     } else if slowest < SHARE_MIN * usual {
         // An answer counts in the second in which the client was there to see it.
         let may_be_all = |away_s: f64| slowest + away_s * usual >= SHARE_MIN * usual;
-        let away_s = load.client_away_s.filter(|&it| it >= AWAY_MIN_S && may_be_all(it));
+        let away_s = seen
+            .evidence
+            .clients
+            .iter()
+            .find_map(|client| client.away_s)
+            .filter(|&it| it >= AWAY_MIN_S && may_be_all(it));
         match away_s {
             None => Word::suspect(value, "Within a second the rate fell to less than half."),
             Some(away_s) => Word::suspect(
@@ -57,9 +62,9 @@ mod tests {
 
     fn with_seconds(rates: &[u64]) -> Finding {
         word_after_load(&STALL, |load| {
-            load.seconds = rates.len() as f64;
+            load.work.seconds = rates.len() as f64;
             let second = |&good: &u64| Second { good, ..Second::default() };
-            load.per_second = rates.iter().map(second).collect();
+            load.work.per_second = rates.iter().map(second).collect();
         })
     }
 
@@ -75,8 +80,8 @@ mod tests {
     fn a_client_that_stood_still_is_named_beside_the_contender() {
         let with_answers = |share_of: u64, away_s| {
             word_after_load(&STALL, |load| {
-                load.client_away_s = Some(away_s);
-                load.per_second[1].good /= share_of;
+                load.client.away_s = Some(away_s);
+                load.work.per_second[1].good /= share_of;
             })
         };
         let with = |away_s| with_answers(3, away_s);
@@ -100,8 +105,8 @@ mod tests {
     #[test]
     fn a_part_of_a_second_at_the_end_is_no_stall() {
         let word = word_after_load(&STALL, |load| {
-            load.seconds = 3.2;
-            load.per_second[3].good = 10_000;
+            load.work.seconds = 3.2;
+            load.work.per_second[3].good = 10_000;
         });
         assert_eq!(word.verdict, Verdict::Valid);
     }

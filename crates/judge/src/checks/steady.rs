@@ -1,6 +1,6 @@
 //! Was the rate steady?
 
-use result::evidence::{Load, Second};
+use result::evidence::{Second, Work};
 
 use super::{Check, Scope, Seen, Word};
 
@@ -18,11 +18,11 @@ pub(super) const STEADY: Check = Check {
     threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
-    scope: Scope::Drift { look: |seen, load| Some(look(seen, load)), drift },
+    scope: Scope::Drift { look: |seen, work| Some(look(seen, work)), drift },
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
-    let Some((first, second)) = halves(load) else {
+fn look(seen: &Seen, work: &Work) -> Word {
+    let Some((first, second)) = halves(work) else {
         return Word::not_checked("The window has no two whole seconds to compare.")
             .advise("Measure for longer (`measure_s` of the profile).");
     };
@@ -38,7 +38,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("halves within 10 % of each other");
     }
-    if let Some((at_s, before, after)) = change_point(&whole_seconds(load)) {
+    if let Some((at_s, before, after)) = change_point(&whole_seconds(work)) {
         let change = after / before - 1.0;
         let value = match before {
             0.0 => format!("no answer before {at_s} s"),
@@ -48,7 +48,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("no change-point of more than 10 % and four times the scatter");
     }
-    match whole_seconds(load).len() < 2 * SIDE_MIN {
+    match whole_seconds(work).len() < 2 * SIDE_MIN {
         true => Word::valid(
             value,
             "Both halves tell the same; the window is too short to have a change-point.",
@@ -73,23 +73,23 @@ fn cores_changed(seen: &Seen) -> String {
 }
 
 /// How far the rate went within the window, as a logarithm.
-fn drift(load: &Load) -> Option<f64> {
-    let (first, second) = halves(load)?;
+fn drift(work: &Work) -> Option<f64> {
+    let (first, second) = halves(work)?;
     (first > 0.0 && second > 0.0).then(|| (second / first).ln())
 }
 
 /// Good answers of each second; the last one may be a part of a second, and isn't
 /// counted then.
-pub(super) fn whole_seconds(load: &Load) -> Vec<f64> {
-    let whole = (load.seconds + 0.01) as usize;
+pub(super) fn whole_seconds(work: &Work) -> Vec<f64> {
+    let whole = (work.seconds + 0.01) as usize;
     let good = |second: &Second| second.good as f64;
-    load.per_second.iter().take(whole).map(good).collect()
+    work.per_second.iter().take(whole).map(good).collect()
 }
 
 /// The mean rates of the first half and the second; `None` of less than two whole
 /// seconds. Of an odd number, the middle second belongs to neither half.
-fn halves(load: &Load) -> Option<(f64, f64)> {
-    let rates = whole_seconds(load);
+fn halves(work: &Work) -> Option<(f64, f64)> {
+    let rates = whole_seconds(work);
     let half = rates.len() / 2;
     (half > 0).then(|| (mean(&rates[..half]), mean(&rates[rates.len() - half..])))
 }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_rises_or_falls_casts_doubt() {
-        let with = |good| word_after_load(&STEADY, |load| load.per_second[3].good = good);
+        let with = |good| word_after_load(&STEADY, |load| load.work.per_second[3].good = good);
         assert_eq!(with(50_000).verdict, Verdict::Valid);
         assert_eq!(with(58_000).verdict, Verdict::Valid, "8 % over both seconds of a half");
         assert_eq!(
@@ -144,7 +144,7 @@ mod tests {
     fn how_far_the_cores_themselves_changed_is_said() {
         let value = |before, after| {
             let word = word_after(&STEADY, |evidence| {
-                evidence.load.as_mut().unwrap().per_second[3].good = 90_000;
+                evidence.work.as_mut().unwrap().per_second[3].good = 90_000;
                 let speed = &mut evidence.core_speeds[0];
                 (speed.whole_before, speed.whole_after) = (before, after);
             });
@@ -158,9 +158,9 @@ mod tests {
 
     fn with_seconds(rates: &[u64]) -> result::finding::Finding {
         word_after_load(&STEADY, |load| {
-            load.seconds = rates.len() as f64;
+            load.work.seconds = rates.len() as f64;
             let second = |&good: &u64| Second { good, ..Second::default() };
-            load.per_second = rates.iter().map(second).collect();
+            load.work.per_second = rates.iter().map(second).collect();
         })
     }
 
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_speed_that_was_not_measured_is_no_change() {
         let word = word_after(&STEADY, |evidence| {
-            evidence.load.as_mut().unwrap().per_second[3].good = 90_000;
+            evidence.work.as_mut().unwrap().per_second[3].good = 90_000;
             evidence.core_speeds[0].whole_before = Some(0.0);
         });
         assert!(!word.value.contains("speed"), "{word:?}");
@@ -202,17 +202,17 @@ mod tests {
 
     #[test]
     fn a_window_of_less_than_two_seconds_is_not_checked() {
-        let word = word_after_load(&STEADY, |load| load.per_second.truncate(1));
+        let word = word_after_load(&STEADY, |load| load.work.per_second.truncate(1));
         assert_eq!(word.verdict, Verdict::NotChecked);
         assert_eq!(word.fix, "Measure for longer (`measure_s` of the profile).");
-        let word = word_after_load(&STEADY, |load| load.seconds = 1.5);
+        let word = word_after_load(&STEADY, |load| load.work.seconds = 1.5);
         assert_eq!(word.verdict, Verdict::NotChecked);
     }
 
     #[test]
     fn what_was_not_looked_at_is_not_said_to_be_alike() {
         for (seconds, too_short) in [(3, true), (4, false)] {
-            let word = word_after_load(&STEADY, |load| load.per_second.truncate(seconds));
+            let word = word_after_load(&STEADY, |load| load.work.per_second.truncate(seconds));
             assert_eq!(word.verdict, Verdict::Valid);
             assert_eq!(word.says.contains("too short to have a change-point"), too_short);
         }
@@ -221,8 +221,8 @@ mod tests {
     #[test]
     fn a_part_of_a_second_at_the_end_is_no_fall() {
         let word = word_after_load(&STEADY, |load| {
-            load.seconds = 3.2;
-            load.per_second[3].good = 10_000;
+            load.work.seconds = 3.2;
+            load.work.per_second[3].good = 10_000;
         });
         assert_eq!(word.verdict, Verdict::Valid);
     }
@@ -231,7 +231,7 @@ mod tests {
     fn a_half_without_answers_makes_the_figures_invalid() {
         for (which, half) in [("first", 0..2), ("second", 2..4)] {
             let word = word_after_load(&STEADY, |load| {
-                load.per_second[half].iter_mut().for_each(|second| second.good = 0);
+                load.work.per_second[half].iter_mut().for_each(|second| second.good = 0);
             });
             assert_eq!(word.verdict, Verdict::Invalid);
             assert_eq!(word.says, format!("The {which} half had no answer."));

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 
 use result::finding::worst;
 use result::outcome::{Curve, CurveLine, CurvePoint};
-use result::plan::Phase;
-use result::plan::{Arrivals, Load};
-use result::{Run, Trial, evidence};
+use result::plan::{Pace, PaceKind, Setting};
+use result::{Run, Trial};
 
-use super::group::{Group, rate, server_cpu_us};
+use super::group::Group;
 use crate::checks;
 use crate::rates;
 use crate::statistics::median;
@@ -17,26 +16,26 @@ use crate::statistics::median;
 /// One curve a closed loop that shares of its maxima were planned of, as far as it was
 /// begun.
 pub(super) fn outcomes(run: &Run) -> Vec<Curve> {
-    let mut shares: BTreeMap<Load, Vec<u32>> = BTreeMap::new();
+    let mut shares: BTreeMap<Setting, Vec<u32>> = BTreeMap::new();
     for slot in &run.plan.slots {
-        if let Arrivals::Own { percent } = slot.load.arrivals {
-            let percents = shares.entry(slot.load.with(Arrivals::Closed)).or_default();
+        if let Pace::Own { percent } = slot.setting.pace {
+            let percents = shares.entry(slot.setting.with(Pace::Free)).or_default();
             if let Err(place) = percents.binary_search(&percent) {
                 percents.insert(place, percent);
             }
         }
     }
-    let groups: Vec<Group> = super::by_load(run, Phase::Curve)
+    let groups: Vec<Group> = super::by_setting(run, PaceKind::Own)
         .into_iter()
-        .map(|(load, trials)| Group::new(run, load, trials))
+        .map(|(setting, trials)| Group::new(run, setting, trials))
         .collect();
     shares
         .into_iter()
-        .map(|(load, percents)| {
-            let lines = planned(run, &load)
-                .map(|contender| line(run, &groups, &load, &percents, contender))
+        .map(|(setting, percents)| {
+            let lines = planned(run, &setting)
+                .map(|contender| line(run, &groups, &setting, &percents, contender))
                 .collect();
-            Curve { load, lines }
+            Curve { setting, lines }
         })
         // A run that ended in the closed loop has no curve yet.
         .filter(|curve| curve.lines.iter().any(tells_something))
@@ -48,55 +47,58 @@ fn tells_something(line: &CurveLine) -> bool {
 }
 
 /// The contenders that a curve was planned for.
-fn planned<'a>(run: &'a Run, load: &'a Load) -> impl Iterator<Item = &'a str> {
+fn planned<'a>(run: &'a Run, setting: &'a Setting) -> impl Iterator<Item = &'a str> {
     let has_slot = |name: &str| {
         run.plan.slots.iter().any(|slot| {
             slot.contender == name
-                && Phase::of(&slot.load) == Phase::Curve
-                && slot.load.with(Arrivals::Closed) == *load
+                && slot.setting.pace.kind() == PaceKind::Own
+                && slot.setting.with(Pace::Free) == *setting
         })
     };
     run.contenders.iter().map(|it| it.name.as_str()).filter(move |name| has_slot(name))
 }
 
-fn line(run: &Run, groups: &[Group], load: &Load, percents: &[u32], contender: &str) -> CurveLine {
+fn line(
+    run: &Run,
+    groups: &[Group],
+    setting: &Setting,
+    percents: &[u32],
+    contender: &str,
+) -> CurveLine {
     let points = percents.iter().filter_map(|&percent| {
-        let load = load.with(Arrivals::Own { percent });
-        let group = groups.iter().find(|group| *group.load == load)?;
+        let setting = setting.with(Pace::Own { percent });
+        let group = groups.iter().find(|group| *group.setting == setting)?;
         point(group, percent, contender)
     });
     let points: Vec<CurvePoint> = points.collect();
     let is_of_curve =
-        |of: &Load| Phase::of(of) == Phase::Curve && of.with(Arrivals::Closed) == *load;
+        |of: &Setting| of.pace.kind() == PaceKind::Own && of.with(Pace::Free) == *setting;
     let left_out =
-        run.left_out.iter().find(|it| it.contender == contender && is_of_curve(&it.load));
+        run.left_out.iter().find(|it| it.contender == contender && is_of_curve(&it.setting));
     // Who was asked and failed has no point either.
     let failed = || {
-        let own = |it: &&Trial| it.slot.contender == contender && is_of_curve(&it.slot.load);
+        let own = |it: &&Trial| it.slot.contender == contender && is_of_curve(&it.slot.setting);
         run.trials.iter().filter(own).find_map(|it| it.evidence.process.failure.clone())
     };
     let left_out = left_out.map(|it| it.reason.clone());
     CurveLine {
         contender: contender.into(),
-        maximum_rate: rates::of_curve(run, contender, load).ok(),
+        maximum_rate: rates::of_curve(run, contender, setting).ok(),
         left_out: left_out.or_else(|| failed().filter(|_| points.is_empty())),
         points,
     }
 }
 
-/// One point; `None` where no trial of it got as far as load.
+/// One point; `None` where no trial of it got as far as work.
 fn point(group: &Group, percent: u32, contender: &str) -> Option<CurvePoint> {
     let trials = group.of(contender, false);
-    let loads = trials.iter().filter_map(|trial| trial.evidence.load.as_ref());
-    let offered: Vec<f64> = loads.filter_map(|load: &evidence::Load| load.offered_rate).collect();
+    let offered: Vec<f64> =
+        trials.iter().filter_map(|trial| trial.evidence.offered_rate()).collect();
     let findings = checks::over_blocks(&trials);
     Some(CurvePoint {
         percent,
         offered_rate: median(&offered)?,
-        rate: group.estimate(contender, rate)?,
-        p50_us: group.latency_us(contender, 50.0),
-        p99_us: group.latency_us(contender, 99.0),
-        server_cpu_us: group.estimate_of_all(contender, server_cpu_us),
+        figures: group.figures(contender, &findings)?,
         verdict: worst(&findings),
         findings,
     })
@@ -107,15 +109,17 @@ mod tests {
     use result::LeftOut;
     use result::plan::{Cores, Slot};
 
+    use result::figure::{P99_US, RATE};
+
     use super::*;
     use crate::samples::{contender, run_of, trial};
 
-    fn base() -> Load {
-        Load::closed(100, Cores::One, true)
+    fn base() -> Setting {
+        Setting::closed(100, Cores::One, true)
     }
 
-    fn share(percent: u32) -> Load {
-        base().with(Arrivals::Own { percent })
+    fn share(percent: u32) -> Setting {
+        base().with(Pace::Own { percent })
     }
 
     /// A curve of two shares was planned for `a` and `b`; `a` was measured in two
@@ -126,18 +130,18 @@ mod tests {
             for (percent, rate) in [(110, rate_at_110), (50, 500.0)] {
                 let mut trial = trial("a", block, &share(percent), rate);
                 let offered = f64::from(percent) * 10.0;
-                trial.evidence.load.as_mut().unwrap().offered_rate = Some(offered);
+                trial.evidence.clients[0].offered_rate = Some(offered);
                 trials.push(trial);
             }
         }
         let mut run = run_of(&[contender("a"), contender("b")], trials);
         for (number, (name, percent)) in (0..).zip([("a", 110), ("a", 50), ("b", 110), ("b", 50)]) {
-            let (contender, load) = (name.into(), share(percent));
-            run.plan.slots.push(Slot { number, block: 0, contender, twin: false, load });
+            let (contender, setting) = (name.into(), share(percent));
+            run.plan.slots.push(Slot { number, block: 0, contender, twin: false, setting });
         }
         for percent in [110, 50] {
-            let (contender, load) = ("b".into(), share(percent));
-            run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+            let (contender, setting) = ("b".into(), share(percent));
+            run.left_out.push(LeftOut { contender, setting, reason: "no maximum".into() });
         }
         run
     }
@@ -145,7 +149,7 @@ mod tests {
     #[test]
     fn a_line_has_its_points_in_rising_order_with_what_was_offered_and_what_came() {
         let curves = outcomes(&run());
-        assert_eq!((curves.len(), &curves[0].load), (1, &base()));
+        assert_eq!((curves.len(), &curves[0].setting), (1, &base()));
         let line = &curves[0].lines[0];
         assert_eq!(
             (&*line.contender, line.maximum_rate, &line.left_out),
@@ -154,7 +158,7 @@ mod tests {
         let points: Vec<_> = line
             .points
             .iter()
-            .map(|point| (point.percent, point.offered_rate, point.rate.median))
+            .map(|point| (point.percent, point.offered_rate, point.figures[RATE].median))
             .collect();
         assert_eq!(points, [(50, 500.0, 500.0), (110, 1100.0, 980.0)]);
     }
@@ -172,7 +176,7 @@ mod tests {
         let mut run = run();
         run.left_out.clear();
         let mut failed = trial("b", 0, &share(50), 1.0);
-        failed.evidence.load = None;
+        failed.evidence.work = None;
         failed.evidence.process.failure = Some("it ended with code 1".into());
         run.trials.push(failed);
         let line = &outcomes(&run)[0].lines[1];
@@ -184,18 +188,18 @@ mod tests {
     fn a_curve_that_was_not_begun_is_none() {
         let mut run = run();
         run.left_out.clear();
-        run.trials.retain(|trial| trial.slot.load == base());
+        run.trials.retain(|trial| trial.slot.setting == base());
         assert!(outcomes(&run).is_empty());
     }
 
     #[test]
     fn times_of_an_open_loop_count_from_when_a_request_was_due() {
         let mut run = run();
-        for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
-            load.service_us.at = load.response_us.at.clone();
-            load.response_us.at[0].value *= 3.0;
+        for work in run.trials.iter_mut().filter_map(|trial| trial.evidence.work.as_mut()) {
+            work.service_us.at = work.response_us.at.clone();
+            work.response_us.at[0].value *= 3.0;
         }
         let point = &outcomes(&run)[0].lines[0].points[0];
-        assert_eq!(point.p99_us.as_ref().unwrap().median, 3.0 * 1e6 / 500.0);
+        assert_eq!(point.figures[P99_US].median, 3.0 * 1e6 / 500.0);
     }
 }

@@ -83,12 +83,12 @@ impl Seen<'_> {
     fn full_cores(&self) -> String {
         let cores = |cpu_s: fn(&Trial) -> Option<f64>| {
             self.median(|trial| {
-                let seconds = trial.evidence.load.as_ref()?.seconds;
+                let seconds = trial.evidence.work.as_ref()?.seconds;
                 (seconds > 0.0).then_some(cpu_s(trial)? / seconds)
             })
         };
         let server = cores(|trial| trial.evidence.contender_cpu_s());
-        let client = cores(|trial| Some(trial.evidence.load.as_ref()?.client_cpu_s));
+        let client = cores(|trial| trial.evidence.client_cpu_s());
         let given = self.trials.iter().map(|it| it.evidence.place.server_cpus.len()).max();
         let (Some(server), Some(client), Some(given)) = (server, client, given) else {
             return format!("The cores were full: {}.", self.value(&SERVER_CORES));
@@ -140,7 +140,7 @@ impl Seen<'_> {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{Evidence, Load, ServerUse, ThreadUse};
+    use result::evidence::{ClientSide, Evidence, ServerUse, ThreadUse, Work};
     use result::plan::{self, Cores};
 
     use super::*;
@@ -148,14 +148,15 @@ mod tests {
 
     /// Four seconds on one core that was full, half of it in the kernel.
     fn busy() -> Vec<Trial> {
-        let load = plan::Load::closed(100, Cores::One, true);
+        let load = plan::Setting::closed(100, Cores::One, true);
         (0..2)
             .map(|block| {
                 let mut trial = trial("a", block, &load, 1000.0);
                 trial.evidence = Evidence {
                     server_cpu_s: Some(3.96),
                     server: ServerUse { system_cpu_s: Some(1.98), ..ServerUse::default() },
-                    load: Some(Load { seconds: 4.0, client_cpu_s: 2.4, ..Load::default() }),
+                    work: Some(Work { seconds: 4.0, ..Work::default() }),
+                    clients: vec![ClientSide { cpu_s: 2.4, ..ClientSide::default() }],
                     ..Evidence::default()
                 };
                 trial.evidence.place.server_cpus = vec![0];

@@ -2,32 +2,30 @@
 //! and the verdict that each figure carries. One file a kind of outcome; what
 //! they have in common is in `group`.
 
-mod closed_loop;
 mod curve;
-mod equal_rate;
 mod group;
 mod limit;
+mod ranked;
+mod sentence;
 
 use std::collections::BTreeMap;
 
-use result::plan::Load;
-use result::plan::Phase;
+use result::plan::{PaceKind, Setting};
 use result::{Run, Trial};
 
 /// Concludes what can be concluded so far.
 pub fn conclude(run: &mut Run) {
-    run.outcomes = closed_loop::outcomes(run);
-    run.equal_rates = equal_rate::outcomes(run);
+    // The rule of a rate for all says of whom the lowest maximum is, and with which verdict.
+    run.outcomes = ranked::at_free_pace(run);
+    run.outcomes.extend(ranked::at_one_rate(run));
     run.curves = curve::outcomes(run);
 }
 
-/// The trials of a phase by load, in the order in which a reader expects loads.
-fn by_load(run: &Run, phase: Phase) -> Vec<(&Load, Vec<&Trial>)> {
-    let mut by_load: BTreeMap<&Load, Vec<&Trial>> = BTreeMap::new();
-    for trial in run.trials.iter().filter(|trial| Phase::of(&trial.slot.load) == phase) {
-        by_load.entry(&trial.slot.load).or_default().push(trial);
+/// The trials at a kind of pace by setting, in the order in which a reader expects these.
+fn by_setting(run: &Run, pace: PaceKind) -> BTreeMap<&Setting, Vec<&Trial>> {
+    let mut by_setting: BTreeMap<&Setting, Vec<&Trial>> = BTreeMap::new();
+    for trial in run.trials.iter().filter(|trial| trial.slot.setting.pace.kind() == pace) {
+        by_setting.entry(&trial.slot.setting).or_default().push(trial);
     }
-    let mut by_load: Vec<_> = by_load.into_iter().collect();
-    by_load.sort_by_key(|(load, _)| (load.cores, load.connections, load.keep_alive));
-    by_load
+    by_setting
 }

@@ -10,7 +10,7 @@ use load::histogram;
 use load::outcome::{Account, Latency};
 use load::plan::{Arrivals, Expect, Statuses, Target, Until};
 use load::template::Request;
-use result::evidence::{ErrorKind, Load, Percentile, Percentiles, Second};
+use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
 use result::plan::{Plan, Slot};
 
 use crate::study::Contract;
@@ -42,8 +42,8 @@ pub fn load_plan(
             statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
         },
         arrivals: arrivals(slot, rate),
-        connections: slot.load.connections,
-        keep_alive: slot.load.keep_alive,
+        connections: slot.setting.connections(),
+        keep_alive: slot.setting.kept(),
         until: Until::Elapsed(Duration::from_secs_f64(plan.measure_s)),
         warmup: Duration::from_secs_f64(warmup_s),
         cpus,
@@ -57,33 +57,50 @@ pub fn load_plan(
 /// same to the request. A curve is to show how answers wait for each other, so
 /// its requests come as those of many independent users do: by chance.
 fn arrivals(slot: &Slot, rate: Option<f64>) -> Arrivals {
-    match (rate, slot.load.arrivals) {
+    match (rate, slot.setting.pace) {
         (None, _) => Arrivals::Closed,
-        (Some(rate), result::plan::Arrivals::Own { .. }) => Arrivals::Poisson(rate),
+        (Some(rate), result::plan::Pace::Own { .. }) => Arrivals::Poisson(rate),
         (Some(rate), _) => Arrivals::Constant(rate),
     }
 }
 
-/// What the load saw, as evidence.
-pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
-    let threads = &seen.threads;
-    Load {
+/// The work that the contender did, as the load generator saw it.
+pub fn work(seen: &load::Outcome) -> Work {
+    Work {
         seconds: seen.window.as_secs_f64(),
-        answers: seen.answers_in_window,
+        done: seen.answers_in_window,
         rate: seen.rate(),
+        errors: errors(&seen.account),
+        per_second: seen
+            .seconds
+            .iter()
+            .map(|second| Second {
+                good: second.good,
+                errors: second.errors,
+                p50_us: second.p50.map(us),
+                p99_us: second.p99.map(us),
+            })
+            .collect(),
+        response_us: latency(&seen.response),
+        service_us: latency(&seen.service),
+        interrupted: seen.interrupted,
+    }
+}
+
+/// What the load generator saw of its own side.
+pub fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
+    let threads = &seen.threads;
+    ClientSide {
         scheduled: seen.account.scheduled,
         shed: seen.account.shed,
         sent: seen.account.sent,
         good: seen.account.good,
         in_flight: seen.account.in_flight,
-        errors: errors(&seen.account),
         warmup_errors: errors(&seen.warmup),
         offered_rate: match plan.arrivals {
             Arrivals::Closed => None,
             Arrivals::Constant(rate) | Arrivals::Poisson(rate) => Some(rate),
         },
-        response_us: latency(&seen.response),
-        service_us: latency(&seen.service),
         lateness_us: (!seen.lateness.is_empty()).then(|| percentiles(&seen.lateness)),
         connection_wait_us: (!seen.lateness.is_empty()).then(|| connection_wait(seen)),
         connect_us: percentiles(&seen.connect),
@@ -95,22 +112,11 @@ pub fn evidence(plan: &load::Plan, seen: &load::Outcome) -> Load {
         made: Some(seen.connections.made_in_window),
         syn_retransmits: seen.connections.syn_retransmits_in_window,
         answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
-        client_cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
-        client_busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
-        client_away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),
-        client_run_delay_share: threads.iter().map(|thread| thread.run_delay_share).collect(),
-        per_second: seen
-            .seconds
-            .iter()
-            .map(|second| Second {
-                good: second.good,
-                errors: second.errors,
-                p50_us: second.p50.map(us),
-                p99_us: second.p99.map(us),
-            })
-            .collect(),
+        cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
+        busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
+        away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),
+        run_delay_share: threads.iter().map(|thread| thread.run_delay_share).collect(),
         backend: seen.backend.clone(),
-        interrupted: seen.interrupted,
     }
 }
 
@@ -182,9 +188,9 @@ fn beyond(count: u64, percentile: f64) -> f64 {
 /// Sees to it that the client may open the connections of every load. Else the first
 /// trial that needs too many would end the run, however late it comes.
 pub(crate) fn allow_connections<'a>(
-    loads: impl Iterator<Item = &'a result::plan::Load>,
+    loads: impl Iterator<Item = &'a result::plan::Setting>,
 ) -> Result<(), load::Error> {
-    let most = loads.map(|load| load.connections).max();
+    let most = loads.map(result::plan::Setting::connections).max();
     // A client has a thread on each of its processors, which are all at most.
     let threads = load::allowed_cpus().map_or(1, |cpus| cpus.len());
     load::allow_connections(most.unwrap_or_default(), threads)
@@ -220,8 +226,8 @@ mod tests {
             },
             refuses: Vec::new(),
         };
-        let load = result::plan::Load::closed(4, result::plan::Cores::One, true);
-        let slot = Slot { number: 0, contender: "a".into(), load, block: 0, twin: false };
+        let setting = result::plan::Setting::closed(4, result::plan::Cores::One, true);
+        let slot = Slot { number: 0, contender: "a".into(), setting, block: 0, twin: false };
         let plan = Plan {
             profile: "quick".into(),
             seed: 1,

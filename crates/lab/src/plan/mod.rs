@@ -14,7 +14,7 @@
 pub(crate) mod pair;
 pub(crate) mod repeat;
 
-use result::plan::{Arrivals, Cores, Load, Plan, Slot};
+use result::plan::{Cores, Pace, Plan, Setting, Slot};
 
 use crate::study::Profile;
 
@@ -35,7 +35,7 @@ impl Choice {
     }
 
     /// The profile's loads of the closed loop, narrowed.
-    fn closed_loops(&self, profile: &Profile) -> Vec<Load> {
+    fn closed_loops(&self, profile: &Profile) -> Vec<Setting> {
         let mut profile = profile.clone();
         for settings in &mut profile.settings {
             if let Some(connections) = &self.connections {
@@ -45,7 +45,7 @@ impl Choice {
         let mut loads = profile.closed_loops();
         loads.retain(|load| {
             let is_chosen = |cores: &Vec<Cores>| cores.contains(&load.cores);
-            let has_mode = |modes: &Vec<bool>| modes.contains(&load.keep_alive);
+            let has_mode = |modes: &Vec<bool>| modes.contains(&load.kept());
             self.cores.as_ref().is_none_or(is_chosen)
                 && self.keep_alive.as_ref().is_none_or(has_mode)
         });
@@ -83,16 +83,16 @@ pub fn plan(
         && closed_loops.contains(&equal_rate.closed_loop())
     {
         let percent = equal_rate.percent;
-        let load = equal_rate.closed_loop().with(Arrivals::Equal { percent });
+        let load = equal_rate.closed_loop().with(Pace::Equal { percent });
         blocks.add_ranked(profile.blocks, vec![load]);
     }
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())
     {
-        let loads: Vec<(Load, Option<&String>)> = curve
+        let loads: Vec<(Setting, Option<&String>)> = curve
             .percent
             .iter()
-            .map(|&percent| (curve.closed_loop().with(Arrivals::Own { percent }), None))
+            .map(|&percent| (curve.closed_loop().with(Pace::Own { percent }), None))
             .collect();
         blocks.add(curve.blocks, &loads);
     }
@@ -118,8 +118,8 @@ struct Blocks<'a> {
 
 impl<'a> Blocks<'a> {
     /// Blocks of loads under which contenders are ranked.
-    fn add_ranked(&mut self, blocks: u32, loads: Vec<Load>) {
-        let loads: Vec<(Load, Option<&String>)> =
+    fn add_ranked(&mut self, blocks: u32, loads: Vec<Setting>) {
+        let loads: Vec<(Setting, Option<&String>)> =
             loads.into_iter().map(|load| (load, self.draw_twin())).collect();
         self.add(blocks, &loads);
     }
@@ -134,19 +134,19 @@ impl<'a> Blocks<'a> {
     }
 
     /// Blocks of loads, each with who is measured twice under it.
-    fn add(&mut self, blocks: u32, loads: &[(Load, Option<&String>)]) {
+    fn add(&mut self, blocks: u32, settings: &[(Setting, Option<&String>)]) {
         for block in 0..blocks {
-            let mut loads = loads.to_vec();
-            self.shuffle(&mut loads);
-            for (load, twin) in loads {
+            let mut settings = settings.to_vec();
+            self.shuffle(&mut settings);
+            for (setting, twin) in settings {
                 let mut entries: Vec<(&String, bool)> =
                     self.contenders.iter().map(|contender| (contender, false)).collect();
                 entries.extend(twin.map(|contender| (contender, true)));
                 self.shuffle(&mut entries);
                 for (contender, twin) in entries {
                     let number = self.slots.len() as u32;
-                    let (contender, load) = (contender.clone(), load.clone());
-                    self.slots.push(Slot { number, block, contender, twin, load });
+                    let (contender, setting) = (contender.clone(), setting.clone());
+                    self.slots.push(Slot { number, block, contender, twin, setting });
                 }
             }
         }
@@ -165,7 +165,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
-    use result::plan::Phase;
+    use result::plan::PaceKind;
 
     use super::*;
 
@@ -188,8 +188,8 @@ mod tests {
         (0..count).map(|number| format!("contender-{number}")).collect()
     }
 
-    fn of(plan: &Plan, phase: Phase) -> Vec<&Slot> {
-        plan.slots.iter().filter(|slot| Phase::of(&slot.load) == phase).collect()
+    fn of(plan: &Plan, phase: PaceKind) -> Vec<&Slot> {
+        plan.slots.iter().filter(|slot| slot.setting.pace.kind() == phase).collect()
     }
 
     proptest! {
@@ -199,11 +199,11 @@ mod tests {
         ) {
             let names = names(count);
             let plan = plan("quick", &profile(blocks), &Choice::default(), &names, (seed, Order::Shuffled));
-            let mut twin_of: BTreeMap<&Load, &String> = BTreeMap::new();
+            let mut twin_of: BTreeMap<&Setting, &String> = BTreeMap::new();
             for (phase, blocks, loads, twins) in [
-                (Phase::ClosedLoop, blocks as usize, 4, 1),
-                (Phase::EqualRate, blocks as usize, 1, 1),
-                (Phase::Curve, 2, 2, 0),
+                (PaceKind::Free, blocks as usize, 4, 1),
+                (PaceKind::Equal, blocks as usize, 1, 1),
+                (PaceKind::Own, 2, 2, 0),
             ] {
                 let slots = of(&plan, phase);
                 prop_assert_eq!(slots.len(), blocks * loads * (count + twins));
@@ -218,10 +218,10 @@ mod tests {
                     let twin_slots: Vec<_> = group.iter().filter(|slot| slot.twin).collect();
                     prop_assert_eq!(twin_slots.len(), twins);
                     for slot in twin_slots {
-                        let first = *twin_of.entry(&slot.load).or_insert(&slot.contender);
+                        let first = *twin_of.entry(&slot.setting).or_insert(&slot.contender);
                         prop_assert_eq!(first, &slot.contender, "another twin in another block");
                     }
-                    prop_assert!(group.iter().all(|slot| slot.load == group[0].load));
+                    prop_assert!(group.iter().all(|slot| slot.setting == group[0].setting));
                     prop_assert!(group.iter().all(|slot| slot.block as usize == number / loads));
                 }
             }
@@ -229,7 +229,7 @@ mod tests {
             prop_assert_eq!(twins.len(), count.min(5), "one costs more than a load its ranks");
             prop_assert!(plan.slots.iter().enumerate().all(|(at, slot)| slot.number as usize == at));
             prop_assert!(
-                plan.slots.is_sorted_by_key(|slot| Phase::of(&slot.load)),
+                plan.slots.is_sorted_by_key(|slot| slot.setting.pace.kind()),
                 "an open loop before the closed one would have no maximum"
             );
         }
@@ -243,8 +243,8 @@ mod tests {
             let choice = Choice { cores, connections, keep_alive };
             let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
             for slot in &plan.slots {
-                let closed = slot.load.with(Arrivals::Closed);
-                prop_assert!(plan.slots.iter().any(|it| it.load == closed), "{:?}", slot.load);
+                let closed = slot.setting.with(Pace::Free);
+                prop_assert!(plan.slots.iter().any(|it| it.setting == closed), "{:?}", slot.setting);
             }
         }
     }
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn nobody_is_always_first() {
         let plan = plan("quick", &profile(6), &Choice::default(), &names(3), (1, Order::Shuffled));
-        let closed = of(&plan, Phase::ClosedLoop);
+        let closed = of(&plan, PaceKind::Free);
         let mut first: Vec<_> = closed.chunks(4).map(|group| &group[0].contender).collect();
         first.sort();
         first.dedup();
@@ -278,22 +278,22 @@ mod tests {
         let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
         assert_eq!(plan.profile, "part of full");
         assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");
-        assert!(plan.slots.iter().all(|slot| slot.load.connections == 7));
+        assert!(plan.slots.iter().all(|slot| slot.setting.connections() == 7));
     }
 
     #[test]
     fn a_mode_is_chosen_as_cores_are() {
         let choice = Choice { keep_alive: Some(vec![false]), ..Choice::default() };
         let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
-        let loads: Vec<&Load> = plan.slots.iter().map(|slot| &slot.load).collect();
-        assert_eq!(loads, [&Load::closed(1000, Cores::All, false); 3]);
+        let loads: Vec<&Setting> = plan.slots.iter().map(|slot| &slot.setting).collect();
+        assert_eq!(loads, [&Setting::closed(1000, Cores::All, false); 3]);
     }
 
     #[test]
     fn a_fixed_order_is_that_of_the_list_in_every_block() {
         let names = names(3);
         let plan = plan("m", &profile(2), &Choice::default(), &names, (1, Order::Fixed));
-        for group in of(&plan, Phase::ClosedLoop).chunks(4) {
+        for group in of(&plan, PaceKind::Free).chunks(4) {
             let order: Vec<_> = group.iter().take(3).map(|slot| &slot.contender).collect();
             assert_eq!(order, names.iter().collect::<Vec<_>>());
             assert!(group[3].twin, "the A/A pair's second entry is the last");

@@ -13,32 +13,32 @@
 use judge::checks;
 use judge::statistics::BLOCKS_MIN;
 use result::Run;
-use result::plan::Phase;
-use result::plan::{Load, Slot};
+use result::plan::PaceKind;
+use result::plan::{Setting, Slot};
 
 /// Plans another pair for each load of a block whose own doesn't stand, and gives the
 /// trials that this takes. All others of the block have been made before.
 ///
 /// A block gets one more trial a load at most. What is drawn follows from the plan
 /// and the trials alone, so that a run that is resumed comes to the same.
-pub(crate) fn complete(run: &mut Run, phase: Phase, block: u32) -> Vec<Slot> {
+pub(crate) fn complete(run: &mut Run, phase: PaceKind, block: u32) -> Vec<Slot> {
     // So few give nobody a rank, whatever is known of the noise.
     if (run.plan.blocks as usize) < BLOCKS_MIN {
         return Vec::new();
     }
     let mut added = Vec::new();
-    for load in loads(run, phase, block) {
-        let Some(contender) = draw(run, block, &load) else { continue };
+    for setting in settings(run, phase, block) {
+        let Some(contender) = draw(run, block, &setting) else { continue };
         let is_made =
             |slot: &Slot| run.trials.iter().chain(&run.disturbed).any(|trial| trial.slot == *slot);
-        let is_later = |slot: &Slot| slot.twin && slot.block > block && slot.load == load;
+        let is_later = |slot: &Slot| slot.twin && slot.block > block && slot.setting == setting;
         for slot in &mut run.plan.slots {
             if is_later(slot) && !is_made(slot) {
                 slot.contender.clone_from(&contender);
             }
         }
         let number = run.plan.slots.len() as u32;
-        let slot = Slot { number, block, contender, twin: true, load };
+        let slot = Slot { number, block, contender, twin: true, setting };
         run.plan.slots.push(slot.clone());
         added.push(slot);
     }
@@ -46,12 +46,12 @@ pub(crate) fn complete(run: &mut Run, phase: Phase, block: u32) -> Vec<Slot> {
 }
 
 /// The loads of a block under which somebody is measured twice, in the plan's order.
-fn loads(run: &Run, phase: Phase, block: u32) -> Vec<Load> {
-    let mut loads: Vec<Load> = Vec::new();
+fn settings(run: &Run, phase: PaceKind, block: u32) -> Vec<Setting> {
+    let mut loads: Vec<Setting> = Vec::new();
     for slot in &run.plan.slots {
-        let is_pair = slot.twin && slot.block == block && Phase::of(&slot.load) == phase;
-        if is_pair && !loads.contains(&slot.load) {
-            loads.push(slot.load.clone());
+        let is_pair = slot.twin && slot.block == block && slot.setting.pace.kind() == phase;
+        if is_pair && !loads.contains(&slot.setting) {
+            loads.push(slot.setting.clone());
         }
     }
     loads
@@ -59,8 +59,8 @@ fn loads(run: &Run, phase: Phase, block: u32) -> Vec<Load> {
 
 /// Who becomes the pair of a block under a load; `None` where its own stands, where it
 /// got another one already, and where nobody's trial stands.
-fn draw(run: &Run, block: u32, load: &Load) -> Option<String> {
-    let slots = run.plan.slots.iter().filter(|slot| slot.block == block && slot.load == *load);
+fn draw(run: &Run, block: u32, load: &Setting) -> Option<String> {
+    let slots = run.plan.slots.iter().filter(|slot| slot.block == block && slot.setting == *load);
     let (twins, firsts): (Vec<&Slot>, Vec<&Slot>) = slots.partition(|slot| slot.twin);
     let &[twin] = &twins[..] else { return None };
     let stands =
@@ -86,26 +86,28 @@ mod tests {
     use judge::outcomes;
     use judge::samples::{contender, invalid, run_of, trial};
     use result::Trial;
-    use result::plan::{Arrivals, Cores};
+    use result::plan::{Cores, Pace};
+
+    use result::figure::RATE;
 
     use super::*;
 
     const BLOCKS: u32 = 6;
 
-    fn load() -> Load {
-        Load::closed(1000, Cores::One, false)
+    fn load() -> Setting {
+        Setting::closed(1000, Cores::One, false)
     }
 
     /// Six blocks of `a` with its twin, `b` and `c` are planned under each of these
     /// loads, and none is made.
-    fn run(loads: &[Load]) -> Run {
+    fn run(loads: &[Setting]) -> Run {
         let mut run = run_of(&["a", "b", "c"].map(contender), Vec::new());
         for block in 0..BLOCKS {
             for load in loads {
                 for (name, twin) in [("b", false), ("a", true), ("c", false), ("a", false)] {
                     let number = run.plan.slots.len() as u32;
-                    let (contender, load) = (name.into(), load.clone());
-                    run.plan.slots.push(Slot { number, block, contender, twin, load });
+                    let (contender, setting) = (name.into(), load.clone());
+                    run.plan.slots.push(Slot { number, block, contender, twin, setting });
                 }
             }
         }
@@ -119,7 +121,7 @@ mod tests {
         let made: Vec<Trial> = missing
             .map(|slot| {
                 let rate = if slot.contender == "c" { 50.0 } else { 100.0 };
-                let mut trial = trial(&slot.contender, block, &slot.load, rate);
+                let mut trial = trial(&slot.contender, block, &slot.setting, rate);
                 trial.slot = slot.clone();
                 trial.findings.extend(is_invalid(slot).then(|| invalid("client-limit")));
                 trial
@@ -131,22 +133,22 @@ mod tests {
     /// Makes a block and what its pairs need.
     fn go_on(run: &mut Run, block: u32, is_invalid: impl Fn(&Slot) -> bool) {
         make(run, block, &is_invalid);
-        while !complete(run, Phase::ClosedLoop, block).is_empty() {
+        while !complete(run, PaceKind::Free, block).is_empty() {
             make(run, block, &is_invalid);
         }
     }
 
     /// The whole run.
-    fn made(loads: &[Load], is_invalid: impl Fn(&Slot) -> bool) -> Run {
+    fn made(loads: &[Setting], is_invalid: impl Fn(&Slot) -> bool) -> Run {
         let mut run = run(loads);
         (0..BLOCKS).for_each(|block| go_on(&mut run, block, &is_invalid));
         run
     }
 
     /// Who was measured twice under a load in a block, in the order of measuring.
-    fn pairs<'a>(run: &'a Run, block: u32, load: &Load) -> Vec<&'a str> {
+    fn pairs<'a>(run: &'a Run, block: u32, load: &Setting) -> Vec<&'a str> {
         let slots = run.trials.iter().map(|trial| &trial.slot);
-        let pairs = slots.filter(|slot| slot.twin && slot.block == block && slot.load == *load);
+        let pairs = slots.filter(|slot| slot.twin && slot.block == block && slot.setting == *load);
         pairs.map(|slot| &*slot.contender).collect()
     }
 
@@ -171,10 +173,11 @@ mod tests {
             assert_eq!(run.trials.len(), run.plan.slots.len(), "a trial isn't the plan's");
             outcomes::conclude(&mut run);
             let outcome = &run.outcomes[0];
-            assert!(outcome.noise_floor.is_some(), "{}", outcome.sentence);
-            let ranked = outcome.rows.iter().filter(|row| row.rank.is_some());
+            let ranking = outcome.ranking().unwrap();
+            assert!(ranking.noise_floor.is_some(), "{}", ranking.sentence);
+            let ranked = outcome.rows.iter().filter(|row| row.rank(RATE).is_some());
             let ranked: BTreeSet<&str> = ranked.map(|row| &*row.contender).collect();
-            assert!(ranked.contains("b") && ranked.contains("c"), "{}", outcome.sentence);
+            assert!(ranked.contains("b") && ranked.contains("c"), "{}", ranking.sentence);
         }
     }
 
@@ -183,8 +186,8 @@ mod tests {
         let mut run = run(&[load()]);
         make(&mut run, 0, |_| false);
         let twin = run.trials.iter_mut().find(|trial| trial.slot.twin).unwrap();
-        twin.evidence.load = None;
-        assert_eq!(complete(&mut run, Phase::ClosedLoop, 0).len(), 1);
+        twin.evidence.work = None;
+        assert_eq!(complete(&mut run, PaceKind::Free, 0).len(), 1);
     }
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
         let mut run = run(&[load()]);
         make(&mut run, 0, |_| false);
         run.trials.retain(|trial| trial.slot.contender != "a");
-        assert_eq!(complete(&mut run, Phase::ClosedLoop, 0).len(), 1);
+        assert_eq!(complete(&mut run, PaceKind::Free, 0).len(), 1);
     }
 
     #[test]
@@ -226,15 +229,15 @@ mod tests {
         let mut run = run(&[load()]);
         run.plan.blocks = 5;
         make(&mut run, 0, |slot| slot.twin);
-        assert_eq!(complete(&mut run, Phase::ClosedLoop, 0), []);
+        assert_eq!(complete(&mut run, PaceKind::Free, 0), []);
     }
 
     #[test]
     fn loads_and_phases_have_pairs_of_their_own() {
-        let kept = Load::closed(1000, Cores::One, true);
-        let equal = load().with(Arrivals::Equal { percent: 80 });
+        let kept = Setting::closed(1000, Cores::One, true);
+        let equal = load().with(Pace::Equal { percent: 80 });
         let loads = [kept.clone(), load(), equal.clone()];
-        let run = made(&loads, |slot| slot.contender == "a" && slot.load != kept);
+        let run = made(&loads, |slot| slot.contender == "a" && slot.setting != kept);
         for block in 0..BLOCKS {
             assert_eq!(pairs(&run, block, &kept), ["a"], "its pair stands");
             assert_eq!(pairs(&run, block, &equal), ["a"], "its phase is still to come");
@@ -249,12 +252,12 @@ mod tests {
         // It ended before the plan was written, and its trials came in another order.
         let mut resumed = run.clone();
         resumed.trials.reverse();
-        let added = complete(&mut run, Phase::ClosedLoop, 0);
+        let added = complete(&mut run, PaceKind::Free, 0);
         assert_eq!(added.len(), 1);
-        assert_eq!(complete(&mut resumed, Phase::ClosedLoop, 0), added);
+        assert_eq!(complete(&mut resumed, PaceKind::Free, 0), added);
         assert_eq!(resumed.plan, run.plan);
         // It ended after that: what was added is still to be made.
-        assert_eq!(complete(&mut resumed, Phase::ClosedLoop, 0), []);
+        assert_eq!(complete(&mut resumed, PaceKind::Free, 0), []);
         assert_eq!(resumed.plan, run.plan);
     }
 
@@ -267,7 +270,7 @@ mod tests {
         // A comparison of an early block was made again, and its pair doesn't stand now.
         let twin = run.trials.iter_mut().find(|it| it.slot.block == 2 && it.slot.twin).unwrap();
         twin.findings.push(invalid("errors"));
-        assert_eq!(complete(&mut run, Phase::ClosedLoop, 2).len(), 1);
+        assert_eq!(complete(&mut run, PaceKind::Free, 2).len(), 1);
         for trial in run.trials.iter().chain(&run.disturbed) {
             assert!(run.plan.slots.contains(&trial.slot), "{:?} has no trial now", trial.slot);
         }
@@ -279,7 +282,7 @@ mod tests {
             let mut run = run(&[load()]);
             run.plan.seed = seed;
             make(&mut run, 0, |slot| slot.contender == "a");
-            complete(&mut run, Phase::ClosedLoop, 0).remove(0).contender
+            complete(&mut run, PaceKind::Free, 0).remove(0).contender
         };
         let all: BTreeSet<String> = (0..20).map(drawn).collect();
         assert_eq!(all, BTreeSet::from(["b", "c"].map(String::from)));

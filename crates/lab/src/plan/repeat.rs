@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use judge::checks;
 use result::Run;
 use result::Trial;
-use result::plan::Phase;
-use result::plan::{Load, Slot};
+use result::plan::PaceKind;
+use result::plan::{Setting, Slot};
 
 /// Share of a phase's comparisons that may be made again. Beyond it the machine
 /// is as it is, and the figures say so.
@@ -22,9 +22,9 @@ const SHARE_MAX: f64 = 0.25;
 ///
 /// No comparison is made again twice, and none any more once one was disturbed
 /// again: a machine that stays busy is not waited for.
-pub(crate) fn take_back_disturbed(run: &mut Run, phase: Phase) -> Vec<Slot> {
-    let comparisons = |slots: &mut dyn Iterator<Item = &Slot>| -> BTreeSet<(u32, Load)> {
-        slots.filter(|slot| Phase::of(&slot.load) == phase).map(comparison).collect()
+pub(crate) fn take_back_disturbed(run: &mut Run, phase: PaceKind) -> Vec<Slot> {
+    let comparisons = |slots: &mut dyn Iterator<Item = &Slot>| -> BTreeSet<(u32, Setting)> {
+        slots.filter(|slot| slot.setting.pace.kind() == phase).map(comparison).collect()
     };
     let repeated = comparisons(&mut run.disturbed.iter().map(|trial| &trial.slot));
     let disturbed = comparisons(
@@ -40,7 +40,7 @@ pub(crate) fn take_back_disturbed(run: &mut Run, phase: Phase) -> Vec<Slot> {
     let (aside, kept): (Vec<Trial>, Vec<Trial>) = run
         .trials
         .drain(..)
-        .partition(|trial| comparison(&trial.slot) == *first && trial.evidence.load.is_some());
+        .partition(|trial| comparison(&trial.slot) == *first && trial.evidence.work.is_some());
     let slots = aside.iter().map(|trial| trial.slot.clone()).collect();
     run.trials = kept;
     run.disturbed.extend(aside);
@@ -50,14 +50,14 @@ pub(crate) fn take_back_disturbed(run: &mut Run, phase: Phase) -> Vec<Slot> {
 /// Sets aside what failed and has no figure, so that it is made again: whoever
 /// resumes a run may have mended what was wrong. It stays in the report.
 pub(crate) fn take_back_failed(run: &mut Run) {
-    let (kept, failed) = run.trials.drain(..).partition(|trial| trial.evidence.load.is_some());
+    let (kept, failed) = run.trials.drain(..).partition(|trial| trial.evidence.work.is_some());
     run.trials = kept;
     run.failed.extend::<Vec<Trial>>(failed);
 }
 
 /// Trials that are compared with each other have this in common.
-fn comparison(slot: &Slot) -> (u32, Load) {
-    (slot.block, slot.load.clone())
+fn comparison(slot: &Slot) -> (u32, Setting) {
+    (slot.block, slot.setting.clone())
 }
 
 #[cfg(test)]
@@ -70,14 +70,14 @@ mod tests {
 
     /// A run of two contenders in eight blocks, disturbed in these trials.
     fn run(disturbed: &[u32]) -> Run {
-        let load = Load::closed(30, Cores::One, true);
+        let load = Setting::closed(30, Cores::One, true);
         let slots: Vec<Slot> = (0..16)
             .map(|number| Slot {
                 number,
                 block: number / 2,
                 contender: if number % 2 == 0 { "a" } else { "b" }.into(),
                 twin: false,
-                load: load.clone(),
+                setting: load.clone(),
             })
             .collect();
         let trials = slots.iter().map(|slot| trial(slot, disturbed.contains(&slot.number)));
@@ -88,7 +88,7 @@ mod tests {
 
     fn trial(slot: &Slot, disturbed: bool) -> Trial {
         let evidence = Evidence {
-            load: Some(result::evidence::Load { seconds: 1.0, ..Default::default() }),
+            work: Some(result::evidence::Work { seconds: 1.0, ..Default::default() }),
             others_cpu_s: Some(if disturbed { 1.0 } else { 0.0 }),
             steal_share: Some(0.0),
             ..Evidence::default()
@@ -99,7 +99,7 @@ mod tests {
 
     /// Makes the slots again, and tells their numbers.
     fn made_again(run: &mut Run, disturbed: bool) -> Vec<u32> {
-        let slots = take_back_disturbed(run, Phase::ClosedLoop);
+        let slots = take_back_disturbed(run, PaceKind::Free);
         run.trials.extend(slots.iter().map(|slot| trial(slot, disturbed)));
         slots.iter().map(|slot| slot.number).collect()
     }
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_contender_that_failed_stays_failed() {
         let mut run = run(&[5]);
-        run.trials[4].evidence.load = None;
+        run.trials[4].evidence.work = None;
         assert_eq!(made_again(&mut run, false), [5]);
     }
 
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn what_failed_is_made_again_only_when_a_run_is_resumed() {
         let mut run = run(&[]);
-        run.trials[4].evidence.load = None;
+        run.trials[4].evidence.work = None;
         assert_eq!(made_again(&mut run, false), [] as [u32; 0], "a run goes on without it");
         take_back_failed(&mut run);
         assert_eq!((run.trials.len(), run.failed.len()), (15, 1), "nothing is deleted");
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_phase_has_its_own_repeats() {
         let mut run = run(&[5]);
-        assert_eq!(take_back_disturbed(&mut run, Phase::Curve), []);
+        assert_eq!(take_back_disturbed(&mut run, PaceKind::Own), []);
         assert_eq!(run.trials.len(), 16, "a trial of another phase was taken back");
     }
 

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use judge::statistics::BLOCKS_MAX;
+use result::evidence::{ClientSide, Evidence};
 use result::plan::Slot;
-use result::{Run, Trial, evidence};
+use result::{Run, Trial};
 
 use crate::study::limits::SECONDS_MAX;
 
@@ -32,7 +33,8 @@ pub(crate) fn beyond(run: &Run) -> Option<String> {
     if let Some(why) = plan.slots.iter().find_map(|slot| beyond_of(slot, &names)) {
         return Some(why);
     }
-    let estimates = run.outcomes.iter().flat_map(|outcome| &outcome.rows).map(|row| &row.rate);
+    let estimates =
+        run.outcomes.iter().flat_map(|outcome| &outcome.rows).flat_map(|row| row.figures.values());
     if let Some(many) = estimates.map(|it| it.blocks.len()).find(|&blocks| blocks > BLOCKS_MAX) {
         return Some(format!("a rate has {many} blocks, and {BLOCKS_MAX} are the most"));
     }
@@ -57,30 +59,34 @@ fn beyond_of(slot: &Slot, contenders: &[&str]) -> Option<String> {
 
 fn beyond_of_trial(trial: &Trial, contenders: &[&str]) -> Option<String> {
     beyond_of(&trial.slot, contenders).or_else(|| {
-        let count = counts(trial.evidence.load.as_ref()?).find(|&count| count > COUNT_MAX)?;
+        let count = counts(&trial.evidence).find(|&count| count > COUNT_MAX)?;
         Some(format!("a trial of {} counted {count}", trial.slot.contender))
     })
 }
 
-fn counts(load: &evidence::Load) -> impl Iterator<Item = u64> {
-    let errors = load.errors.iter().chain(&load.warmup_errors).map(|error| error.count);
-    let seconds = load.per_second.iter().flat_map(|second| [second.good, second.errors]);
-    let evidence::Load { scheduled, shed, sent, good, in_flight, answers, .. } = *load;
-    [scheduled, shed, sent, good, in_flight, answers, load.reconnects, load.received_bytes]
-        .into_iter()
-        .chain(errors)
-        .chain(seconds)
+fn counts(evidence: &Evidence) -> impl Iterator<Item = u64> {
+    let of_work = evidence.work.iter().flat_map(|work| {
+        let seconds = work.per_second.iter().flat_map(|second| [second.good, second.errors]);
+        seconds.chain(work.errors.iter().map(|error| error.count)).chain([work.done])
+    });
+    let of_clients = evidence.clients.iter().flat_map(|client| {
+        let ClientSide { scheduled, shed, sent, good, in_flight, .. } = *client;
+        [scheduled, shed, sent, good, in_flight, client.reconnects, client.received_bytes]
+            .into_iter()
+            .chain(client.warmup_errors.iter().map(|error| error.count))
+    });
+    of_work.chain(of_clients)
 }
 
 /// Each trial of a contender under a load is of another block.
 fn too_often(trials: &[Trial]) -> Option<String> {
     let mut times: BTreeMap<_, usize> = BTreeMap::new();
-    for Slot { contender, twin, load, .. } in trials.iter().map(|trial| &trial.slot) {
-        let count = times.entry((contender, *twin, load)).or_default();
+    for Slot { contender, twin, setting, .. } in trials.iter().map(|trial| &trial.slot) {
+        let count = times.entry((contender, *twin, setting)).or_default();
         *count += 1;
         if *count > BLOCKS_MAX {
             return Some(format!(
-                "it has more than {BLOCKS_MAX} trials of {contender} under one load"
+                "it has more than {BLOCKS_MAX} trials of {contender} under one setting"
             ));
         }
     }

@@ -43,7 +43,7 @@ pub(super) fn changed(run: &Run, study: &Study) -> Option<String> {
 /// ever failed may have been mended.
 pub(super) fn has_figures(run: &Run, name: &str) -> bool {
     let made = || run.trials.iter().chain(&run.disturbed);
-    made().any(|trial| trial.slot.contender == name && trial.evidence.load.is_some())
+    made().any(|trial| trial.slot.contender == name && trial.evidence.work.is_some())
 }
 
 /// What is not as it was with a contender.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use result::plan::{Load, Plan, Slot};
+use result::plan::{Plan, Setting, Slot};
 use result::{LeftOut, Run, Trial};
 
 use super::folder::{self, Folder};
@@ -69,8 +69,8 @@ pub enum Event<'a> {
     Disturbed {
         /// The block.
         block: u32,
-        /// The load.
-        load: &'a Load,
+        /// The setting.
+        setting: &'a Setting,
     },
     /// A contender is measured twice in this block as well, because its A/A pair
     /// doesn't stand: a trial of it is invalid, or saw no load.

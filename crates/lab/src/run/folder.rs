@@ -260,11 +260,10 @@ struct Versioned {
 
 #[cfg(test)]
 mod tests {
-    use judge::outcomes;
     use judge::samples::{self, run_of};
     use result::State;
     use result::evidence::Evidence;
-    use result::plan::{Arrivals, Cores, Load, Slot};
+    use result::plan::{Cores, Setting, Slot};
 
     use super::*;
 
@@ -335,7 +334,7 @@ mod tests {
             fs::write(&path, text).unwrap();
             read(&path).unwrap_err().to_string()
         };
-        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 4"));
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 5"));
         assert!(complaint("{}").contains("this is no run of bakeoff"));
         assert!(complaint("no json").contains("this is no run of bakeoff"));
         let mut json = serde_json::to_value(run()).unwrap();
@@ -344,77 +343,10 @@ mod tests {
         assert!(said.contains("expected u32 at line"), "where it is wrong isn't said: {said}");
     }
 
-    #[test]
-    fn a_run_of_the_first_version_is_read_as_closed_loops() {
-        let runs = tempfile::tempdir().unwrap();
-        let path = runs.path().join(FILE);
-        let load = Load::closed(30, Cores::One, true);
-        let slot = Slot { number: 0, block: 0, contender: "go".into(), twin: false, load };
-        let mut old = run();
-        old.plan.slots.push(slot);
-        let mut value = serde_json::to_value(old).unwrap();
-        value["schema"] = 1.into();
-        for key in ["left_out", "equal_rates", "curves"] {
-            value.as_object_mut().unwrap().remove(key);
-        }
-        value["plan"]["slots"][0]["load"].as_object_mut().unwrap().remove("arrivals");
-        fs::write(&path, value.to_string()).unwrap();
-        assert_eq!(read(&path).unwrap().plan.slots[0].load.arrivals, Arrivals::Closed);
-    }
-
-    #[test]
-    fn what_was_a_lower_bound_in_an_older_run_still_is() {
-        let load = Load::closed(30, Cores::One, true);
-        let mut trials = vec![samples::trial("go", 0, &load, 100.0)];
-        let of_load = trials[0].evidence.load.as_mut().unwrap();
-        of_load.service_us = of_load.response_us.clone();
-        of_load.service_us.at[0].at_least = true;
-        let mut old = run_of(&[samples::contender("go")], trials);
-        outcomes::conclude(&mut old);
-        old.outcomes[0].rows[0].p99_us.as_mut().unwrap().at_least = false;
-        let mut value = serde_json::to_value(old).unwrap();
-        value["schema"] = 1.into();
-        let row = &mut value["outcomes"][0]["rows"][0];
-        row["rate_at_least"] = true.into();
-        row["rate"].as_object_mut().unwrap().remove("at_least");
-        row.as_object_mut().unwrap().remove("limit");
-        let runs = tempfile::tempdir().unwrap();
-        let path = runs.path().join(FILE);
-        fs::write(&path, value.to_string()).unwrap();
-        let row = read(&path).unwrap().outcomes.remove(0).rows.remove(0);
-        assert!(row.rate.at_least, "the client was the limit");
-        assert!(row.p99_us.unwrap().at_least, "requests without an answer are in it");
-        assert_eq!(row.limit, None);
-    }
-
-    #[test]
-    fn times_without_the_wait_for_the_connection_are_not_passed_off_as_todays() {
-        let load = Load::closed(30, Cores::One, false);
-        let trials = vec![samples::trial("go", 0, &load, 100.0)];
-        let mut old = run_of(&[samples::contender("go")], trials);
-        outcomes::conclude(&mut old);
-        let runs = tempfile::tempdir().unwrap();
-        let path = runs.path().join(FILE);
-        let read_as = |schema: u32| {
-            let mut value = serde_json::to_value(&old).unwrap();
-            value["schema"] = schema.into();
-            fs::write(&path, value.to_string()).unwrap();
-            let mut run = read(&path).unwrap();
-            let shown = run.outcomes.remove(0).rows.remove(0).p99_us.is_some();
-            let times = run.trials.iter().map(|it| it.evidence.load.as_ref().unwrap());
-            (shown, times.map(|it| it.response_us.at.len()).collect::<Vec<_>>())
-        };
-        let appended = samples::trial("go", 1, &load, 100.0);
-        let appended = serde_json::to_string(&appended).unwrap() + "\n";
-        fs::write(runs.path().join(APPENDED), appended).unwrap();
-        assert_eq!(read_as(SCHEMA), (true, vec![1, 1]));
-        assert_eq!(read_as(3), (false, vec![0, 0]));
-    }
-
     fn trial(number: u32) -> Trial {
-        let load = Load::closed(30, Cores::One, true);
+        let setting = Setting::closed(30, Cores::One, true);
         Trial {
-            slot: Slot { number, block: 0, contender: "go".into(), twin: false, load },
+            slot: Slot { number, block: 0, contender: "go".into(), twin: false, setting },
             started: String::new(),
             evidence: Evidence::default(),
             findings: Vec::new(),

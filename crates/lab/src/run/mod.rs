@@ -151,7 +151,6 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         left_out: Vec::new(),
         spent: Spent::default(),
         outcomes: Vec::new(),
-        equal_rates: Vec::new(),
         curves: Vec::new(),
     };
     folder.write(&run)?;
@@ -258,7 +257,7 @@ fn begin(
     tell: &mut dyn FnMut(Event),
 ) -> Result<(Vec<result::plan::Contender>, Vec<String>), Error> {
     let Intended { study, contenders, plan, trials, seconds } = intended;
-    allow_connections(plan.slots.iter().map(|slot| &slot.load))?;
+    allow_connections(plan.slots.iter().map(|slot| &slot.setting))?;
     tell(Event::Intends { study, contenders, plan, trials, seconds });
     let mut builds_failed = Vec::new();
     let mut records = Vec::new();
@@ -287,7 +286,7 @@ mod tests {
     use std::fs;
 
     use judge::samples::{run_of, trial};
-    use result::plan::{Cores, Load, Slot};
+    use result::plan::{Cores, Setting, Slot};
     use result::{LeftOut, Trial};
     use tempfile::TempDir;
 
@@ -342,7 +341,7 @@ run = ["$BUILD/server"]
             fs::write(studies.join("s/study.toml"), STUDY).unwrap();
             fs::write(studies.join("s/server/contender.toml"), CONTENDER).unwrap();
             let study = Study::read(&studies, "s").unwrap();
-            let load = Load::closed(4, Cores::One, true);
+            let load = Setting::closed(4, Cores::One, true);
             let run = Run {
                 bakeoff: env!("CARGO_PKG_VERSION").into(),
                 state: State::Unfinished,
@@ -430,14 +429,15 @@ run = ["$BUILD/server"]
         let mut run = begun.run.clone();
         let over = run.trials[0].clone();
         let slot = |number: u32| Slot { number, block: number, ..over.slot.clone() };
-        let load = Load { connections: 5, ..over.slot.load.clone() };
-        let left_out = Slot { load, ..slot(2) };
+        let mut setting = over.slot.setting.clone();
+        setting.set(result::setting::CONNECTIONS, 5);
+        let left_out = Slot { setting, ..slot(2) };
         run.plan.slots = vec![slot(0), slot(1), left_out.clone(), slot(3)];
         let mut failed = Trial { slot: slot(1), ..over };
-        failed.evidence.load = None;
+        failed.evidence.work = None;
         run.trials.push(failed);
-        let Slot { contender, load, .. } = left_out;
-        run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+        let Slot { contender, setting, .. } = left_out;
+        run.left_out.push(LeftOut { contender, setting, reason: "no maximum".into() });
         begun.folder().write(&run).unwrap();
 
         let studies = begun.root.path().join("studies");
@@ -462,10 +462,10 @@ run = ["$BUILD/server"]
             run.state
         };
         assert_eq!(reopened(|_| ()), State::Complete, "nothing is made again");
-        assert_eq!(reopened(|run| run.trials[0].evidence.load = None), State::Unfinished);
+        assert_eq!(reopened(|run| run.trials[0].evidence.work = None), State::Unfinished);
         let left_out = reopened(|run| {
-            let Slot { contender, load, .. } = run.trials.remove(0).slot;
-            run.left_out.push(LeftOut { contender, load, reason: "no maximum".into() });
+            let Slot { contender, setting, .. } = run.trials.remove(0).slot;
+            run.left_out.push(LeftOut { contender, setting, reason: "no maximum".into() });
         });
         assert_eq!(left_out, State::Unfinished);
     }

@@ -1,95 +1,359 @@
-//! Runs that older versions wrote, brought to the form of this one.
+//! Runs that older versions wrote, brought to the form of this one: the only place that knows
+//! how runs once looked. It works on JSON, since the types are today's.
 
-use result::evidence::{Load, Percentile, Percentiles};
-use result::plan::{self, Arrivals};
-use result::{Run, SCHEMA, Trial};
-use serde_json::Value;
+use result::SCHEMA;
+use result::figure::{CLIENT_CPU_US, CPU_US, Figure, P50_US, P99_US, RATE};
+use result::plan::Dimension;
+use result::{Run, Trial};
+use serde_json::{Map, Value, json};
 
 /// The first version whose rates say by themselves whether they are lower bounds.
 const RATES_ARE_BOUNDS: u64 = 3;
 /// The first version whose times have the wait for the connection in them, where each
 /// request has one of its own.
 const CONNECTIONS_ARE_TIMED: u64 = 4;
+/// The first version that has settings and figures where there were loads of HTTP and fields.
+const FIGURES_ARE_DESCRIBED: u64 = 5;
+
+/// What stood as a field of a row, and the figure that it is.
+const FIGURES: [(&str, &str); 5] = [
+    ("rate", RATE),
+    ("server_cpu_us", CPU_US),
+    ("client_cpu_us", CLIENT_CPU_US),
+    ("p50_us", P50_US),
+    ("p99_us", P99_US),
+];
 
 /// Reads a run of a schema that this version knows.
 pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
-    if schema >= CONNECTIONS_ARE_TIMED {
+    if schema >= SCHEMA.into() {
         return serde_json::from_slice(bytes);
     }
-    let mut value: Value = serde_json::from_slice(bytes)?;
+    let mut run: Value = serde_json::from_slice(bytes)?;
     if schema < RATES_ARE_BOUNDS {
-        mark_rates(&mut value);
-    }
-    let mut run: Run = serde_json::from_value(value)?;
-    if schema < RATES_ARE_BOUNDS {
+        mark_rates(&mut run);
         mark_times(&mut run);
     }
-    withhold_times(&mut run);
-    run.schema = SCHEMA;
-    Ok(run)
+    for list in TRIALS {
+        each(&mut run, list).for_each(|trial| bring_trial(trial, schema));
+    }
+    if schema < CONNECTIONS_ARE_TIMED {
+        each(&mut run, "outcomes").filter(|it| lacks_wait(&it["load"])).for_each(withhold_times);
+    }
+    if schema < FIGURES_ARE_DESCRIBED {
+        describe(&mut run);
+    }
+    run["schema"] = SCHEMA.into();
+    serde_json::from_value(run)
 }
 
 /// Reads a trial that was appended to a run of a schema that this version knows.
 pub fn read_trial(bytes: &[u8], schema: u64) -> serde_json::Result<Trial> {
-    let mut trial = serde_json::from_slice(bytes)?;
-    if schema < CONNECTIONS_ARE_TIMED {
-        withhold_times_of(&mut trial);
+    if schema >= SCHEMA.into() {
+        return serde_json::from_slice(bytes);
     }
-    Ok(trial)
+    let mut trial: Value = serde_json::from_slice(bytes)?;
+    bring_trial(&mut trial, schema);
+    serde_json::from_value(trial)
+}
+
+/// The lists of trials that a run has.
+const TRIALS: [&str; 3] = ["trials", "disturbed", "failed"];
+
+/// Each of a list of this name; nothing, if it isn't there: then reading says so.
+fn each<'a>(value: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
+    value.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// Takes a part out; nothing, if it isn't there.
+fn take(value: &mut Value, name: &str) -> Value {
+    value.get_mut(name).map(Value::take).unwrap_or_default()
+}
+
+fn bring_trial(trial: &mut Value, schema: u64) {
+    if schema < CONNECTIONS_ARE_TIMED
+        && lacks_wait(&trial["slot"]["load"])
+        && let Some(load) = trial["evidence"]["load"].as_object_mut()
+    {
+        load.remove("response_us");
+    }
+    if schema < FIGURES_ARE_DESCRIBED {
+        let slot = &mut trial["slot"];
+        slot["setting"] = setting(&slot["load"]);
+        part_load(&mut trial["evidence"]);
+    }
 }
 
 /// The first runs had it beside a rate whether it is a lower bound.
-fn mark_rates(value: &mut Value) {
-    for outcome in list(value, "outcomes") {
-        for row in list(outcome, "rows") {
+fn mark_rates(run: &mut Value) {
+    for outcome in each(run, "outcomes") {
+        for row in each(outcome, "rows") {
             let is_bound = row.get("rate_at_least") == Some(&true.into());
-            if let Some(rate) = row.get_mut("rate").and_then(Value::as_object_mut) {
-                rate.insert("at_least".into(), is_bound.into());
+            row["rate"]["at_least"] = is_bound.into();
+        }
+    }
+}
+
+/// The first runs had it of a time only in the trials whether it is a lower bound.
+fn mark_times(run: &mut Value) {
+    let trials = take(run, "trials");
+    for outcome in each(run, "outcomes") {
+        let load = outcome["load"].clone();
+        for row in each(outcome, "rows") {
+            let contender = row["contender"].clone();
+            let of_row = trials.as_array().into_iter().flatten().filter(|trial| {
+                let slot = &trial["slot"];
+                slot["load"] == load && slot["contender"] == contender && slot["twin"] == false
+            });
+            let times =
+                of_row.filter_map(|it| it["evidence"]["load"]["service_us"]["at"].as_array());
+            let times: Vec<&Value> = times.flatten().collect();
+            for (name, percentile) in [("p50_us", 50.0), ("p99_us", 99.0)] {
+                let is_bound = times.iter().any(|at| {
+                    at["percentile"].as_f64() == Some(percentile) && at["at_least"] == true
+                });
+                if is_bound && row[name].is_object() {
+                    row[name]["at_least"] = true.into();
+                }
             }
         }
     }
+    run["trials"] = trials;
 }
 
 /// Whether times under a load leave the wait for the connection out. They are no times of
 /// today's kind then, and aren't known as such.
-fn lacks_wait(load: &plan::Load) -> bool {
-    load.arrivals == Arrivals::Closed && !load.keep_alive
+fn lacks_wait(load: &Value) -> bool {
+    let is_closed_loop = load.get("arrivals").is_none_or(|arrivals| arrivals == "closed");
+    is_closed_loop && load["keep_alive"] == false
 }
 
-fn withhold_times(run: &mut Run) {
-    for outcome in run.outcomes.iter_mut().filter(|outcome| lacks_wait(&outcome.load)) {
-        for row in &mut outcome.rows {
-            (row.p50_us, row.p99_us) = (None, None);
+fn withhold_times(outcome: &mut Value) {
+    for row in each(outcome, "rows") {
+        (row["p50_us"], row["p99_us"]) = (Value::Null, Value::Null);
+    }
+}
+
+/// A setting of the load generator, from a load of HTTP.
+fn setting(load: &Value) -> Value {
+    let pace = match load.get("arrivals") {
+        Some(arrivals) if arrivals != "closed" => arrivals.clone(),
+        _ => "free".into(),
+    };
+    let values = json!([["connections", load["connections"]], ["kept", load["keep_alive"]]]);
+    json!({ "cores": load["cores"], "values": values, "pace": pace })
+}
+
+/// What the load generator saw was one thing; half of it is what any driver tells.
+fn part_load(evidence: &mut Value) {
+    const WORK: [&str; 7] =
+        ["seconds", "rate", "errors", "per_second", "response_us", "service_us", "interrupted"];
+    let Value::Object(mut load) = take(evidence, "load") else { return };
+    let mut work: Map<String, Value> =
+        WORK.iter().filter_map(|&name| Some((name.to_string(), load.remove(name)?))).collect();
+    work.insert("done".into(), load.remove("answers").unwrap_or_default());
+    for name in ["cpu_s", "busy_share", "run_delay_share", "away_s"] {
+        if let Some(value) = load.remove(&format!("client_{name}")) {
+            load.insert(name.into(), value);
         }
     }
-    run.trials.iter_mut().chain(&mut run.disturbed).for_each(withhold_times_of);
+    evidence["work"] = work.into();
+    evidence["clients"] = json!([load]);
 }
 
-fn withhold_times_of(trial: &mut Trial) {
-    if lacks_wait(&trial.slot.load) {
-        trial.evidence.load.iter_mut().for_each(|it| it.response_us = Percentiles::default());
+/// Settings where there were loads, figures where there were fields of rows, and one list of
+/// outcomes where there were two.
+fn describe(run: &mut Value) {
+    let study = &mut run["study"];
+    study["dimensions"] = json!(Dimension::of_generator());
+    study["figures"] = json!(Figure::of_generator());
+    for slot in each(&mut run["plan"], "slots") {
+        slot["setting"] = setting(&slot["load"]);
+    }
+    for list in ["left_out", "curves"] {
+        each(run, list).for_each(|it| it["setting"] = setting(&it["load"]));
+    }
+    for outcome in each(run, "outcomes") {
+        rank(outcome, RATE, "rate_ratio");
+    }
+    for mut outcome in take(run, "equal_rates").as_array_mut().into_iter().flat_map(std::mem::take)
+    {
+        rank(&mut outcome, CPU_US, "cpu_ratio");
+        outcome["offered"] = json!({ "rate": outcome["offered_rate"], "rule": outcome["rule"] });
+        if let Some(outcomes) = run["outcomes"].as_array_mut() {
+            outcomes.push(outcome);
+        }
+    }
+    for curve in each(run, "curves") {
+        for line in each(curve, "lines") {
+            each(line, "points").for_each(gather_figures);
+        }
     }
 }
 
-/// What a list of this name holds; nothing, if it isn't there: then reading says so.
-fn list<'a>(value: &'a mut Value, name: &str) -> impl Iterator<Item = &'a mut Value> {
-    value.get_mut(name).and_then(Value::as_array_mut).into_iter().flatten()
+/// Brings an outcome that one figure ranked to today's form.
+fn rank(outcome: &mut Value, figure: &str, ratio: &str) {
+    outcome["setting"] = setting(&outcome["load"]);
+    let (noise_floor, sentence) = (take(outcome, "noise_floor"), take(outcome, "sentence"));
+    outcome["rankings"] =
+        json!([{ "figure": figure, "noise_floor": noise_floor, "sentence": sentence }]);
+    for row in each(outcome, "rows") {
+        let [rank, unranked, ratio] = ["rank", "unranked", ratio].map(|name| take(row, name));
+        let standing = json!({ "rank": rank, "unranked": unranked, "ratio": ratio });
+        row["standings"] = json!({ figure: standing });
+        gather_figures(row);
+    }
 }
 
-/// The first runs had it of a time only in the trials whether it is a lower bound.
-fn mark_times(run: &mut Run) {
-    for outcome in &mut run.outcomes {
-        for row in &mut outcome.rows {
-            let loads = run.trials.iter().filter(|trial| {
-                let slot = &trial.slot;
-                slot.load == outcome.load && slot.contender == row.contender && !slot.twin
-            });
-            let loads: Vec<&Load> = loads.filter_map(|it| it.evidence.load.as_ref()).collect();
-            for (time, percentile) in [(&mut row.p50_us, 50.0), (&mut row.p99_us, 99.0)] {
-                let is_it = |at: &&Percentile| at.percentile == percentile && at.at_least;
-                let is_bound = loads.iter().any(|it| it.service_us.at.iter().any(|at| is_it(&at)));
-                time.iter_mut().for_each(|time| time.at_least |= is_bound);
+/// Gathers the fields that are figures; one that isn't known was null.
+fn gather_figures(of: &mut Value) {
+    let known = FIGURES.iter().filter_map(|(field, figure)| {
+        let estimate = of.get(field).filter(|it| !it.is_null())?;
+        Some((figure.to_string(), estimate.clone()))
+    });
+    let known: Map<String, Value> = known.collect();
+    of["figures"] = known.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use result::outcome::{Estimate, Outcome, Row};
+    use result::plan::{Pace, PaceKind};
+
+    use super::*;
+
+    /// A run that version 4 wrote, cut to two contenders and a few trials.
+    fn run_of_schema_4() -> Value {
+        serde_json::from_str(include_str!("../../tests/data/run-of-schema-4.json")).unwrap()
+    }
+
+    fn read_as(run: &Value, schema: u64) -> Run {
+        let mut run = run.clone();
+        run["schema"] = schema.into();
+        read(run.to_string().as_bytes(), schema).unwrap()
+    }
+
+    fn is_estimate(now: Option<&Estimate>, then: &Value) -> bool {
+        now.map_or(Value::Null, |it| json!(it)) == *then
+    }
+
+    /// Whether a row has all that it had.
+    fn is_row(now: &Row, then: &Value, ranked_by: &str, ratio: &str) -> bool {
+        let standing = &now.standings[ranked_by];
+        FIGURES.iter().all(|(field, figure)| match then.get(field) {
+            Some(then) => is_estimate(now.figure(figure), then),
+            None => now.figure(figure).is_none(),
+        }) && json!(standing.rank) == then["rank"]
+            && json!(standing.unranked) == then["unranked"]
+            && is_estimate(standing.ratio.as_ref(), &then[ratio])
+            && json!(now.verdict) == then["verdict"]
+            && json!(now.findings) == then["findings"]
+    }
+
+    fn is_outcome(now: &Outcome, then: &Value, ranked_by: &str, ratio: &str) -> bool {
+        let ranking = now.ranking().unwrap();
+        let rows = now.rows.iter().zip(then["rows"].as_array().unwrap());
+        json!(ranking.noise_floor) == then["noise_floor"]
+            && json!(ranking.sentence) == then["sentence"]
+            && json!(now.setting.connections()) == then["load"]["connections"]
+            && json!(now.setting.kept()) == then["load"]["keep_alive"]
+            && rows.clone().count() == now.rows.len()
+            && rows.into_iter().all(|(now, then)| is_row(now, then, ranked_by, ratio))
+    }
+
+    /// What somebody measured must not change because bakeoff did.
+    #[test]
+    fn a_run_of_version_4_says_what_it_said() {
+        let then = run_of_schema_4();
+        let now = read_as(&then, 4);
+        for (pace, list, figure, ratio) in [
+            (PaceKind::Free, "outcomes", RATE, "rate_ratio"),
+            (PaceKind::Equal, "equal_rates", CPU_US, "cpu_ratio"),
+        ] {
+            let then = then[list].as_array().unwrap();
+            assert_eq!(now.outcomes_at(pace).count(), then.len());
+            for (now, then) in now.outcomes_at(pace).zip(then) {
+                assert!(is_outcome(now, then, figure, ratio), "{now:#?}");
+                let offered = now.offered.as_ref().map(|it| json!(it.rate));
+                assert_eq!(
+                    offered.unwrap_or_default(),
+                    then.get("offered_rate").cloned().unwrap_or_default()
+                );
             }
         }
+        let (line, then_line) = (&now.curves[0].lines[0], &then["curves"][0]["lines"][0]);
+        let (point, then_point) = (&line.points[0], &then_line["points"][0]);
+        assert!(is_estimate(point.figure(P99_US), &then_point["p99_us"]));
+        assert_eq!(json!(line.maximum_rate), then_line["maximum_rate"]);
+        for (now, then) in now.trials.iter().zip(then["trials"].as_array().unwrap()) {
+            let (work, client) = (now.evidence.work.as_ref().unwrap(), &now.evidence.clients[0]);
+            let load = &then["evidence"]["load"];
+            assert_eq!(json!(work.rate), load["rate"]);
+            assert_eq!(json!(work.done), load["answers"]);
+            assert_eq!(json!(work.response_us.at), load["response_us"]["at"]);
+            assert_eq!(json!(client.sent), load["sent"]);
+            assert_eq!(json!(client.cpu_s), load["client_cpu_s"]);
+            assert_eq!(json!(client.busy_share), load["client_busy_share"]);
+            assert_eq!(json!(now.evidence.server_cpu_s), then["evidence"]["server_cpu_s"]);
+        }
+        let paces = now.plan.slots.iter().map(|slot| slot.setting.pace);
+        assert!(paces.into_iter().any(|pace| pace == Pace::Equal { percent: 50 }));
+    }
+
+    #[test]
+    fn a_run_of_the_first_version_is_read_as_closed_loops() {
+        let mut old = run_of_schema_4();
+        for key in ["left_out", "equal_rates", "curves"] {
+            old.as_object_mut().unwrap().remove(key);
+        }
+        for slot in each(&mut old["plan"], "slots") {
+            slot["load"].as_object_mut().unwrap().remove("arrivals");
+        }
+        let slots = read_as(&old, 1).plan.slots;
+        assert!(!slots.is_empty() && slots.iter().all(|slot| slot.setting.pace == Pace::Free));
+    }
+
+    #[test]
+    fn what_was_a_lower_bound_in_an_older_run_still_is() {
+        let mut old = run_of_schema_4();
+        let load = old["outcomes"][0]["load"].clone();
+        let go = each(&mut old["outcomes"][0], "rows").find(|row| row["contender"] == "go");
+        let row = go.unwrap();
+        row["rate_at_least"] = true.into();
+        row["rate"].as_object_mut().unwrap().remove("at_least");
+        row.as_object_mut().unwrap().remove("limit");
+        row["p99_us"]["at_least"] = false.into();
+        let trial = each(&mut old, "trials").find(|trial| trial["slot"]["load"] == load);
+        for at in each(&mut trial.unwrap()["evidence"]["load"]["service_us"], "at") {
+            at["at_least"] = true.into();
+        }
+        let run = read_as(&old, 1);
+        let row = run.outcomes[0].rows.iter().find(|row| row.contender == "go").unwrap();
+        assert!(row.figures[RATE].at_least, "the client was the limit");
+        assert!(row.figures[P99_US].at_least, "requests without an answer are in it");
+        assert_eq!(row.limit, None);
+    }
+
+    #[test]
+    fn times_without_the_wait_for_the_connection_are_not_passed_off_as_todays() {
+        let old = run_of_schema_4();
+        let times = |schema: u64, kept: bool| {
+            let run = read_as(&old, schema);
+            let outcome = run.outcomes_at(PaceKind::Free).find(|it| it.setting.kept() == kept);
+            let shown = outcome.unwrap().rows[0].figure(P99_US).is_some();
+            let is_it = |trial: &&Trial| {
+                trial.slot.setting.pace == Pace::Free && trial.slot.setting.kept() == kept
+            };
+            let trial = run.trials.iter().find(is_it).unwrap();
+            (shown, !trial.evidence.work.as_ref().unwrap().response_us.at.is_empty())
+        };
+        assert_eq!(times(4, false), (true, true));
+        assert_eq!(times(3, false), (false, false));
+        assert_eq!(times(3, true), (true, true));
+        let appended = old["trials"].as_array().unwrap().iter();
+        let appended = appended.map(|trial| read_trial(trial.to_string().as_bytes(), 3).unwrap());
+        let timed = appended
+            .filter(|trial| !trial.evidence.work.as_ref().unwrap().response_us.at.is_empty());
+        assert!(timed.into_iter().all(|trial| trial.slot.setting.kept()));
     }
 }

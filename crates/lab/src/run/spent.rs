@@ -8,16 +8,16 @@ pub(super) fn add(spent: &mut Spent, warmup_s: f64, evidence: &Evidence) {
     spent.start_s += evidence.ready_s.unwrap_or(0.0);
     spent.contract_s += evidence.contract_s.unwrap_or(0.0);
     spent.stop_s += evidence.stop_s.unwrap_or(0.0);
-    if let Some((load, load_s)) = evidence.load.as_ref().zip(evidence.load_s) {
-        spent.window_s += load.seconds;
+    if let Some((work, load_s)) = evidence.work.as_ref().zip(evidence.load_s) {
+        spent.window_s += work.seconds;
         spent.warmup_s += warmup_s;
-        spent.connect_s += load_s - load.seconds - warmup_s;
+        spent.connect_s += load_s - work.seconds - warmup_s;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::Load;
+    use result::evidence::Work;
 
     use super::*;
 
@@ -26,7 +26,7 @@ mod tests {
         let evidence = Evidence {
             ready_s: Some(0.3),
             contract_s: Some(0.1),
-            load: Some(Load { seconds: 2.0, ..Load::default() }),
+            work: Some(Work { seconds: 2.0, ..Work::default() }),
             load_s: Some(2.75),
             stop_s: Some(0.2),
             ..Evidence::default()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use result::Run;
-use result::plan::{Load, Plan, Slot};
+use result::plan::{Plan, Setting, Slot};
 
 use crate::study::Study;
 
@@ -39,7 +39,7 @@ pub(super) fn warmup_s(run: &Run, slot: &Slot) -> f64 {
 /// Seconds beside warm-up and window, of the trials made.
 #[derive(Default)]
 struct Seen<'a> {
-    of_load: BTreeMap<(&'a str, &'a Load), Mean>,
+    of_load: BTreeMap<(&'a str, &'a Setting), Mean>,
     of_contender: BTreeMap<&'a str, Mean>,
     of_all: Mean,
 }
@@ -65,10 +65,10 @@ impl<'a> Seen<'a> {
     fn of(run: &'a Run) -> Seen<'a> {
         let mut seen = Seen::default();
         for trial in run.trials.iter().chain(&run.disturbed) {
-            if trial.evidence.load.is_some() {
+            if trial.evidence.work.is_some() {
                 let seconds = trial.evidence.overhead_s - warmup_s(run, &trial.slot);
                 let contender = trial.slot.contender.as_str();
-                seen.of_load.entry((contender, &trial.slot.load)).or_default().add(seconds);
+                seen.of_load.entry((contender, &trial.slot.setting)).or_default().add(seconds);
                 seen.of_contender.entry(contender).or_default().add(seconds);
                 seen.of_all.add(seconds);
             }
@@ -78,7 +78,7 @@ impl<'a> Seen<'a> {
 
     fn overhead_s(&self, slot: &Slot) -> f64 {
         let contender = slot.contender.as_str();
-        let of_load = self.of_load.get(&(contender, &slot.load)).and_then(|mean| mean.value());
+        let of_load = self.of_load.get(&(contender, &slot.setting)).and_then(|mean| mean.value());
         let of_contender = || self.of_contender.get(contender).and_then(|mean| mean.value());
         of_load.or_else(of_contender).or_else(|| self.of_all.value()).unwrap_or(OVERHEAD_S)
     }
@@ -93,7 +93,7 @@ mod tests {
 
     /// A run of windows of a second, of which these trials took so many seconds beside
     /// the window.
-    fn run(made: &[(&str, &Load, f64)]) -> Run {
+    fn run(made: &[(&str, &Setting, f64)]) -> Run {
         let trials = made.iter().map(|(contender, load, overhead_s)| {
             let mut trial = trial(contender, 0, load, 100.0);
             trial.evidence.overhead_s = *overhead_s;
@@ -102,13 +102,13 @@ mod tests {
         run_of(&["a", "b", "c"].map(contender), trials.collect())
     }
 
-    fn slot(contender: &str, load: &Load) -> Slot {
-        let (contender, load) = (contender.into(), load.clone());
-        Slot { number: 0, block: 1, contender, twin: false, load }
+    fn slot(contender: &str, load: &Setting) -> Slot {
+        let (contender, setting) = (contender.into(), load.clone());
+        Slot { number: 0, block: 1, contender, twin: false, setting }
     }
 
-    fn loads() -> [Load; 2] {
-        [30, 1000].map(|connections| Load::closed(connections, Cores::One, true))
+    fn loads() -> [Setting; 2] {
+        [30, 1000].map(|connections| Setting::closed(connections, Cores::One, true))
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
     fn a_trial_without_load_tells_nothing_of_how_long_others_take() {
         let [few, _] = loads();
         let mut run = run(&[("a", &few, 30.0)]);
-        run.trials[0].evidence.load = None;
+        run.trials[0].evidence.work = None;
         assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + OVERHEAD_S);
     }
 }

@@ -9,7 +9,7 @@ use judge::outcomes;
 use judge::rates;
 use load::Stop;
 use result::evidence::{Evidence, SecondClient};
-use result::plan::Phase;
+use result::plan::PaceKind;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
@@ -78,9 +78,9 @@ impl<'a> UnderWay<'a> {
     }
 
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
-        for phase in Phase::ALL {
+        for phase in PaceKind::ALL {
             let slots = self.run.plan.slots.iter();
-            let of_phase = slots.filter(|slot| Phase::of(&slot.load) == phase);
+            let of_phase = slots.filter(|slot| slot.setting.pace.kind() == phase);
             let blocks: BTreeSet<u32> = of_phase.map(|slot| slot.block).collect();
             for block in blocks {
                 if !self.block(phase, block, tell)? {
@@ -90,7 +90,7 @@ impl<'a> UnderWay<'a> {
             loop {
                 let slots = take_back_disturbed(&mut self.run, phase);
                 let Some(slot) = slots.first() else { break };
-                tell(Event::Disturbed { block: slot.block, load: &slot.load });
+                tell(Event::Disturbed { block: slot.block, setting: &slot.setting });
                 self.keep(Folder::write)?;
                 if !self.block(phase, slot.block, tell)? {
                     return Ok(Some(Early::Interrupted));
@@ -106,12 +106,12 @@ impl<'a> UnderWay<'a> {
     /// besides; `false` if that was interrupted.
     fn block(
         &mut self,
-        phase: Phase,
+        phase: PaceKind,
         block: u32,
         tell: &mut dyn FnMut(Event),
     ) -> Result<bool, Error> {
         loop {
-            let of_block = |slot: &&Slot| slot.block == block && Phase::of(&slot.load) == phase;
+            let of_block = |slot: &&Slot| slot.block == block && slot.setting.pace.kind() == phase;
             let slots: Vec<Slot> = missing(&self.run).filter(of_block).cloned().collect();
             let due = self.due(slots, tell);
             if !self.trials(&due, tell)? {
@@ -131,11 +131,11 @@ impl<'a> UnderWay<'a> {
     fn due(&mut self, slots: Vec<Slot>, tell: &mut dyn FnMut(Event)) -> Vec<Due> {
         let mut due = Vec::new();
         for slot in slots {
-            match rates::offered(&self.run, &slot.contender, &slot.load) {
+            match rates::offered(&self.run, &slot.contender, &slot.setting) {
                 Ok(rate) => due.push((slot, rate)),
                 Err(reason) => {
-                    let Slot { contender, load, .. } = slot;
-                    let left_out = LeftOut { contender, load, reason };
+                    let Slot { contender, setting, .. } = slot;
+                    let left_out = LeftOut { contender, setting, reason };
                     if !self.run.left_out.contains(&left_out) {
                         tell(Event::NoRate(&left_out));
                         self.run.left_out.push(left_out);
@@ -157,7 +157,7 @@ impl<'a> UnderWay<'a> {
             tell(Event::Begins { slot, trials, seconds });
             let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
-            let failed = trial.evidence.load.is_none() || trial.evidence.hung();
+            let failed = trial.evidence.work.is_none() || trial.evidence.hung();
             *failures = if failed { *failures + 1 } else { 0 };
             let warmup_s = time_left::warmup_s(&self.run, slot);
             spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
@@ -210,12 +210,12 @@ impl<'a> UnderWay<'a> {
         let contract = self.study.contract_of(contender);
         let bench = Bench { machine: &machine, contract, stop: self.stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        let place = machine.split(slot.load.cores);
+        let place = machine.split(slot.setting.cores);
         let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {
             return Ok(None);
         };
         if checks::asks_for_second_client(slot, &evidence) {
-            evidence.second_client = match machine.with_second_client(slot.load.cores) {
+            evidence.second_client = match machine.with_second_client(slot.setting.cores) {
                 Err(why) => Some(SecondClient::Missing { why }),
                 Ok(place) => {
                     tell(Event::SecondClient(slot));
@@ -251,7 +251,7 @@ fn is_what_it_was(run: &Run, contender: &Contender) -> Result<(), Error> {
 pub(super) fn missing(run: &Run) -> impl Iterator<Item = &Slot> {
     let made = |slot: &Slot| run.trials.iter().any(|trial| trial.slot == *slot);
     let left_out = |slot: &Slot| {
-        let is_it = |it: &LeftOut| it.contender == slot.contender && it.load == slot.load;
+        let is_it = |it: &LeftOut| it.contender == slot.contender && it.setting == slot.setting;
         run.left_out.iter().any(is_it)
     };
     run.plan.slots.iter().filter(move |slot| !made(slot) && !left_out(slot))
@@ -260,7 +260,7 @@ pub(super) fn missing(run: &Run) -> impl Iterator<Item = &Slot> {
 /// What a trial with a second client adds to the evidence of the first.
 fn second_client(again: &Evidence) -> SecondClient {
     let failure = again.process.failure.as_deref();
-    let (Some(load), None) = (&again.load, failure) else {
+    let (Some(work), Some(client), None) = (&again.work, again.clients.first(), failure) else {
         let why = failure.unwrap_or("the contender broke its contract");
         return SecondClient::Missing {
             why: format!("With a second client there is no rate: {why}."),
@@ -268,10 +268,10 @@ fn second_client(again: &Evidence) -> SecondClient {
     };
     SecondClient::Measured {
         client_cpus: again.place.client_cpus.clone(),
-        rate: load.rate,
-        errors: load.errors.iter().map(|error| error.count).sum(),
-        client_busy_share: load.client_busy_share.clone(),
-        client_run_delay_share: load.client_run_delay_share.clone(),
+        rate: work.rate,
+        errors: work.errors.iter().map(|error| error.count).sum(),
+        client_busy_share: client.busy_share.clone(),
+        client_run_delay_share: client.run_delay_share.clone(),
         others_cores: again.others_cores(),
         steal_share: again.steal_share,
     }

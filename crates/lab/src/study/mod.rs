@@ -11,7 +11,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use result::plan::{Asks, Cores, LighterContract, Load, Published, PublishedFigure};
+use result::figure::Figure;
+use result::plan::{Asks, Cores, Dimension, LighterContract, Published, PublishedFigure, Setting};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -255,12 +256,12 @@ impl Profile {
     }
 
     /// All loads of the closed loop, each once.
-    pub fn closed_loops(&self) -> Vec<Load> {
+    pub fn closed_loops(&self) -> Vec<Setting> {
         let mut loads = Vec::new();
         for declared in &self.settings {
             for &kept in &declared.kept {
                 for &connections in &declared.connections {
-                    let load = Load::closed(connections, declared.cores, kept);
+                    let load = Setting::closed(connections, declared.cores, kept);
                     if !loads.contains(&load) {
                         loads.push(load);
                     }
@@ -273,15 +274,15 @@ impl Profile {
 
 impl EqualRate {
     /// The closed loop that shows the maxima.
-    pub fn closed_loop(&self) -> Load {
-        Load::closed(self.connections, self.cores, self.kept)
+    pub fn closed_loop(&self) -> Setting {
+        Setting::closed(self.connections, self.cores, self.kept)
     }
 }
 
 impl Curve {
     /// The closed loop that shows the maxima.
-    pub fn closed_loop(&self) -> Load {
-        Load::closed(self.connections, self.cores, self.kept)
+    pub fn closed_loop(&self) -> Setting {
+        Setting::closed(self.connections, self.cores, self.kept)
     }
 }
 
@@ -539,6 +540,8 @@ impl Study {
             title: self.file.title.clone(),
             question: self.file.question.clone(),
             contract: self.file.contract.says.clone(),
+            dimensions: Dimension::of_generator(),
+            figures: Figure::of_generator(),
             asks: Some(self.file.contract.asks()),
             lighter: self
                 .file

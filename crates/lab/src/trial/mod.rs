@@ -96,7 +96,7 @@ impl Bench<'_> {
             let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
             let is_of_no_use = all_wrong || evidence.hung();
             if !is_of_no_use {
-                evidence.answer = http::answer_size(address, contract, slot.load.keep_alive, stop);
+                evidence.answer = http::answer_size(address, contract, slot.setting.kept(), stop);
             }
             evidence.contract_s = Some(began.elapsed().as_secs_f64());
             if stop.asked() || is_of_no_use || running.kept.exited().is_some() {
@@ -119,7 +119,7 @@ impl Bench<'_> {
             return Ok(None);
         }
         measured?.transpose()?;
-        let seconds = evidence.load.as_ref().map_or(0.0, |load| load.seconds);
+        let seconds = evidence.work.as_ref().map_or(0.0, |load| load.seconds);
         evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
         Ok(Some(evidence))
     }
@@ -171,7 +171,7 @@ impl Bench<'_> {
         let result = act(&running, evidence);
         let process = &mut evidence.process;
         if let Some(exit) = running.kept.exited() {
-            let when = match evidence.load {
+            let when = match evidence.work {
                 Some(_) => "under load",
                 None => "before there was load",
             };
@@ -369,7 +369,8 @@ impl Bench<'_> {
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(seen.window_began, seen.window, evidence);
         evidence.contract_under_load = http::under_load(self.contract, &seen.sampled_answers);
-        evidence.load = Some(generator::evidence(load, &seen));
+        evidence.work = Some(generator::work(&seen));
+        evidence.clients = vec![generator::client_side(load, &seen)];
         evidence.core_speeds = yardstick::speeds_since(&cpus, &speeds_before);
         Ok(())
     }

@@ -17,9 +17,9 @@ use keeper::leftovers;
 use keeper::process_tree;
 use keeper::{Order, Scratch};
 use load::{Moment, Stop};
-use result::evidence::{self, Evidence, Place};
+use result::evidence::{ClientSide, Evidence, Place, Work};
 use result::finding::Finding;
-use result::plan::{Arrivals, Cores, Load, Machine, Slot, Version};
+use result::plan::{Cores, Machine, Pace, Setting, Slot, Version};
 use rustix::fs::{Access, access, statvfs};
 
 use crate::drive::client::Client;
@@ -99,7 +99,7 @@ pub struct Profile {
     /// Its name in the study.
     pub name: Option<String>,
     /// The loads of its closed loop, which are those of its open loops as well.
-    pub loads: Vec<Load>,
+    pub loads: Vec<Setting>,
     /// Why the client may not open so many connections.
     pub refused: Option<String>,
 }
@@ -174,12 +174,12 @@ impl Nobody {
         sampler.finish(began, window, &mut evidence);
         // Its client's thread had nothing to do. How long it waited, the kernel tells where it
         // does so of the contender's.
-        evidence.load = Some(evidence::Load {
-            seconds: window.as_secs_f64(),
-            client_busy_share: vec![0.0],
-            client_run_delay_share: evidence.server.run_delay_s.map(|_| vec![0.0]),
-            ..evidence::Load::default()
-        });
+        evidence.work = Some(Work { seconds: window.as_secs_f64(), ..Work::default() });
+        evidence.clients = vec![ClientSide {
+            busy_share: vec![0.0],
+            run_delay_share: evidence.server.run_delay_s.map(|_| vec![0.0]),
+            ..ClientSide::default()
+        }];
         evidence.core_speeds = yardstick::speeds_since(&evidence.place.server_cpus, &speeds_before);
         drop(client);
         kept.stop(0)?;
@@ -189,8 +189,8 @@ impl Nobody {
     /// With what the checks say of it.
     pub fn judged(cores: Cores, evidence: Evidence) -> Nobody {
         // An open loop: in a closed one, a processor that rests would be at fault.
-        let load = Load::closed(0, cores, true).with(Arrivals::Equal { percent: 0 });
-        let slot = Slot { number: 0, block: 0, contender: String::new(), twin: false, load };
+        let setting = Setting::closed(0, cores, true).with(Pace::Equal { percent: 0 });
+        let slot = Slot { number: 0, block: 0, contender: String::new(), twin: false, setting };
         let findings = checks::judge_place(&slot, &evidence);
         Nobody { cores, evidence, findings }
     }
@@ -209,17 +209,17 @@ impl Room {
 }
 
 fn profiles(study: Option<&Study>) -> Vec<Profile> {
-    let loads: Vec<(Option<String>, Vec<Load>)> = match study {
+    let loads: Vec<(Option<String>, Vec<Setting>)> = match study {
         Some(study) => {
             let profiles = study.file.profile.iter();
             profiles.map(|(name, it)| (Some(name.clone()), it.closed_loops())).collect()
         }
         None => {
             let modes = [true, false];
-            vec![(None, modes.map(|kept| Load::closed(CONNECTIONS, Cores::One, kept)).into())]
+            vec![(None, modes.map(|kept| Setting::closed(CONNECTIONS, Cores::One, kept)).into())]
         }
     };
-    let profile = |(name, loads): (Option<String>, Vec<Load>)| {
+    let profile = |(name, loads): (Option<String>, Vec<Setting>)| {
         let refused = allow_connections(loads.iter()).err().map(|error| error.to_string());
         Profile { name, loads, refused }
     };

@@ -52,7 +52,7 @@ pub fn against(run: &Run, detail: Detail) -> Markup {
                     span.quiet { (units::of(*figures as u64, "figure")) } " "
                     (prose(worst.says))
                 }
-                @for group in groups { (of_group(group, cases_max)) }
+                @for group in groups { (of_group(run, group, cases_max)) }
             }
         }
     };
@@ -63,11 +63,11 @@ pub fn against(run: &Run, detail: Detail) -> Markup {
 }
 
 /// What a check says alike of several figures.
-fn of_group(group: &Group, cases_max: usize) -> Markup {
+fn of_group(run: &Run, group: &Group, cases_max: usize) -> Markup {
     html! {
         p { (badge(group.verdict)) " " (prose(group.says)) }
         ul {
-            @for case in group.cases.iter().take(cases_max) { li { (case_line(case)) } }
+            @for case in group.cases.iter().take(cases_max) { li { (case_line(run, case)) } }
             @if let Some(more @ 1..) = group.cases.len().checked_sub(cases_max) {
                 li { "and " (units::whole(more as u64)) " more" }
             }
@@ -79,19 +79,19 @@ fn of_group(group: &Group, cases_max: usize) -> Markup {
     }
 }
 
-fn case_line(case: &Case) -> Markup {
+fn case_line(run: &Run, case: &Case) -> Markup {
     html! {
         (case.names())
         @if !case.value.is_empty() { ": " (prose(case.value)) }
-        " " span.quiet { "(" (summary::load_names(&case.loads)) ")" }
+        " " span.quiet { "(" (summary::names(run, &case.settings)) ")" }
     }
 }
 
 /// What a row's badge opens; empty where nothing is left of it on a large run's page.
 pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup {
-    let trials = summary::trials(run, &outcome.load, &row.contender);
+    let trials = summary::trials(run, &outcome.setting, &row.contender);
     let mut errors: Vec<ErrorKind> = Vec::new();
-    for error in trials.iter().filter_map(|it| it.evidence.load.as_ref()).flat_map(|it| &it.errors)
+    for error in trials.iter().filter_map(|it| it.evidence.work.as_ref()).flat_map(|it| &it.errors)
     {
         match errors.iter_mut().find(|known| known.kind == error.kind) {
             Some(known) => known.count += error.count,
@@ -100,7 +100,9 @@ pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup
     }
     let failures = trials.iter().filter(|trial| trial.evidence.process.failure.is_some());
     html! {
-        @if let Some(reason) = &row.unranked { p { "Not ranked: " (prose(reason)) } }
+        @for reason in row.standings.values().filter_map(|it| it.unranked.as_ref()) {
+            p { "Not ranked: " (prose(reason)) }
+        }
         @if detail > Detail::Bare {
             ul {
                 @for finding in row.findings.iter().filter(|it| it.verdict >= Verdict::Suspect) {

@@ -66,7 +66,7 @@ fn plan(run: &Run) -> Markup {
     let backends: BTreeSet<&str> = run
         .trials
         .iter()
-        .filter_map(|trial| Some(&*trial.evidence.load.as_ref()?.backend))
+        .flat_map(|trial| trial.evidence.clients.iter().map(|client| &*client.backend))
         .collect();
     let backends: Vec<_> = backends.into_iter().map(visible).collect();
     let mut list = vec![
@@ -96,7 +96,7 @@ fn plan(run: &Run) -> Markup {
         ("sampling", html! { (sampling(run)) }),
     ];
     for (cores, name) in [(Cores::One, "one core"), (Cores::All, "all cores")] {
-        if let Some(trial) = run.trials.iter().find(|trial| trial.slot.load.cores == cores) {
+        if let Some(trial) = run.trials.iter().find(|trial| trial.slot.setting.cores == cores) {
             let place = &trial.evidence.place;
             list.push((
                 name,

@@ -2,15 +2,17 @@
 
 use maud::{Markup, html};
 use result::Run;
+use result::figure::{Figure, RATE};
 use result::finding::Verdict;
-use result::outcome::{EqualRate, Estimate, Outcome};
-use result::plan::{Arrivals, Load};
+use result::outcome::{Outcome, Row};
+use result::plan::{Pace, Setting};
 
 use super::bars::Axis;
 use super::checks::{badge, class};
-use super::load::{CPU, Figure, RATE, Scale};
+use super::figures::Cell;
 use super::prose;
-use crate::lead::{self, Lead};
+use crate::figures;
+use crate::lead;
 use crate::summary;
 use crate::text::visible_name;
 use crate::units;
@@ -24,91 +26,56 @@ const NAME_CHARS: usize = 45;
 
 /// What a reader sees without scrolling.
 pub fn lead(run: &Run) -> Markup {
+    let leading = lead::lead(run);
+    let leading = leading.and_then(|it| Some((it, figures::ranking(run, it)?)));
     html! {
         h1 { (prose(&lead::sentence(run))) }
-        @match lead::lead(run) {
-            None => {}
-            Some(Lead::Rate(outcome)) => (rates(run, outcome)),
-            Some(Lead::Cpu(outcome)) => (costs(run, outcome)),
-        }
+        @if let Some((outcome, figure)) = leading { (chart(run, outcome, figure)) }
         (verdicts(run))
     }
 }
 
-/// One bar of the chart.
-struct Bar<'a> {
-    contender: &'a str,
-    rank: String,
-    /// What stands beside the name.
-    beside: Option<String>,
-    estimate: &'a Estimate,
-    verdict: Verdict,
-}
-
-fn rates(run: &Run, outcome: &Outcome) -> Markup {
-    let bars = outcome.rows.iter().map(|row| Bar {
-        contender: &row.contender,
-        rank: summary::rank(outcome, row),
-        beside: None,
-        estimate: &row.rate,
-        verdict: row.verdict,
-    });
-    let title = "Answers a second";
-    chart(run, (title, "more is better"), &outcome.load, bars.collect(), RATE)
-}
-
-fn costs(run: &Run, outcome: &EqualRate) -> Markup {
-    let closed = outcome.load.with(Arrivals::Closed);
-    let ranks = || outcome.rows.iter().map(|row| row.rank);
-    let can_do = |contender: &str| {
-        let rate = &summary::row(run, &closed, contender)?.rate;
-        let bound = units::at_least(rate.at_least);
-        Some(format!("can do {bound}{}/s", units::count(rate.median)))
-    };
-    let bars = outcome.rows.iter().filter_map(|row| {
-        Some(Bar {
-            contender: &row.contender,
-            rank: summary::rank_among(ranks(), row.rank),
-            beside: can_do(&row.contender),
-            estimate: row.server_cpu_us.as_ref()?,
-            verdict: row.verdict,
-        })
-    });
-    let all = units::whole(outcome.offered_rate.round() as u64);
-    let title = format!("CPU time an answer at {all} requests a second");
-    chart(run, (&title, "less is better"), &closed, bars.collect(), CPU)
-}
-
-fn chart(
-    run: &Run,
-    (title, better): (&str, &str),
-    load: &Load,
-    bars: Vec<Bar>,
-    scale: Scale,
-) -> Markup {
-    let (shown, others) = bars.split_at(bars.len().min(BARS_MAX));
-    let axis = Axis::over(shown.iter().map(|bar| bar.estimate));
+fn chart(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
+    let rows: Vec<&Row> =
+        outcome.rows.iter().filter(|row| row.figure(&figure.id).is_some()).collect();
+    let (shown, others) = rows.split_at(rows.len().min(BARS_MAX));
+    let axis = Axis::over(shown.iter().filter_map(|row| row.figure(&figure.id)));
+    let free = outcome.setting.with(Pace::Free);
+    let at = outcome.offered.as_ref().map(|it| format!(" at {}", summary::requests(run, it.rate)));
     html! {
         figure.lead style=(axis.grid()) {
             figcaption {
-                (title) " " span.quiet { (better) "; " (summary::load_names(&[load])) }
+                (figures::heading(figure)) (at.unwrap_or_default()) " "
+                span.quiet { (figure.better.says()) "; " (summary::names(run, &[&free])) }
             }
-            @for Bar { contender, rank, beside, estimate, verdict } in shown {
-                @let figure = Figure { verdict: *verdict, estimate, at_least: estimate.at_least, scale };
-                div.row.ranked data-contender=(visible_name(contender)) data-verdicts=(verdict.word()) {
-                    span.who {
-                        span.rank { (rank) } (lead::shortened(&summary::who(run, contender), NAME_CHARS))
-                        @if let Some(beside) = beside { " " span.quiet.beside { (beside) } }
+            @for row in shown {
+                @if let Some(cell) = Cell::of(row, figure) {
+                    div.row.ranked data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+                        span.who {
+                            span.rank { (summary::rank(outcome, row)) }
+                            (lead::shortened(&summary::who(run, &row.contender), NAME_CHARS))
+                            @if let Some(can_do) = can_do(run, outcome, &free, &row.contender) {
+                                " " span.quiet.beside { (can_do) }
+                            }
+                        }
+                        (cell.bar(&axis)) (cell.value()) (badge(row.verdict))
                     }
-                    (figure.bar(&axis)) (figure.value()) (badge(*verdict))
                 }
             }
-            div.row { (axis.scale(scale.unit)) }
+            div.row { (axis.scale(figure.unit.sign())) }
             @if let count @ 1.. = others.len() as u64 {
                 p.quiet { a href="#figures" { "and " (units::of(count, "other")) } }
             }
         }
     }
+}
+
+/// What a contender does at a free pace, beside what it takes at a rate that was offered.
+fn can_do(run: &Run, outcome: &Outcome, free: &Setting, contender: &str) -> Option<String> {
+    outcome.offered.as_ref()?;
+    let rate = summary::row(run, free, contender)?.figure(RATE)?;
+    let unit = run.study.figure(RATE)?.unit;
+    Some(format!("can do {}{}", figures::median(unit, rate), unit.sign()))
 }
 
 /// How many figures have which verdict, each with a way to where that is told.

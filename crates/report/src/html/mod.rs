@@ -7,10 +7,11 @@
 
 mod bars;
 mod checks;
+mod curve;
 mod disclosure;
+mod figures;
 mod lead;
-mod load;
-mod open_loop;
+mod outcome;
 mod overview;
 mod percentiles;
 mod raw;
@@ -149,10 +150,9 @@ fn body(run: &Run, detail: Detail, disclosed: &Markup) -> Markup {
             @for section in summary::sections(run) {
                 h2 { (section.name) }
                 @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
-                @for outcome in &section.outcomes { (load::load(run, outcome, detail)) }
+                @for outcome in &section.outcomes { (outcome::outcome(run, outcome, detail)) }
             }
-            (open_loop::equal_rates(run, detail))
-            (open_loop::curves(run, detail))
+            (curve::curves(run, detail))
             (then_and_now::then_and_now(run))
             (repeated::repeated(run, detail))
             (repeated::failed(run))

@@ -1,12 +1,16 @@
-//! What a reader sees first: every rate in one table, and who is absent.
+//! Every ranking figure in one table a section, and who is absent.
 
 use maud::{Markup, html};
 use result::Run;
+use result::figure::Figure;
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
+use result::plan::Pace;
 
 use super::checks::sign;
 use super::{figure, prose, scrolling};
+use crate::figures;
+use crate::names;
 use crate::summary::{self, Section};
 use crate::text::visible_name;
 use crate::units;
@@ -14,12 +18,17 @@ use crate::units;
 /// The verdicts that have a sign in these tables: a figure without one is valid.
 const SIGNED: [Verdict; 3] = [Verdict::NotChecked, Verdict::Suspect, Verdict::Invalid];
 
-/// A table a section: contenders down, connections across.
+/// A table a section that has something to go along: contenders down, the first dimension
+/// across.
 pub fn figures(run: &Run) -> Markup {
     html! {
         div id="figures" {
             @for section in summary::sections(run) {
-                (scrolling(section.name, table(run, &section)))
+                @if let Some(figure) = figures::ranking(run, section.outcomes[0])
+                    && section.outcomes[0].offered.is_none()
+                {
+                    (scrolling(&section.name, table(run, &section, figure)))
+                }
             }
         }
         (legend(run))
@@ -43,7 +52,7 @@ fn legend(run: &Run) -> Markup {
     }
 }
 
-fn table(run: &Run, section: &Section) -> Markup {
+fn table(run: &Run, section: &Section, figure: &Figure) -> Markup {
     // In the order of the first load; whoever has no figure there comes last.
     let mut contenders: Vec<&str> = Vec::new();
     for row in section.outcomes.iter().flat_map(|outcome| &outcome.rows) {
@@ -61,11 +70,14 @@ fn table(run: &Run, section: &Section) -> Markup {
             }
             thead {
                 tr {
-                    th scope="col" { "answers/s by connections" }
+                    th scope="col" {
+                        (figures::short(figure))
+                        @if let Some(first) = run.study.dimensions.first() { " by " (visible_name(&first.many)) }
+                    }
                     @for outcome in &section.outcomes {
                         th.number scope="col" {
                             a href={ "#" (anchor(outcome)) } {
-                                (units::whole(outcome.load.connections.into()))
+                                (names::point(&run.study.dimensions, &outcome.setting))
                             }
                         }
                     }
@@ -78,9 +90,7 @@ fn table(run: &Run, section: &Section) -> Markup {
                         @for outcome in &section.outcomes {
                             @match outcome.rows.iter().find(|row| row.contender == contender) {
                                 None => td.number { (units::NOTHING) },
-                                Some(row) => td.number data-rate data-bound[row.rate.at_least]
-                                    data-load=(anchor(outcome))
-                                    data-value=(row.rate.median.round()) { (rate(row)) },
+                                Some(row) => (cell(outcome, row, figure)),
                             }
                         }
                     }
@@ -97,19 +107,30 @@ fn verdicts(section: &Section, contender: &str) -> String {
     words.collect::<Vec<_>>().join(",")
 }
 
-fn rate(row: &Row) -> Markup {
-    let rate = html! { (units::at_least(row.rate.at_least)) (units::count(row.rate.median)) };
+fn cell(outcome: &Outcome, row: &Row, of: &Figure) -> Markup {
+    let estimate = row.figure(&of.id);
+    let number = figures::median_if_any(of.unit, estimate);
     html! {
-        @if row.rank == Some(1) { strong { (rate) } } @else { (figure(row.verdict, rate)) }
-        @if SIGNED.contains(&row.verdict) { " " (sign(row.verdict)) }
+        td.number data-rate data-bound[estimate.is_some_and(|it| it.at_least)]
+            data-load=(anchor(outcome)) data-value=[estimate.map(|it| it.median.round())] {
+            @if summary::is_first(outcome, row) { strong { (number) } }
+            @else { (figure(row.verdict, number)) }
+            @if SIGNED.contains(&row.verdict) { " " (sign(row.verdict)) }
+        }
     }
 }
 
-/// The id of a load's part of the page.
+/// The id of a setting's part of the page.
 pub fn anchor(outcome: &Outcome) -> String {
-    let load = &outcome.load;
-    let kept = if load.keep_alive { "kept-alive" } else { "closed" };
-    format!("{:?}-{kept}-{}", load.cores, load.connections).to_lowercase()
+    let setting = &outcome.setting;
+    let values = setting.values.iter().map(|(id, value)| format!("-{id}-{value}"));
+    let pace = match setting.pace {
+        Pace::Free => String::new(),
+        Pace::Equal { percent } => format!("-equal-{percent}"),
+        Pace::Own { percent } => format!("-own-{percent}"),
+    };
+    let id = format!("{:?}{}{pace}", setting.cores, values.collect::<String>()).to_lowercase();
+    id.replace(|it: char| !it.is_ascii_alphanumeric(), "-")
 }
 
 /// Contenders that could not be had.

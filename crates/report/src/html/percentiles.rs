@@ -5,7 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 use result::Run;
 use result::finding::Verdict;
-use result::plan::{Arrivals, Load};
+use result::plan::{Pace, Setting};
 
 use crate::latency::{self, NoLine, Point};
 use crate::summary;
@@ -49,7 +49,7 @@ struct Line {
 /// with the verdict on their figures.
 pub fn plot<'a>(
     run: &'a Run,
-    load: &Load,
+    setting: &Setting,
     contenders: impl Iterator<Item = (&'a str, Verdict)>,
 ) -> Markup {
     let lines: Vec<Line> = contenders
@@ -58,7 +58,7 @@ pub fn plot<'a>(
             who: summary::who(run, contender).into_owned(),
             verdict,
             look: run.contenders.iter().position(|it| it.name == contender).unwrap_or(0),
-            points: latency::line(&summary::trials(run, load, contender), &MARKED),
+            points: latency::line(&summary::trials(run, setting, contender), &MARKED),
         })
         .collect();
     let Some(axes) = Axes::over(&lines) else {
@@ -70,8 +70,8 @@ pub fn plot<'a>(
             }
         };
     };
-    let says = match load.arrivals {
-        Arrivals::Closed => CLOSED_LOOP,
+    let says = match setting.pace {
+        Pace::Free => CLOSED_LOOP,
         _ => OPEN_LOOP,
     };
     let has = |what: fn(&Line) -> bool| lines.iter().any(what);
@@ -80,7 +80,7 @@ pub fn plot<'a>(
             figcaption {
                 "Response time by percentile "
                 span.quiet {
-                    "from " (latency::begins(load)) "; upwards the time, to the right the share of requests within it, "
+                    "from " (latency::begins(setting)) "; upwards the time, to the right the share of requests within it, "
                     "a tenth as many beyond at each 9; less is better"
                 }
             }

@@ -39,10 +39,14 @@ pub fn raw(run: &Run, room: usize) -> Markup {
 fn compressed(run: &Run) -> std::io::Result<Vec<u8>> {
     let mut run = run.clone();
     let trials = run.trials.iter_mut().chain(&mut run.disturbed);
-    for load in trials.filter_map(|trial| trial.evidence.load.as_mut()) {
-        let others = [&mut load.response_us, &mut load.service_us, &mut load.connect_us];
-        let open = load.lateness_us.iter_mut().chain(&mut load.connection_wait_us);
-        for percentiles in others.into_iter().chain(open) {
+    for evidence in trials.map(|trial| &mut trial.evidence) {
+        let of_work =
+            evidence.work.iter_mut().flat_map(|it| [&mut it.response_us, &mut it.service_us]);
+        let of_clients = evidence.clients.iter_mut().flat_map(|it| {
+            let open = it.lateness_us.iter_mut().chain(&mut it.connection_wait_us);
+            open.chain([&mut it.connect_us])
+        });
+        for percentiles in of_work.chain(of_clients) {
             percentiles.histogram.clear();
         }
     }

@@ -2,11 +2,13 @@
 //! had failed when the run was resumed.
 
 use maud::{Markup, html};
+use result::figure::RATE;
 use result::finding::worst;
 use result::{Run, Trial};
 
 use super::checks::sign;
 use super::{Detail, figure, prose, scrolling};
+use crate::figures;
 use crate::summary::{self, Repeated};
 use crate::units;
 
@@ -22,7 +24,7 @@ pub fn failed(run: &Run) -> Markup {
             ul {
                 @for Trial { slot, evidence, .. } in &run.failed {
                     li {
-                        "Block " (slot.block + 1) ", " (summary::load_names(&[&slot.load])) ", "
+                        "Block " (slot.block + 1) ", " (summary::names(run, &[&slot.setting])) ", "
                         (summary::who(run, &slot.contender)) ": "
                         (prose(evidence.process.failure.as_deref().unwrap_or(NO_LOAD)))
                     }
@@ -62,7 +64,7 @@ pub fn repeated(run: &Run, detail: Detail) -> Markup {
 
 fn name(run: &Run, repeated: &Repeated) -> String {
     let when = if repeated.is_made_again(run) { "" } else { " (not yet)" };
-    format!("Block {}, {}{when}", repeated.block + 1, summary::load_names(&[repeated.load]))
+    format!("Block {}, {}{when}", repeated.block + 1, summary::names(run, &[repeated.setting]))
 }
 
 fn comparison(run: &Run, repeated: &Repeated) -> Markup {
@@ -73,10 +75,10 @@ fn comparison(run: &Run, repeated: &Repeated) -> Markup {
             thead {
                 tr {
                     th scope="col" { "Contender" }
-                    th.number scope="col" { "answers/s, not counted" }
+                    th.number scope="col" { (rate_name(run)) ", not counted" }
                     th.number scope="col" { "cores used by others" }
                     th.number scope="col" { "time taken by the host" }
-                    th.number scope="col" { "answers/s, made again" }
+                    th.number scope="col" { (rate_name(run)) ", made again" }
                 }
             }
             tbody { @for trial in &repeated.aside { (row(run, trial)) } }
@@ -103,17 +105,22 @@ fn row(run: &Run, aside: &Trial) -> Markup {
     }
 }
 
+/// What the study calls a rate.
+fn rate_name(run: &Run) -> String {
+    run.study.figure(RATE).map_or("done/s".into(), figures::short)
+}
+
 /// A rate that counts, with the word of its own trial's checks.
 fn counted(trial: &Trial) -> Markup {
     let verdict = worst(&trial.findings);
     html! {
-        @match &trial.evidence.load {
+        @match &trial.evidence.work {
             None => (units::NOTHING),
-            Some(load) => { (figure(verdict, units::count(load.rate))) " " (sign(verdict)) }
+            Some(work) => { (figure(verdict, units::count(work.rate))) " " (sign(verdict)) }
         }
     }
 }
 
 fn rate(trial: &Trial) -> String {
-    trial.evidence.load.as_ref().map_or(units::NOTHING.into(), |load| units::count(load.rate))
+    trial.evidence.work.as_ref().map_or(units::NOTHING.into(), |work| units::count(work.rate))
 }

@@ -22,7 +22,7 @@ const GAP: f64 = 0.5;
 
 /// A strip a contender, every block of it in turn, on a common axis.
 pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
-    let trials = |name| summary::trials(run, &outcome.load, name);
+    let trials = |name| summary::trials(run, &outcome.setting, name);
     let highest = outcome
         .rows
         .iter()
@@ -36,7 +36,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
             figcaption {
                 "Second by second "
                 span.quiet {
-                    "answers/s from 0 to " (units::count(highest as f64))
+                    "each from 0 to " (units::count(highest as f64)) "/s"
                     ", seconds from left to right, with a gap between blocks; those with errors are \
                      marked below"
                 }
@@ -62,14 +62,14 @@ fn seconds(trial: &Trial) -> &[Second] {
 
 /// The whole seconds of a trial, and what the window cuts.
 fn whole_and_cut(trial: &Trial) -> (&[Second], &[Second]) {
-    trial.evidence.load.as_ref().map_or((&[], &[]), |load| {
-        load.per_second.split_at(load.per_second.len().min(load.seconds as usize))
+    trial.evidence.work.as_ref().map_or((&[], &[]), |work| {
+        work.per_second.split_at(work.per_second.len().min(work.seconds as usize))
     })
 }
 
 fn errors(trial: &Trial) -> u64 {
-    let load = trial.evidence.load.as_ref();
-    load.map_or(0, |load| load.per_second.iter().map(|second| second.errors).sum())
+    let work = trial.evidence.work.as_ref();
+    work.map_or(0, |work| work.per_second.iter().map(|second| second.errors).sum())
 }
 
 fn strip(trials: &[&Trial], highest: u64) -> Markup {

@@ -85,9 +85,8 @@ fn line(pair: &Pair, then: &PublishedFigure, today: Option<&Today>) -> Markup {
 
 fn rate(today: &Today) -> Markup {
     let row = today.row;
-    let rate = html! { (units::at_least(row.rate.at_least)) (units::count(row.rate.median)) };
     html! {
-        (figure(row.verdict, rate)) " " (sign(row.verdict))
+        (figure(row.verdict, today.rate())) " " (sign(row.verdict))
         @if let Some(mode) = today.other_mode { " " span.quiet { (mode) } }
     }
 }
@@ -95,7 +94,7 @@ fn rate(today: &Today) -> Markup {
 fn ratio(today: &Today) -> Markup {
     let Some(ratio) = &today.ratio else { return html! { (units::NOTHING) } };
     html! {
-        (units::at_least(today.row.rate.at_least)) (units::plain(ratio.median))
+        (units::at_least(today.is_bound())) (units::plain(ratio.median))
         @if let Some(interval) = ratio.interval {
             " " span.quiet { "(" (units::plain_range(interval)) ")" }
         }
@@ -103,7 +102,5 @@ fn ratio(today: &Today) -> Markup {
 }
 
 fn p99(today: &Today) -> Markup {
-    let Some(p99) = &today.row.p99_us else { return html! { (units::NOTHING) } };
-    let time = html! { (units::at_least(p99.at_least)) (units::time(p99.median)) };
-    figure(today.row.verdict, time)
+    figure(today.row.verdict, today.p99())
 }

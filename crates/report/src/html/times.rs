@@ -2,10 +2,13 @@
 
 use maud::{Markup, html};
 use result::Run;
+use result::figure::Figure;
 use result::outcome::{Estimate, Outcome, Row};
 
 use super::checks::sign;
+use super::figures::in_table;
 use super::{figure, scrolling};
+use crate::figures;
 use crate::latency;
 use crate::summary;
 use crate::text::visible_name;
@@ -20,22 +23,24 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
         table.sortable {
             caption {
                 span {
-                    "Time to the whole answer, from " (latency::begins(&outcome.load))
+                    "Time to the whole answer, from " (latency::begins(&outcome.setting))
                     "; – where fewer than 100 requests lie beyond"
                 }
             }
             thead {
                 tr {
                     th scope="col" { "Contender" }
-                    th.number scope="col" { "rate of best" }
+                    @if let Some(figure) = figures::ranking(run, outcome) {
+                        th.number scope="col" { (figures::short(figure)) ", " (figures::of_best(figure)) }
+                    }
                     @for percentile in PERCENTILES { th.number scope="col" { "p" (percentile) } }
                     th.number scope="col" { "max" }
-                    th.number scope="col" { "client CPU an answer" }
+                    @for figure in details(run) { th.number scope="col" { (figures::short(figure)) } }
                     th.number scope="col" { "memory" }
                 }
             }
             tbody {
-                @for (it, share) in outcome.rows.iter().zip(summary::rate_shares(outcome)) {
+                @for (it, share) in outcome.rows.iter().zip(summary::shares(run, outcome)) {
                     (row(run, outcome, it, share))
                 }
             }
@@ -44,8 +49,13 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
     scrolling("Times and costs", table)
 }
 
+/// Figures that stand nowhere else.
+fn details(run: &Run) -> impl Iterator<Item = &Figure> {
+    run.study.figures.iter().filter(|figure| figure.is_detail)
+}
+
 fn row(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Markup {
-    let trials = summary::trials(run, &outcome.load, &row.contender);
+    let trials = summary::trials(run, &outcome.setting, &row.contender);
     let mut times: Vec<_> =
         PERCENTILES.iter().map(|percentile| latency::percentile(&trials, *percentile)).collect();
     times.push(latency::largest(&trials));
@@ -75,11 +85,8 @@ fn row(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Mar
                     }
                 }
             }
-            td.number data-value=[row.client_cpu_us.as_ref().map(|cpu| units::digits(cpu.median))] {
-                @match &row.client_cpu_us {
-                    None => (units::NOTHING),
-                    Some(cpu) => (figure(row.verdict, units::time(cpu.median))),
-                }
+            @for figure in details(run) {
+                (in_table(row.verdict, figure, row.figure(&figure.id)))
             }
             td.number data-value=[memory] {
                 @match memory {

@@ -1,20 +1,22 @@
 //! A run as Markdown, to be pasted into an issue or a mail: what the page has,
 //! without charts.
 
+mod curve;
 mod escape;
-mod open_loop;
 mod table;
 
 use std::fmt::Write;
 
 use result::Run;
-use result::finding::Verdict;
+use result::figure::Figure;
+use result::finding::{Finding, Verdict};
 use result::outcome::{Estimate, Outcome, Row};
 
 use self::escape::{code_block, plain, prose};
 use self::table::{Side, table};
+use crate::figures;
 use crate::lead;
-use crate::summary::{self, Range};
+use crate::summary;
 use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
 
@@ -58,19 +60,16 @@ fn text(run: &Run, points: Points) -> String {
     }
     parts.extend(summary::notes(run).iter().map(|note| prose(note)));
     for section in summary::sections(run) {
-        parts.push(format!("### {}", section.name));
+        parts.push(format!("### {}", plain(&section.name)));
         if summary::shares_cores(run, &section) {
             parts.push(summary::SHARED_CORES.into());
         }
         for outcome in section.outcomes {
-            parts.extend(load(run, outcome));
+            parts.extend(outcome_part(run, outcome));
         }
     }
-    for outcome in &run.equal_rates {
-        parts.extend(open_loop::equal_rate(run, outcome));
-    }
     match points {
-        Points::In => parts.extend(run.curves.iter().flat_map(|it| open_loop::curve(run, it))),
+        Points::In => parts.extend(run.curves.iter().flat_map(|it| curve::curve(run, it))),
         Points::Out if run.curves.is_empty() => {}
         Points::Out => parts.push("The points of the curves are in report.html.".into()),
     }
@@ -86,33 +85,41 @@ fn text(run: &Run, points: Points) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// One load: what was found, and a row a contender.
-fn load(run: &Run, outcome: &Outcome) -> Vec<String> {
-    let connections = units::of(outcome.load.connections.into(), "connection");
+/// One setting: what was found, and a row a contender.
+fn outcome_part(run: &Run, outcome: &Outcome) -> Vec<String> {
+    let point = plain(&summary::point_name(run, outcome));
     let heading = match summary::finding(run, outcome) {
-        Some(finding) => format!("**{connections}:** {}", prose(&finding)),
-        None => format!("**{connections}**"),
+        Some(finding) => format!("**{point}:** {}", prose(&finding)),
+        None => format!("**{point}**"),
     };
     let rows: Vec<Vec<String>> = outcome
         .rows
         .iter()
-        .zip(summary::rate_shares(outcome))
+        .zip(summary::shares(run, outcome))
         .map(|(row, share)| cells(run, outcome, row, share))
         .collect();
-    let columns = [
-        ("rank", Side::Right),
-        ("contender", Side::Left),
-        ("tier", Side::Left),
-        ("answers/s", Side::Right),
-        ("of best", Side::Right),
-        ("CPU µs an answer", Side::Right),
-        ("p50", Side::Right),
-        ("p99", Side::Right),
-        ("limited by", Side::Left),
-        ("verdict", Side::Left),
-    ];
+    let name = |figure: &Figure| (plain(&figures::short(figure)), Side::Right);
+    let ranking = figures::ranking(run, outcome);
+    let ranking = ranking.map(|it| [name(it), (figures::of_best(it).into(), Side::Right)]);
+    let limited = is_limited(outcome).then(|| ("limited by".into(), Side::Left));
+    let columns: Vec<(String, Side)> = [
+        ("rank".into(), Side::Right),
+        ("contender".into(), Side::Left),
+        ("tier".into(), Side::Left),
+    ]
+    .into_iter()
+    .chain(ranking.into_iter().flatten())
+    .chain(figures::beside(run, outcome).map(name))
+    .chain(limited)
+    .chain([("verdict".into(), Side::Left)])
+    .collect();
     let missing = missing(summary::without_figure(run, outcome));
     [heading, table(&columns, &rows)].into_iter().chain(missing).collect()
+}
+
+/// Whether it is told what kept figures from being better.
+fn is_limited(outcome: &Outcome) -> bool {
+    outcome.rows.iter().any(|row| row.limit.is_some())
 }
 
 /// Who has no figure, and why.
@@ -125,28 +132,33 @@ fn missing<'a>(missing: Vec<summary::Missing<'a>>) -> impl Iterator<Item = Strin
 fn cells(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Vec<String> {
     let contender = summary::contender(run, &row.contender);
     let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
-    let range = match summary::range(&row.rate) {
-        Range::Interval(interval) => format!(" ({})", units::count_range(interval)),
-        Range::Blocks(blocks) => format!(" \\[{}\\]", units::count_range(blocks)),
-        Range::None => String::new(),
-    };
-    let bound = units::at_least(row.rate.at_least);
-    let rate = struck(row.verdict, format!("{bound}{}{range}", units::count(row.rate.median)));
-    let ratio = share.map(summary::share_of_best);
-    let cpu = row.server_cpu_us.as_ref().map(|cpu| struck(row.verdict, units::plain(cpu.median)));
-    let nothing = || units::NOTHING.to_string();
-    vec![
-        summary::rank(outcome, row),
-        plain(&summary::who(run, &row.contender)),
-        tier.into(),
-        rate,
-        ratio.unwrap_or_else(nothing),
-        cpu.unwrap_or_else(nothing),
-        time(row.verdict, &row.p50_us),
-        time(row.verdict, &row.p99_us),
-        summary::limited_by(row).into(),
-        verdict(row),
-    ]
+    let mut cells =
+        vec![summary::rank(outcome, row), plain(&summary::who(run, &row.contender)), tier.into()];
+    if let Some(figure) = figures::ranking(run, outcome) {
+        let ratio = share.map(summary::share_of_best);
+        cells.push(with_range(row, figure));
+        cells.push(ratio.unwrap_or_else(|| units::NOTHING.into()));
+    }
+    let beside = figures::beside(run, outcome);
+    cells.extend(beside.map(|figure| cell(row.verdict, figure, row.figure(&figure.id))));
+    if is_limited(outcome) {
+        cells.push(summary::limited_by(row).into());
+    }
+    cells.push(verdict(row.verdict, &row.findings));
+    cells
+}
+
+/// A figure with how far it may be off.
+fn with_range(row: &Row, figure: &Figure) -> String {
+    let Some(estimate) = row.figure(&figure.id) else { return units::NOTHING.into() };
+    let range = figures::range(figure.unit, estimate).replace('[', "\\[").replace(']', "\\]");
+    let text = format!("{} {range}", figures::median(figure.unit, estimate));
+    struck(row.verdict, text.trim_end().into())
+}
+
+/// A figure by itself.
+fn cell(verdict: Verdict, figure: &Figure, estimate: Option<&Estimate>) -> String {
+    struck(verdict, figures::median_if_any(figure.unit, estimate))
 }
 
 /// A figure, struck out where it is invalid.
@@ -155,21 +167,14 @@ fn struck(verdict: Verdict, figure: String) -> String {
     if verdict == Verdict::Invalid && is_figure { format!("~~{figure}~~") } else { figure }
 }
 
-fn time(verdict: Verdict, estimate: &Option<Estimate>) -> String {
-    let Some(estimate) = estimate else { return units::NOTHING.into() };
-    let bound = units::at_least(estimate.at_least);
-    struck(verdict, format!("{bound}{}", units::time(estimate.median)))
-}
-
 /// The word, and the checks that said it, unless nothing is wrong.
-fn verdict(row: &Row) -> String {
-    let checks: Vec<String> = row
-        .findings
+fn verdict(verdict: Verdict, findings: &[Finding]) -> String {
+    let checks: Vec<String> = findings
         .iter()
-        .filter(|finding| finding.verdict == row.verdict && finding.verdict >= Verdict::Suspect)
+        .filter(|finding| finding.verdict == verdict && verdict >= Verdict::Suspect)
         .map(|finding| plain(&finding.check))
         .collect();
-    let word = format!("{} {}", summary::sign(row.verdict), row.verdict.word());
+    let word = format!("{} {}", summary::sign(verdict), verdict.word());
     if checks.is_empty() { word } else { format!("{word}: {}", checks.join(", ")) }
 }
 
@@ -191,7 +196,7 @@ fn against(run: &Run) -> Option<String> {
         // Writing to a string can't fail.
         let _ = writeln!(text, "- {sign} **{word}: {check}.** {says} {fix}");
         for case in group.cases.iter().take(CASES_MAX) {
-            let loads = summary::load_names(&case.loads);
+            let loads = plain(&summary::names(run, &case.settings));
             let names = plain(&case.names());
             let _ = writeln!(text, "  - {names}: {} ({loads})", prose(case.value));
         }
@@ -217,7 +222,7 @@ fn then_and_now(run: &Run) -> Option<String> {
                 of(rate_today),
                 of(ratio_today),
                 then.p99_ms.map_or_else(nothing, |ms| units::time(ms * 1e3)),
-                of(|today| time(today.row.verdict, &today.row.p99_us)),
+                of(|today| struck(today.row.verdict, today.p99())),
             ]);
         }
     }
@@ -249,16 +254,14 @@ fn then_and_now(run: &Run) -> Option<String> {
 }
 
 fn rate_today(today: &Today) -> String {
-    let row = today.row;
-    let bound = units::at_least(row.rate.at_least);
-    let rate = struck(row.verdict, format!("{bound}{}", units::count(row.rate.median)));
+    let verdict = today.row.verdict;
     let mode = today.other_mode.map(|mode| format!(", {mode}")).unwrap_or_default();
-    format!("{rate} {}{mode}", summary::sign(row.verdict))
+    format!("{} {}{mode}", struck(verdict, today.rate()), summary::sign(verdict))
 }
 
 fn ratio_today(today: &Today) -> String {
     let Some(ratio) = &today.ratio else { return units::NOTHING.into() };
-    let bound = units::at_least(today.row.rate.at_least);
+    let bound = units::at_least(today.is_bound());
     let range = ratio.interval.map(|range| format!(" ({})", units::plain_range(range)));
     format!("{bound}{}{}", units::plain(ratio.median), range.unwrap_or_default())
 }

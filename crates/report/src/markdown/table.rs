@@ -10,8 +10,8 @@ pub enum Side {
 }
 
 /// A table of cells that are Markdown already. Without a line break at its end.
-pub fn table(columns: &[(&str, Side)], rows: &[Vec<String>]) -> String {
-    let header = columns.iter().map(|(title, _)| title.to_string()).collect::<Vec<_>>();
+pub fn table(columns: &[(impl AsRef<str>, Side)], rows: &[Vec<String>]) -> String {
+    let header = columns.iter().map(|(title, _)| title.as_ref().to_string()).collect::<Vec<_>>();
     let sides = columns.iter().map(|(_, side)| match side {
         Side::Left => ":--",
         Side::Right => "--:",

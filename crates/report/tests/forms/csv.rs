@@ -32,9 +32,9 @@ fn a_trial_has_its_line_with_units_in_the_names() {
 fn numbers_are_as_exact_as_they_were_measured() {
     let run = fixture::web();
     let rates: Vec<f64> =
-        column(&run, "answers_per_s").iter().map(|rate| rate.parse().unwrap()).collect();
+        column(&run, "done_per_s").iter().map(|rate| rate.parse().unwrap()).collect();
     let measured: Vec<f64> =
-        run.trials.iter().map(|trial| trial.evidence.load.as_ref().unwrap().rate).collect();
+        run.trials.iter().map(|trial| trial.evidence.work.as_ref().unwrap().rate).collect();
     assert_eq!(rates, measured);
 }
 
@@ -44,7 +44,7 @@ fn what_is_unknown_is_empty_and_never_zero() {
     run.trials[0].evidence.server_cpu_s = None;
     assert_eq!(column(&run, "server_cpu_s")[0], "");
     let go = run.trials.iter().position(|trial| trial.slot.contender == "go").unwrap();
-    assert_eq!(column(&run, "answers_per_s")[go], "");
+    assert_eq!(column(&run, "done_per_s")[go], "");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The first sentence, which many readers read alone.
 
 use report::{Terminal, terminal};
+use result::figure::RATE;
 use result::finding::{Finding, Verdict};
 use result::plan::Tier;
 use result::{Run, State};
@@ -15,23 +16,24 @@ fn headline(run: &Run) -> String {
 /// Gives ranks to a load's rows, by contender.
 fn rank(run: &mut Run, load: usize, ranks: &[(&str, Option<u32>)]) {
     for (contender, rank) in ranks {
-        fixture::row_of(run, load, contender).rank = *rank;
+        fixture::standing_of(fixture::row_of(run, load, contender)).rank = *rank;
     }
-    run.outcomes[load].sentence = format!("Something else under load {load}.");
+    run.outcomes[load].rankings[0].sentence = format!("Something else under load {load}.");
 }
 
 #[test]
 fn one_winner_of_all_loads_comes_with_the_closest_other() {
-    insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
 #[test]
 fn winners_that_differ_come_with_their_loads() {
     let mut run = fixture::web();
     rank(&mut run, 3, &[("go", Some(1)), ("nginx-return", Some(2)), ("erlang", Some(3))]);
-    let ratio = fixture::row_of(&mut run, 3, "nginx-return").rate_ratio.as_mut().unwrap();
+    let ratio = fixture::standing_of(fixture::row_of(&mut run, 3, "nginx-return"));
+    let ratio = ratio.ratio.as_mut().unwrap();
     (ratio.median, ratio.interval) = (0.9, Some((0.89, 0.91)));
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
 #[test]
@@ -40,14 +42,14 @@ fn who_alone_could_be_ranked_has_won_nothing() {
     for load in 0..3 {
         rank(&mut run, load, &[("go", None), ("nginx-return", None), ("erlang", Some(1))]);
     }
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second under 1 of 4 loads; Go net/http comes closest, with 63 % (61–64) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second under 1 of 4 loads; Go net/http comes closest, with 63 % (61–64) of that.");
     rank(&mut run, 3, &[("go", None), ("nginx-return", None), ("erlang", Some(1))]);
     insta::assert_snapshot!(headline(&run), @"Only Erlang/OTP gen_tcp could be ranked under all 4 loads, which is no win: what is against the others stands below.");
 }
 
 #[test]
 fn a_winner_with_a_lighter_contract_is_named_as_such() {
-    insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&fixture::lighter()), @"nginx, static file (lighter contract: static) (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
 #[test]
@@ -76,14 +78,14 @@ fn where_each_load_has_others_first_the_headline_says_of_how_many_it_speaks() {
     let mut run = fixture::largest();
     for (load, outcome) in run.outcomes.iter_mut().enumerate() {
         for (place, row) in outcome.rows.iter_mut().enumerate() {
-            row.rank = Some(if place == 0 { 1 } else { 2 });
+            fixture::standing_of(row).rank = Some(if place == 0 { 1 } else { 2 });
         }
         let names: Vec<String> = outcome.rows.iter().map(|it| it.contender.clone()).collect();
         let count = names.len();
         for (place, row) in outcome.rows.iter_mut().enumerate() {
             row.contender = names[(place + load) % count].clone();
         }
-        outcome.sentence = format!("Something else under load {load}.");
+        outcome.rankings[0].sentence = format!("Something else under load {load}.");
     }
     // As many contenders as loads, or some are first twice.
     run.outcomes.truncate(10);
@@ -98,14 +100,14 @@ fn of_many_that_tie_some_are_named_and_the_others_counted() {
     for (load, outcome) in run.outcomes.iter_mut().enumerate() {
         for row in &mut outcome.rows {
             let number = names.iter().position(|name| *name == row.contender).unwrap();
-            row.rank = match load {
+            fixture::standing_of(row).rank = match load {
                 0..6 => Some(if number < 5 { 1 } else { 6 }),
                 6 => (number == 6).then_some(1),
                 7 => None,
                 _ => Some(if number == load - 2 { 1 } else { 2 }),
             };
         }
-        outcome.sentence = format!("Something else under load {load}.");
+        outcome.rankings[0].sentence = format!("Something else under load {load}.");
     }
     insta::assert_snapshot!(headline(&run));
 
@@ -115,9 +117,9 @@ fn of_many_that_tie_some_are_named_and_the_others_counted() {
         contender.lighter_contract = Some("c".repeat(60));
     }
     for (load, outcome) in run.outcomes.iter_mut().enumerate().skip(8) {
-        outcome.rows.iter_mut().for_each(|row| row.rank = Some(2));
+        outcome.rows.iter_mut().for_each(|row| fixture::standing_of(row).rank = Some(2));
         outcome.rows.rotate_left(load - 8);
-        outcome.rows[..4].iter_mut().for_each(|row| row.rank = Some(1));
+        outcome.rows[..4].iter_mut().for_each(|row| fixture::standing_of(row).rank = Some(1));
         outcome.rows[0].verdict = Verdict::Suspect;
         outcome.rows[1].verdict = Verdict::NotChecked;
     }
@@ -131,20 +133,24 @@ fn loads_without_a_rank_are_counted_with_the_reason() {
     let mut run = fixture::web();
     let nobody = [("go", None), ("erlang", None), ("nginx-return", None)];
     rank(&mut run, 1, &nobody);
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
     for row in &mut run.outcomes[1].rows {
-        row.unranked = Some("a rank needs a noise floor".into());
+        fixture::standing_of(row).unranked = Some("a rank needs a noise floor".into());
     }
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) is first of those ranked under 3 of 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
 /// Else it would say that nobody is ranked, of a run in which somebody is.
 #[test]
 fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
     let mut run = fixture::open_loops();
-    let outcome = &mut run.equal_rates[0];
-    outcome.rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
-    outcome.sentence = "At 30720 requests a second Go takes more than nginx.".into();
+    let outcome = fixture::equal_of(&mut run);
+    outcome
+        .rows
+        .iter_mut()
+        .zip(1..)
+        .for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
+    outcome.rankings[0].sentence = "At 30720 requests a second Go takes more than nginx.".into();
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time an answer at 30,720 requests a second.");
     rank(&mut run, 0, &[("go", Some(2)), ("nginx-return", Some(1))]);
     assert!(!headline(&run).contains("at one rate"), "the closed loop has the finding");
@@ -154,7 +160,7 @@ fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
 fn a_run_of_one_load_doesnt_count_it() {
     let mut run = fixture::web();
     run.outcomes.truncate(1);
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) answers the most requests a second; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone (suspect) answers the most requests a second; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
 /// Else who reads no further takes what a part of it shows for its finding.
@@ -192,7 +198,8 @@ fn that_the_machine_was_busy_is_said_once_and_first() {
     }
     let disturb = |run: &mut Run, count: usize| {
         for row in run.outcomes.iter_mut().flat_map(|it| &mut it.rows).take(count) {
-            (row.rank, row.verdict) = (None, Verdict::Invalid);
+            fixture::standing_of(row).rank = None;
+            row.verdict = Verdict::Invalid;
             row.findings.insert(0, busy.clone());
         }
         headline(run)
@@ -205,14 +212,22 @@ fn that_the_machine_was_busy_is_said_once_and_first() {
 #[test]
 fn where_the_client_was_the_limit_cpu_time_at_one_rate_leads() {
     let mut run = fixture::open_loops();
-    for outcome in &mut run.outcomes {
-        outcome.rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
-        outcome.rows[0].rate.at_least = true;
+    for outcome in run.outcomes.iter_mut().filter(|outcome| outcome.offered.is_none()) {
+        outcome
+            .rows
+            .iter_mut()
+            .zip(1..)
+            .for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
+        fixture::figure_of(&mut outcome.rows[0], RATE).at_least = true;
     }
-    let outcome = &mut run.equal_rates[0];
-    outcome.rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
+    let outcome = fixture::equal_of(&mut run);
+    outcome
+        .rows
+        .iter_mut()
+        .zip(1..)
+        .for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time an answer at 30,720 requests a second.");
-    run.outcomes[0].rows[0].rate.at_least = false;
+    fixture::figure_of(&mut run.outcomes[0].rows[0], RATE).at_least = false;
     assert!(headline(&run).contains("the most requests a second"), "{}", headline(&run));
 }
 
@@ -245,12 +260,12 @@ fn a_table_never_shows_shares_in_another_order_than_its_figures() {
     };
     let last = outcome.rows.len() - 1;
     for (row, percent) in outcome.rows[1..].iter_mut().zip([0.5, 0.87]) {
-        let ratio = row.rate_ratio.as_mut().expect("it has been compared");
+        let ratio = fixture::standing_of(row).ratio.as_mut().expect("it has been compared");
         (ratio.median, ratio.interval) = (percent, None);
     }
-    assert!(outcome.rows[1].rate.median > outcome.rows[last].rate.median);
+    assert!(outcome.rows[1].figures[RATE].median > outcome.rows[last].figures[RATE].median);
     assert_eq!(share(&run), 0, "the lower rate has the higher share");
-    run.outcomes[0].rows[1].rate_ratio.as_mut().unwrap().median = 0.9;
+    fixture::standing_of(&mut run.outcomes[0].rows[1]).ratio.as_mut().unwrap().median = 0.9;
     assert_eq!(share(&run), 1);
 }
 

@@ -4,8 +4,9 @@ use std::io::Read;
 
 use base64::prelude::*;
 use report::html;
+use result::figure::{P99_US, RATE};
 use result::finding::{Finding, Verdict};
-use result::plan::{Arrivals, Contender, TextFile};
+use result::plan::{Contender, Pace, TextFile};
 use result::{LeftOut, Run};
 use scraper::{ElementRef, Html, Selector};
 use serde_json::Value;
@@ -29,7 +30,7 @@ fn text(page: &Html, selector: &str) -> String {
 
 #[test]
 fn the_first_sentence_is_the_finding_with_its_interval() {
-    insta::assert_snapshot!(text(&page(&fixture::web()), "h1"), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of its rate.");
+    insta::assert_snapshot!(text(&page(&fixture::web()), "h1"), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
 #[test]
@@ -91,7 +92,7 @@ fn every_row_of_figures_says_their_verdict() {
 
 #[test]
 fn a_load_shows_its_figures_with_their_verdicts() {
-    insta::assert_snapshot!(text(&page(&fixture::web()), "#one-kept-alive-5000"));
+    insta::assert_snapshot!(text(&page(&fixture::web()), "#one-connections-5000-kept-true"));
 }
 
 /// What lists of facts say, one line a part.
@@ -309,9 +310,9 @@ fn a_build_that_is_not_known_is_told() {
 #[test]
 fn a_lighter_contract_is_named_wherever_its_contender_is() {
     let page = page(&fixture::lighter());
-    let rate = ".one-rate table";
+    let rate = "[id$='-equal-80'] table";
     let [chart, points] = ["figure:has(svg.curve)", "[aria-label='Points of the curve']"];
-    let loads = ["#one-kept-alive-5000", "#all-kept-alive-1000"];
+    let loads = ["#one-connections-5000-kept-true", "#all-connections-1000-kept-true"];
     for part in ["h1", "table", loads[0], loads[1], rate, chart, points] {
         let text = text(&page, part);
         assert!(text.contains("nginx, static file (lighter contract: static)"), "{part}: {text}");
@@ -329,10 +330,12 @@ fn a_lighter_contract_is_named_wherever_its_contender_is() {
 #[test]
 fn an_invalid_figure_is_struck_out_and_says_what_to_do() {
     let page = page(&fixture::web());
-    let struck: Vec<String> =
-        all(&page, "#one-kept-alive-5000 s").iter().map(|it| it.text().collect()).collect();
+    let struck: Vec<String> = all(&page, "#one-connections-5000-kept-true s")
+        .iter()
+        .map(|it| it.text().collect())
+        .collect();
     assert!(struck[0].contains("33.9k"), "the rate isn't struck out: {struck:?}");
-    let opened = text(&page, "#one-kept-alive-5000 details:has(.invalid) .checks");
+    let opened = text(&page, "#one-connections-5000-kept-true details:has(.invalid) .checks");
     for part in ["load-arrived", "4,096 of 5,000", "Threshold:", "Fix:", "5,424 errors"] {
         assert!(opened.contains(part), "the badge doesn't open `{part}`: {opened}");
     }
@@ -345,11 +348,11 @@ fn connections_that_the_server_closed_are_told_and_no_error() {
     // After the last answer of the window comes one more.
     for (cut, often) in [(100, "one in 1,000 answers."), (100_030, "after most answers.")] {
         for trial in run.trials.iter_mut().filter(|trial| trial.slot.contender == "go") {
-            let load = trial.evidence.load.as_mut().unwrap();
-            (load.good, load.cut) = (100_000, Some(cut));
+            let client = &mut trial.evidence.clients[0];
+            (client.good, client.cut) = (100_000, Some(cut));
         }
         let page = page(&run);
-        for row in all(&page, "#one-kept-alive-30 details") {
+        for row in all(&page, "#one-connections-30-kept-true details") {
             let opened: String = row.text().collect();
             let told = opened.contains("closed connections that were to be kept")
                 && opened.contains(often);
@@ -362,11 +365,11 @@ fn connections_that_the_server_closed_are_told_and_no_error() {
 #[test]
 fn a_second_that_the_window_cuts_is_no_drop_of_the_rate() {
     let mut run = fixture::web();
-    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.load.as_mut()) {
+    for load in run.trials.iter_mut().filter_map(|trial| trial.evidence.work.as_mut()) {
         load.seconds = 4.2;
         load.per_second[4].good = 7;
     }
-    let range = text(&page(&run), "#one-kept-alive-30 .row:has(.strip) .value");
+    let range = text(&page(&run), "#one-connections-30-kept-true .row:has(.strip) .value");
     assert!(!range.starts_with("0.0"), "{range}");
 }
 
@@ -374,10 +377,10 @@ fn a_second_that_the_window_cuts_is_no_drop_of_the_rate() {
 fn a_strip_has_every_second_of_every_block_and_marks_those_with_errors() {
     let mut run = fixture::web();
     let is_go = |it: &&mut result::Trial| {
-        it.slot.load.connections == 30 && it.slot.contender == "go" && !it.slot.twin
+        it.slot.setting.connections() == 30 && it.slot.contender == "go" && !it.slot.twin
     };
     for trial in run.trials.iter_mut().filter(is_go) {
-        let load = trial.evidence.load.as_mut().unwrap();
+        let load = trial.evidence.work.as_mut().unwrap();
         match trial.slot.block {
             0 => (load.per_second[1].good, load.per_second[1].errors) = (0, 3),
             2 => load.per_second[4].errors = 1,
@@ -388,7 +391,9 @@ fn a_strip_has_every_second_of_every_block_and_marks_those_with_errors() {
     }
     let page = page(&run);
     let drawn = |contender: &str, path: &str| -> Vec<&str> {
-        let row = format!("#one-kept-alive-30 .row[data-contender='{contender}'] .strip {path}");
+        let row = format!(
+            "#one-connections-30-kept-true .row[data-contender='{contender}'] .strip {path}"
+        );
         all(&page, &row).iter().map(|it| it.attr("d").unwrap()).collect()
     };
     let blocks_and_seconds = |contender| {
@@ -406,8 +411,8 @@ fn a_strip_has_every_second_of_every_block_and_marks_those_with_errors() {
 #[test]
 fn a_lower_bound_is_hatched_and_marked() {
     let page = page(&fixture::web());
-    assert_eq!(all(&page, "#one-kept-alive-30 rect.hatched").len(), 1);
-    assert!(text(&page, "#one-kept-alive-30 .value").contains("≥57.8k"));
+    assert_eq!(all(&page, "#one-connections-30-kept-true rect.hatched").len(), 1);
+    assert!(text(&page, "#one-connections-30-kept-true .value").contains("≥57.8k"));
 }
 
 #[test]
@@ -420,9 +425,9 @@ fn many_comparisons_are_told_with_what_chance_makes_of_them() {
     assert!(!unranked.contains("The ranks rest on"), "nobody is ranked: {unranked}");
 
     let mut run = fixture::open_loops();
-    let rows = &mut run.equal_rates[0].rows;
+    let rows = &mut fixture::equal_of(&mut run).rows;
     rows.push(rows[1].clone());
-    rows.iter_mut().zip(1..).for_each(|(row, rank)| row.rank = Some(rank));
+    rows.iter_mut().zip(1..).for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
     let told = text(&page(&run), "header");
     let says = "The ranks by CPU time an answer rest on 2 comparisons of two";
     assert!(told.contains(says), "by rate, nobody is ranked: {told}");
@@ -431,19 +436,19 @@ fn many_comparisons_are_told_with_what_chance_makes_of_them() {
 #[test]
 fn a_rate_for_all_that_was_planned_and_could_not_be_had_is_told_with_the_reason() {
     let mut run = fixture::quick();
-    let load = run.outcomes[0].load.with(Arrivals::Equal { percent: 80 });
+    let setting = run.outcomes[0].setting.with(Pace::Equal { percent: 80 });
     let reason = "no contender has a maximum that is not invalid".into();
-    run.left_out = vec![LeftOut { contender: "go".into(), load, reason }];
+    run.left_out = vec![LeftOut { contender: "go".into(), setting, reason }];
     let says = "Nobody was measured at one rate for all: no contender has a maximum";
     assert!(text(&page(&run), "header").contains(says));
-    run.equal_rates = fixture::open_loops().equal_rates;
+    run.outcomes = fixture::open_loops().outcomes;
     assert!(!text(&page(&run), "header").contains(says), "others were measured");
 }
 
 #[test]
 fn what_limited_each_is_told_in_a_line() {
     let mut run = fixture::web();
-    insta::assert_snapshot!(text(&page(&run), "#one-kept-alive-5000 .limits"), @r"
+    insta::assert_snapshot!(text(&page(&run), "#one-connections-5000-kept-true .limits"), @r"
     Why not double?
     nginx, by configuration alone:
     its cores
@@ -458,10 +463,7 @@ fn what_limited_each_is_told_in_a_line() {
     . Its core was full: 0.97 of 1 in use, 61 % of that in the kernel.
     ");
     run.outcomes.iter_mut().flat_map(|it| &mut it.rows).for_each(|row| row.limit = None);
-    insta::assert_snapshot!(text(&page(&run), "#one-kept-alive-5000 .limits"), @r"
-    Why not double?
-    What limited the rates isn't told: the run was made before that was kept.
-    ");
+    assert!(all(&page(&run), ".limits").is_empty(), "nothing is told, so nothing is asked");
 }
 
 #[test]
@@ -525,7 +527,7 @@ fn the_last_words_of_a_server_that_failed_are_shown() {
         trial.evidence.process.failure = Some("It ended with status 1.".into());
         trial.evidence.process.last_words = vec!["bind: address already in use".into()];
     }
-    let section = text(&page(&run), "#one-kept-alive-30");
+    let section = text(&page(&run), "#one-connections-30-kept-true");
     assert!(section.contains("It ended with status 1."), "{section}");
     assert!(section.contains("bind: address already in use"), "{section}");
 }
@@ -558,7 +560,7 @@ fn every_chart_has_a_text_alternative() {
         assert!(says, "a reader who can't see it is told nothing: {}", beside.html());
     }
     // What a bar shows is said in words beside it.
-    let beside = all(&page, "#one-kept-alive-5000 summary.row")[1];
+    let beside = all(&page, "#one-connections-5000-kept-true summary.row")[1];
     let parts = beside.text().map(str::trim).filter(|part| !part.is_empty());
     insta::assert_snapshot!(parts.collect::<Vec<_>>().join(" "), @"– Go net/http idiomatic 33.9k (33.7–34.4k) ✗ invalid");
 }
@@ -572,9 +574,9 @@ fn told_of_percentiles(page: &Html, section: &str) -> String {
 #[test]
 fn percentiles_have_a_line_a_contender_as_far_as_samples_go() {
     let page = page(&fixture::web());
-    insta::assert_snapshot!(told_of_percentiles(&page, "#one-kept-alive-30"));
-    insta::assert_snapshot!(text(&page, "#one-kept-alive-30 figure:has(.plot)"));
-    let lines = all(&page, "#one-kept-alive-30 .plot svg g path");
+    insta::assert_snapshot!(told_of_percentiles(&page, "#one-connections-30-kept-true"));
+    insta::assert_snapshot!(text(&page, "#one-connections-30-kept-true figure:has(.plot)"));
+    let lines = all(&page, "#one-connections-30-kept-true .plot svg g path");
     assert_eq!(lines.len(), 3, "a line each");
 }
 
@@ -586,17 +588,17 @@ fn nothing_is_drawn_where_samples_run_out() {
         few.at.clear();
         let of = |trial: &&mut result::Trial| trial.slot.contender == contender;
         for trial in run.trials.iter_mut().filter(of) {
-            trial.evidence.load.as_mut().unwrap().response_us = few.clone();
+            trial.evidence.work.as_mut().unwrap().response_us = few.clone();
         }
     };
     keep(&mut run, "go", 1_000);
     keep(&mut run, "erlang", 90);
     let page = page(&run);
-    let told = told_of_percentiles(&page, "#one-kept-alive-1000");
+    let told = told_of_percentiles(&page, "#one-connections-1000-kept-true");
     let go = told.lines().find(|line| line.starts_with("Go")).unwrap();
     assert!(go.contains("p50") && go.contains("p90") && !go.contains("p99"), "{go}");
     assert!(!told.contains("Erlang"), "{told}");
-    let key = text(&page, "#one-kept-alive-1000 .key");
+    let key = text(&page, "#one-connections-1000-kept-true .key");
     assert!(key.contains("Erlang/OTP gen_tcp: no line, too few requests"), "{key}");
 }
 
@@ -604,7 +606,7 @@ fn nothing_is_drawn_where_samples_run_out() {
 #[test]
 fn a_row_with_a_block_without_load_has_no_line_for_that_reason() {
     let mut run = fixture::web();
-    run.trials.iter_mut().find(|it| it.slot.contender == "erlang").unwrap().evidence.load = None;
+    run.trials.iter_mut().find(|it| it.slot.contender == "erlang").unwrap().evidence.work = None;
     let key = all(&page(&run), ".key li[data-contender='erlang']")
         .iter()
         .map(|it| it.text().collect::<String>())
@@ -615,11 +617,11 @@ fn a_row_with_a_block_without_load_has_no_line_for_that_reason() {
 #[test]
 fn the_lines_of_invalid_figures_and_of_bounds_are_marked_so() {
     let page = page(&fixture::web());
-    let go = all(&page, "#one-kept-alive-5000 .plot g[data-contender='go']");
+    let go = all(&page, "#one-connections-5000-kept-true .plot g[data-contender='go']");
     assert!(go[0].attr("class").unwrap().contains("void"), "{}", go[0].html());
-    let bounds = all(&page, "#one-kept-alive-5000 .plot path.bound");
+    let bounds = all(&page, "#one-connections-5000-kept-true .plot path.bound");
     assert_eq!(bounds.len(), 1, "from the 99th percentile on requests had no answer");
-    let said = text(&page, "#one-kept-alive-5000 figure:has(.plot) p");
+    let said = text(&page, "#one-connections-5000-kept-true figure:has(.plot) p");
     assert!(said.contains("Grey: the figures are invalid. Dotted: requests without"), "{said}");
 }
 
@@ -627,20 +629,20 @@ fn the_lines_of_invalid_figures_and_of_bounds_are_marked_so() {
 fn a_run_without_histograms_says_that_there_is_no_plot() {
     let mut run = fixture::web();
     for trial in &mut run.trials {
-        trial.evidence.load.as_mut().unwrap().response_us.histogram = "?".into();
+        trial.evidence.work.as_mut().unwrap().response_us.histogram = "?".into();
     }
     let page = page(&run);
     assert!(all(&page, ".plot").is_empty());
-    let said = text(&page, "#one-kept-alive-30");
+    let said = text(&page, "#one-connections-30-kept-true");
     assert!(said.contains("No percentile plot: this run keeps no histograms"), "{said}");
 }
 
 #[test]
 fn open_loops_have_their_percentiles_from_the_intended_start() {
     let page = page(&fixture::open_loops());
-    let plot = text(&page, ".one-rate figure:has(.plot)");
+    let plot = text(&page, "[id$='-equal-80'] figure:has(.plot)");
     assert!(plot.contains("from the intended start") && !plot.contains("coordinated"), "{plot}");
-    insta::assert_snapshot!(told_of_percentiles(&page, ".one-rate"));
+    insta::assert_snapshot!(told_of_percentiles(&page, "[id$='-equal-80']"));
 }
 
 /// As ab counted in 2009, beside whose times they stand.
@@ -648,7 +650,7 @@ fn open_loops_have_their_percentiles_from_the_intended_start() {
 fn with_a_connection_a_request_the_wait_for_it_is_in_all_times() {
     let page = page(&fixture::largest());
     let from = "from the send and the handshake before it";
-    let section = "[id$='-closed-30']";
+    let section = "[id$='-30-kept-false']";
     assert!(text(&page, &format!("{section} figure:has(.plot) figcaption")).contains(from));
     let times = text(&page, &format!("{section} table:has(caption)"));
     assert!(times.contains(&format!("Time to the whole answer, {from}")), "{times}");
@@ -802,7 +804,7 @@ fn a_time_of_a_curve_that_is_a_lower_bound_is_drawn_and_told_so() {
     };
     assert_eq!(told(&run), (0, false));
     let last = run.curves[0].lines[0].points.last_mut().unwrap();
-    last.p99_us.as_mut().unwrap().at_least = true;
+    last.figures.get_mut(P99_US).unwrap().at_least = true;
     assert_eq!(told(&run), (1, true), "its p99 alone");
 }
 
@@ -817,15 +819,16 @@ fn what_100_percent_is_has_the_word_on_the_figure_that_it_is_of() {
         fixture::row_of(&mut run, 0, "nginx-return").verdict = verdict;
         assert_eq!(told(&run), format!("100 % is 61.2k/s\n{sign}"));
     }
-    fixture::row_of(&mut run, 0, "nginx-return").rate.at_least = true;
+    fixture::figure_of(fixture::row_of(&mut run, 0, "nginx-return"), RATE).at_least = true;
     assert_eq!(told(&run), "100 % is ≥61.2k/s\n✓");
     run.outcomes.clear();
     assert_eq!(told(&run), "100 % is 61.2k/s", "nothing is known of that figure");
 }
 
 #[test]
-fn a_verdict_in_a_table_of_open_loops_opens_what_is_against_the_figure() {
-    let opened: Vec<String> = all(&page(&fixture::overloaded()), "td details")
+fn a_verdict_of_open_loops_opens_what_is_against_the_figure() {
+    const OPENED: &str = "td details, [id$='-equal-80'] details:has(summary .suspect)";
+    let opened: Vec<String> = all(&page(&fixture::overloaded()), OPENED)
         .iter()
         .map(|it| it.text().collect::<Vec<_>>().join(" "))
         .collect();
@@ -858,7 +861,7 @@ fn no_check_of_many_is_cut_off() {
 fn what_failed_at_first_is_shown_with_its_reason() {
     let mut run = fixture::quick();
     let mut trial = run.trials[0].clone();
-    trial.evidence.load = None;
+    trial.evidence.work = None;
     trial.evidence.process.failure = Some("it ended with exit code 1 <b>".into());
     run.failed.push(trial);
     let page = page(&run);
@@ -895,8 +898,10 @@ fn the_raw_data_is_the_run_without_histograms() {
     let mut json = String::new();
     flate2::read::GzDecoder::new(&*bytes).read_to_string(&mut json).unwrap();
     let trials = run.trials.iter_mut().chain(&mut run.disturbed);
-    for load in trials.filter_map(|trial| trial.evidence.load.as_mut()) {
-        for percentiles in [&mut load.response_us, &mut load.service_us, &mut load.connect_us] {
+    for evidence in trials.map(|trial| &mut trial.evidence) {
+        let work = evidence.work.as_mut().unwrap();
+        let connect_us = &mut evidence.clients[0].connect_us;
+        for percentiles in [&mut work.response_us, &mut work.service_us, connect_us] {
             percentiles.histogram.clear();
         }
     }

@@ -2,6 +2,7 @@
 
 use report::{Terminal, terminal};
 use result::Run;
+use result::figure::P99_US;
 use result::finding::Verdict;
 
 use crate::fixture;
@@ -72,7 +73,7 @@ fn open_loops_read_well() {
 #[test]
 fn the_marks_of_open_loops_are_explained_where_the_closed_loop_has_none() {
     let mut run = fixture::overloaded();
-    run.curves[0].lines[0].points[1].p99_us.as_mut().unwrap().at_least = true;
+    run.curves[0].lines[0].points[1].figures.get_mut(P99_US).unwrap().at_least = true;
     let text = plain(&run, 1_000);
     for mark in ["≥ before a time: ", "? doubtful, ", "✗ not a figure to use, "] {
         assert!(text.contains(mark), "{mark:?} isn't explained: {text}");
@@ -107,10 +108,11 @@ fn a_server_that_never_came_up_is_not_dropped() {
 #[test]
 fn a_server_that_failed_at_one_rate_for_all_is_not_dropped() {
     let mut run = fixture::open_loops();
-    let load = run.equal_rates[0].load.clone();
-    run.equal_rates[0].rows.retain(|row| row.contender != "go");
+    let equal = fixture::equal_of(&mut run);
+    let setting = equal.setting.clone();
+    equal.rows.retain(|row| row.contender != "go");
     let of_go =
-        |trial: &&mut result::Trial| trial.slot.contender == "go" && trial.slot.load == load;
+        |trial: &&mut result::Trial| trial.slot.contender == "go" && trial.slot.setting == setting;
     for trial in run.trials.iter_mut().filter(of_go) {
         trial.evidence.process.failure = Some("It ended with signal 11.".into());
     }

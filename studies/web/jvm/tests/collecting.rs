@@ -48,7 +48,7 @@ fn a_real_jvm_tells_how_long_it_collected_and_compiled() {
         let runtime = trial.evidence.server.runtime.as_ref().expect("its threads tell of a JVM");
         assert_eq!(runtime.name, "HotSpot");
         let gc_pause_s = runtime.gc_pause_s.expect("its file of counters is found and read");
-        let seconds = trial.evidence.load.as_ref().unwrap().seconds;
+        let seconds = trial.evidence.work.as_ref().unwrap().seconds;
         assert!(0.0 < gc_pause_s && gc_pause_s < seconds, "{gc_pause_s} s of {seconds}");
         assert!(runtime.jit_cpu_s > Some(0.0), "a cold one compiles: {runtime:?}");
     }

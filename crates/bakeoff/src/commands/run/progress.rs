@@ -8,10 +8,9 @@ use std::path::Path;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::run::Event;
 use report::text::{visible, visible_lines};
-use report::{load_names, units};
+use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::Phase;
-use result::plan::{Arrivals, Load, Plan, Study};
+use result::plan::{Dimension, Pace, PaceKind, Plan, Setting, Study};
 use result::{Run, Trial};
 
 use super::super::printing::note;
@@ -22,6 +21,8 @@ pub struct Progress {
     line: ProgressBar,
     /// Contenders whose manners were told of, so that each is told of once.
     told: RefCell<BTreeSet<String>>,
+    /// In what settings of the study differ.
+    dimensions: RefCell<Vec<Dimension>>,
 }
 
 impl Progress {
@@ -29,13 +30,14 @@ impl Progress {
     pub fn new() -> Progress {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         line.set_style(ProgressStyle::with_template("{wide_msg}").expect("a constant template"));
-        Progress { line, told: RefCell::default() }
+        Progress { line, told: RefCell::default(), dimensions: RefCell::default() }
     }
 
     /// Shows one event.
     pub fn tell(&self, event: &Event) {
         match event {
             Event::Intends { study, contenders, plan, trials, seconds } => {
+                self.dimensions.replace(study.dimensions.clone());
                 self.say(&intention(study, contenders, plan, *trials, *seconds));
             }
             Event::Preparing(contender) => {
@@ -57,7 +59,7 @@ impl Progress {
                 self.show(&format!(
                     "{} · {} · {}, {} left",
                     slot.contender,
-                    load_names(&[&slot.load]),
+                    self.name(&slot.setting),
                     units::of(*trials as u64, "trial"),
                     time(*seconds)
                 ));
@@ -65,24 +67,24 @@ impl Progress {
             Event::SecondClient(slot) => self.show(&format!(
                 "{} · {} · again with a second client: the first was near its limit",
                 slot.contender,
-                load_names(&[&slot.load])
+                self.name(&slot.setting)
             )),
             Event::Ended { trial, seconds } => self.ended(trial, *seconds),
-            Event::Disturbed { block, load } => self.say(&format!(
+            Event::Disturbed { block, setting } => self.say(&format!(
                 "block {}, {}: made again, because others used the machine",
                 block + 1,
-                load_names(&[*load])
+                self.name(setting)
             )),
             Event::AnotherPair(slot) => self.say(&format!(
                 "block {}, {}: {} is measured twice too, because the A/A pair can't be used",
                 slot.block + 1,
-                load_names(&[&slot.load]),
+                self.name(&slot.setting),
                 slot.contender
             )),
             Event::NoRate(left_out) => self.say(&format!(
                 "Left out: {} with {}: {}",
                 left_out.contender,
-                load_names(&[&left_out.load]),
+                self.name(&left_out.setting),
                 visible(&left_out.reason)
             )),
             Event::GivenUp(contender) => {
@@ -91,9 +93,13 @@ impl Progress {
         }
     }
 
+    fn name(&self, setting: &Setting) -> String {
+        setting_names(&self.dimensions.borrow(), &[setting])
+    }
+
     fn ended(&self, trial: &Trial, seconds_left: f64) {
         let slot = &trial.slot;
-        let what = format!("{} · {}", slot.contender, load_names(&[&slot.load]));
+        let what = format!("{} · {}", slot.contender, self.name(&slot.setting));
         let process = &trial.evidence.process;
         if let Some(told) = manners::sentence(&slot.contender, process)
             && self.told.borrow_mut().insert(slot.contender.clone())
@@ -110,12 +116,12 @@ impl Progress {
             }
             self.say(&text);
         } else if self.line.is_hidden()
-            && let Some(load) = &trial.evidence.load
+            && let Some(work) = &trial.evidence.work
         {
             // Elsewhere than on a terminal, these lines are the progress.
             self.say(&format!(
                 "{what} · {}/s · {} · {} left",
-                units::count(load.rate),
+                units::count(work.rate),
                 verdict(&trial.findings),
                 time(seconds_left)
             ));
@@ -166,8 +172,8 @@ fn intention(
     if plan.slots.iter().any(|slot| slot.twin) {
         text.push_str("; one of them twice under each load that is ranked, for the noise floor");
     }
-    for phase in Phase::ALL {
-        if let Some((name, says)) = phase_line(plan, phase) {
+    for pace in PaceKind::ALL {
+        if let Some((name, says)) = pace_line(study, plan, pace) {
             text.push_str(&format!("\n  {name:<11}  {says}"));
         }
     }
@@ -211,29 +217,27 @@ fn warmup(run: &Run) -> String {
     if more.is_empty() { all } else { format!("{all} ({})", more.join(", ")) }
 }
 
-/// What a phase of a plan measures; `None` if it has no trial.
-fn phase_line(plan: &Plan, phase: Phase) -> Option<(&'static str, String)> {
-    let slots = || plan.slots.iter().filter(|slot| Phase::of(&slot.load) == phase);
+/// What a plan measures at a pace; `None` if it has no trial.
+fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str, String)> {
+    let slots = || plan.slots.iter().filter(|slot| slot.setting.pace.kind() == pace);
     let blocks = slots().map(|slot| slot.block + 1).max()?;
-    let mut loads: Vec<&Load> = slots().map(|slot| &slot.load).collect();
-    loads.sort_by_key(|load| (load.cores, !load.keep_alive, load.connections, load.arrivals));
-    loads.dedup();
-    let base = load_names(&[&loads[0].with(Arrivals::Closed)]);
-    let percents: Vec<String> = loads
-        .iter()
-        .filter_map(|load| match load.arrivals {
-            Arrivals::Closed => None,
-            Arrivals::Equal { percent } | Arrivals::Own { percent } => Some(percent.to_string()),
-        })
-        .collect();
+    let mut settings: Vec<&Setting> = slots().map(|slot| &slot.setting).collect();
+    settings.sort();
+    settings.dedup();
+    let base = setting_names(&study.dimensions, &[&settings[0].with(Pace::Free)]);
+    let percents = settings.iter().filter_map(|setting| setting.pace.percent());
+    let percents: Vec<String> = percents.map(|percent| percent.to_string()).collect();
     let percents = percents.join(", ");
     let blocks = units::of(blocks.into(), "shuffled block");
-    Some(match phase {
-        Phase::ClosedLoop => ("closed loop", format!("{}; {blocks}", load_names(&loads))),
-        Phase::EqualRate => {
+    Some(match pace {
+        PaceKind::Free => {
+            let all = setting_names(&study.dimensions, &settings);
+            ("closed loop", format!("{all}; {blocks}"))
+        }
+        PaceKind::Equal => {
             ("equal rate", format!("{percents} % of the lowest maximum, for all: {base}; {blocks}"))
         }
-        Phase::Curve => {
+        PaceKind::Own => {
             ("curve", format!("{percents} % of each one's own maximum: {base}; {blocks}"))
         }
     })
@@ -260,7 +264,7 @@ mod tests {
     use super::*;
 
     /// A run that is about to begin, with a slot for each of these loads.
-    fn planned(loads: &[Load]) -> Run {
+    fn planned(loads: &[Setting]) -> Run {
         let slots: Vec<Slot> = (0..)
             .zip(loads)
             .map(|(number, load)| Slot {
@@ -268,7 +272,7 @@ mod tests {
                 block: number % 2,
                 contender: "go".into(),
                 twin: number == 0,
-                load: load.clone(),
+                setting: load.clone(),
             })
             .collect();
         let contender = |name: &str, absent: Option<&str>| {
@@ -283,6 +287,7 @@ mod tests {
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",
                 "contract": "", "published": [],
+                "dimensions": Dimension::of_generator(),
             },
             "contenders": [contender("go", None), contender("hyper", None),
                 contender("zig", Some("there is no `zig`"))],
@@ -297,13 +302,13 @@ mod tests {
 
     #[test]
     fn a_run_says_first_what_it_will_do_and_how_long_it_takes() {
-        let kept = Load::closed(100, Cores::One, true);
+        let kept = Setting::closed(100, Cores::One, true);
         let run = planned(&[
             kept.clone(),
-            Load::closed(5000, Cores::All, false),
-            kept.with(Arrivals::Equal { percent: 80 }),
-            kept.with(Arrivals::Own { percent: 110 }),
-            kept.with(Arrivals::Own { percent: 25 }),
+            Setting::closed(5000, Cores::All, false),
+            kept.with(Pace::Equal { percent: 80 }),
+            kept.with(Pace::Own { percent: 110 }),
+            kept.with(Pace::Own { percent: 25 }),
         ]);
         let names = ["go", "hyper", "zig"].map(String::from);
         let says = [
@@ -315,14 +320,14 @@ mod tests {
 
     #[test]
     fn a_run_of_the_closed_loop_alone_tells_of_no_other() {
-        let run = planned(&[Load::closed(30, Cores::One, true)]);
+        let run = planned(&[Setting::closed(30, Cores::One, true)]);
         let says = intention(&run.study, &["go".into()], &run.plan, 6, 20.0);
         assert!(!says.contains("equal rate") && !says.contains("curve"), "{says}");
     }
 
     #[test]
     fn who_is_given_more_warm_up_is_named() {
-        let mut run = planned(&[Load::closed(30, Cores::One, true)]);
+        let mut run = planned(&[Setting::closed(30, Cores::One, true)]);
         run.contenders[0].warmup_s = 8.0;
         run.contenders[1].warmup_s = 0.2;
         let says = ready(&run, Path::new("runs/web-1"), 6, 20.0);

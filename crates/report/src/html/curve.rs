@@ -1,110 +1,22 @@
-//! What an answer costs at one rate for all, and how response times grow with the
-//! rate.
+//! How response times grow with the rate.
 
 use maud::{Markup, html};
 use result::Run;
+use result::figure::{P50_US, P99_US, RATE, Unit};
 use result::finding::Verdict;
-use result::outcome::{Curve, CurveLine, CurvePoint, EqualRate, EqualRateRow, Estimate};
-use result::plan::Arrivals;
+use result::outcome::{Curve, CurveLine, CurvePoint, Estimate};
 
 use super::bars::Axis;
-use super::checks::{self, in_cell, sign};
-use super::times::PERCENTILES;
-use super::{Detail, figure, percentiles, prose, scrolling};
-use crate::latency;
-use crate::summary::{self, Range};
+use super::checks::{in_cell, sign};
+use super::figures::in_table;
+use super::{Detail, percentiles, prose, scrolling};
+use crate::figures;
+use crate::summary;
 use crate::text::visible_name;
 use crate::units;
 
-/// A table for each rate that all were offered.
-pub fn equal_rates(run: &Run, detail: Detail) -> Markup {
-    html! { @for outcome in &run.equal_rates { (equal_rate(run, outcome, detail)) } }
-}
-
-fn equal_rate(run: &Run, outcome: &EqualRate, detail: Detail) -> Markup {
-    let rate = units::whole(outcome.offered_rate.round() as u64);
-    let closed = outcome.load.with(Arrivals::Closed);
-    let table = html! {
-        table.sortable {
-            caption { span { (rate) " requests a second; times count from when a request was due" } }
-            thead {
-                tr {
-                    th scope="col" { "Contender" }
-                    th.number scope="col" { "rank" }
-                    th.number scope="col" { "CPU µs an answer" }
-                    th.number scope="col" { "of least" }
-                    @for percentile in PERCENTILES { th.number scope="col" { "p" (percentile) } }
-                    th scope="col" { "verdict" }
-                }
-            }
-            tbody {
-                @for (row, share) in outcome.rows.iter().zip(summary::cpu_shares(outcome)) {
-                    (equal_rate_row(run, outcome, (row, share), detail))
-                }
-            }
-        }
-    };
-    html! {
-        section.one-rate {
-            h2 { "One rate for all: CPU time an answer" }
-            p { (summary::load_names(&[&closed])) ". " (prose(&outcome.rule)) }
-            p {
-                (prose(&outcome.sentence))
-                @if let Some(floor) = outcome.noise_floor { " " (summary::noise(floor)) }
-            }
-            (scrolling("One rate for all", table))
-            (checks::missing(&summary::without_cost(run, outcome)))
-            (percentiles::plot(run, &outcome.load, outcome.rows.iter().map(|row| (&*row.contender, row.verdict))))
-        }
-    }
-}
-
-fn equal_rate_row(
-    run: &Run,
-    outcome: &EqualRate,
-    (row, share): (&EqualRateRow, Option<&Estimate>),
-    detail: Detail,
-) -> Markup {
-    let ranks = outcome.rows.iter().map(|row| row.rank);
-    let trials = summary::trials(run, &outcome.load, &row.contender);
-    html! {
-        tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-            th scope="row" { (summary::who(run, &row.contender)) }
-            td.number { (summary::rank_among(ranks, row.rank)) }
-            td.number data-value=[row.server_cpu_us.as_ref().map(|it| units::digits(it.median))] {
-                @if let Some(cpu) = &row.server_cpu_us {
-                    (figure(row.verdict, html! { (units::plain(cpu.median)) }))
-                    @match summary::range(cpu) {
-                        Range::Interval(it) => { " " span.quiet { "(" (units::plain_range(it)) ")" } }
-                        Range::Blocks(it) => { " " span.quiet { "[" (units::plain_range(it)) "]" } }
-                        Range::None => {}
-                    }
-                } @else { (units::NOTHING) }
-            }
-            td.number data-value=[share.map(|it| units::digits(it.median))] {
-                (share.map_or(units::NOTHING.into(), |it| units::percent(it.median)))
-            }
-            @for time in PERCENTILES.map(|percentile| latency::percentile(&trials, percentile)) {
-                td.number data-value=[time.map(|it| it.us.round())] {
-                    @match time {
-                        None => (units::NOTHING),
-                        Some(time) => {
-                            @let bound = units::at_least(time.at_least);
-                            (figure(row.verdict, html! { (bound) (units::time(time.us)) }))
-                        }
-                    }
-                }
-            }
-            td { (in_cell(row.verdict, &row.findings, detail)) }
-        }
-    }
-}
-
-fn response(time: Option<&Estimate>) -> String {
-    time.map_or(units::NOTHING.into(), |time| {
-        format!("{}{}", units::at_least(time.at_least), units::time(time.median))
-    })
-}
+/// Times that the chart has.
+const TIMES: [&str; 2] = [P50_US, P99_US];
 
 /// A chart a contender on common axes, and a table of all points.
 pub fn curves(run: &Run, detail: Detail) -> Markup {
@@ -117,7 +29,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
         h2 { "Response time as the rate grows" }
         p {
             "Each at shares of its own maximum in the closed loop: "
-            (summary::load_names(&[&curve.load])) "."
+            (summary::names(run, &[&curve.setting])) "."
         }
         figure {
             figcaption {
@@ -152,7 +64,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
 fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> Markup {
     html! {
         (summary::hundred_percent(run, curve, line))
-        @if let Some(row) = summary::row(run, &curve.load, &line.contender) {
+        @if let Some(row) = summary::row(run, &curve.setting, &line.contender) {
             " " (sign(row.verdict))
         }
     }
@@ -161,8 +73,12 @@ fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> Markup {
 /// Whether a time of the chart is but a lower bound.
 fn is_bound_anywhere(curve: &Curve) -> bool {
     let points = curve.lines.iter().flat_map(|line| &line.points);
-    let mut times = points.flat_map(|point| [&point.p50_us, &point.p99_us]).flatten();
-    times.any(|time| time.at_least)
+    points.flat_map(times).any(|time| time.at_least)
+}
+
+/// The times of a point that the chart has.
+fn times(point: &CurvePoint) -> impl Iterator<Item = &Estimate> {
+    TIMES.iter().filter_map(|time| point.figure(time))
 }
 
 fn is_invalid_anywhere(curve: &Curve) -> bool {
@@ -183,10 +99,7 @@ fn points(run: &Run, curve: &Curve, detail: Detail) -> Markup {
                     th scope="col" { "Contender" }
                     th.number scope="col" { "of its maximum" }
                     th.number scope="col" { "offered/s" }
-                    th.number scope="col" { "answers/s" }
-                    th.number scope="col" { "CPU µs an answer" }
-                    th.number scope="col" { "p50" }
-                    th.number scope="col" { "p99" }
+                    @for figure in figures::plain(run) { th.number scope="col" { (figures::short(figure)) } }
                     th scope="col" { "verdict" }
                 }
             }
@@ -200,22 +113,13 @@ fn points(run: &Run, curve: &Curve, detail: Detail) -> Markup {
 }
 
 fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint, detail: Detail) -> Markup {
-    let cpu = point.server_cpu_us.as_ref().map(|it| it.median);
     html! {
         tr data-contender=(visible_name(&line.contender)) data-verdicts=(point.verdict.word()) {
             th scope="row" { (summary::who(run, &line.contender)) }
             td.number data-value=(point.percent) { (point.percent) " %" }
             td.number data-value=(units::digits(point.offered_rate)) { (units::count(point.offered_rate)) }
-            td.number data-value=(units::digits(point.rate.median)) {
-                (figure(point.verdict, units::count(point.rate.median)))
-            }
-            td.number data-value=[cpu.map(units::digits)] {
-                (figure(point.verdict, cpu.map_or(units::NOTHING.into(), units::plain)))
-            }
-            @for time in [&point.p50_us, &point.p99_us] {
-                td.number data-value=[time.as_ref().map(|it| units::digits(it.median))] {
-                    (figure(point.verdict, response(time.as_ref())))
-                }
+            @for figure in figures::plain(run) {
+                (in_table(point.verdict, figure, point.figure(&figure.id)))
             }
             td { (in_cell(point.verdict, &point.findings, detail)) }
         }
@@ -246,18 +150,18 @@ struct Axes {
 impl Axes {
     fn of(curve: &Curve) -> Axes {
         let points = || curve.lines.iter().flat_map(|line| &line.points);
-        let times = || points().flat_map(|point| [&point.p50_us, &point.p99_us]).flatten();
-        let times = || times().map(|time| time.median).filter(|us| us.is_finite() && *us > 0.0);
+        let times = || points().flat_map(times).map(|time| time.median);
+        let times = || times().filter(|us| us.is_finite() && *us > 0.0);
         let low = times().fold(f64::INFINITY, f64::min);
         let high = times().fold(0.0, f64::max);
         let (low, high) = if low <= high { (low, high) } else { (1.0, 10.0) };
         let us_min = 10_f64.powf(low.log10().floor());
         let us_max = 10_f64.powf(high.log10().ceil()).max(us_min * 10.0);
-        Axes { rate: Axis::over(points().map(|point| &point.rate)), us_min, us_max }
+        Axes { rate: Axis::over(points().filter_map(|point| point.figure(RATE))), us_min, us_max }
     }
 
     fn x(&self, point: &CurvePoint) -> String {
-        self.rate.percent(point.rate.median)
+        self.rate.percent(point.figure(RATE).map_or(0.0, |rate| rate.median))
     }
 
     fn y(&self, us: f64) -> f64 {
@@ -271,8 +175,8 @@ impl Axes {
     }
 
     fn chart(&self, line: &CurveLine, who: &str) -> Markup {
-        let of = |time: fn(&CurvePoint) -> &Option<Estimate>| -> Vec<Dot> {
-            let known = line.points.iter().filter_map(|point| Some((point, time(point).as_ref()?)));
+        let of = |time: &str| -> Vec<Dot> {
+            let known = line.points.iter().filter_map(|point| Some((point, point.figure(time)?)));
             let dot = |(point, time): (&CurvePoint, &Estimate)| Dot {
                 x: self.x(point),
                 y: self.y(time.median),
@@ -281,7 +185,7 @@ impl Axes {
             };
             known.map(dot).collect()
         };
-        let (p50, p99) = (of(|point| &point.p50_us), of(|point| &point.p99_us));
+        let [p50, p99] = TIMES.map(of);
         html! {
             svg.curve width="100%" height=(HEIGHT) role="img" aria-label=(alternative(line, who)) {
                 @for us in self.powers() {
@@ -322,7 +226,11 @@ fn alternative(line: &CurveLine, who: &str) -> String {
         .iter()
         .map(|point| {
             let invalid = if point.verdict == Verdict::Invalid { ", which is invalid" } else { "" };
-            format!("{} at {} %{invalid}", response(point.p99_us.as_ref()), point.percent)
+            format!(
+                "{} at {} %{invalid}",
+                figures::median_if_any(Unit::Micros, point.figure(P99_US)),
+                point.percent
+            )
         })
         .collect();
     format!("{who}, p99 by share of its maximum: {}", points.join(", "))

@@ -1,0 +1,90 @@
+//! Figures as people read them: numbers by the unit that they are measured in, and which of
+//! a study's figures a table has.
+
+use result::Run;
+use result::figure::{Figure, Unit};
+use result::outcome::{Estimate, Outcome};
+
+use crate::summary::{self, Range};
+use crate::text::{self, visible_name};
+use crate::units;
+
+/// A number.
+pub fn number(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::PerSecond => units::count(value),
+        Unit::CpuMicros => units::plain(value),
+        Unit::Micros => units::time(value),
+    }
+}
+
+/// Two numbers that something lies between.
+fn between(unit: Unit, (low, high): units::Range) -> String {
+    match unit {
+        Unit::PerSecond => units::count_range((low, high)),
+        Unit::CpuMicros => units::plain_range((low, high)),
+        Unit::Micros => format!("{}–{}", units::time(low), units::time(high)),
+    }
+}
+
+/// A median, with a sign where it is a bound.
+pub fn median(unit: Unit, estimate: &Estimate) -> String {
+    format!("{}{}", units::at_least(estimate.at_least), number(unit, estimate.median))
+}
+
+/// The same, or that there is none.
+pub fn median_if_any(unit: Unit, estimate: Option<&Estimate>) -> String {
+    estimate.map_or_else(|| units::NOTHING.into(), |estimate| median(unit, estimate))
+}
+
+/// How far a median may be off: its interval, or what its blocks lie between; empty of one.
+pub fn range(unit: Unit, estimate: &Estimate) -> String {
+    match summary::range(estimate) {
+        Range::Interval(interval) => format!("({})", between(unit, interval)),
+        Range::Blocks(blocks) => format!("[{}]", between(unit, blocks)),
+        Range::None => String::new(),
+    }
+}
+
+/// The figure that an outcome's rows are in the order of.
+pub fn ranking<'a>(run: &'a Run, outcome: &Outcome) -> Option<&'a Figure> {
+    run.study.figure(&outcome.ranking()?.figure)
+}
+
+/// The figures of an outcome that tables have beside that one: no details, and no rate where
+/// one was given to all.
+pub fn beside<'a>(run: &'a Run, outcome: &Outcome) -> impl Iterator<Item = &'a Figure> {
+    let first = outcome.ranking().map(|ranking| ranking.figure.clone());
+    let is_offered = outcome.offered.is_some();
+    plain(run)
+        .filter(move |figure| Some(&figure.id) != first.as_ref())
+        .filter(move |figure| !is_offered || figure.unit != Unit::PerSecond)
+}
+
+/// All of a study's figures but details.
+pub fn plain(run: &Run) -> impl Iterator<Item = &Figure> {
+    run.study.figures.iter().filter(|figure| !figure.is_detail)
+}
+
+/// Whether a study compares times.
+pub fn has_times(run: &Run) -> bool {
+    run.study.figures.iter().any(|figure| figure.unit == Unit::Micros)
+}
+
+/// What the share of the best is called: of something that is counted, or that is spent.
+pub fn of_best(figure: &Figure) -> &'static str {
+    match figure.better {
+        result::figure::Better::More => "of best",
+        result::figure::Better::Less => "of least",
+    }
+}
+
+/// A figure's name as the head of a column, visible.
+pub fn short(figure: &Figure) -> String {
+    visible_name(&figure.short).into_owned()
+}
+
+/// A figure's title as the head of a chart, visible.
+pub fn heading(figure: &Figure) -> String {
+    text::sentence_case(&visible_name(&figure.title))
+}

@@ -1,0 +1,117 @@
+//! What was found under one setting.
+
+use maud::{Markup, html};
+use result::Run;
+use result::figure::{Figure, Unit};
+use result::outcome::{Outcome, Row};
+
+use super::bars::Axis;
+use super::checks::{self, badge, sign};
+use super::figures::Cell;
+use super::{Detail, overview, percentiles, prose, seconds, times};
+use crate::figures;
+use crate::summary;
+use crate::text::visible_name;
+
+/// One setting's part of the page.
+pub fn outcome(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
+    let beside = figures::beside(run, outcome).filter(|figure| figure.unit != Unit::Micros);
+    let rows = || outcome.rows.iter().map(|row| (&*row.contender, row.verdict));
+    html! {
+        section id=(overview::anchor(outcome)) {
+            h3 { (summary::point_name(run, outcome)) }
+            @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
+            @if let Some(figure) = figures::ranking(run, outcome) {
+                (ranked(run, outcome, figure, detail))
+            }
+            (limits(run, outcome))
+            (checks::missing(&summary::without_figure(run, outcome)))
+            @for figure in beside { (unranked(run, outcome, figure)) }
+            @if figures::has_times(run) { (percentiles::plot(run, &outcome.setting, rows())) }
+            (times::table(run, outcome))
+            @if detail > Detail::Less { (seconds::strips(run, outcome)) }
+        }
+    }
+}
+
+/// The bars of the figure that ranks. Each opens what the checks say.
+fn ranked(run: &Run, outcome: &Outcome, figure: &Figure, detail: Detail) -> Markup {
+    let known = outcome.rows.iter().filter_map(|row| row.figure(&figure.id));
+    let axis = Axis::over(known);
+    html! {
+        figure style=(axis.grid()) {
+            figcaption { (figures::heading(figure)) " " span.quiet { (figure.better.says()) } }
+            @for row in &outcome.rows {
+                @let line = html! {
+                    span.who {
+                        span.rank { (summary::rank(outcome, row)) }
+                        (summary::who(run, &row.contender)) " " span.quiet { (tier(run, row)) }
+                    }
+                    @if let Some(cell) = Cell::of(row, figure) { (cell.bar(&axis)) (cell.value()) }
+                    (badge(row.verdict))
+                };
+                @let opened = html! {
+                    @if let Some(says) = summary::cut_connections(run, outcome, &row.contender) {
+                        p { (says) }
+                    }
+                    (checks::of_row(run, outcome, row, detail))
+                };
+                @let (name, word) = (visible_name(&row.contender), row.verdict.word());
+                @if opened.0.is_empty() {
+                    div.row.ranked data-contender=(name) data-verdicts=(word) { (line) }
+                } @else {
+                    details data-contender=(name) data-verdicts=(word) {
+                        summary.row { (line) }
+                        div.checks { (opened) }
+                    }
+                }
+            }
+            div.row { (axis.scale(figure.unit.sign())) }
+        }
+    }
+}
+
+/// What limited each, in a line.
+fn limits(run: &Run, outcome: &Outcome) -> Markup {
+    let limited = outcome.rows.iter().filter_map(|row| Some((row, row.limit.as_ref()?)));
+    let limited: Vec<_> = limited.collect();
+    html! {
+        @if !limited.is_empty() {
+            div.limits {
+                h4 { "Why not double?" }
+                ul {
+                    @for (row, limit) in limited {
+                        li data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+                            (summary::who(run, &row.contender)) ": "
+                            strong { (limit.by.word()) } ". " (prose(&limit.says))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The bars of another figure, of those that have it.
+fn unranked(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
+    let known = || outcome.rows.iter().filter_map(|row| Some((row, Cell::of(row, figure)?)));
+    let axis = Axis::over(outcome.rows.iter().filter_map(|row| row.figure(&figure.id)));
+    html! {
+        @if known().next().is_some() {
+            figure style=(axis.grid()) {
+                figcaption { (figures::heading(figure)) " " span.quiet { (figure.better.says()) } }
+                @for (row, cell) in known() {
+                    div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+                        span.who { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
+                        (cell.bar(&axis)) (cell.value())
+                    }
+                }
+                div.row { (axis.scale(figure.unit.sign())) }
+            }
+        }
+    }
+}
+
+fn tier(run: &Run, row: &Row) -> &'static str {
+    summary::contender(run, &row.contender).map_or("", |it| it.tier.word())
+}

@@ -1,0 +1,211 @@
+//! Under what contenders are compared.
+//!
+//! A study declares its [`Dimension`]s, such as connections at once. A [`Setting`] has a value
+//! of each, and settings are only compared for equality and shown by declared names: nothing
+//! in judging or reports knows what a dimension means, but for the two that the load
+//! generator itself has ([`CONNECTIONS`], [`KEPT`]).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The load generator's dimension of connections at once: a number.
+pub const CONNECTIONS: &str = "connections";
+/// The load generator's dimension of whether a connection serves many requests or one: a flag.
+pub const KEPT: &str = "kept";
+
+/// Under what contenders are compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Setting {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// A value of each dimension of the study, by its id, in the study's order.
+    pub values: Vec<(String, Value)>,
+    /// How fast work comes.
+    pub pace: Pace,
+}
+
+impl Setting {
+    /// A closed loop of the load generator.
+    pub fn closed(connections: u32, cores: Cores, kept: bool) -> Setting {
+        let values = vec![
+            (CONNECTIONS.to_string(), Value::Number(connections.into())),
+            (KEPT.to_string(), Value::Flag(kept)),
+        ];
+        Setting { cores, values, pace: Pace::Free }
+    }
+
+    /// The same at another pace.
+    pub fn with(&self, pace: Pace) -> Setting {
+        Setting { pace, ..self.clone() }
+    }
+
+    /// The value of a dimension; `None` where the study has no such.
+    pub fn value(&self, dimension: &str) -> Option<&Value> {
+        self.values.iter().find(|(id, _)| id == dimension).map(|(_, value)| value)
+    }
+
+    /// Gives a dimension another value.
+    pub fn set(&mut self, dimension: &str, value: impl Into<Value>) {
+        let value = value.into();
+        match self.values.iter_mut().find(|(id, _)| id == dimension) {
+            Some((_, known)) => *known = value,
+            None => self.values.push((dimension.into(), value)),
+        }
+    }
+
+    /// The load generator's connections at once; 0 where something else drives contenders.
+    pub fn connections(&self) -> u32 {
+        match self.value(CONNECTIONS) {
+            Some(Value::Number(connections)) => u32::try_from(*connections).unwrap_or(u32::MAX),
+            _ => 0,
+        }
+    }
+
+    /// Whether the load generator keeps connections for many requests.
+    pub fn kept(&self) -> bool {
+        self.value(KEPT) == Some(&Value::Flag(true))
+    }
+}
+
+/// The value of a dimension.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// Yes or no.
+    Flag(bool),
+    /// How much or how many.
+    Number(u64),
+    /// One of several that have names.
+    Word(String),
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Flag(flag)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+/// As data have it: `true`, `100`, `zipf`.
+impl std::fmt::Display for Value {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            Value::Flag(flag) => flag.fmt(to),
+            Value::Number(number) => number.fmt(to),
+            Value::Word(word) => word.fmt(to),
+        }
+    }
+}
+
+/// In what settings of a study may differ, beside cores and pace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dimension {
+    /// What its values stand under in a [`Setting`].
+    pub id: String,
+    /// What one of it is called, where its values are numbers: `connection`.
+    #[serde(default)]
+    pub one: String,
+    /// What many of it are called: `connections`.
+    #[serde(default)]
+    pub many: String,
+    /// What readers see for a value that is no number: of `true`, `kept alive`.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
+}
+
+impl Dimension {
+    /// The dimensions of the load generator.
+    pub fn of_generator() -> Vec<Dimension> {
+        let words = [("true", "kept alive"), ("false", "of one request each")];
+        let words = words.map(|(value, word)| (value.into(), word.into()));
+        vec![
+            Dimension {
+                id: CONNECTIONS.into(),
+                one: "connection".into(),
+                many: "connections".into(),
+                words: BTreeMap::new(),
+            },
+            Dimension {
+                id: KEPT.into(),
+                one: String::new(),
+                many: String::new(),
+                words: words.into(),
+            },
+        ]
+    }
+}
+
+/// How fast work comes to a contender. A rate is known only after the same run's free pace,
+/// so a plan has it as a share; a trial's evidence has the rate itself.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Pace {
+    /// As fast as it goes: of the load generator, a closed loop.
+    #[default]
+    Free,
+    /// At one rate for all contenders: this share of the lowest of their maxima.
+    Equal {
+        /// Out of 100.
+        percent: u32,
+    },
+    /// At this share of the contender's own maximum.
+    Own {
+        /// Out of 100; more offers what it can't do.
+        percent: u32,
+    },
+}
+
+impl Pace {
+    /// Which kind it is.
+    pub fn kind(self) -> PaceKind {
+        match self {
+            Pace::Free => PaceKind::Free,
+            Pace::Equal { .. } => PaceKind::Equal,
+            Pace::Own { .. } => PaceKind::Own,
+        }
+    }
+
+    /// The share of a maximum, out of 100.
+    pub fn percent(self) -> Option<u32> {
+        match self {
+            Pace::Free => None,
+            Pace::Equal { percent } | Pace::Own { percent } => Some(percent),
+        }
+    }
+}
+
+/// A pace without its share: the part of a plan that a setting belongs to. In the order of
+/// measuring, since the others need the maxima that the free pace shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaceKind {
+    /// As fast as it goes.
+    Free,
+    /// One rate for all.
+    Equal,
+    /// Shares of each contender's own maximum.
+    Own,
+}
+
+impl PaceKind {
+    /// All of them, in order.
+    pub const ALL: [PaceKind; 3] = [PaceKind::Free, PaceKind::Equal, PaceKind::Own];
+}
+
+/// How many cores a contender is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cores {
+    /// One core, the client on the others.
+    One,
+    /// Every core of the machine, but for those that the client can have alone.
+    All,
+}
