@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use judge::checks::is_about_the_machine;
-use lab::place::ThisMachine;
+use lab::place::{Host, ThisMachine};
 use lab::place::machine;
 use lab::plan::{Choice, Order};
 use lab::run::folder::Folder;

@@ -9,7 +9,7 @@ use keeper::cgroup::Group;
 use keeper::kept::Kept;
 use keeper::{Order, Scratch};
 use lab::contract::http_client::Connection;
-use lab::place::ThisMachine;
+use lab::place::{Host, ThisMachine};
 use lab::ready::programs;
 
 use crate::interrupt::Interrupt;

@@ -52,9 +52,7 @@ pub struct RunName {
     pub started: String,
     /// The command that repeats it.
     pub command: String,
-    /// Set where trials are missing. `None` also in comparisons made before this was
-    /// told.
-    #[serde(default)]
+    /// Set where trials are missing.
     pub unfinished: Option<Unfinished>,
 }
 

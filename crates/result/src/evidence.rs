@@ -21,20 +21,16 @@ pub struct Evidence {
     /// The contract's steps, each with what came of it.
     pub contract: Vec<ContractStep>,
     /// The size of one right answer, before the load.
-    #[serde(default)]
     pub answer: Option<AnswerSize>,
     /// Those of the contract's steps that a few answers under load could be held to.
-    #[serde(default)]
     pub contract_under_load: Vec<ContractStep>,
     /// The contract's steps again, right after the load, where it came to that.
-    #[serde(default)]
     pub contract_after: Vec<ContractStep>,
     /// The work that it did, where it was reached.
     pub work: Option<Work>,
     /// What each process outside saw that drove the contender; none where it drives itself.
     pub clients: Vec<ClientSide>,
     /// What more client made of it, where the client was near its limit.
-    #[serde(default)]
     pub second_client: Option<SecondClient>,
     /// What was sampled while measuring.
     pub samples: Vec<Sample>,
@@ -42,64 +38,49 @@ pub struct Evidence {
     pub server_cpu_s: Option<f64>,
     /// Seconds of the window that the contender's processors spent on interrupts which the
     /// kernel counts apart from programs (`CONFIG_IRQ_TIME_ACCOUNTING`). `None` where it
-    /// counts them as the time of the program that they interrupt, and in older runs.
-    #[serde(default)]
+    /// counts them as the time of the program that they interrupt.
     pub server_interrupt_s: Option<f64>,
     /// Bytes that the contender wrote to disk within the measured window.
     pub server_disk_write_bytes: Option<u64>,
     /// Bytes that it wrote to its output while there was load, warm-up included:
     /// in the seconds of `load_s`.
-    #[serde(default)]
     pub server_output_bytes: Option<u64>,
     /// How much the files in the trial's own folder grew while there was load, in bytes:
-    /// in the seconds of `load_s`. `None` in older runs.
-    #[serde(default)]
+    /// in the seconds of `load_s`.
     pub server_folder_bytes: Option<u64>,
     /// The contender's largest resident memory, in bytes.
     pub server_rss_max_bytes: Option<u64>,
     /// What the contender's listeners dropped within the window: connections for
     /// which their queues were full, and the last acknowledgement of each that they
-    /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing. In older runs from its
-    /// start on.
-    #[serde(alias = "listen_overflows")]
+    /// deferred to accept (TCP_DEFER_ACCEPT), which loses nothing.
     pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace from before the first connection on.
     pub tcp_retransmits: Option<u64>,
     /// Share of the time of the contender's and the client's processors that the host
-    /// took within the window; in older runs of the whole machine's.
+    /// took within the window.
     pub steal_share: Option<f64>,
     /// CPU seconds of all other processes within the window.
     pub others_cpu_s: Option<f64>,
     /// What the contender used, and how it was divided.
-    #[serde(default)]
     pub server: ServerUse,
-    /// What the client's process used. `None` in older runs, where it was threads of
-    /// bakeoff.
-    #[serde(default)]
+    /// What the client's process used.
     pub client: Option<ClientUse>,
     /// What limits contender and client, and how often it did.
-    #[serde(default)]
     pub limits: Limits,
     /// What the machine went through.
-    #[serde(default)]
     pub machine: MachineUse,
     /// How fast the contender's processors were. Empty where nothing was measured.
-    #[serde(default)]
     pub core_speeds: Vec<CoreSpeed>,
     /// What the sampling took.
-    #[serde(default)]
     pub sampling: Sampling,
     /// Seconds from the start to the first right answer.
     pub ready_s: Option<f64>,
     /// Seconds that the contract's steps took.
-    #[serde(default)]
     pub contract_s: Option<f64>,
     /// Seconds from the load's first connection to its last answer: warm-up and
     /// window, with what it takes to open connections and to drain them.
-    #[serde(default)]
     pub load_s: Option<f64>,
     /// Seconds that the contender took to stop.
-    #[serde(default)]
     pub stop_s: Option<f64>,
     /// Seconds of the trial outside of the measured window, with those of a second
     /// client.
@@ -179,7 +160,6 @@ pub struct Process {
     /// Whether it had to be killed because it ignored SIGTERM.
     pub killed: bool,
     /// Bytes that it wrote to its output from start to stop.
-    #[serde(default)]
     pub output_bytes: Option<u64>,
 }
 
@@ -195,18 +175,16 @@ pub struct CoreSpeed {
     /// The same just after the load.
     pub after: f64,
     /// Steps a µs just before the load, of work that keeps the whole core busy: it
-    /// feels who has the core's other thread. Older runs don't have it.
-    #[serde(default)]
+    /// feels who has the core's other thread.
     pub whole_before: Option<f64>,
     /// The same just after the load.
-    #[serde(default)]
     pub whole_after: Option<f64>,
 }
 
 /// One step of the contract check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContractStep {
-    /// Which step it is, in each trial and each study alike; empty in older runs.
+    /// Which step it is, in each trial and each study alike.
     #[serde(default)]
     pub id: String,
     /// What was asked of the contender.
@@ -215,7 +193,7 @@ pub struct ContractStep {
     pub saw: String,
     /// What was wrong with its answer; `None` where it was right.
     pub wrong: Option<String>,
-    /// Whether nothing came in time, so that no further step was tried; false in older runs.
+    /// Whether nothing came in time, so that no further step was tried.
     #[serde(default)]
     pub hung: bool,
 }
@@ -232,8 +210,7 @@ pub struct AnswerSize {
     pub head_bytes: u64,
     /// Bytes of the body, without what chunks add.
     pub body_bytes: u64,
-    /// All bytes, with what chunks add; `None` in older runs.
-    #[serde(default)]
+    /// All bytes, with what chunks add.
     pub whole_bytes: Option<u64>,
 }
 

@@ -54,9 +54,7 @@ pub struct Run {
     /// The version of bakeoff that wrote the file.
     pub bakeoff: String,
     /// SHA-256 of the program itself, in hex, which tells builds of one version apart.
-    /// `None` if it couldn't be read, where trials were made by more than one, and in
-    /// older runs.
-    #[serde(default)]
+    /// `None` if it couldn't be read, and where trials were made by more than one.
     pub bakeoff_sha256: Option<String>,
     /// The name of the run, which is also the name of its folder.
     pub id: String,

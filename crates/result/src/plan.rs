@@ -23,8 +23,7 @@ pub struct Study {
     /// What contenders are compared by. The first is what every row has.
     #[serde(default)]
     pub figures: Vec<Figure>,
-    /// The same as it is asked; `None` in runs made before this was kept.
-    #[serde(default)]
+    /// The same as it is asked.
     pub asks: Option<Asks>,
     /// Lighter contracts, for contenders that can't do all of it.
     #[serde(default)]
@@ -32,8 +31,7 @@ pub struct Study {
     /// Figures that somebody published for the same question.
     pub published: Vec<Published>,
     /// SHA-256 of its `study.toml`, in hex, so that no run is gone on with under
-    /// another contract; `None` in runs made before this was kept.
-    #[serde(default)]
+    /// another contract.
     pub file_sha256: Option<String>,
 }
 
@@ -51,8 +49,7 @@ pub struct LighterContract {
     pub name: String,
     /// What it asks for and what it leaves out, in one or two sentences.
     pub says: String,
-    /// What it asks for; `None` in runs made before this was kept.
-    #[serde(default)]
+    /// What it asks for.
     pub asks: Option<Asks>,
 }
 
@@ -95,11 +92,9 @@ pub struct Published {
     pub source: String,
     /// What was wrong with it, where that is known.
     pub mistake: Option<String>,
-    /// Cores that the server had; `None` in runs made before this was kept.
-    #[serde(default)]
+    /// Cores that the server had.
     pub cores: Option<Cores>,
-    /// Whether a connection served many requests or one; `None` likewise.
-    #[serde(default)]
+    /// Whether a connection served many requests or one.
     pub keep_alive: Option<bool>,
     /// The figures, one a load.
     pub figures: Vec<PublishedFigure>,
@@ -151,11 +146,8 @@ pub struct Contender {
     /// How it was made.
     pub tier: Tier,
     /// The lighter contract that it keeps; `None` for the study's full one.
-    #[serde(default)]
     pub lighter_contract: Option<String>,
-    /// What a reader of its figures has to know of it, in its author's words; `None`
-    /// also in runs made before there was such a remark.
-    #[serde(default)]
+    /// What a reader of its figures has to know of it, in its author's words.
     pub remark: Option<String>,
     /// Versions as the thing itself told them: what, and the first line said.
     pub versions: Vec<Version>,
@@ -166,11 +158,9 @@ pub struct Contender {
     /// SHA-256 over the files of its folder and of its sources, without what builds made
     /// there, in hex, so that what was measured can be told from what is there now;
     /// `None` if they couldn't be read.
-    #[serde(default)]
     pub source_sha256: Option<String>,
     /// The command that built it, empty if there was nothing to build; `None` in
     /// records of versions that didn't keep it.
-    #[serde(default)]
     pub build: Option<Vec<String>>,
     /// The texts that it is built from, scripts first, as far as there is room for them: flags
     /// may stand there. None in records of versions that didn't keep them.

@@ -37,12 +37,11 @@ pub struct Sample {
     /// Connections of those that the contender hasn't accepted yet.
     pub accept_queue: Option<u32>,
     /// What the contender's listeners dropped.
-    #[serde(alias = "listen_overflows")]
     pub listen_drops: Option<u64>,
     /// TCP segments sent again in this network namespace.
     pub tcp_retransmits: Option<u64>,
     /// TCP sockets that are open in this network namespace: of contender, client and
-    /// all others, a connection within it twice. Older runs don't have it.
+    /// all others, a connection within it twice.
     pub tcp_sockets: Option<u64>,
     /// CPU seconds of the client's process.
     pub client_cpu_s: Option<f64>,
@@ -80,7 +79,7 @@ pub struct Sampling {
     /// Seconds that it sampled.
     pub sampling_s: f64,
     /// CPU seconds meanwhile of all other threads of bakeoff, and of the contender's keeper,
-    /// which are in no other figure. Older runs don't have it.
+    /// which are in no other figure.
     pub harness_cpu_s: Option<f64>,
     /// Readings of what costs more that were left out to keep the sampling cheap.
     pub readings_put_off: u32,
@@ -138,7 +137,7 @@ pub struct ServerUse {
     /// How much of that came within the measured window.
     pub code_grown_bytes: Option<u64>,
     /// Whether a process of it had a ring of io_uring open right after the load. `None`
-    /// where none was seen and not all open files could be, and in older runs.
+    /// where none was seen and not all open files could be.
     pub uses_io_uring: Option<bool>,
     /// The virtual machine that it runs on, where it is one whose threads can be
     /// told apart from outside.
@@ -231,7 +230,7 @@ pub struct ThreadUse {
     /// The same for each second; empty where no seconds are known.
     pub cpu_s_per_second: Vec<f64>,
     /// The processors that it may run on, as the kernel told right after the load. Empty
-    /// where it had ended by then, and in older runs.
+    /// where it had ended by then.
     #[serde(default)]
     pub cpus: Vec<usize>,
 }
@@ -253,9 +252,9 @@ pub struct ThreadGroup {
 pub struct Runtime {
     /// `HotSpot` or `Erlang VM`.
     pub name: String,
-    /// When it compiles. `None` in older runs.
+    /// When it compiles.
     pub compiles: Option<Compiles>,
-    /// Whom a garbage collection stops. `None` in older runs.
+    /// Whom a garbage collection stops.
     pub collects: Option<Collects>,
     /// Time that the application stood still for garbage collection, as the
     /// virtual machine counts it; of several JVMs that of the one that did so most, in older
@@ -320,7 +319,7 @@ pub struct MachineUse {
     /// The least memory that programs could have had, in bytes.
     pub memory_available_min_bytes: Option<u64>,
     /// Lowest frequency, in MHz, of that of the contender's processors that changed its own
-    /// most; in older runs of all of them. Virtual machines don't tell.
+    /// most. Virtual machines don't tell.
     pub server_cpu_mhz_min: Option<f64>,
     /// The highest.
     pub server_cpu_mhz_max: Option<f64>,
@@ -334,7 +333,7 @@ pub struct MachineUse {
     /// connections of this network namespace.
     pub loopback_bytes: Option<u64>,
     /// Connections that any listener of this network namespace dropped, because
-    /// its queue was full, within the window; in older runs from the first connection on.
+    /// its queue was full, within the window.
     pub listen_overflows_of_all: Option<u64>,
     /// The most sockets that waited for late segments after their end.
     pub time_wait_max: Option<u64>,

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use lab::contract::http::Depth;
+use lab::contract::{self, Depth};
+use lab::drive;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
@@ -74,7 +75,9 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let bench = Bench { machine: &machine, contract: study.contract_of(contender), stop: &stop };
+    let (driver, contract) = (&study.file.driver, study.contract_of(contender));
+    let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
+    let bench = Bench { host: &machine, driver: &*driver, contract: &*contract, stop: &stop };
     let (mut kept, mut broken) = (Vec::new(), Vec::new());
     for cores in machine.ways() {
         let on = match cores {

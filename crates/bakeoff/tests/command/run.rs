@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::process::Command;
 
-use lab::place::ThisMachine;
+use lab::place::{Host, ThisMachine};
 use lab::plan::{Choice, Order, plan};
 use lab::study::Study;
 use result::evidence::CpuSource;

@@ -10,9 +10,12 @@ use load::answers::Looking;
 use load::outcome::SampledAnswer;
 use load::template::filled;
 use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
+use result::plan::Setting;
 
 use crate::contract::http_client::{Answer, Connection, Wrong, start, whole};
-use crate::study::Contract;
+use crate::contract::{Contract, Depth};
+use crate::place::Running;
+use crate::study::ContractFile;
 
 /// Time for all that happens on one connection.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -41,26 +44,44 @@ const CUTS_MAX: usize = 256;
 /// first one by then.
 const CUT_PAUSE: Duration = Duration::from_millis(10);
 
-/// How much time the check may take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
-    /// Tenths of a second: before each trial.
-    Quick,
-    /// Seconds: what needs waiting as well.
-    Thorough,
+/// A contract that is kept by answers of HTTP/1.1.
+#[derive(Debug, Clone, Copy)]
+pub struct Http<'a> {
+    /// What is asked.
+    pub file: &'a ContractFile,
+}
+
+impl Contract for Http<'_> {
+    fn check(
+        &self,
+        on: &Running,
+        depth: Depth,
+        stop: &Stop,
+        tell: &mut dyn FnMut(&ContractStep),
+    ) -> Vec<ContractStep> {
+        check(on.address, self.file, depth, stop, tell)
+    }
+
+    fn answer_size(&self, on: &Running, setting: &Setting, stop: &Stop) -> Option<AnswerSize> {
+        answer_size(on.address, self.file, setting.kept(), stop)
+    }
+
+    fn under_work(&self, answers: &[SampledAnswer]) -> Vec<ContractStep> {
+        under_load(self.file, answers)
+    }
 }
 
 /// Asks for the contract's own request once, and says what is wrong with the
 /// answer.
-pub fn ask_once(address: SocketAddr, contract: &Contract, stop: &Stop) -> Result<(), Wrong> {
+pub fn ask_once(address: SocketAddr, contract: &ContractFile, stop: &Stop) -> Result<(), Wrong> {
     Asker::new(address, contract, stop).right_answer("").map(|_| ())
 }
 
 /// The size of one right answer, to a request that keeps its connection or not;
 /// `None` if there was none.
-pub fn answer_size(
+fn answer_size(
     address: SocketAddr,
-    contract: &Contract,
+    contract: &ContractFile,
     keep_alive: bool,
     stop: &Stop,
 ) -> Option<AnswerSize> {
@@ -77,9 +98,9 @@ pub fn answer_size(
 /// fails, the others have nothing to say; after one that waits in vain they may wait
 /// likewise. So they are left out then. A contender hangs that doesn't give the contract's
 /// own answer any more either.
-pub fn check(
+pub(crate) fn check(
     address: SocketAddr,
-    contract: &Contract,
+    contract: &ContractFile,
     depth: Depth,
     stop: &Stop,
     mut tell: impl FnMut(&ContractStep),
@@ -117,7 +138,7 @@ struct Due<'a> {
 
 /// All steps, in their order. Those that a server may fail by silence, as it may wait for
 /// more of what it takes for a request, come last.
-fn due(contract: &Contract, depth: Depth) -> Vec<Due<'_>> {
+fn due(contract: &ContractFile, depth: Depth) -> Vec<Due<'_>> {
     fn due<'a>(
         id: &str,
         asked: impl Into<String>,
@@ -229,7 +250,7 @@ const ODD: [Unfit; 3] = [
 
 /// The steps that a few answers under load can be held to, each with the first that isn't
 /// right. Nothing without any.
-pub fn under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
+fn under_load(contract: &ContractFile, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
     if sampled.is_empty() {
         return Vec::new();
     }
@@ -293,7 +314,7 @@ fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
 }
 
 /// What is asked first: the contract's own request.
-fn answers_right(contract: &Contract) -> String {
+fn answers_right(contract: &ContractFile) -> String {
     format!("answers {} with status {} and its body", contract.request.path, contract.answer.status)
 }
 
@@ -313,7 +334,7 @@ fn step(id: &str, asked: String, outcome: Result<String, Wrong>) -> ContractStep
 
 struct Asker<'a> {
     address: SocketAddr,
-    contract: &'a Contract,
+    contract: &'a ContractFile,
     stop: &'a Stop,
     deadline: Instant,
     /// Of the nonces.
@@ -330,7 +351,7 @@ struct Own {
 }
 
 impl Asker<'_> {
-    fn new<'a>(address: SocketAddr, contract: &'a Contract, stop: &'a Stop) -> Asker<'a> {
+    fn new<'a>(address: SocketAddr, contract: &'a ContractFile, stop: &'a Stop) -> Asker<'a> {
         let (deadline, seed) = (Instant::now() + WHOLE_WITHIN, fastrand::u64(..));
         Asker { address, contract, stop, deadline, seed, asked: Cell::new(0) }
     }
@@ -580,7 +601,7 @@ fn cuts(length: usize) -> Vec<usize> {
 /// The answer that comes, if it has the contract's status and this text in its body, as the
 /// load generator has it.
 fn right(
-    contract: &Contract,
+    contract: &ContractFile,
     text: &str,
     receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
 ) -> Result<Answer, Wrong> {
@@ -801,8 +822,8 @@ mod tests {
         }
     }
 
-    fn contract() -> Contract {
-        Contract {
+    fn contract() -> ContractFile {
+        ContractFile {
             says: String::new(),
             request: Request { path: "/hello?id={nonce}".into() },
             answer: RightAnswer {
@@ -948,7 +969,7 @@ mod tests {
     #[test]
     fn steps_have_ids_of_their_own_whatever_the_study_calls_them() {
         let refusal = Refusal { what: SAYS_DATE.into(), ..contract().refuses[0].clone() };
-        let contract = Contract { refuses: vec![refusal.clone(), refusal], ..contract() };
+        let contract = ContractFile { refuses: vec![refusal.clone(), refusal], ..contract() };
         let ids: Vec<_> = due(&contract, Depth::Quick).into_iter().map(|due| due.id).collect();
         assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
         let thorough = due(&contract, Depth::Thorough).into_iter().map(|due| due.id);
@@ -957,7 +978,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_as_under_load() {
-        let contract = Contract {
+        let contract = ContractFile {
             request: Request { path: "/hello?id={nonce}{x}{counter}".into() },
             answer: RightAnswer { body: "{counter}{x}{nonce}".into(), ..contract().answer },
             ..contract()
@@ -994,7 +1015,7 @@ mod tests {
 
     #[test]
     fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
-        let contract = Contract {
+        let contract = ContractFile {
             answer: RightAnswer {
                 body: "number 0\n".into(),
                 whole_body: true,
@@ -1030,7 +1051,7 @@ mod tests {
     }
 
     /// What is wrong with answers that were sampled under load.
-    fn wrong_under_load(contract: &Contract, sampled: &[SampledAnswer]) -> Vec<String> {
+    fn wrong_under_load(contract: &ContractFile, sampled: &[SampledAnswer]) -> Vec<String> {
         let steps = under_load(contract, sampled);
         steps.into_iter().filter_map(|step| step.wrong).collect()
     }
@@ -1074,8 +1095,10 @@ mod tests {
         assert_eq!(wrong_under_load(&contract(), &renewed_each_second).len(), 1);
         let one = wrong_under_load(&contract(), &canned[..1]);
         assert_eq!(one, [""; 0], "one answer differs from none");
-        let same_for_all =
-            Contract { answer: RightAnswer { fresh: false, ..contract().answer }, ..contract() };
+        let same_for_all = ContractFile {
+            answer: RightAnswer { fresh: false, ..contract().answer },
+            ..contract()
+        };
         assert_eq!(wrong_under_load(&same_for_all, &canned), [""; 0]);
     }
 

@@ -20,6 +20,8 @@ use keeper::output::{Output, lock};
 use load::client::{self, Told};
 use load::{Error, Outcome, Plan, Progress, Stop};
 
+use super::Outside;
+
 /// Between two looks whether the run is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a client may take beyond the load itself: a busy machine, and telling all.
@@ -87,14 +89,9 @@ impl Client {
         Ok(Client { process, input, told, output, group })
     }
 
-    /// Its process.
-    pub fn pid(&self) -> i32 {
-        self.process.id() as i32
-    }
-
-    /// The control group that it is in.
-    pub fn cgroup(&self) -> &Group {
-        &self.group
+    /// Its process, and where that is counted.
+    pub fn outside(&self) -> Outside {
+        Outside { pid: self.process.id() as i32, cgroup: self.group.clone() }
     }
 
     /// Runs a plan to its end, and tells of each second, as [`load::run`] does; `None` if

@@ -2,18 +2,24 @@
 //! load saw to evidence.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use keeper::text::harmless;
+use load::Stop;
 use load::histogram;
 use load::outcome::{Account, Latency};
 use load::plan::{Arrivals, Expect, Statuses, Target, Until};
 use load::template::Request;
 use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
-use result::plan::{Plan, Slot};
+use result::plan::Slot;
 
-use crate::study::Contract;
+use super::client::Client;
+use super::{Drive, Driven, Driver, Driving, Outside, Readiness};
+use crate::contract::http;
+use crate::contract::http_client::Wrong;
+use crate::place::Running;
+use crate::study::ContractFile;
 
 /// The percentiles that are told, if enough samples lie beyond them.
 const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
@@ -23,16 +29,75 @@ const BEYOND_MIN: f64 = 100.0;
 
 const NS_A_US: f64 = 1000.0;
 
-/// The load of a slot, at this rate where it is an open loop.
-pub fn load_plan(
-    plan: &Plan,
-    slot: &Slot,
-    warmup_s: f64,
-    rate: Option<f64>,
-    contract: &Contract,
-    address: SocketAddr,
-    cpus: Vec<usize>,
-) -> load::Plan {
+/// The load generator, for contenders that keep this contract.
+#[derive(Debug, Clone, Copy)]
+pub struct Generator<'a> {
+    /// What it asks them.
+    pub contract: &'a ContractFile,
+}
+
+/// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
+const UNAVAILABLE: u16 = 503;
+
+impl Driver for Generator<'_> {
+    fn ready(&self, on: &Running, stop: &Stop) -> Readiness {
+        match http::ask_once(on.address, self.contract, stop) {
+            Ok(()) => Readiness::Yes,
+            Err(wrong @ Wrong::Status { seen, .. }) if seen != UNAVAILABLE => {
+                Readiness::Wrong(wrong.to_string())
+            }
+            Err(wrong @ Wrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
+            Err(wrong) => Readiness::NotYet(wrong.to_string()),
+        }
+    }
+
+    fn prepare(&self, on: &Running, what: &Drive) -> Result<Box<dyn Driving>, load::Error> {
+        let client = Client::start(on.kept.client_cgroup().clone(), what.cpus)?;
+        let plan = load_plan(what, self.contract, on.address);
+        Ok(Box::new(Loading { client, plan, window: what.window() }))
+    }
+}
+
+/// A client that waits for its plan.
+struct Loading {
+    client: Client,
+    plan: load::Plan,
+    window: Duration,
+}
+
+impl Driving for Loading {
+    fn outside(&self) -> Option<Outside> {
+        Some(self.client.outside())
+    }
+
+    fn run(
+        &mut self,
+        stop: &Stop,
+        in_window: &mut dyn FnMut(Instant),
+    ) -> Result<Option<Driven>, load::Error> {
+        let (warmup, window) = (self.plan.warmup.as_secs_f64(), self.window.as_secs_f64());
+        let mut is_in_window = false;
+        let seen = self.client.run(&self.plan, stop, &mut |progress| {
+            // It is told when a second has ended, the last of the warm-up among them.
+            let measured_s = progress.elapsed_s - warmup;
+            if measured_s >= 0.0 && !is_in_window {
+                is_in_window = true;
+                in_window(Instant::now() + Duration::from_secs_f64((window - measured_s).max(0.0)));
+            }
+        })?;
+        Ok(seen.map(|seen| Driven {
+            window_began: seen.window_began,
+            window: seen.window,
+            work: work(&seen),
+            clients: vec![client_side(&self.plan, &seen)],
+            answers: seen.sampled_answers,
+        }))
+    }
+}
+
+/// The load of a slot.
+fn load_plan(what: &Drive, contract: &ContractFile, address: SocketAddr) -> load::Plan {
+    let Drive { plan, slot, .. } = what;
     let target =
         Target { address, authority: address.to_string(), path: contract.request.path.clone() };
     load::Plan {
@@ -41,12 +106,12 @@ pub fn load_plan(
             whole_body: contract.answer.whole_body,
             statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
         },
-        arrivals: arrivals(slot, rate),
+        arrivals: arrivals(slot, what.rate),
         connections: slot.setting.connections(),
         keep_alive: slot.setting.kept(),
-        until: Until::Elapsed(Duration::from_secs_f64(plan.measure_s)),
-        warmup: Duration::from_secs_f64(warmup_s),
-        cpus,
+        until: Until::Elapsed(what.window()),
+        warmup: what.warmup(),
+        cpus: what.cpus.to_vec(),
         // Twins and blocks send other nonces.
         seed: plan.seed.wrapping_add(slot.number.into()),
         ..load::Plan::new(target, vec![Request::get(&contract.request.path)])
@@ -65,7 +130,7 @@ fn arrivals(slot: &Slot, rate: Option<f64>) -> Arrivals {
 }
 
 /// The work that the contender did, as the load generator saw it.
-pub fn work(seen: &load::Outcome) -> Work {
+fn work(seen: &load::Outcome) -> Work {
     Work {
         seconds: seen.window.as_secs_f64(),
         done: seen.answers_in_window,
@@ -88,7 +153,7 @@ pub fn work(seen: &load::Outcome) -> Work {
 }
 
 /// What the load generator saw of its own side.
-pub fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
+fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
     let threads = &seen.threads;
     ClientSide {
         scheduled: seen.account.scheduled,
@@ -198,6 +263,8 @@ pub(crate) fn allow_connections<'a>(
 
 #[cfg(test)]
 mod tests {
+    use result::plan::Plan;
+
     use crate::study::RightAnswer;
 
     use super::*;
@@ -215,7 +282,7 @@ mod tests {
     /// Else it would be kept to before the load alone.
     #[test]
     fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
-        let contract = Contract {
+        let contract = ContractFile {
             says: String::new(),
             request: crate::study::Request { path: "/hello?id={nonce}&n={counter}".into() },
             answer: RightAnswer {
@@ -237,8 +304,8 @@ mod tests {
             slots: vec![slot.clone()],
         };
         let address = "127.0.0.1:1".parse().unwrap();
-        let Expect { body, whole_body, statuses } =
-            load_plan(&plan, &slot, 1.0, None, &contract, address, vec![0]).expect;
+        let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
+        let Expect { body, whole_body, statuses } = load_plan(&what, &contract, address).expect;
         assert_eq!((body, whole_body), (Some(contract.answer.body), true));
         assert_eq!(statuses.to_string(), "201");
     }

@@ -1,12 +1,11 @@
 //! Where a trial runs.
 //!
-//! The contender and the load each have a place. Today both are this machine;
-//! all that a trial needs of a place goes through this type, so that another
-//! machine can take its part.
+//! The contender and the load each have a place. Today both are on this machine. All that a
+//! trial needs of one goes through [`Host`], so that another machine can take its part.
 
 pub mod machine;
 pub mod ports;
-pub(crate) mod yardstick;
+pub mod yardstick;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,7 +20,65 @@ use result::evidence::Place;
 use result::plan::{Cores, Machine};
 
 use crate::place::ports::ForClients;
+use crate::place::yardstick::Speed;
 use crate::sample::connections;
+
+/// A contender that runs.
+#[derive(Debug)]
+pub struct Running {
+    /// Its processes.
+    pub kept: Kept,
+    /// Where it is to answer.
+    pub address: SocketAddr,
+}
+
+/// What a trial asks of a host that contenders run on.
+pub trait Host {
+    /// The processors for the contender and for the load.
+    ///
+    /// One core: the contender has one processor of the first physical core, the
+    /// load all other cores, but for one that is kept for a second client, from
+    /// three cores on: against one core, one less is no loss.
+    ///
+    /// All cores: from four physical cores on, the contender has the first half
+    /// and the load the rest, so that neither takes time from the other; from five
+    /// on, one of these is kept for a second client. With fewer, both have all, and
+    /// the figures say so.
+    fn split(&self, cores: Cores) -> Place;
+
+    /// An address that nobody uses, and that the kernel gives to no client.
+    ///
+    /// # Errors
+    /// One sentence, if there is none.
+    fn free_address(&self) -> Result<SocketAddr, String>;
+
+    /// Whether anybody listens there; also where that can't be known. To find out by
+    /// connecting, from a port that the kernel gives, may meet itself.
+    fn may_listen(&self, address: SocketAddr) -> bool;
+
+    /// A name for a trial's own folder; its keeper makes and removes it.
+    fn scratch(&self) -> PathBuf;
+
+    /// A control group for a contender or its client at this place. Whoever starts
+    /// that makes it; the contender's keeper removes both.
+    fn cgroup(&self, place: &Place) -> Group;
+
+    /// Starts a program.
+    ///
+    /// # Errors
+    /// [`NotStarted`], if it doesn't run.
+    fn start(&self, order: &Order) -> Result<Kept, NotStarted>;
+
+    /// Who else than the descendants of `root` may take what is sent to this address, in
+    /// words. An answer from there would be somebody else's.
+    fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String>;
+
+    /// The TCP ports that the descendants of `root` listen on.
+    fn listening_ports(&self, root: i32) -> Vec<u16>;
+
+    /// How fast each of these processors is, in their order; `None` where that can't be told.
+    fn speeds(&self, cpus: &[usize]) -> Vec<Option<Speed>>;
+}
 
 /// This machine as a place for contenders and load.
 #[derive(Debug, Clone)]
@@ -40,20 +97,6 @@ impl ThisMachine {
             cores: if cores.is_empty() { vec![vec![0]] } else { cores },
             is_told: !machine.smt_siblings.is_empty(),
         }
-    }
-
-    /// The processors for the contender and for the load.
-    ///
-    /// One core: the contender has one processor of the first physical core, the
-    /// load all other cores, but for one that is kept for a second client, from
-    /// three cores on: against one core, one less is no loss.
-    ///
-    /// All cores: from four physical cores on, the contender has the first half
-    /// and the load the rest, so that neither takes time from the other; from five
-    /// on, one of these is kept for a second client. With fewer, both have all, and
-    /// the figures say so.
-    pub fn split(&self, cores: Cores) -> Place {
-        self.share(cores).0
     }
 
     /// The same with a second client beside the first, on a core that neither
@@ -108,43 +151,34 @@ impl ThisMachine {
     pub fn host(&self) -> IpAddr {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
+}
 
-    /// An address that nobody uses, and that the kernel gives to no client.
-    ///
-    /// # Errors
-    /// One sentence, if there is none.
-    pub fn free_address(&self) -> Result<SocketAddr, String> {
+impl Host for ThisMachine {
+    fn split(&self, cores: Cores) -> Place {
+        self.share(cores).0
+    }
+
+    fn free_address(&self) -> Result<SocketAddr, String> {
         Ok(SocketAddr::new(self.host(), ForClients::of_this_machine().free()?))
     }
 
-    /// Whether anybody listens there; also where that can't be known. To find out by
-    /// connecting, from a port that the kernel gives, may meet itself.
-    pub fn may_listen(&self, address: SocketAddr) -> bool {
+    fn may_listen(&self, address: SocketAddr) -> bool {
         connections::is_listened_to(address.port()).unwrap_or(true)
     }
 
-    /// A name for a trial's own folder; its keeper makes and removes it.
-    pub fn scratch(&self) -> PathBuf {
+    fn scratch(&self) -> PathBuf {
         std::env::temp_dir().join(leftovers::name())
     }
 
-    /// A control group for a contender or its client at this place. Whoever starts
-    /// that makes it; the contender's keeper removes both.
-    pub fn cgroup(&self, place: &Place) -> Group {
+    fn cgroup(&self, place: &Place) -> Group {
         Trees::of_this_process().group(&leftovers::name(), place.shared())
     }
 
-    /// Starts a program.
-    ///
-    /// # Errors
-    /// [`NotStarted`], if it doesn't run.
-    pub fn start(&self, order: &Order) -> Result<Kept, NotStarted> {
+    fn start(&self, order: &Order) -> Result<Kept, NotStarted> {
         Kept::start(order)
     }
 
-    /// Who else than the descendants of `root` may take what is sent to this address, in
-    /// words. An answer from there would be somebody else's.
-    pub fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String> {
+    fn foreign_listener(&self, address: SocketAddr, root: i32) -> Option<String> {
         let own = Sockets::of(root);
         let foreign = listeners()
             .find(|socket| takes(socket.local_address, address) && !own.has(socket.inode))?;
@@ -156,13 +190,16 @@ impl ThisMachine {
         }
     }
 
-    /// The TCP ports that the descendants of `root` listen on.
-    pub fn listening_ports(&self, root: i32) -> Vec<u16> {
+    fn listening_ports(&self, root: i32) -> Vec<u16> {
         let own = Sockets::of(root);
         listeners()
             .filter(|socket| own.has(socket.inode))
             .map(|socket| socket.local_address.port())
             .collect()
+    }
+
+    fn speeds(&self, cpus: &[usize]) -> Vec<Option<Speed>> {
+        yardstick::speeds(cpus)
     }
 }
 

@@ -58,13 +58,12 @@ pub fn speeds(cpus: &[usize]) -> Vec<Option<Speed>> {
     })
 }
 
-/// Measures these processors again: those whose speed is known both times.
-pub fn speeds_since(cpus: &[usize], before: &[Option<Speed>]) -> Vec<CoreSpeed> {
-    let both = before.iter().zip(speeds(cpus));
+/// The speeds of those of these processors of which they are known before and after.
+pub fn both(cpus: &[usize], before: &[Option<Speed>], after: &[Option<Speed>]) -> Vec<CoreSpeed> {
     cpus.iter()
-        .zip(both)
-        .filter_map(|(&cpu, (&before, after))| {
-            let (before, after) = (before?, after?);
+        .zip(before.iter().zip(after))
+        .filter_map(|(&cpu, (before, after))| {
+            let (before, after) = ((*before)?, (*after)?);
             Some(CoreSpeed {
                 cpu,
                 before: before.chain,

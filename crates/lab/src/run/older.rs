@@ -80,7 +80,10 @@ fn bring_trial(trial: &mut Value, schema: u64) {
     if schema < FIGURES_ARE_DESCRIBED {
         let slot = &mut trial["slot"];
         slot["setting"] = setting(&slot["load"]);
-        part_load(&mut trial["evidence"]);
+        let evidence = &mut trial["evidence"];
+        part_load(evidence);
+        name_drops(evidence);
+        each(evidence, "samples").for_each(name_drops);
     }
 }
 
@@ -159,6 +162,13 @@ fn part_load(evidence: &mut Value) {
     }
     evidence["work"] = work.into();
     evidence["clients"] = json!([load]);
+}
+
+/// What listeners dropped was called an overflow, whatever it was.
+fn name_drops(of: &mut Value) {
+    if let Some(drops) = of.as_object_mut().and_then(|it| it.remove("listen_overflows")) {
+        of["listen_drops"] = drops;
+    }
 }
 
 /// Settings where there were loads, figures where there were fields of rows, and one list of

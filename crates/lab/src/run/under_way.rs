@@ -14,7 +14,7 @@ use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
 use super::{Early, Ended, Error, Event, spent, time_left};
-use crate::place::ThisMachine;
+use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
 use crate::ready::source_digest;
@@ -22,6 +22,7 @@ use crate::run::folder::{self, Folder};
 use crate::study::Study;
 use crate::study::contender::Contender;
 use crate::trial::Bench;
+use crate::{contract, drive};
 
 /// Trials in a row that came to no load, or in which the contender hung, after which it is
 /// given up: a server that doesn't answer would cost its whole time limit in every trial.
@@ -207,8 +208,10 @@ impl<'a> UnderWay<'a> {
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
-        let contract = self.study.contract_of(contender);
-        let bench = Bench { machine: &machine, contract, stop: self.stop };
+        let (driver, contract) = (&self.study.file.driver, self.study.contract_of(contender));
+        let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
+        let bench =
+            Bench { host: &machine, driver: &*driver, contract: &*contract, stop: self.stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let place = machine.split(slot.setting.cores);
         let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {

@@ -48,7 +48,7 @@ use rustix::time::ClockId;
 use threads::{Thread, Threads};
 
 use self::connections::Listeners;
-use crate::drive::client::Client;
+use crate::drive::Outside;
 
 /// What sampling as a whole may take, of one core.
 const WHOLE_SHARE: f64 = 0.01;
@@ -141,8 +141,8 @@ struct Sampled {
     readings: Vec<Reading>,
     /// The contender's control group, as far as it is in one.
     group: Group,
-    /// The client's.
-    client_group: Group,
+    /// The client's, where there is one.
+    client_group: Option<Group>,
     /// The processors that each of the contender's threads may run on, at the end.
     allowed: BTreeMap<i32, Vec<usize>>,
     /// Whether the contender has a ring of io_uring open, at the end.
@@ -158,12 +158,12 @@ impl Sampler {
     /// what a client's thread loses shows in its busy share.
     pub fn start(
         kept: &Kept,
-        client: &Client,
+        outside: Option<&Outside>,
         port: u16,
         expected: Expected,
         place: &Place,
     ) -> Sampler {
-        let mut sources = Sources::new(kept, client, port, expected, place);
+        let mut sources = Sources::new(kept, outside, port, expected, place);
         let client_cpus = place.client_cpus.clone();
         let (tell, told) = mpsc::channel();
         let (begun, has_begun) = mpsc::channel::<()>();
@@ -198,7 +198,8 @@ impl Sampler {
                 sampling_s: began.elapsed().as_secs_f64(),
                 readings_put_off: sources.put_off(),
             };
-            let Sources { group, client_group, .. } = sources;
+            let Sources { group, outside, .. } = sources;
+            let client_group = outside.map(|outside| outside.cgroup);
             Sampled { readings, group, client_group, allowed, uses_io_uring, sampling }
         });
         // Until it has read what there was before.
@@ -256,8 +257,7 @@ struct Sources {
     /// The keeper, whose descendants are the contender's.
     root: i32,
     group: Group,
-    client_pid: i32,
-    client_group: Group,
+    outside: Option<Outside>,
     port: u16,
     trees: Trees,
     frequency: Frequency,
@@ -279,13 +279,18 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(kept: &Kept, client: &Client, port: u16, expected: Expected, place: &Place) -> Sources {
+    fn new(
+        kept: &Kept,
+        outside: Option<&Outside>,
+        port: u16,
+        expected: Expected,
+        place: &Place,
+    ) -> Sources {
         let length = expected.length();
         Sources {
             root: kept.root(),
             group: kept.cgroup().inhabited(),
-            client_pid: client.pid(),
-            client_group: client.cgroup().inhabited(),
+            outside: outside.map(|it| Outside { pid: it.pid, cgroup: it.cgroup.inhabited() }),
             port,
             trees: Trees::of_this_process(),
             frequency: Frequency::of(&place.server_cpus),
@@ -340,8 +345,9 @@ impl Sources {
         let at = Instant::now();
         let by_group = self.group.cpu_s();
         let server_cpu_s = by_group.or_else(|| process_tree::cpu_of(self.root, &self.pids));
-        let by_group = self.client_group.cpu_s();
-        let client_cpu_s = by_group.or_else(|| process_tree::cpu_of_one(self.client_pid));
+        let client_cpu_s = self.outside.as_ref().and_then(|outside| {
+            outside.cgroup.cpu_s().or_else(|| process_tree::cpu_of_one(outside.pid))
+        });
         let mut reading = Reading {
             at,
             server_cpu_s,
@@ -366,16 +372,17 @@ impl Sources {
         }
         let (is_due, ahead) = (depth != Depth::Most, self.ahead());
         if is_due || self.process_reading.is_due_again(ahead) {
-            let known = [self.root, self.client_pid, std::process::id() as i32];
-            let known = known.iter().chain(&self.pids).copied().collect();
+            let own = [self.root, std::process::id() as i32];
+            let outside = self.outside.iter().map(|outside| outside.pid);
+            let known = self.pids.iter().copied().chain(own).chain(outside).collect();
             reading.others_cpu_s =
                 self.process_reading.timed(|| process_tree::cpu_of_all_but(&known));
         }
         if is_due || self.thread_reading.is_due_again(ahead) {
-            let (threads, pids, client) = (&mut self.threads, &self.pids, self.client_pid);
+            let (threads, pids, outside) = (&mut self.threads, &self.pids, &self.outside);
             reading.threads = Some(self.thread_reading.timed(|| AllThreads {
                 servers: threads.read(pids),
-                client: threads.read(&[client]),
+                client: outside.as_ref().and_then(|outside| threads.read(&[outside.pid])),
             }));
             self.find_jvms(reading.threads.as_ref());
         }
@@ -399,6 +406,7 @@ impl Sources {
     fn most(&self) -> Most {
         let members: Vec<Member> =
             self.pids.iter().filter_map(|&pid| process_tree::member(pid)).collect();
+        let outside = self.outside.as_ref();
         // What those had used that have ended since is their parent's by now, or the keeper's.
         let ended = process_tree::used(self.root);
         Most {
@@ -411,9 +419,12 @@ impl Sources {
             code_bytes: compiled_code::bytes_of_all(
                 self.pids.iter().copied().filter(|pid| !self.jvms.contains_key(pid)),
             ),
-            client_group: (!self.client_group.is_nowhere()).then(|| self.client_group.counted()),
-            client_rss_bytes: process_tree::rss_bytes(self.client_pid),
-            client_disk_bytes: process_tree::disk_bytes(self.client_pid),
+            client_group: outside
+                .map(|outside| &outside.cgroup)
+                .filter(|group| !group.is_nowhere())
+                .map(Group::counted),
+            client_rss_bytes: outside.and_then(|outside| process_tree::rss_bytes(outside.pid)),
+            client_disk_bytes: outside.and_then(|outside| process_tree::disk_bytes(outside.pid)),
             listeners: connections::listeners(self.port),
         }
     }

@@ -26,7 +26,7 @@ const BUSIEST: usize = 8;
 /// Counters that each reading has, and where their growth within the window belongs.
 const OF_EACH: [Counter<Reading, Evidence>; 3] = [
     (|it| it.server_cpu_s, |to, by| to.server_cpu_s = Some(by.amount)),
-    (|it| it.client_cpu_s, |to, by| of_client(to).cpu_s = by.exact()),
+    (|it| it.client_cpu_s, |to, by| to.client.iter_mut().for_each(|it| it.cpu_s = by.exact())),
     (|it| it.others_cpu_s, |to, by| to.others_cpu_s = Some(by.amount)),
 ];
 
@@ -43,11 +43,11 @@ const OF_MOST: [Counter<Most, Evidence>; 20] = [
     (|it| Some(it.code_bytes? as f64), |to, by| to.server.code_grown_bytes = by.count()),
     (
         |it| Some(it.client_disk_bytes?.0 as f64),
-        |to, by| of_client(to).disk_read_bytes = by.count(),
+        |to, by| to.client.iter_mut().for_each(|it| it.disk_read_bytes = by.count()),
     ),
     (
         |it| Some(it.client_disk_bytes?.1 as f64),
-        |to, by| of_client(to).disk_write_bytes = by.count(),
+        |to, by| to.client.iter_mut().for_each(|it| it.disk_write_bytes = by.count()),
     ),
     (
         |it| Some(it.throttled?.periods as f64),
@@ -77,16 +77,12 @@ const OF_GROUP: [Counter<Counted, Cgroup>; 5] = [
     (|it| it.pressure.io_s, |to, by| to.io_pressure_share = by.share()),
 ];
 
-fn of_client(evidence: &mut Evidence) -> &mut ClientUse {
-    evidence.client.get_or_insert_default()
-}
-
 /// Writes all of it, or nothing where a part of the window wasn't seen.
 pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidence: &mut Evidence) {
     let window = Window::new(sampled, began, length);
     evidence.sampling = sampled.sampling.clone();
-    // There was one, whatever is known of it.
-    evidence.client = Some(ClientUse::default());
+    // Where there was one, whatever is known of it.
+    evidence.client = sampled.client_group.as_ref().map(|_| ClientUse::default());
     if window.has_gap() {
         return;
     }
@@ -105,9 +101,9 @@ pub(super) fn write(sampled: &Sampled, began: Instant, length: Duration, evidenc
         uses_io_uring: sampled.uses_io_uring,
         ..window.server()
     };
-    evidence.client = Some(ClientUse {
-        cpu_source: cpu_source(&sampled.client_group),
-        cgroup: cgroup(&sampled.client_group, |most| most.client_group.as_ref()),
+    evidence.client = sampled.client_group.as_ref().map(|group| ClientUse {
+        cpu_source: cpu_source(group),
+        cgroup: cgroup(group, |most| most.client_group.as_ref()),
         rss_max_bytes: window.mosts().filter_map(|most| most.client_rss_bytes).max(),
         ..ClientUse::default()
     });
@@ -476,7 +472,7 @@ mod tests {
         let sampled = Sampled {
             readings,
             group: group.clone(),
-            client_group: group,
+            client_group: Some(group),
             allowed: BTreeMap::from([(9, vec![0, 3]), (10, vec![0])]),
             uses_io_uring: Some(true),
             sampling: Sampling::default(),
@@ -784,7 +780,7 @@ mod tests {
         let sampled = Sampled {
             readings: readings.into(),
             group: Group { v2: Some("/nowhere".into()), ..Group::default() },
-            client_group: Group { memory: Some("/nowhere".into()), ..Group::default() },
+            client_group: Some(Group { memory: Some("/nowhere".into()), ..Group::default() }),
             allowed: BTreeMap::new(),
             uses_io_uring: None,
             sampling: Sampling::default(),

@@ -40,11 +40,11 @@ pub struct StudyFile {
     /// What puts work on a contender.
     pub driver: Driver,
     /// What a contender must do.
-    pub contract: Contract,
+    pub contract: ContractFile,
     /// Contracts that ask for less, by name, for contenders that can't do all of
     /// it. Whoever keeps one is labelled so wherever it is ranked.
     #[serde(default)]
-    pub lighter: BTreeMap<String, Contract>,
+    pub lighter: BTreeMap<String, ContractFile>,
     /// How much is measured, by the profile's name.
     pub profile: BTreeMap<String, Profile>,
     /// Figures that somebody published for the same question.
@@ -84,7 +84,7 @@ pub enum Protocol {
 /// What a contender must do.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Contract {
+pub struct ContractFile {
     /// The same in one or two sentences, for readers.
     pub says: String,
     /// What it is asked.
@@ -124,7 +124,7 @@ pub struct RightAnswer {
     pub fresh: bool,
 }
 
-impl Contract {
+impl ContractFile {
     /// What it asks for, as a run's record has it.
     fn asks(&self) -> Asks {
         let refused = |refusal: &Refusal| result::plan::Refusal {
@@ -528,7 +528,7 @@ impl Study {
 
     /// What a contender of this study must do: the study's contract, or the
     /// lighter one that it names.
-    pub fn contract_of(&self, contender: &Contender) -> &Contract {
+    pub fn contract_of(&self, contender: &Contender) -> &ContractFile {
         let lighter = contender.lighter_contract().and_then(|name| self.file.lighter.get(name));
         lighter.unwrap_or(&self.file.contract)
     }

@@ -18,15 +18,11 @@ use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process};
 use result::plan::{Cores, Plan, Slot};
 
-use crate::contract::http::{self, Depth};
-use crate::contract::http_client::Wrong;
-use crate::drive::client::Client;
-use crate::drive::generator;
-use crate::place::ThisMachine;
-use crate::place::yardstick;
+use crate::contract::{Contract, Depth};
+use crate::drive::{Drive, Driver, Readiness};
+use crate::place::{Host, Running, yardstick};
 use crate::ready::programs;
 use crate::sample::{Expected, Sampler};
-use crate::study::Contract;
 use crate::study::contender::{Contender, Placeholders};
 
 /// Lines of a contender's output that are kept where it failed.
@@ -36,26 +32,20 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Time for a contender that answers, but wrongly, to come to its senses: some have
 /// no page yet while they start.
 const WRONG_ANSWERS_FOR: Duration = Duration::from_secs(3);
-/// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
-const UNAVAILABLE: u16 = 503;
 /// Between two tries whether a contender is ready.
 const TRY_EVERY: Duration = Duration::from_millis(5);
 
-/// What all trials of a run have in common.
-#[derive(Debug, Clone, Copy)]
+/// What all trials of a contender have in common.
+#[derive(Clone, Copy)]
 pub struct Bench<'a> {
     /// Where they are made.
-    pub machine: &'a ThisMachine,
-    /// What a contender has to do.
-    pub contract: &'a Contract,
+    pub host: &'a dyn Host,
+    /// What puts work on it.
+    pub driver: &'a dyn Driver,
+    /// What it has to do.
+    pub contract: &'a dyn Contract,
     /// Ends a trial early.
     pub stop: &'a Stop,
-}
-
-/// A contender that answers.
-struct Running {
-    kept: Kept,
-    address: SocketAddr,
 }
 
 /// Why there is no contender that answers.
@@ -89,23 +79,21 @@ impl Bench<'_> {
         let began = Instant::now();
         let mut evidence = Evidence { place, ..Evidence::default() };
         let measured = self.with_running(contender, &mut evidence, |running, evidence| {
-            let (address, contract, stop) = (running.address, self.contract, self.stop);
-            let steps = || http::check(address, contract, Depth::Quick, stop, |_| {});
+            let steps = || self.contract.check(running, Depth::Quick, self.stop, &mut |_| {});
             let began = Instant::now();
             evidence.contract = steps();
             let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
             let is_of_no_use = all_wrong || evidence.hung();
             if !is_of_no_use {
-                evidence.answer = http::answer_size(address, contract, slot.setting.kept(), stop);
+                evidence.answer = self.contract.answer_size(running, &slot.setting, self.stop);
             }
             evidence.contract_s = Some(began.elapsed().as_secs_f64());
-            if stop.asked() || is_of_no_use || running.kept.exited().is_some() {
+            if self.stop.asked() || is_of_no_use || running.kept.exited().is_some() {
                 return Ok(());
             }
             let cpus = evidence.place.client_cpus.clone();
             let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
-            let load = generator::load_plan(plan, slot, warmup_s, rate, contract, address, cpus);
-            self.measure(&load, Duration::from_secs_f64(plan.measure_s), running, evidence)?;
+            self.measure(&Drive { plan, slot, warmup_s, rate, cpus: &cpus }, running, evidence)?;
             if !self.stop.asked() && running.kept.exited().is_none() {
                 let began = Instant::now();
                 evidence.contract_after = steps();
@@ -119,7 +107,7 @@ impl Bench<'_> {
             return Ok(None);
         }
         measured?.transpose()?;
-        let seconds = evidence.work.as_ref().map_or(0.0, |load| load.seconds);
+        let seconds = evidence.work.as_ref().map_or(0.0, |work| work.seconds);
         evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
         Ok(Some(evidence))
     }
@@ -135,11 +123,10 @@ impl Bench<'_> {
         depth: Depth,
         mut tell: impl FnMut(&ContractStep),
     ) -> Result<Evidence, load::Error> {
-        let place = self.machine.split(cores);
+        let place = self.host.split(cores);
         let mut evidence = Evidence { place, ..Evidence::default() };
         self.with_running(contender, &mut evidence, |running, evidence| {
-            let Bench { contract, stop, .. } = *self;
-            evidence.contract = http::check(running.address, contract, depth, stop, &mut tell);
+            evidence.contract = self.contract.check(running, depth, self.stop, &mut tell);
         })?;
         Ok(evidence)
     }
@@ -193,35 +180,32 @@ impl Bench<'_> {
         Ok(Some(result))
     }
 
-    /// Starts a contender and waits until it gives a right answer.
+    /// Starts a contender and waits until it can be given work.
     fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Fails> {
         let failed = |why| Fails::Contender(never_ran(why));
-        let address = self.machine.free_address().map_err(Fails::Machine)?;
+        let address = self.host.free_address().map_err(Fails::Machine)?;
         let order = self.order(contender, place, address).map_err(failed)?;
-        let mut kept = self.machine.start(&order).map_err(|why| match why {
+        let kept = self.host.start(&order).map_err(|why| match why {
             NotStarted::Program(why) => failed(why),
             NotStarted::Machine(why) => Fails::Machine(why),
         })?;
-        let ready = self.wait_until_ready(contender, &kept, address);
+        let mut running = Running { kept, address };
+        let ready = self.wait_until_ready(contender, &running);
         if self.stop.asked() {
-            kept.hurry();
+            running.kept.hurry();
         }
-        match ready {
-            Ok(()) => Ok(Running { kept, address }),
-            Err(sentence) => {
-                // What it said before it was stopped, not its farewell.
-                let last_words = kept.last_lines(LINES);
-                Err(Fails::Contender(match kept.stop(0) {
-                    Ok(Stopped { killed, output_bytes, .. }) => Process {
-                        failure: Some(sentence),
-                        last_words,
-                        killed,
-                        output_bytes: Some(output_bytes),
-                    },
-                    Err(why) => Process { last_words, ..never_ran(why) },
-                }))
-            }
-        }
+        let Err(sentence) = ready else { return Ok(running) };
+        // What it said before it was stopped, not its farewell.
+        let last_words = running.kept.last_lines(LINES);
+        Err(Fails::Contender(match running.kept.stop(0) {
+            Ok(Stopped { killed, output_bytes, .. }) => Process {
+                failure: Some(sentence),
+                last_words,
+                killed,
+                output_bytes: Some(output_bytes),
+            },
+            Err(why) => Process { last_words, ..never_ran(why) },
+        }))
     }
 
     fn order(
@@ -231,7 +215,7 @@ impl Bench<'_> {
         address: SocketAddr,
     ) -> Result<Order, String> {
         let file = &contender.file;
-        let dir = self.machine.scratch();
+        let dir = self.host.scratch();
         let placeholders = Placeholders {
             source: contender.source.clone(),
             build: contender.build_folder(),
@@ -251,64 +235,50 @@ impl Bench<'_> {
             environment: environment(contender, &placeholders, &dir),
             folder: None,
             scratch: Some(Scratch { path: dir, files }),
-            cgroup: self.machine.cgroup(place),
-            client_cgroup: self.machine.cgroup(place),
+            cgroup: self.host.cgroup(place),
+            client_cgroup: self.host.cgroup(place),
             cpus: place.server_cpus.clone(),
             grace: GRACE,
         })
     }
 
-    fn wait_until_ready(
-        &self,
-        contender: &Contender,
-        kept: &Kept,
-        address: SocketAddr,
-    ) -> Result<(), String> {
+    fn wait_until_ready(&self, contender: &Contender, running: &Running) -> Result<(), String> {
+        let Running { kept, address } = running;
         let within = Duration::from_secs_f64(contender.file.ready_within_s);
         let began = Instant::now();
         let mut first_wrong = None;
         loop {
-            let asked = match self.machine.may_listen(address) {
-                true => http::ask_once(address, self.contract, self.stop),
-                false => Err(Wrong::NoConnection("nobody listens there".into())),
+            let readiness = match self.host.may_listen(*address) {
+                true => self.driver.ready(running, self.stop),
+                false => Readiness::NotYet("nobody listens there".into()),
             };
             if let Some(exit) = kept.exited() {
                 return Err(ended(kept, &exit, "before it gave a right answer"));
             }
-            let wrong = match asked {
-                Ok(()) => break,
-                Err(wrong) => wrong,
-            };
-            if self.stop.asked() {
+            if self.stop.asked() && !matches!(readiness, Readiness::Yes) {
                 return Err("it was stopped before it gave a right answer".into());
             }
-            let is_answer = match wrong {
-                Wrong::Status { seen, .. } => seen != UNAVAILABLE,
-                Wrong::Answer(_) => true,
-                Wrong::NoConnection(_)
-                | Wrong::Closed
-                | Wrong::Broke(_)
-                | Wrong::TooLate(_)
-                | Wrong::StaysOpen(_)
-                | Wrong::Stopped
-                | Wrong::At { .. } => false,
-            };
-            if is_answer {
-                let first = *first_wrong.get_or_insert_with(Instant::now);
-                if first.elapsed() > WRONG_ANSWERS_FOR {
-                    return Err(format!("it gives no right answer: {wrong}"));
+            let seen = match readiness {
+                Readiness::Yes => break,
+                Readiness::Wrong(seen) => {
+                    let first = *first_wrong.get_or_insert_with(Instant::now);
+                    if first.elapsed() > WRONG_ANSWERS_FOR {
+                        return Err(format!("it gives no right answer: {seen}"));
+                    }
+                    seen
                 }
-            }
+                Readiness::NotYet(seen) => seen,
+            };
             if began.elapsed() > within {
                 return Err(format!(
-                    "it gave no right answer within {} s of its start; at last: {wrong}; {}",
+                    "it gave no right answer within {} s of its start; at last: {seen}; {}",
                     within.as_secs_f64(),
-                    self.what_to_do(kept, address)
+                    self.what_to_do(kept, *address)
                 ));
             }
             std::thread::sleep(TRY_EVERY);
         }
-        match self.machine.foreign_listener(address, kept.root()) {
+        match self.host.foreign_listener(*address, kept.root()) {
             None => Ok(()),
             Some(who) => Err(format!("{who} listens on its port {} as well", address.port())),
         }
@@ -317,7 +287,7 @@ impl Bench<'_> {
     /// What helps a contender that gives no right answer.
     fn what_to_do(&self, kept: &Kept, address: SocketAddr) -> String {
         let own = address.port();
-        let ports = self.machine.listening_ports(kept.root());
+        let ports = self.host.listening_ports(kept.root());
         let listens = match ports.first() {
             _ if ports.contains(&own) => "it listens on its port",
             Some(port) => {
@@ -333,45 +303,37 @@ impl Bench<'_> {
 
     fn measure(
         &self,
-        load: &load::Plan,
-        window: Duration,
+        what: &Drive,
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
         let cpus = evidence.place.server_cpus.clone();
-        let speeds_before = yardstick::speeds(&cpus);
+        let speeds_before = self.host.speeds(&cpus);
         // What bakeoff does meanwhile, and the threads that it starts for it.
-        let _moved = Moved::to(&evidence.place.client_cpus);
-        let group = running.kept.client_cgroup().clone();
-        let mut client = Client::start(group, &evidence.place.client_cpus)?;
+        let _moved = Moved::to(what.cpus);
+        let mut driving = self.driver.prepare(running, what)?;
+        let outside = driving.outside();
         let port = running.address.port();
-        let kept = load.keep_alive.then_some(load.connections);
-        let expected = Expected { kept, warmup: load.warmup, window };
-        let sampler = Sampler::start(&running.kept, &client, port, expected, &evidence.place);
-        let scratch_bytes = running.kept.scratch_bytes();
+        let setting = &what.slot.setting;
+        let kept = setting.kept().then(|| setting.connections());
+        let expected = Expected { kept, warmup: what.warmup(), window: what.window() };
+        let kept = &running.kept;
+        let sampler = Sampler::start(kept, outside.as_ref(), port, expected, &evidence.place);
+        let scratch_bytes = kept.scratch_bytes();
         let began = Instant::now();
-        let output_bytes = running.kept.output_bytes();
-        let mut is_in_window = false;
-        let seen = client.run(load, self.stop, &mut |progress| {
-            // It is told when a second has ended, the last of the warm-up among them.
-            let measured_s = progress.elapsed_s - load.warmup.as_secs_f64();
-            if measured_s >= 0.0 && !is_in_window {
-                is_in_window = true;
-                let left_s = (window.as_secs_f64() - measured_s).max(0.0);
-                sampler.in_window(Instant::now() + Duration::from_secs_f64(left_s));
-            }
-        })?;
-        let Some(seen) = seen else { return Ok(()) };
+        let output_bytes = kept.output_bytes();
+        let driven = driving.run(self.stop, &mut |until| sampler.in_window(until))?;
+        let Some(driven) = driven else { return Ok(()) };
         evidence.load_s = Some(began.elapsed().as_secs_f64());
-        evidence.server_output_bytes = Some(running.kept.output_bytes() - output_bytes);
-        let scratch_bytes = scratch_bytes.zip(running.kept.scratch_bytes());
+        evidence.server_output_bytes = Some(kept.output_bytes() - output_bytes);
+        let scratch_bytes = scratch_bytes.zip(kept.scratch_bytes());
         evidence.server_folder_bytes =
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
-        sampler.finish(seen.window_began, seen.window, evidence);
-        evidence.contract_under_load = http::under_load(self.contract, &seen.sampled_answers);
-        evidence.work = Some(generator::work(&seen));
-        evidence.clients = vec![generator::client_side(load, &seen)];
-        evidence.core_speeds = yardstick::speeds_since(&cpus, &speeds_before);
+        sampler.finish(driven.window_began, driven.window, evidence);
+        evidence.contract_under_load = self.contract.under_work(&driven.answers);
+        evidence.work = Some(driven.work);
+        evidence.clients = driven.clients;
+        evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &self.host.speeds(&cpus));
         Ok(())
     }
 }

@@ -24,10 +24,10 @@ use rustix::fs::{Access, access, statvfs};
 
 use crate::drive::client::Client;
 use crate::drive::generator::allow_connections;
-use crate::place::ThisMachine;
 use crate::place::machine;
 use crate::place::ports::ForClients;
 use crate::place::yardstick;
+use crate::place::{Host, ThisMachine};
 use crate::ready;
 use crate::ready::programs;
 use crate::sample::{Expected, Sampler};
@@ -158,12 +158,14 @@ impl Nobody {
             cpus: place.server_cpus.clone(),
             grace: GRACE,
         })?;
-        let speeds_before = yardstick::speeds(&place.server_cpus);
+        let cpus = place.server_cpus.clone();
+        let speeds_before = here.speeds(&cpus);
         let _moved = Moved::to(&place.client_cpus);
         let client = Client::start(kept.client_cgroup().clone(), &place.client_cpus)
             .map_err(|error| error.to_string())?;
         let expected = Expected { kept: Some(0), warmup: Duration::ZERO, window: WINDOW };
-        let sampler = Sampler::start(&kept, &client, address.port(), expected, &place);
+        let sampler =
+            Sampler::start(&kept, Some(&client.outside()), address.port(), expected, &place);
         let began = Moment::now();
         sampler.in_window(Instant::now() + WINDOW);
         while began.elapsed() < WINDOW && !stop.asked() {
@@ -180,7 +182,7 @@ impl Nobody {
             run_delay_share: evidence.server.run_delay_s.map(|_| vec![0.0]),
             ..ClientSide::default()
         }];
-        evidence.core_speeds = yardstick::speeds_since(&evidence.place.server_cpus, &speeds_before);
+        evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &here.speeds(&cpus));
         drop(client);
         kept.stop(0)?;
         Ok(Nobody::judged(cores, evidence))
