@@ -69,6 +69,23 @@ pub struct Order {
     pub grace: Duration,
 }
 
+impl Order {
+    /// For a tool: in no folder and no control group of its own, on all processors, and
+    /// with 1 s to end.
+    pub fn tool(command: Vec<String>, environment: Vec<(String, String)>) -> Order {
+        Order {
+            command,
+            environment,
+            folder: None,
+            scratch: None,
+            cgroup: Group::default(),
+            client_cgroup: Group::default(),
+            cpus: Vec::new(),
+            grace: Duration::from_secs(1),
+        }
+    }
+}
+
 /// A folder that lives as long as the keeper.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Scratch {

@@ -6,12 +6,12 @@
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use keeper::Order;
-use keeper::cgroup::{Group, Trees};
+use keeper::cgroup::Trees;
 use keeper::kept::Kept;
 use keeper::leftovers;
+use lab::ready::programs;
 use result::evidence::Place;
 use rustix::thread::{CpuSet, LinkNameSpaceType, UnshareFlags};
 
@@ -191,16 +191,8 @@ impl Neighbour {
     }
 
     fn on(cpu: usize) -> Result<Neighbour, String> {
-        let order = Order {
-            command: ["sh", "-c", "while :; do :; done"].map(Into::into).to_vec(),
-            environment: lab::ready::programs::environment(),
-            folder: None,
-            scratch: None,
-            cgroup: Group::default(),
-            client_cgroup: Group::default(),
-            cpus: vec![cpu],
-            grace: Duration::from_millis(200),
-        };
+        let command = ["sh", "-c", "while :; do :; done"].map(Into::into).to_vec();
+        let order = Order { cpus: vec![cpu], ..Order::tool(command, programs::environment()) };
         Ok(Neighbour { _program: Kept::start(&order)? })
     }
 }

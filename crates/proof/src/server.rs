@@ -5,7 +5,6 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use keeper::cgroup::Group;
 use keeper::kept::Kept;
 use keeper::{Order, Scratch};
 use lab::contract::http_client::Connection;
@@ -46,14 +45,9 @@ impl Server {
         let Recipe { command, files, ready } = recipe(address, &path.display().to_string());
         let name = command.first().cloned().unwrap_or_default();
         let kept = machine.start(&Order {
-            command,
-            environment: programs::environment(),
-            folder: None,
             scratch: Some(Scratch { path, files }),
-            cgroup: Group::default(),
-            client_cgroup: Group::default(),
             cpus: cpus.to_vec(),
-            grace: Duration::from_secs(2),
+            ..Order::tool(command, programs::environment())
         })?;
         let server = Server { address, kept };
         let deadline = Instant::now() + Duration::from_secs(10);

@@ -5,11 +5,10 @@ pub mod programs;
 mod texts;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use keeper::Order;
-use keeper::cgroup::Group;
 use keeper::kept::Kept;
 use load::Stop;
 use result::plan::Version;
@@ -27,7 +26,6 @@ const LINES: usize = 15;
 const VERSION_WITHIN: Duration = Duration::from_secs(10);
 /// How often an order to stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const GRACE: Duration = Duration::from_secs(1);
 
 /// How making a contender ready came out.
 #[derive(Debug)]
@@ -167,7 +165,8 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
         Prepared::Failed(format!("couldn't make the folder {}: {error}", folder.display()))
     })?;
     let command = placeholders.fill_all(&contender.file.build);
-    let order = order(command, Some(contender.source.clone()));
+    let folder = Some(contender.source.clone());
+    let order = Order { folder, ..Order::tool(command, programs::environment()) };
     let build = Kept::start(&order).map_err(|why| Prepared::Failed(why.into()))?;
     let exit = loop {
         let ended = build.wait(LOOK_EVERY);
@@ -199,7 +198,7 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
 /// What a program says when it is asked for its version: its first line. What one
 /// says that fails is a complaint, and no version.
 fn ask(command: &[String]) -> Result<String, String> {
-    let program = Kept::start(&order(command.to_vec(), None))?;
+    let program = Kept::start(&Order::tool(command.to_vec(), programs::environment()))?;
     let asked = Instant::now();
     let exit = program.wait(VERSION_WITHIN);
     let lines = program.stop(usize::MAX)?.last_lines;
@@ -207,20 +206,6 @@ fn ask(command: &[String]) -> Result<String, String> {
         None => Err(format!("no word for {} s", asked.elapsed().as_secs())),
         Some(exit) if exit.code != Some(0) => Err(format!("it ended with {}", exit.how)),
         Some(_) => lines.into_iter().next().ok_or("it said nothing".into()),
-    }
-}
-
-/// An order for a tool that runs once, with the user's own environment.
-fn order(command: Vec<String>, folder: Option<PathBuf>) -> Order {
-    Order {
-        command,
-        environment: programs::environment(),
-        folder,
-        scratch: None,
-        cgroup: Group::default(),
-        client_cgroup: Group::default(),
-        cpus: Vec::new(),
-        grace: GRACE,
     }
 }
 

@@ -41,7 +41,6 @@ const NOBODY: [&str; 2] = ["sleep", "60"];
 const WINDOW: Duration = Duration::from_millis(1500);
 /// How often an order to stop is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const GRACE: Duration = Duration::from_secs(1);
 /// Connections that are looked at where no study says how many: the most of 2009's test.
 const CONNECTIONS: u32 = 5_000;
 
@@ -149,14 +148,11 @@ impl Nobody {
         let place = here.split(cores);
         let address = here.free_address()?;
         let kept = here.start(&Order {
-            command: NOBODY.map(String::from).into(),
-            environment: programs::environment(),
-            folder: None,
             scratch: Some(Scratch { path: here.scratch(), files: Vec::new() }),
             cgroup: here.cgroup(&place),
             client_cgroup: here.cgroup(&place),
             cpus: place.server_cpus.clone(),
-            grace: GRACE,
+            ..Order::tool(NOBODY.map(String::from).into(), programs::environment())
         })?;
         let cpus = place.server_cpus.clone();
         let speeds_before = here.speeds(&cpus);
