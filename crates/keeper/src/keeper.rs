@@ -468,6 +468,7 @@ fn tell(event: &Event) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::until::until;
 
     /// A killed keeper's are this process's children, as are other keepers, and what it started
     /// itself.
@@ -483,11 +484,8 @@ mod tests {
         gone.wait().unwrap();
         let others = || process_tree::children_of_other_sessions();
         let orphans = || others().into_iter().filter(|pid| !keepers.contains(pid)).count();
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while (orphans() == 0 || others().len() == orphans()) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert!(orphans() > 0, "there is nothing to kill");
+        let are_there = || orphans() > 0 && others().len() > orphans();
+        assert!(until(Duration::from_secs(60), are_there), "there is nothing to kill");
         kill_orphans(&keepers);
         assert_eq!(orphans(), 0);
         let live = [&mut own, &mut keeper].map(|child| {

@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::affinity;
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
 use crate::leftovers;
 use crate::output::{Output, lock};
+use crate::until::until;
 
 /// Of more files than these, what they take isn't added up.
 const FILES_MAX: usize = 10_000;
@@ -238,13 +239,10 @@ impl Kept {
             return Ok(());
         }
         // The keeper's own limit for SIGKILL is 10 s.
-        let deadline = Instant::now() + self.grace + Duration::from_secs(12);
-        while matches!(self.keeper.try_wait(), Ok(None)) {
-            if Instant::now() >= deadline {
-                let _ = self.keeper.kill();
-                let _ = self.keeper.wait();
-            }
-            std::thread::sleep(Duration::from_millis(2));
+        let at_most = self.grace + Duration::from_secs(12);
+        if !until(at_most, || !matches!(self.keeper.try_wait(), Ok(None))) {
+            let _ = self.keeper.kill();
+            let _ = self.keeper.wait();
         }
         let mut keepers = lock(&KEEPERS);
         keepers.remove(&self.root());
@@ -255,11 +253,7 @@ impl Kept {
         }
         drop(keepers);
         // They end with the last who holds the other end, which may be one that nothing ends.
-        let deadline = Instant::now() + READ_ON;
-        while !self.readers.iter().all(JoinHandle::is_finished) && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        let all_let_go = self.readers.drain(..).all(|reader| reader.is_finished());
+        let all_let_go = until(READ_ON, || self.readers.iter().all(JoinHandle::is_finished));
         if let Some(scratch) = &self.scratch {
             leftovers::remove_folder(scratch);
         }

@@ -13,5 +13,6 @@ pub mod process_tree;
 #[cfg(test)]
 mod skipped;
 pub mod text;
+mod until;
 
 pub use keeper::{Event, Order, SUBCOMMAND, Scratch, bind_to_this_process, in_words, main};

@@ -20,6 +20,7 @@ use rustix::process::{Pid, Signal};
 use serde::{Deserialize, Serialize};
 
 use crate::proc_file;
+use crate::until::until;
 
 pub use counters::{Counted, Pressure, Throttled, pressure};
 pub use trees::Trees;
@@ -139,15 +140,12 @@ fn kill(folder: &Path) -> Result<(), String> {
 }
 
 fn remove(folder: &Path) {
-    let deadline = Instant::now() + Duration::from_secs(2);
     let try_once = || {
         within(folder).iter().rev().try_for_each(fs::remove_dir)?;
         fs::remove_dir(folder)
     };
     // A group stays busy until its last process is taken off.
-    while folder.exists() && try_once().is_err() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    until(Duration::from_secs(2), || !folder.exists() || try_once().is_ok());
 }
 
 /// Processes of one folder. Those of other process namespaces, which have no
