@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use judge::checks::is_about_the_machine;
-use lab::place::{Host, ThisMachine};
 use lab::place::machine;
+use lab::place::{Host, ThisMachine};
 use lab::plan::{Choice, Order};
 use lab::run::folder::Folder;
 use lab::run::{self, Asked, Early, Ended, Event};

@@ -1,0 +1,90 @@
+//! `bakeoff doctor`: whether this machine can measure, and what would be said of the
+//! figures, before somebody spends an hour on them.
+
+mod connections;
+mod contenders;
+mod line;
+mod machine;
+mod sensors;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use lab::study::{self, Error, Study};
+use lab::trial::nobody::{self, Checkup};
+use load::Stop;
+
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
+use super::load::interrupt;
+use super::printing::complain;
+use super::report::print_text;
+
+use line::{Line, worst};
+
+/// Says in seconds whether this machine can measure, and what would be said of the figures
+#[derive(clap::Args)]
+#[command(after_help = "Exit codes: 0 nothing stands in the way; 1 no contender can be had; \
+2 wrong arguments or files; 3 figures made now would be invalid; 4 no run can be made here; \
+130 interrupted.")]
+pub struct Arguments {
+    /// The study whose contenders and loads are looked at as well; the first by name where none is given
+    study: Option<String>,
+    /// The folder of studies
+    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
+    studies: PathBuf,
+    /// The folder that runs are kept in
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    runs: PathBuf,
+}
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let failed = |code: u8, sentence: String| {
+        complain("doctor", &sentence);
+        ExitCode::from(code)
+    };
+    let study = match study(&arguments) {
+        Ok(study) => study,
+        Err(error) => return failed(BAD_INPUT, error.to_string()),
+    };
+    let stop = Stop::default();
+    if let Err(error) = interrupt::stops(&stop) {
+        return failed(SYSTEM, format!("waiting for Ctrl-C: {error}"));
+    }
+    let checkup = nobody::look(study.as_ref(), &arguments.runs, &stop);
+    if stop.asked() {
+        return ExitCode::from(INTERRUPTED);
+    }
+    let lines = lines(&checkup);
+    match print_text(|terminal| line::text(&checkup.machine, &lines, terminal)) {
+        Ok(()) => worst(&lines).conclusion().1.into(),
+        Err(sentence) => failed(SYSTEM, sentence),
+    }
+}
+
+fn study(arguments: &Arguments) -> Result<Option<Study>, Error> {
+    let first = || study::names(&arguments.studies).into_iter().next();
+    let name = arguments.study.clone().or_else(first);
+    name.map(|name| Study::read(&arguments.studies, &name)).transpose()
+}
+
+/// All that was looked at, what harms most first.
+fn lines(checkup: &Checkup) -> Vec<Line> {
+    let trials = checkup.trials.as_deref().unwrap_or_default();
+    let mut lines =
+        vec![sensors::trial(checkup), machine::runs(checkup), connections::open_files(checkup)];
+    lines.extend(sensors::checks(trials));
+    lines.extend(sensors::quota(checkup, trials));
+    lines.extend(sensors::control_groups(trials));
+    lines.extend(connections::listen_queue(checkup));
+    lines.extend(connections::ports(checkup));
+    lines.extend(connections::contenders_port(checkup));
+    lines.extend([machine::cores(checkup), machine::backend(checkup)]);
+    lines.extend([sensors::children(checkup), machine::leftovers(checkup)]);
+    lines.extend(contenders::contenders(checkup.contenders.as_deref().unwrap_or_default()));
+    lines.sort_by_key(|line| Reverse(line.harm));
+    lines
+}
