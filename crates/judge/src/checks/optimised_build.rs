@@ -16,135 +16,237 @@ pub(super) const OPTIMISED_BUILD: Check = Check {
     scope: Scope::Row(|compared| Some(look(compared))),
 };
 
-/// Words that slow a program down, wherever they stand. Those that end in `=` may
-/// have a value.
-const SLOW: [(&str, &str); 13] = [
-    ("-O0", "doesn't optimise"),
-    ("-Og", "optimises for debugging only"),
-    ("-fsanitize=", "is a sanitizer's"),
+/// What is said of most that is slow.
+const DOES_NOT_OPTIMISE: &str = "doesn't optimise";
+/// Options that slow a program down, wherever they stand, and what is said of them.
+const SLOW: [(&str, &str); 9] = [
+    // Meson's `optimization` counts more than its build type.
+    ("-O0 opt-level=0 optimization=0 gcflags=-N all=-N", DOES_NOT_OPTIMISE),
+    ("-Og optimization=g", "optimises for debugging only"),
+    ("-fsanitize=*", "is a sanitizer's"),
     ("-pg", "is a profiler's"),
     ("--coverage", "counts every line"),
     ("--debug", "is a debug build's"),
     ("-race", "is Go's race detector"),
-    ("-Xint", "switches compiling off"),
-    ("-Xdebug", "is a debugger's"),
-    ("--jitless", "switches compiling off"),
-    ("--inspect=", "is a debugger's"),
-    ("--inspect-brk=", "is a debugger's"),
-    ("--inspect-wait=", "is a debugger's"),
+    ("-Xint --jitless", "switches compiling off"),
+    ("-Xdebug --inspect --inspect=* --inspect-brk* --inspect-wait*", "is a debugger's"),
 ];
-/// What is said of all else that is slow.
-const DOES_NOT_OPTIMISE: &str = "doesn't optimise";
+/// Options that have a C compiler optimise.
+const C_OPTIMISES: &str = "-O -O1 -O2 -O3 -Os -Oz -Ofast";
 
-/// What a shell sets around words, or behind them.
-const OF_A_SHELL: [char; 3] = ['"', '\'', ';'];
+/// A tool that builds, and what has it optimise. Spaces part the words of a list.
+struct Tool {
+    programs: &'static str,
+    /// It builds where one of these stands somewhere behind its name; always, if none is named.
+    with: &'static str,
+    /// It does something else where one of these stands right behind its name, or, if any is
+    /// named, nothing does.
+    unless: &'static str,
+    /// Options with which it optimises, whatever else there is.
+    fast: &'static str,
+    /// Whether [`C_OPTIMISES`] are among them.
+    takes_c: bool,
+    /// Options with which it doesn't.
+    slow: &'static str,
+    /// Words of which only a file of the project's tells what they stand for.
+    own: &'static str,
+    /// The option that it would have to have; none where it optimises by itself.
+    lacks: &'static str,
+}
+
+const TOOL: Tool = Tool {
+    programs: "",
+    with: "",
+    unless: "",
+    fast: "",
+    takes_c: false,
+    slow: "",
+    own: "",
+    lacks: "",
+};
+
+/// The first of these that builds counts. What all others do is taken to be well.
+const TOOLS: [Tool; 8] = [
+    Tool {
+        programs: "cargo",
+        with: "build b run r rustc",
+        unless: "install",
+        fast: "--release -r profile=release profile=bench",
+        slow: "profile=dev profile=test",
+        own: "profile=*",
+        lacks: "--release",
+        ..TOOL
+    },
+    Tool { programs: "rustc", unless: "-V -vV", fast: "-O opt-level=*", lacks: "-O", ..TOOL },
+    Tool {
+        programs: "zig",
+        with: "build build-exe build-lib build-obj run",
+        // It is a C compiler as well.
+        unless: "cc c++",
+        // Before Zig 0.11 it was -Drelease-fast.
+        fast: "ReleaseFast ReleaseSafe ReleaseSmall --release release=fast release=safe \
+               release=small -Drelease*",
+        lacks: "-Doptimize=ReleaseFast",
+        ..TOOL
+    },
+    Tool {
+        programs: "cmake",
+        unless: "--build --install -E -P",
+        fast: "CMAKE_BUILD_TYPE=Release CMAKE_BUILD_TYPE=RelWithDebInfo \
+               CMAKE_BUILD_TYPE=MinSizeRel",
+        takes_c: true,
+        slow: "CMAKE_BUILD_TYPE= CMAKE_BUILD_TYPE=None CMAKE_BUILD_TYPE=Debug",
+        own: "CMAKE_BUILD_TYPE=* --preset*",
+        lacks: "-DCMAKE_BUILD_TYPE",
+        ..TOOL
+    },
+    Tool {
+        programs: "meson",
+        unless: "compile install test",
+        fast: "buildtype=release buildtype=debugoptimized buildtype=minsize optimization=1 \
+               optimization=2 optimization=3 optimization=s",
+        takes_c: true,
+        slow: "buildtype=debug buildtype=plain",
+        own: "buildtype=*",
+        lacks: "--buildtype",
+        ..TOOL
+    },
+    Tool {
+        programs: "cc gcc clang c++ g++ clang++",
+        unless: "-v",
+        takes_c: true,
+        lacks: "-O2",
+        ..TOOL
+    },
+    Tool { programs: "go", with: "build install run", slow: "-N", ..TOOL },
+    Tool { programs: "make gmake", takes_c: true, own: "make", ..TOOL },
+];
 
 fn look(compared: &Compared) -> Word {
     let contender = compared.contender;
     let Some(build) = &contender.build else {
         return Word::not_checked("How the contender was built is not known.");
     };
-    let command = |texts: &[String]| {
-        let words = words(texts);
-        slow(&words).or_else(|| not_fast(&words))
-    };
-    let environment: Vec<String> =
-        contender.environment.iter().map(|(_, value)| value.clone()).collect();
-    let found = [
-        command(build),
-        command(&contender.run),
-        slow(&words(&environment)),
-        by_make(&words(build)),
-        unseen(build, &contender.build_files),
-    ];
-    let in_scripts = contender.build_files.iter().filter_map(in_script);
-    let mut found: Vec<Word> = found.into_iter().flatten().chain(in_scripts).collect();
-    found.sort_by_key(|word| Reverse(word.verdict));
-    let valid = || Word::valid("none", "Its commands ask for no slow build.");
-    found.into_iter().next().unwrap_or_else(valid)
+    let by_command = [build, &contender.run].map(|it| by_text(&it.join(" ")));
+    let by_setting = contender.environment.iter().map(|(_, value)| slow(&words(value)));
+    let by_script = contender.build_files.iter().filter(|it| is_script(it)).map(in_script);
+    let unseen = unseen(build, &contender.build_files);
+    worst(by_command.into_iter().chain(by_setting).chain([unseen]).chain(by_script))
+        .unwrap_or_else(|| Word::valid("none", "Its commands ask for no slow build."))
 }
 
-/// The words of a command, those of a shell's script among them.
-fn words(texts: &[String]) -> Vec<&str> {
-    let words = texts.iter().flat_map(|text| text.split_whitespace());
-    words.map(|word| word.trim_matches(OF_A_SHELL)).collect()
+/// The first of the worst.
+fn worst(found: impl Iterator<Item = Option<Word>>) -> Option<Word> {
+    found.flatten().min_by_key(|word| Reverse(word.verdict))
+}
+
+/// What speaks against a command, or a shell's script, if anything does.
+fn by_text(text: &str) -> Option<Word> {
+    let all = words(text);
+    // What it is told may stand in a variable of another line.
+    let c_optimises = first(&all, C_OPTIMISES).is_some();
+    let commands = text.replace('\n', " && ").replace("; ", " && ");
+    let by_tool = commands.split(" && ").map(|command| by_tool(&words(command), c_optimises));
+    worst([slow(&all)].into_iter().chain(by_tool))
+}
+
+/// The words of a command, without a shell's quotes.
+fn words(text: &str) -> Vec<String> {
+    let words = text.split_whitespace().map(|it| it.replace(['"', '\''], ""));
+    // CMake may be told what kind of setting it is.
+    words.map(|it| it.trim_end_matches(';').replace(":STRING=", "=")).collect()
+}
+
+/// The first option that slows a program down.
+fn slow(words: &[String]) -> Option<Word> {
+    SLOW.iter().find_map(|(options, what)| Some(is_slow(first(words, options)?, what)))
 }
 
 fn is_slow(word: &str, what: &str) -> Word {
     Word::invalid(word, format!("`{word}` {what}."))
 }
 
-fn lacks(option: &str) -> Word {
-    Word::invalid(format!("no {option}"), format!("The build lacks `{option}`."))
+/// What speaks against a command by what its tool makes of it, if anything does.
+fn by_tool(words: &[String], c_optimises: bool) -> Option<Word> {
+    // It is only looked for, or asked for its version.
+    if words.iter().any(|word| ["command", "which", "--version"].contains(&&**word)) {
+        return None;
+    }
+    let tool = TOOLS.iter().find(|tool| tool.builds(words))?;
+    // An option's value may be a word of its own.
+    let pairs = words.windows(2).map(|pair| pair.join("="));
+    let words: Vec<String> = words.iter().cloned().chain(pairs).collect();
+    let has = |options: &str| first(&words, options);
+    if has(tool.fast).is_some() || tool.takes_c && c_optimises {
+        None
+    } else if let Some(word) = has(tool.slow) {
+        Some(is_slow(word, DOES_NOT_OPTIMISE))
+    } else if let Some(word) = has(tool.own) {
+        let says = format!("Whether `{word}` optimises, only a file of the project's tells.");
+        let advice = "Say it in the command, such as `--release` or `make CFLAGS=-O2`.";
+        Some(Word::not_checked(says).advise(advice))
+    } else {
+        let lacks = tool.lacks;
+        let word = || Word::invalid(format!("no {lacks}"), format!("The build lacks `{lacks}`."));
+        (!lacks.is_empty()).then(word)
+    }
 }
 
-fn is_unknown(word: &str) -> Word {
-    Word::not_checked(format!("Whether `{word}` optimises, the command doesn't tell."))
-        .advise("Take a profile or build type of the tool's own, such as `--release`.")
-}
-
-/// The first word that slows a program down.
-fn slow(words: &[&str]) -> Option<Word> {
-    let for_gos_compiler = words.iter().any(|word| word.contains("-gcflags"));
-    words.iter().find_map(|word| {
-        // What is set to a word has it: CFLAGS=-O0, -gcflags=all=-N.
-        let parts: Vec<&str> = word.split('=').map(|it| it.trim_matches(OF_A_SHELL)).collect();
-        let has = |slow: &str| match slow.strip_suffix('=') {
-            Some(name) => parts.contains(&name),
-            None => parts.last() == Some(&slow),
+impl Tool {
+    fn builds(&self, words: &[String]) -> bool {
+        let is_in = |list: &str, word: &str| list.split_whitespace().any(|it| it == word);
+        let is_called = |word: &str| {
+            // A target may stand before the name, a version behind it: x86_64-linux-gnu-gcc-12.
+            let name = word.trim_end_matches(|it: char| it.is_ascii_digit() || ".-".contains(it));
+            let name = name.rsplit(['/', '-']).next().unwrap_or(name);
+            is_in(self.programs, name) && !word.starts_with('-') && !word.contains('=')
         };
-        let listed = SLOW.iter().find(|(slow, _)| has(slow)).map(|(_, what)| *what);
-        let of_rust = word.ends_with("opt-level=0");
-        let of_go = for_gos_compiler && has("-N");
-        let what = listed.or((of_rust || of_go).then_some(DOES_NOT_OPTIMISE))?;
-        Some(is_slow(word, what))
-    })
+        words.iter().enumerate().filter(|(_, word)| is_called(word)).any(|(at, _)| {
+            let behind = &words[at + 1..];
+            let with = self.with.is_empty() || behind.iter().any(|it| is_in(self.with, it));
+            let next = behind.first();
+            with && (self.unless.is_empty() || next.is_some_and(|it| !is_in(self.unless, it)))
+        })
+    }
+}
+
+/// The first word that is one of these options.
+fn first<'a>(words: &'a [String], options: &str) -> Option<&'a str> {
+    let is_one = |word: &&String| options.split_whitespace().any(|it| fits(word, it));
+    words.iter().find(is_one).map(String::as_str)
+}
+
+/// Whether a word is this option, or sets something to it (`CFLAGS=-O2`). One that doesn't
+/// begin with a dash may have anything before it (`-DCMAKE_BUILD_TYPE=debug`), in whatever case.
+/// `*` stands for any rest.
+fn fits(word: &str, option: &str) -> bool {
+    let (start, rest) = (option.trim_end_matches('*'), option.ends_with('*'));
+    if !option.starts_with('-') {
+        let (word, start) = (word.to_ascii_lowercase(), start.to_ascii_lowercase());
+        return if rest { word.contains(&start) } else { word.ends_with(&start) };
+    }
+    let values = word.match_indices('=').map(|(at, _)| &word[at + 1..]);
+    values.chain([word]).any(|it| if rest { it.starts_with(start) } else { it == start })
 }
 
 /// What speaks against a script, comments left out, if anything does. It may have a slow
 /// word for another case, and a compiler's options in a variable, so that it is no more than
 /// doubtful.
 fn in_script(file: &TextFile) -> Option<Word> {
-    if !is_script(file) {
-        return None;
-    }
     let text = file.text.replace("\\\n", " ");
     let lines = text.lines().filter(|line| !line.trim_start().starts_with('#'));
     let lines = lines.map(|line| line.split_once(" #").map_or(line, |(code, _)| code));
-    let lines: Vec<String> = lines.map(String::from).collect();
-    let all = words(&lines);
-    // One may stand in a variable of another line.
-    let optimises_somewhere = has_c_optimisation(&all);
-    let compiler = || {
-        let mut lines = lines.iter().map(|line| words(std::slice::from_ref(line)));
-        lines.find_map(|line| not_fast(&line).filter(|_| !optimises_somewhere && compiles(&line)))
-    };
     let name = &file.name;
-    match slow(&all).or_else(compiler) {
-        Some(Word { value, says, verdict: Verdict::Invalid, .. }) => {
+    match by_text(&lines.collect::<Vec<_>>().join("\n"))? {
+        Word { value, says, verdict: Verdict::Invalid, .. } => {
             Some(Word::suspect(format!("{value} in {name}"), format!("In {name}: {says}")))
         }
-        Some(word) => Some(word),
-        None => by_make(&all),
+        word => Some(word),
     }
 }
 
 fn is_script(file: &TextFile) -> bool {
     file.text.starts_with("#!")
-}
-
-/// Whether a line of a script does more than ask a tool for its version, or look for it.
-fn compiles(line: &[&str]) -> bool {
-    !line.iter().any(|word| ["--version", "command", "which", "-v"].contains(word))
-}
-
-/// What is said of a build by make, whose file isn't seen, unless it is told to optimise.
-fn by_make(words: &[&str]) -> Option<Word> {
-    let makes = !calls(words, |it| ["make", "gmake"].contains(&it)).is_empty();
-    (makes && !has_c_optimisation(words)).then(|| {
-        Word::not_checked("Whether the Makefile optimises, the command doesn't tell.")
-            .advise("Say it in the command, such as `make CFLAGS=-O2`.")
-    })
 }
 
 /// What is said of a build by a script, if that isn't there to be looked at as a whole.
@@ -160,164 +262,6 @@ fn unseen(build: &[String], files: &[TextFile]) -> Option<Word> {
         Word::not_checked(format!("What `{script}` does isn't seen, or not as a whole."))
             .advise("Let a script of the contender's own folder build it, of 16 KiB at most.")
     })
-}
-
-/// What speaks against a command by the tool that it calls first of these, if
-/// anything does.
-fn not_fast(words: &[&str]) -> Option<Word> {
-    let has = |name: &str| !calls(words, |it| it == name).is_empty();
-    if has("cargo") {
-        cargo(words)
-    } else if has("rustc") {
-        let optimises = words.iter().any(|word| *word == "-O" || word.contains("opt-level="));
-        (!optimises).then(|| lacks("-O"))
-    } else if builds_with_zig(words) {
-        let optimises = words.iter().any(|word| is_release_of_zig(word));
-        (!optimises).then(|| lacks("-Doptimize=ReleaseFast"))
-    } else if has("cmake") {
-        cmake(words)
-    } else if has("meson") {
-        meson(words)
-    } else {
-        let compiles = !calls(words, is_c_compiler).is_empty();
-        (compiles && !has_c_optimisation(words)).then(|| lacks("-O2"))
-    }
-}
-
-/// What follows each call of a program.
-fn calls<'a>(words: &'a [&'a str], is_it: impl Fn(&str) -> bool) -> Vec<&'a [&'a str]> {
-    let is_call = |word: &str| {
-        let is_program = !word.starts_with('-') && !word.contains('=');
-        is_program && is_it(word.rsplit('/').next().unwrap_or(word))
-    };
-    let called = words.iter().enumerate().filter(|(_, word)| is_call(word));
-    called.map(|(at, _)| &words[at + 1..]).collect()
-}
-
-/// The values of an option, whichever of its names it has, and whether they follow
-/// it or an `=`.
-fn values<'a>(words: &[&'a str], names: &[&str]) -> Vec<&'a str> {
-    let mut values = Vec::new();
-    for (at, &word) in words.iter().enumerate() {
-        for &name in names {
-            match word.strip_prefix(name) {
-                Some("") => values.extend(words.get(at + 1).copied()),
-                Some(rest) => {
-                    let value = rest.strip_prefix('=');
-                    values.extend(value.map(|it| it.trim_matches(OF_A_SHELL)));
-                }
-                None => {}
-            }
-        }
-    }
-    values
-}
-
-/// What speaks against the values of an option, if anything does.
-fn not_fast_by(option: &str, values: &[&str], fast: &[&str], slow: &[&str]) -> Option<Word> {
-    let is_in = |list: &[&str], value: &str| list.iter().any(|it| it.eq_ignore_ascii_case(value));
-    if let Some(value) = values.iter().find(|value| is_in(slow, value)) {
-        return Some(is_slow(&format!("{option}={value}"), DOES_NOT_OPTIMISE));
-    }
-    let unknown = values.iter().find(|value| !is_in(fast, value))?;
-    Some(is_unknown(&format!("{option}={unknown}")))
-}
-
-fn cargo(words: &[&str]) -> Option<Word> {
-    let profiles = values(words, &["--profile"]);
-    // `cargo install` optimises unless told otherwise.
-    let in_dev = ["build", "b", "run", "r", "rustc"];
-    let builds = calls(words, |it| it == "cargo")
-        .iter()
-        .any(|call| subcommand_of_cargo(call).is_some_and(|it| in_dev.contains(&it)));
-    let release = words.iter().any(|word| ["--release", "-r"].contains(word));
-    not_fast_by("--profile", &profiles, &["release", "bench"], &["dev", "test"])
-        .or_else(|| (builds && profiles.is_empty() && !release).then(|| lacks("--release")))
-}
-
-/// The first word of a call that is neither an option nor the value of one.
-fn subcommand_of_cargo<'a>(call: &[&'a str]) -> Option<&'a str> {
-    let mut words = call.iter();
-    while let Some(&word) = words.next() {
-        if ["-C", "-Z", "--color", "--config"].contains(&word) {
-            words.next();
-        } else if !word.starts_with(['-', '+']) {
-            return Some(word);
-        }
-    }
-    None
-}
-
-/// Whether it is Zig that builds; it also is a C compiler (`zig cc`).
-fn builds_with_zig(words: &[&str]) -> bool {
-    let calls = calls(words, |it| it == "zig");
-    calls.iter().any(|call| call.first().is_some_and(|it| it.starts_with("build") || *it == "run"))
-}
-
-/// Whether this word asks Zig for something else than its default, which is `Debug`.
-fn is_release_of_zig(word: &str) -> bool {
-    let mode = ["-Doptimize=", "-O"].iter().find_map(|it| word.strip_prefix(*it));
-    let modes = ["ReleaseFast", "ReleaseSafe", "ReleaseSmall"];
-    let release = word.strip_prefix("--release=").is_some_and(|it| it != "off");
-    // Before Zig 0.11 it was -Drelease-fast.
-    let is_option = word == "--release" || word.starts_with("-Drelease");
-    is_option || release || modes.contains(&mode.unwrap_or(word))
-}
-
-fn cmake(words: &[&str]) -> Option<Word> {
-    const TYPE: &str = "-DCMAKE_BUILD_TYPE";
-    let typed = "-DCMAKE_BUILD_TYPE:STRING";
-    let mut types = values(words, &[TYPE, typed, &TYPE[2..], &typed[2..]]);
-    let by_flags = has_c_optimisation(words);
-    types.retain(|it| !by_flags || !["", "None"].contains(it));
-    let fast = ["Release", "RelWithDebInfo", "MinSizeRel"];
-    if let Some(word) = not_fast_by(TYPE, &types, &fast, &["", "None", "Debug"]) {
-        return Some(word);
-    }
-    if let Some(preset) = words.iter().find(|word| word.starts_with("--preset")) {
-        return types.is_empty().then(|| is_unknown(preset));
-    }
-    let elsewise = ["--build", "--install", "--version", "-E", "-P"];
-    let configures = calls(words, |it| it == "cmake")
-        .iter()
-        .any(|call| call.first().is_some_and(|it| !elsewise.contains(it)));
-    (configures && types.is_empty() && !by_flags).then(|| lacks(TYPE))
-}
-
-fn meson(words: &[&str]) -> Option<Word> {
-    // It is what a build type stands for, and counts more.
-    let levels = values(words, &["--optimization", "-Doptimization", "optimization"]);
-    if !levels.is_empty() {
-        let (fast, slow) = (["1", "2", "3", "s"], ["0", "g", "plain"]);
-        return not_fast_by("--optimization", &levels, &fast, &slow);
-    }
-    let mut types = values(words, &["--buildtype", "-Dbuildtype", "buildtype"]);
-    let by_flags = has_c_optimisation(words);
-    types.retain(|it| !by_flags || *it != "plain");
-    let fast = ["release", "debugoptimized", "minsize"];
-    let elsewise = ["compile", "install", "test", "--version"];
-    let configures = calls(words, |it| it == "meson")
-        .iter()
-        .any(|call| call.first().is_some_and(|it| !elsewise.contains(it)));
-    not_fast_by("--buildtype", &types, &fast, &["debug", "plain"])
-        .or_else(|| (configures && types.is_empty() && !by_flags).then(|| lacks("--buildtype")))
-}
-
-/// Whether a program is a compiler that doesn't optimise unless told.
-fn is_c_compiler(program: &str) -> bool {
-    // A target may stand before the name, a version behind it: x86_64-linux-gnu-gcc-12.
-    let name = program.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
-    let name = name.strip_suffix('-').unwrap_or(name).rsplit('-').next();
-    name.is_some_and(|it| ["cc", "gcc", "clang", "c++", "g++", "clang++"].contains(&it))
-}
-
-/// Whether C compilers are told to optimise, by a word or by what one is set to.
-fn has_c_optimisation(words: &[&str]) -> bool {
-    let levels = ["-O", "-O1", "-O2", "-O3", "-Os", "-Oz", "-Ofast"];
-    words
-        .iter()
-        .filter_map(|word| word.rsplit('=').next())
-        .any(|set_to| levels.contains(&set_to.trim_matches(OF_A_SHELL)))
 }
 
 #[cfg(test)]
@@ -357,11 +301,11 @@ mod tests {
             ("cmake ..", "no -DCMAKE_BUILD_TYPE"),
             ("cmake -S . -B build -DCMAKE_BUILD_TYPE=", "-DCMAKE_BUILD_TYPE="),
             ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_BUILD_TYPE=Debug"),
-            ("cmake -D CMAKE_BUILD_TYPE:STRING=debug .", "-DCMAKE_BUILD_TYPE=debug"),
+            ("cmake -D CMAKE_BUILD_TYPE:STRING=debug .", "CMAKE_BUILD_TYPE=debug"),
             ("meson setup build", "no --buildtype"),
             ("meson setup --buildtype=debug build", "--buildtype=debug"),
             ("meson setup --buildtype plain build", "--buildtype=plain"),
-            ("meson setup -D buildtype=release -Doptimization=0 build", "--optimization=0"),
+            ("meson setup -D buildtype=release -Doptimization=0 build", "-Doptimization=0"),
             ("go build -race .", "-race"),
             ("go build -gcflags=all=-N .", "-gcflags=all=-N"),
             ("go build -gcflags \"all=-N -l\" .", "all=-N"),
@@ -371,6 +315,7 @@ mod tests {
             ("zig build --release=off", "no -Doptimize=ReleaseFast"),
             ("zig build-exe hello.zig", "no -Doptimize=ReleaseFast"),
             ("zig cc -o hello hello.c", "no -O2"),
+            ("cargo build --release && g++ -o hello hello.cpp", "no -O2"),
         ] {
             let word = built_by(build, "hello");
             assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, value), "{build}");
@@ -411,10 +356,16 @@ mod tests {
             "go build -gcflags=-m .",
             "mvn -q package",
             "erlc -Werror hello.erl",
+            "mix release",
+            "javac -d out Hello.java",
+            "sh -c 'cargo fetch && npm run build'",
+            "protoc --cpp_out=. hello.proto && g++ -O2 -o hello hello.cpp hello.pb.cc",
+            "apt-get install -y cmake",
             "cmake -S . -B build -DCMAKE_BUILD_TYPE=Release",
             "cmake -S . -B build -DCMAKE_BUILD_TYPE= -DCMAKE_CXX_FLAGS=\"-O2 -g\"",
             "sh -c 'cmake . -DCMAKE_BUILD_TYPE=\"RelWithDebInfo\"; cmake --build .'",
             "cmake --build build",
+            "cmake \"-DPARTS=a;b\" -DCMAKE_BUILD_TYPE=Release .",
             "meson setup --buildtype=release build",
             "meson setup -Dbuildtype=debug -Doptimization=3 build",
             "meson compile -C build",
@@ -436,8 +387,8 @@ mod tests {
             ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Fuzzing", "`-DCMAKE_BUILD_TYPE=Fuzzing`"),
             ("cmake --preset fast", "`--preset`"),
             ("meson setup --buildtype=custom build", "`--buildtype=custom`"),
-            ("make CC=/usr/bin/gcc", "Makefile"),
-            ("sh -c 'cd server && gmake'", "Makefile"),
+            ("make CC=/usr/bin/gcc", "`make`"),
+            ("sh -c 'cd server && gmake'", "`gmake`"),
             ("sh build.sh", "`build.sh`"),
             ("$SOURCE/../shared/build.sh out", "`$SOURCE/../shared/build.sh`"),
         ] {
