@@ -66,7 +66,7 @@ fn runs_of_different_machines_are_not_compared_and_the_reason_is_said() {
 fn scripts_get_the_same_as_json() {
     let (code, json) = compare(&runs::web(), &slower_go(), &["--json"]);
     let read: result::comparison::Comparison = serde_json::from_str(&json).unwrap();
-    assert_eq!((code, read.schema, read.figures.len()), (1, 3, 12));
+    assert_eq!((code, read.schema, read.figures.len()), (1, 4, 12));
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn mark_rates(run: &mut Value) {
 
 /// The first runs had it of a time only in the trials whether it is a lower bound.
 fn mark_times(run: &mut Value) {
-    let trials = take(run, "trials");
+    let Some(trials) = run.get("trials").cloned() else { return };
     for outcome in each(run, "outcomes") {
         let load = outcome["load"].clone();
         for row in each(outcome, "rows") {
@@ -121,7 +121,6 @@ fn mark_times(run: &mut Value) {
             }
         }
     }
-    run["trials"] = trials;
 }
 
 /// Whether times under a load leave the wait for the connection out. They are no times of
@@ -174,10 +173,11 @@ fn name_drops(of: &mut Value) {
 /// Settings where there were loads, figures where there were fields of rows, and one list of
 /// outcomes where there were two.
 fn describe(run: &mut Value) {
-    let study = &mut run["study"];
-    study["dimensions"] = json!(Dimension::of_generator());
-    study["figures"] = json!(Figure::of_generator());
-    for slot in each(&mut run["plan"], "slots") {
+    if let Some(study) = run.get_mut("study") {
+        study["dimensions"] = json!(Dimension::of_generator());
+        study["figures"] = json!(Figure::of_generator());
+    }
+    for slot in run.get_mut("plan").into_iter().flat_map(|plan| each(plan, "slots")) {
         slot["setting"] = setting(&slot["load"]);
     }
     for list in ["left_out", "curves"] {
@@ -190,7 +190,7 @@ fn describe(run: &mut Value) {
     {
         rank(&mut outcome, CPU_US, "cpu_ratio");
         outcome["offered"] = json!({ "rate": outcome["offered_rate"], "rule": outcome["rule"] });
-        if let Some(outcomes) = run["outcomes"].as_array_mut() {
+        if let Some(outcomes) = run.get_mut("outcomes").and_then(Value::as_array_mut) {
             outcomes.push(outcome);
         }
     }
