@@ -14,7 +14,7 @@ use result::{Run, Trial};
 
 use crate::statistics::median;
 
-/// The rate that a contender is to be offered under a load; `None` in a closed
+/// The rate that a contender is to be offered under a setting; `None` in a closed
 /// loop, which has none.
 ///
 /// # Errors
@@ -33,7 +33,7 @@ fn share(maximum: f64, percent: u32) -> f64 {
     maximum * f64::from(percent) / 100.0
 }
 
-/// A contender's answers a second in the closed loop of a load.
+/// A contender's answers a second in the closed loop of a setting.
 ///
 /// # Errors
 /// One sentence that says why none can be told.
@@ -98,7 +98,7 @@ fn most_frequent_fault(trials: &[&Trial]) -> String {
     most.map_or("a rate of 0".into(), |(check, _)| format!("`{check}`"))
 }
 
-/// The rate that all contenders are offered under a load: a share of the lowest
+/// The rate that all contenders are offered under a setting: a share of the lowest
 /// maximum. Once a trial was made with it, it stays, whatever becomes known
 /// afterwards, as when a run is resumed: else it would not be equal.
 ///

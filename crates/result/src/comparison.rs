@@ -14,11 +14,11 @@ use crate::plan::{Dimension, Setting};
 /// taken over all figures. Who reads by 1 knows no such word, and would take `p` for
 /// one that still has to be adjusted.
 ///
-/// 4: what is compared is described by the runs themselves. Who reads by 3 knows two names of
-/// figures, and would look for a load where there is a setting.
-///
 /// 3: the speed of cores stands with each figure, of its own load. Who reads by 2 looks
 /// for it beside the figures, and would take its absence for not known.
+///
+/// 4: what is compared is described by the runs themselves. Who reads by 3 knows two names of
+/// figures, and would look for a load where there is a setting.
 pub const SCHEMA: u32 = 4;
 
 /// Two runs beside each other.
@@ -37,7 +37,7 @@ pub struct Comparison {
     /// What else differs between them as a whole, or isn't known of both, a sentence
     /// each: it hinders no comparison.
     pub differences: Vec<String>,
-    /// Figures that both runs have: contender by contender within a load.
+    /// Figures that both runs have: contender by contender within a setting.
     pub figures: Vec<Pair>,
     /// What only one of them has, a sentence each.
     pub only_in_one: Vec<String>,
@@ -66,7 +66,7 @@ pub struct Unfinished {
 }
 
 /// How fast the cores that contenders ran on did work that keeps a core busy, in steps
-/// a µs, over the blocks of two runs under one load.
+/// a µs, over the blocks of two runs under one setting.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CoreSpeeds {
     /// The median of the first run.
@@ -108,7 +108,7 @@ pub struct Pair {
     pub doubts: Vec<String>,
     /// The ratios, above 1, that two identical entries differed by within each run.
     pub noise_floors: (Option<f64>, Option<f64>),
-    /// How fast the cores of all contenders were under this load; `None` where either run
+    /// How fast the cores of all contenders were under this setting; `None` where either run
     /// has it of too few blocks.
     pub core_speeds: Option<CoreSpeeds>,
     /// What is different about the contender itself, such as its version.

@@ -146,7 +146,7 @@ impl Spent {
     }
 }
 
-/// Trials of one contender under one load that are not to be made.
+/// Trials of one contender under one setting that are not to be made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The contender's name.
@@ -157,7 +157,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// One fresh process of one contender under one load, with what it showed.
+/// One fresh process of one contender under one setting, with what it showed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Which trial of the plan this is.

@@ -245,7 +245,7 @@ pub struct Plan {
     pub profile: String,
     /// The seed of the shuffle and of every trial's load.
     pub seed: u64,
-    /// Blocks of the closed loop: each holds every contender once a load,
+    /// Blocks of the free pace: each holds every contender once a setting,
     /// shuffled.
     pub blocks: u32,
     /// Seconds measured a trial.

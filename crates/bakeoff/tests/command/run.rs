@@ -152,7 +152,7 @@ fn every_key_of_run_json_is_documented() {
     lab.bakeoff(&["run", "s"]);
     let documented = include_str!("../../../../docs/run-json.md");
     let all = keys(&serde_json::to_value(lab.run()).unwrap());
-    for deep in ["kind", "client_busy_share", "cut"] {
+    for deep in ["kind", "busy_share", "cut"] {
         assert!(all.contains(deep), "it has no {deep}: {all:?}");
     }
     for key in all {

@@ -1,6 +1,6 @@
 //! What follows from the trials: estimates over blocks, ratios, ranks with ties,
-//! and the verdict that each figure carries. One file a kind of outcome; what
-//! they have in common is in `group`.
+//! and the verdict that each figure carries. Outcomes of settings are in `ranked`,
+//! curves in `curve`, and what they have in common in `group`.
 
 mod curve;
 mod group;
