@@ -28,7 +28,7 @@ use result::finding::Verdict;
 use sha2::{Digest, Sha256};
 
 use self::disclosure::{TEXTS_BYTES, disclosure};
-use crate::summary;
+use crate::summary::{self, Section};
 use crate::text::{visible, visible_name};
 
 const STYLE: &str = include_str!("style.css");
@@ -93,20 +93,30 @@ impl Detail {
 
 /// The whole page.
 pub fn html(run: &Run) -> String {
-    let room = BYTES_MAX - STYLE.len() - SCRIPT.len() - AROUND_BYTES;
+    let tiers = tiers(run);
+    let empty_main = html! { main data-tiers=(tiers) {} };
+    let around = STYLE.len() + SCRIPT.len() + AROUND_BYTES + empty_main.0.len();
+    let room = BYTES_MAX.saturating_sub(around);
     let [without_texts, with_texts] = [0, TEXTS_BYTES].map(|it| disclosure(run, it));
-    let choices =
-        [(Detail::All, &with_texts), (Detail::Brief, &with_texts), (Detail::Less, &without_texts)];
-    let (detail, whole) = choices
-        .into_iter()
-        .map(|(detail, disclosed)| (detail, body(run, detail, disclosed)))
-        .find(|(_, body)| body.0.len() <= room)
-        .unwrap_or_else(|| (Detail::Bare, body(run, Detail::Bare, &without_texts)));
-    let left = room.saturating_sub(whole.0.len());
-    let body = match detail {
-        Detail::All | Detail::Brief => whole,
-        Detail::Less | Detail::Bare => body(run, detail, &disclosure(run, left.min(TEXTS_BYTES))),
+    let front = front(run);
+    let size = |[header, main]: &[Markup; 2]| header.0.len() + main.0.len();
+    let (mut detail, mut parts) = (Detail::All, front(Detail::All));
+    for less in [Detail::Brief, Detail::Less, Detail::Bare] {
+        let texts = if detail >= Detail::Brief { &with_texts } else { &without_texts };
+        if size(&parts) + texts.0.len() <= room {
+            break;
+        }
+        (detail, parts) = (less, front(less));
+    }
+    let left = room.saturating_sub(size(&parts));
+    let disclosed = match detail {
+        Detail::All | Detail::Brief => with_texts,
+        Detail::Less | Detail::Bare => {
+            let texts = left.saturating_sub(without_texts.0.len());
+            disclosure(run, texts.min(TEXTS_BYTES))
+        }
     };
+    let [header, main] = parts;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -120,44 +130,55 @@ pub fn html(run: &Run) -> String {
                 script { (PreEscaped(SCRIPT)) }
             }
             body {
-                (body)
-                (raw::raw(run, room.saturating_sub(body.0.len())))
+                (header)
+                main data-tiers=(tiers) { (main) (disclosed) }
+                (raw::raw(run, left.saturating_sub(disclosed.0.len())))
             }
         }
     };
     page.into_string()
 }
 
-fn body(run: &Run, detail: Detail, disclosed: &Markup) -> Markup {
-    html! {
-        (bars::hatching())
-        (percentiles::marks())
-        header {
-            (lead::lead(run))
-            @for note in summary::notes(run) { p { (prose(&note)) } }
-            @if let Some(what) = detail.leaves_out() {
-                p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
+/// The page's header and its main part but for the disclosure, with so much detail. What takes
+/// long and is the same with any is made once, since a large run's page is tried with less and
+/// less.
+fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
+    let with_outcomes = |section: Section<'a>| {
+        let outcomes = section.outcomes.iter().map(|it| outcome::outcome(run, it));
+        (outcomes.collect::<Vec<_>>(), section)
+    };
+    let sections: Vec<_> = summary::sections(run).into_iter().map(with_outcomes).collect();
+    move |detail| {
+        let header = html! {
+            (bars::hatching())
+            (percentiles::marks())
+            header {
+                (lead::lead(run))
+                @for note in summary::notes(run) { p { (prose(&note)) } }
+                @if let Some(what) = detail.leaves_out() {
+                    p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
+                }
+                p.quiet {
+                    (summary::processor(run)) ", " (visible(&run.machine.kernel)) ", "
+                    (visible(&run.started))
+                }
             }
-            p.quiet {
-                (summary::processor(run)) ", " (visible(&run.machine.kernel)) ", "
-                (visible(&run.started))
-            }
-        }
-        main data-tiers=(tiers(run)) {
+        };
+        let main = html! {
             (checks::against(run, detail))
             (overview::figures(run))
             (overview::absent(run))
-            @for section in summary::sections(run) {
+            @for (outcomes, section) in &sections {
                 h2 { (section.name) }
-                @if summary::shares_cores(run, &section) { p { (summary::SHARED_CORES) } }
-                @for outcome in &section.outcomes { (outcome::outcome(run, outcome, detail)) }
+                @if summary::shares_cores(run, section) { p { (summary::SHARED_CORES) } }
+                @for outcome in outcomes { (outcome(detail)) }
             }
             (curve::curves(run, detail))
             (then_and_now::then_and_now(run))
             (repeated::repeated(run, detail))
             (repeated::failed(run))
-            (disclosed)
-        }
+        };
+        [header, main]
     }
 }
 

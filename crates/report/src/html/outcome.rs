@@ -13,23 +13,30 @@ use crate::figures;
 use crate::summary;
 use crate::text::visible_name;
 
-/// One setting's part of the page.
-pub fn outcome(run: &Run, outcome: &Outcome, detail: Detail) -> Markup {
+/// One setting's part of the page, with so much detail. What that doesn't change is made once,
+/// above all the plot, which is of every histogram.
+pub fn outcome<'a>(run: &'a Run, outcome: &'a Outcome) -> impl Fn(Detail) -> Markup + 'a {
     let beside = figures::beside(run, outcome).filter(|figure| figure.unit != Unit::Micros);
     let rows = || outcome.rows.iter().map(|row| (&*row.contender, row.verdict));
-    html! {
-        section id=(overview::anchor(outcome)) {
-            h3 { (summary::point_name(run, outcome)) }
-            @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
-            @if let Some(figure) = figures::ranking(run, outcome) {
-                (ranked(run, outcome, figure, detail))
+    let same = html! {
+        (limits(run, outcome))
+        (checks::missing(&summary::without_figure(run, outcome)))
+        @for figure in beside { (unranked(run, outcome, figure)) }
+        @if figures::has_times(run) { (percentiles::plot(run, &outcome.setting, rows())) }
+        (times::table(run, outcome))
+    };
+    let strips = seconds::strips(run, outcome);
+    move |detail| {
+        html! {
+            section id=(overview::anchor(outcome)) {
+                h3 { (summary::point_name(run, outcome)) }
+                @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
+                @if let Some(figure) = figures::ranking(run, outcome) {
+                    (ranked(run, outcome, figure, detail))
+                }
+                (same)
+                @if detail > Detail::Less { (strips) }
             }
-            (limits(run, outcome))
-            (checks::missing(&summary::without_figure(run, outcome)))
-            @for figure in beside { (unranked(run, outcome, figure)) }
-            @if figures::has_times(run) { (percentiles::plot(run, &outcome.setting, rows())) }
-            (times::table(run, outcome))
-            @if detail > Detail::Less { (seconds::strips(run, outcome)) }
         }
     }
 }
