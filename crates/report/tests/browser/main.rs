@@ -131,32 +131,88 @@ fn strips_of_seconds_are_drawn_with_marks_where_errors_were() {
     }
 }
 
-/// Put into a copy of the page: where the sentence, the chart and the verdicts end, the names
-/// of those that lie outside of so many pixels, and whether the chart has bars.
+/// Beside two frames of a page, for a desk and a phone: which parts of the first screen lie
+/// outside of it, what of them is cut off, how far the page is too wide, whether the chart has
+/// bars, and the colours of the page.
 const FIRST_SCREEN: &str = r#"<script>
 addEventListener("load", () => {
   const parts = ["h1", "figure.lead", "p.verdicts"];
-  const below = parts.filter(part => {
-    const element = document.querySelector(part);
-    return !element || element.getBoundingClientRect().bottom > HEIGHT;
-  });
-  const bars = document.querySelectorAll("figure.lead svg.bar rect").length > 0;
-  parent.postMessage(JSON.stringify({ below, bars }), "*");
+  const seen = frame => {
+    const page = frame.contentDocument;
+    const view = page.defaultView;
+    const below = parts.filter(part => {
+      const element = page.querySelector(part);
+      return !element || element.getBoundingClientRect().bottom > frame.clientHeight;
+    });
+    const inside = parts.map(part => `${part}, ${part} *`).join();
+    const cut = [...page.querySelectorAll(inside)].filter(it => {
+      const isBox = it instanceof view.HTMLElement && it.clientWidth > 0;
+      const box = it.getBoundingClientRect();
+      const sticksOut = box.right > frame.clientWidth + 0.5 || box.left < -0.5;
+      return isBox && (it.scrollWidth > it.clientWidth + 1 || sticksOut);
+    }).map(it => `${it.tagName}.${it.className} ${it.textContent.slice(0, 40)}`);
+    const wide = page.documentElement.scrollWidth - frame.clientWidth;
+    const bars = page.querySelectorAll("figure.lead svg.bar rect").length > 0;
+    return { below, cut, wide, bars };
+  };
+  const frames = [...document.querySelectorAll("iframe")];
+  const page = frames[0].contentDocument;
+  const style = page.defaultView.getComputedStyle(page.documentElement);
+  const colours = ["--paper", "--ink", "--bar", "--rule"].map(name => style.getPropertyValue(name).trim());
+  document.title = JSON.stringify({ seen: frames.map(seen), colours });
 });
 </script>"#;
+
+/// What [`FIRST_SCREEN`] tells of a page.
+fn first_screens(browser: &Browser, name: &str, page: &str, is_dark: bool) -> serde_json::Value {
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    let frame = |(width, height): (u32, u32)| {
+        format!(
+            "<iframe srcdoc=\"{page}\" style=\"border: 0; width: {width}px; height: {height}px\"></iframe>"
+        )
+    };
+    let frames: String = [(1400, 900), (400, 800)].map(frame).concat();
+    let outside = format!("<!doctype html><title></title>{FIRST_SCREEN}{frames}");
+    let file = written(&format!("{name}-first-{is_dark}"), &outside);
+    let opened = if is_dark { browser.open_in_the_dark(&file) } else { browser.open(&file) };
+    serde_json::from_str(title(&String::from_utf8_lossy(&opened.stdout))).unwrap()
+}
 
 /// Else a stranger has to scroll for who won.
 #[test]
 fn sentence_chart_and_verdicts_are_on_the_first_screen() {
     let Some(browser) = browser() else { return };
     let largest = ("largest", fixture::largest());
+    let whole = serde_json::json!({ "below": [], "cut": [], "wide": 0, "bars": true });
     for (name, run) in runs().into_iter().chain([largest]) {
-        for (width, height) in [(1400, "900"), (400, "800")] {
-            let name = format!("{name}-first");
-            let script = FIRST_SCREEN.replace("HEIGHT", height);
-            let told = measured(&browser, &name, &run, width, &script);
-            assert_eq!(told, r#"{"below":[],"bars":true}"#, "{name} at {width} pixels");
+        let page = report::html(&run);
+        let [light, dark] = [false, true].map(|it| first_screens(&browser, name, &page, it));
+        for (told, looks) in [(&light, "light"), (&dark, "dark")] {
+            assert_eq!(told["seen"], serde_json::json!([whole, whole]), "{name}, {looks}");
         }
+        let [light, dark] = [light, dark].map(|it| it["colours"].as_array().unwrap().clone());
+        for (light, dark) in light.iter().zip(&dark) {
+            assert!(light != "" && light != dark, "{name}: {light} in the light and the dark");
+        }
+    }
+}
+
+/// A test of the first screen that finds nothing would pass any page.
+#[test]
+fn what_spoils_the_first_screen_is_found() {
+    let Some(browser) = browser() else { return };
+    let style = "<style>h1 { margin-top: 900px; white-space: nowrap; width: 2000px }\
+                 p.verdicts { width: 9px; overflow: hidden; white-space: nowrap }\
+                 :root { --ink: red !important }</style></head>";
+    let page = report::html(&fixture::web()).replacen("</head>", style, 1);
+    let [light, dark] =
+        [false, true].map(|is_dark| first_screens(&browser, "spoiled", &page, is_dark));
+    assert_eq!(light["colours"][1], dark["colours"][1], "the dark is not told from the light");
+    for seen in light["seen"].as_array().unwrap() {
+        assert_eq!(seen["below"].as_array().unwrap().len(), 3, "{seen}");
+        let cut = seen["cut"].to_string();
+        assert!(cut.contains("H1.") && cut.contains("P.verdicts"), "{cut}");
+        assert!(seen["wide"].as_i64().unwrap() > 500, "{seen}");
     }
 }
 
