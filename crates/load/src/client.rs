@@ -152,14 +152,13 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
-    use crate::Moment;
     use crate::outcome::{
-        Account, Connections, ErrorCount, ErrorKind as Kind, Latency, SampledAnswer, Second,
+        Account, Connections, ErrorCount, ErrorKind as Kind, First, Latency, SampledAnswer, Second,
         StatusCount, ThreadUse,
     };
     use crate::plan::{Arrivals, BackendChoice, Expect, Target, Until};
-    use crate::record::histogram;
     use crate::template::{Placeholders, Request};
+    use crate::{Moment, histogram};
 
     /// What comes out of the other end of a pipe.
     fn told_and_read<T: Serialize + DeserializeOwned>(value: &T) -> T {
@@ -235,9 +234,9 @@ mod tests {
             (number, share) in (any::<u64>(), 0.0..1.0_f64),
             (window, text) in (time(), ".*"),
         ) {
-            let mut seen = histogram();
+            let mut seen = histogram::empty();
             times.iter().for_each(|&time| seen.record(time).unwrap());
-            let latency = Latency { good: seen.clone(), censored: histogram() };
+            let latency = Latency { good: seen.clone(), ..Latency::default() };
             let account = Account {
                 scheduled: number,
                 errors: Kind::ALL.map(|kind| ErrorCount {
@@ -249,19 +248,16 @@ mod tests {
             let outcome = Outcome {
                 account: account.clone(),
                 warmup: account,
-                window_began: Moment::now(),
                 window,
                 answers_in_window: number,
                 bytes_received: number,
                 bytes_sent: number,
                 response: latency.clone(),
                 service: latency,
-                lateness: histogram(),
                 connection_wait: seen.clone(),
                 connect: seen,
-                seen_late: histogram(),
                 connections: Connections {
-                    first_failure: Some((Kind::Refused, text.clone())),
+                    first_failure: Some(First { at: window, what: (Kind::Refused, text.clone()) }),
                     ..Connections::default()
                 },
                 sampled_answers: vec![SampledAnswer {
@@ -279,6 +275,7 @@ mod tests {
                 }],
                 backend: text,
                 interrupted: true,
+                ..Outcome::nothing(Moment::now())
             };
             prop_assert_eq!(told_and_read(&outcome), outcome);
         }

@@ -38,7 +38,7 @@ impl Clock {
 
 /// A moment of CLOCK_MONOTONIC, which is one clock for all processes of a machine.
 /// [`Instant`] shows the same clock, and can't leave its process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Moment(Duration);
 
 impl Moment {

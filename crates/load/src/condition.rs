@@ -410,14 +410,14 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::outcome::{Account, Connections, ErrorCount, ErrorKind, Latency};
-    use crate::record::histogram;
+    use crate::Moment;
+    use crate::outcome::{Account, ErrorCount, ErrorKind, Latency};
 
     /// A run of ten seconds with these response times and waits without answer,
     /// in µs; its service times are half of them.
     pub(crate) fn outcome(good_us: &[u64], censored_us: &[u64]) -> Outcome {
         let latency = |scale: u64| {
-            let mut latency = Latency { good: histogram(), censored: histogram() };
+            let mut latency = Latency::default();
             good_us.iter().for_each(|us| latency.good.record(us * scale).unwrap());
             censored_us.iter().for_each(|us| latency.censored.record(us * scale).unwrap());
             latency
@@ -437,24 +437,12 @@ pub(crate) mod tests {
                 errors: if waited > 0 { vec![timeouts] } else { vec![] },
                 ..Account::default()
             },
-            warmup: Account::default(),
-            window_began: crate::Moment::now(),
             window: Duration::from_secs(10),
             answers_in_window: good,
-            bytes_received: 0,
-            bytes_sent: 0,
             response: latency(1_000),
             service: latency(500),
-            lateness: histogram(),
-            connection_wait: histogram(),
-            connect: histogram(),
-            seen_late: histogram(),
-            connections: Connections::default(),
-            seconds: vec![],
-            sampled_answers: vec![],
-            threads: vec![],
             backend: "epoll".into(),
-            interrupted: false,
+            ..Outcome::nothing(Moment::now())
         }
     }
 

@@ -1,4 +1,4 @@
-//! Histograms as text: HdrHistogram's V2 format, compressed, in Base64.
+//! Histograms of times, and as text: HdrHistogram's V2 format, compressed, in Base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,6 +6,15 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 use serde::Deserialize;
 use serde::de::Error;
+
+/// The longest time that a histogram tells apart, in nanoseconds: two days, since a run of
+/// a day that offers more than is served has waits of a day.
+const LONGEST_NS: u64 = 2 * 86_400 * 1_000_000_000;
+
+/// An empty histogram of nanoseconds with 3 significant digits.
+pub(crate) fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are within the library's")
+}
 
 /// A histogram as text.
 pub fn encode(histogram: &Histogram<u64>) -> String {
@@ -53,6 +62,13 @@ mod tests {
             values.into_iter().for_each(|value| measured.record(value).unwrap());
             prop_assert_eq!(decode(&encode(&measured)), Some(measured));
         }
+    }
+
+    #[test]
+    fn a_wait_as_long_as_the_longest_run_is_told_as_it_was() {
+        let (day, mut times) = (86_400_000_000_000, empty());
+        times.saturating_record(day);
+        assert!(times.max() >= day, "{} ns of {day}", times.max());
     }
 
     #[test]

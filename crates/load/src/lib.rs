@@ -12,7 +12,7 @@
 //!   - `protocol`: what the bytes mean, and
 //!   - `backend`: how they get to the kernel and back;
 //! - `record`: what a thread writes down;
-//! - [`outcome`]: what was seen, merged over the threads.
+//! - [`outcome`]: what was seen; `merge`: that of all threads.
 //!
 //! A run in a process of its own:
 //!
@@ -45,6 +45,7 @@ pub mod interrupts;
 pub mod limit;
 mod limits;
 mod line;
+mod merge;
 pub mod outcome;
 pub mod plan;
 mod protocol;

@@ -349,7 +349,7 @@ pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         warnings.push(Warning::FewerConnections {
             asked: connections.asked,
             established: connections.established,
-            why: connections.first_failure.clone(),
+            why: connections.first_failure.clone().map(|first| first.what),
         });
     }
     if connections.early > 0 {
@@ -508,7 +508,7 @@ fn value(reading: Reading) -> Option<Duration> {
 mod tests {
     use super::*;
     use crate::condition::tests::outcome;
-    use crate::outcome::{ErrorCount, StatusCount, ThreadUse};
+    use crate::outcome::{ErrorCount, First, StatusCount, ThreadUse};
     use crate::plan::Target;
     use crate::template::Request;
 
@@ -760,9 +760,11 @@ mod tests {
         let is_client_limit = |outcome: &Outcome| {
             warnings(&plan(Arrivals::Closed), outcome).iter().any(Warning::is_client_limit)
         };
-        outcome.connections.first_failure = Some((ErrorKind::Refused, "refused".into()));
+        let failure =
+            |kind, text: &str| Some(First { at: Duration::ZERO, what: (kind, text.into()) });
+        outcome.connections.first_failure = failure(ErrorKind::Refused, "refused");
         assert!(!is_client_limit(&outcome));
-        outcome.connections.first_failure = Some((ErrorKind::Client, "no port".into()));
+        outcome.connections.first_failure = failure(ErrorKind::Client, "no port");
         assert!(is_client_limit(&outcome), "the server was blamed for the client's ports");
     }
 

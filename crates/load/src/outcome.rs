@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Moment;
 use crate::histogram;
 
-/// What one run saw, merged over its threads. Histograms are in nanoseconds.
+/// What a run saw, or a part of it. Histograms are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The requests whose turn came within the measured window, and what became
@@ -211,6 +211,12 @@ pub struct Latency {
     pub censored: Histogram<u64>,
 }
 
+impl Default for Latency {
+    fn default() -> Latency {
+        Latency { good: histogram::empty(), censored: histogram::empty() }
+    }
+}
+
 impl Latency {
     /// Samples of both kinds.
     pub fn samples(&self) -> u64 {
@@ -274,12 +280,12 @@ pub struct Connections {
     pub unasked: u64,
     /// What it said the first time: bounded, escaped, for people.
     #[serde(default)]
-    pub first_unasked: Option<String>,
+    pub first_unasked: Option<First<String>>,
     /// Attempts that failed.
     pub failed: u64,
     /// The kind of the first such failure, and what it looked like: bounded,
     /// escaped, for people.
-    pub first_failure: Option<(ErrorKind, String)>,
+    pub first_failure: Option<First<(ErrorKind, String)>>,
     /// SYN segments that had to be sent again, over all connections looked at.
     pub syn_retransmits: u64,
     /// Connections that were made in the window: for its requests, where each has one of
@@ -292,6 +298,15 @@ pub struct Connections {
     pub answers_min: u64,
     /// The most good answers to the window's requests that a slot for a connection had.
     pub answers_max: u64,
+}
+
+/// What something was like when it happened first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct First<T> {
+    /// When, from the time on at which the run was set up.
+    pub at: Duration,
+    /// What it was like.
+    pub what: T,
 }
 
 /// One second of the window.
@@ -324,8 +339,10 @@ pub struct SampledAnswer {
 }
 
 /// What a client thread spent within the window.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThreadUse {
+    /// The backend that it had, and why not the other, if asked.
+    pub backend: String,
     /// The processor that it was bound to, if it was.
     pub cpu: Option<usize>,
     /// CPU seconds in user mode.

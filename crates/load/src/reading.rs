@@ -90,10 +90,9 @@ fn mean(latency: &Latency) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::histogram;
 
     fn latency(good: &[u64], censored: &[u64]) -> Latency {
-        let mut latency = Latency { good: histogram(), censored: histogram() };
+        let mut latency = Latency::default();
         good.iter().for_each(|&value| latency.good.record(value).unwrap());
         censored.iter().for_each(|&value| latency.censored.record(value).unwrap());
         latency
@@ -148,7 +147,7 @@ mod tests {
     #[test]
     fn nothing_is_said_of_no_samples() {
         for statistic in [Statistic::Percentile(50.0), Statistic::Mean, Statistic::Max] {
-            assert_eq!(read_exact(&histogram(), statistic).value(), None);
+            assert_eq!(read_exact(&Latency::default().good, statistic).value(), None);
         }
     }
 }

@@ -8,14 +8,10 @@ use hdrhistogram::Histogram;
 
 use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
-use crate::outcome::{
-    Account, Connections, ErrorCount, ErrorKind, Latency, StatusCount, ThreadUse,
-};
+use crate::outcome::{Account, ErrorCount, ErrorKind, First, StatusCount, ThreadUse};
 use crate::protocol::Fault;
-
-/// The longest time that a histogram tells apart, in nanoseconds: two days, since a run of
-/// a day that offers more than is served has waits of a day.
-const LONGEST_NS: u64 = 2 * 86_400 * 1_000_000_000;
+use crate::turns::Window;
+use crate::{Moment, Outcome, histogram};
 
 /// Answers of one second of a thread that are kept as samples: two, because they differ at
 /// once where a server makes each anew, and not where it does so from time to time.
@@ -23,11 +19,6 @@ const SAMPLES_A_SECOND: usize = 2;
 
 /// The largest answer that is kept as a sample.
 const SAMPLE_BYTES_MAX: usize = 4096;
-
-/// An empty histogram of nanoseconds with 3 significant digits.
-pub(crate) fn histogram() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("these bounds are within the library's")
-}
 
 /// The two parts of a run that are accounted for apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +61,7 @@ impl SecondOfThread {
     pub(crate) const DRAIN: i64 = i64::MAX;
 
     fn new(thread: usize, number: i64, open: u32) -> SecondOfThread {
-        let (service, samples) = (histogram(), Vec::new());
+        let (service, samples) = (histogram::empty(), Vec::new());
         SecondOfThread {
             thread,
             number,
@@ -135,18 +126,22 @@ impl Tally {
         }
     }
 
-    /// The account; what was sent and came to no end is in flight.
-    pub(crate) fn account(&self) -> Account {
-        let errors: u64 = self.errors.iter().map(|error| error.count).sum();
-        Account {
+    /// The account of a phase that began then; what was sent and came to no end is in flight.
+    fn account(self, begin: u64) -> Account {
+        let mut account = Account {
             scheduled: self.scheduled,
             shed: self.shed,
             sent: self.sent,
             good: self.good,
-            errors: self.errors.clone(),
-            in_flight: self.sent - self.good - errors,
+            errors: self.errors,
+            in_flight: 0,
             statuses: self.statuses.counts(),
+        };
+        account.in_flight = account.sent - account.good - account.errors_total();
+        for error in &mut account.errors {
+            error.first = error.first.saturating_sub(Duration::from_nanos(begin));
         }
+        account
     }
 }
 
@@ -154,34 +149,15 @@ impl Tally {
 pub(crate) struct Record {
     pub warmup: Tally,
     pub window: Tally,
-    /// Response times, kept apart only where they differ from service times.
-    pub response: Option<(Since, Latency)>,
-    pub service_censored: Histogram<u64>,
-    pub lateness: Histogram<u64>,
-    /// Of the window's requests that found every connection taken: how long, from
-    /// when they were due, until one was free.
-    pub connection_wait: Histogram<u64>,
-    pub connect: Histogram<u64>,
-    /// Of answers on connections whose bytes have the kernel's stamp: how much later than
-    /// that they were seen.
-    pub seen_late: Histogram<u64>,
-    pub connections: Connections,
-    /// When the first attempt to connect failed, and when the first bytes came that nobody
-    /// asked for, on the threads' clock.
-    pub first: First,
-    pub bytes_sent: u64,
+    /// From when response times count; `None` where they are service times, so that they
+    /// aren't kept.
+    since: Option<Since>,
+    /// What isn't written down elsewhere here.
+    pub outcome: Outcome,
     pub usage: ThreadUse,
     bytes: u64,
     second: SecondOfThread,
-    /// Until the end.
-    seconds: Option<Sender<SecondOfThread>>,
-}
-
-/// When something happened first that is told with an example.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct First {
-    pub failure: u64,
-    pub unasked: u64,
+    seconds: Sender<SecondOfThread>,
 }
 
 /// The times of a request, in nanoseconds on the thread's clock.
@@ -201,7 +177,7 @@ impl Times {
 }
 
 /// From when response times count, where they aren't service times.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Since {
     /// When the request was due, in an open loop.
     Intended,
@@ -227,23 +203,15 @@ impl Record {
         since: Option<Since>,
         seconds: Sender<SecondOfThread>,
     ) -> Record {
-        let latency = || Latency { good: histogram(), censored: histogram() };
         Record {
             warmup: Tally::default(),
             window: Tally::default(),
-            response: since.map(|since| (since, latency())),
-            service_censored: histogram(),
-            lateness: histogram(),
-            connection_wait: histogram(),
-            connect: histogram(),
-            seen_late: histogram(),
-            first: First::default(),
-            connections: Connections { answers_min: u64::MAX, ..Connections::default() },
-            bytes_sent: 0,
+            since,
+            outcome: Outcome::nothing(Moment::now()),
             usage: ThreadUse::default(),
             bytes: 0,
             second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
-            seconds: Some(seconds),
+            seconds,
         }
     }
 
@@ -259,10 +227,8 @@ impl Record {
     pub(crate) fn begin_second(&mut self, number: i64, open: u32) {
         let next = SecondOfThread::new(self.second.thread, number, open);
         let over = std::mem::replace(&mut self.second, next);
-        if let Some(seconds) = &self.seconds {
-            // A collector that is gone has no more use for it.
-            let _ = seconds.send(over);
-        }
+        // A collector that is gone has no more use for it.
+        let _ = self.seconds.send(over);
     }
 
     /// So many connections are open now.
@@ -282,25 +248,23 @@ impl Record {
 
     /// So many bytes that were counted as sent never were.
     pub(crate) fn bytes_unsent(&mut self, bytes: u64) {
-        self.bytes_sent = self.bytes_sent.saturating_sub(bytes);
+        self.outcome.bytes_sent = self.outcome.bytes_sent.saturating_sub(bytes);
     }
 
     /// An attempt to connect failed.
     pub(crate) fn connect_failed(&mut self, fault: &Fault, now: u64) {
-        self.connections.failed += 1;
-        if self.connections.first_failure.is_none() {
-            self.connections.first_failure = Some((fault.kind, fault.example.clone()));
-            self.first.failure = now;
-        }
+        self.outcome.connections.failed += 1;
+        self.outcome.connections.first_failure.get_or_insert_with(|| First {
+            at: Duration::from_nanos(now),
+            what: (fault.kind, fault.example.clone()),
+        });
     }
 
     /// The server spoke where nothing was asked.
     pub(crate) fn unasked(&mut self, example: String, now: u64) {
-        self.connections.unasked += 1;
-        if self.connections.first_unasked.is_none() {
-            self.connections.first_unasked = Some(example);
-            self.first.unasked = now;
-        }
+        self.outcome.connections.unasked += 1;
+        let first = First { at: Duration::from_nanos(now), what: example };
+        self.outcome.connections.first_unasked.get_or_insert(first);
     }
 
     /// A good answer to a request of this phase was seen at `now`, and had come to this
@@ -308,7 +272,7 @@ impl Record {
     pub(crate) fn seen(&mut self, phase: Phase, stamp: Duration, clock: Clock, now: u64) {
         if phase == Phase::Window {
             let came = clock.of_unix(stamp);
-            self.seen_late.saturating_record(now.saturating_sub(came));
+            self.outcome.seen_late.saturating_record(now.saturating_sub(came));
         }
     }
 
@@ -336,9 +300,17 @@ impl Record {
             return;
         }
         self.second.service.saturating_record(now.saturating_sub(times.sent));
-        if let Some((since, response)) = &mut self.response {
-            response.good.saturating_record(now.saturating_sub(since.of(times)));
-            self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
+        if let Some(since) = self.since {
+            self.outcome.response.good.saturating_record(now.saturating_sub(since.of(times)));
+            self.late(since, times);
+        }
+    }
+
+    /// How late a request was. In a closed loop nobody says when it is due.
+    #[inline(always)]
+    fn late(&mut self, since: Since, times: Times) {
+        if since == Since::Intended {
+            self.outcome.lateness.saturating_record(times.begun.saturating_sub(times.intended));
         }
     }
 
@@ -357,29 +329,38 @@ impl Record {
         if phase == Phase::Warmup {
             return;
         }
-        let Some((since, response)) = &mut self.response else {
+        let service = &mut self.outcome.service.censored;
+        let Some(since) = self.since else {
             // A wait for the connection, which nothing was sent on, was one as well.
-            self.service_censored.saturating_record(now.saturating_sub(times.begun));
+            service.saturating_record(now.saturating_sub(times.begun));
             return;
         };
         if times.sent != Times::NEVER {
-            self.service_censored.saturating_record(now.saturating_sub(times.sent));
+            service.saturating_record(now.saturating_sub(times.sent));
         }
-        response.censored.saturating_record(now.saturating_sub(since.of(times)));
-        self.lateness.saturating_record(times.begun.saturating_sub(times.intended));
+        self.outcome.response.censored.saturating_record(now.saturating_sub(since.of(times)));
+        self.late(since, times);
     }
 
     /// A request of the window was never sent, though it was due so long ago.
     pub(crate) fn shed(&mut self, waited: u64) {
-        if let Some((_, response)) = &mut self.response {
-            response.censored.saturating_record(waited);
+        if self.since.is_some() {
+            self.outcome.response.censored.saturating_record(waited);
         }
     }
 
-    /// Hands over the last second, and lets the collector know that it was.
-    pub(crate) fn finish(&mut self) {
+    /// Hands over the last second, lets the collector know that it was, and gives what was
+    /// written down in a window that ended then.
+    pub(crate) fn finish(mut self, clock: Clock, window: Window, window_end: u64) -> Outcome {
         self.begin_second(SecondOfThread::DRAIN, 0);
-        self.seconds = None;
+        Outcome {
+            account: self.window.account(window.begin),
+            warmup: self.warmup.account(window.start),
+            window_began: clock.moment(window.begin),
+            window: Duration::from_nanos(window_end.saturating_sub(window.begin)),
+            threads: vec![self.usage],
+            ..self.outcome
+        }
     }
 }
 
@@ -437,38 +418,6 @@ fn run_delay(line: &str) -> Option<f64> {
     (cpu > 0).then_some(delay as f64 / 1e9)
 }
 
-/// Adds one account to another.
-pub(crate) fn merge(into: &mut Account, other: &Account) {
-    into.scheduled += other.scheduled;
-    into.shed += other.shed;
-    into.sent += other.sent;
-    into.good += other.good;
-    into.in_flight += other.in_flight;
-    for error in &other.errors {
-        match into.errors.iter_mut().find(|known| known.kind == error.kind) {
-            Some(known) => {
-                known.count += error.count;
-                if error.first < known.first {
-                    known.first = error.first;
-                    known.example = error.example.clone();
-                }
-            }
-            None => into.errors.push(error.clone()),
-        }
-    }
-    into.errors.sort_by_key(|error| error.kind);
-    for more in &other.statuses {
-        match into.statuses.iter_mut().find(|known| known.status == more.status) {
-            Some(known) => {
-                known.count += more.count;
-                known.good += more.good;
-            }
-            None => into.statuses.push(*more),
-        }
-    }
-    into.statuses.sort_by_key(|counted| counted.status);
-}
-
 /// The kind of an error that the kernel names by number, and its words.
 pub(crate) fn fault_of(errno: i32, connecting: bool) -> Fault {
     let kind = match errno {
@@ -498,13 +447,6 @@ pub(crate) fn fault_of(errno: i32, connecting: bool) -> Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_wait_as_long_as_the_longest_run_is_told_as_it_was() {
-        let (day, mut times) = (86_400_000_000_000, histogram());
-        times.saturating_record(day);
-        assert!(times.max() >= day, "{} ns of {day}", times.max());
-    }
 
     #[test]
     fn waiting_for_a_processor_is_read_only_where_the_kernel_counts_it() {

@@ -16,16 +16,16 @@ use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
 use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
-use crate::outcome::{Account, Connections, Latency, Second, ThreadUse};
+use crate::outcome::Second;
 use crate::plan::{Arrivals, BackendChoice, Plan, Until};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::queue::Queue;
-use crate::record::{First, Record, SecondOfThread, Since, Tally, histogram, merge};
+use crate::record::{Record, SecondOfThread, Since};
 use crate::samples::Samples;
 use crate::turns::{Turns, Window};
 use crate::worker::Worker;
-use crate::{Error, News, Outcome, Progress, Stop, connects, limits};
+use crate::{Error, News, Outcome, Progress, Stop, connects, histogram, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
 const START_AHEAD_NS: u64 = 2_000_000;
@@ -84,9 +84,10 @@ pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outc
             thread.and_then(|it| it.join().expect("a thread of load does not panic"))
         });
         // Those that ran nothing tell nothing: the error is that of the one that failed.
-        let reports: Vec<Option<Report>> = told.collect::<Result<_, Error>>()?;
-        let reports = reports.into_iter().flatten().collect();
-        Ok(put_together(plan, stop, clock, window, reports, collected))
+        let parts: Vec<Option<Outcome>> = told.collect::<Result<_, Error>>()?;
+        let parts = parts.into_iter().flatten();
+        let seen = parts.fold(Outcome::nothing(clock.moment(window.begin)), Outcome::merge);
+        Ok(put_together(plan, stop, seen, collected))
     })
 }
 
@@ -201,13 +202,6 @@ struct Share<'a> {
     protocol: Http1,
 }
 
-/// What a thread tells at its end.
-struct Report {
-    record: Record,
-    window_end: u64,
-    backend: String,
-}
-
 impl Share<'_> {
     fn slots(&self) -> u32 {
         let (thread, threads) = (self.thread as u32, self.crew.threads as u32);
@@ -220,7 +214,7 @@ impl Share<'_> {
         ready: Sender<Ahead>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
-    ) -> Result<Option<Report>, Error> {
+    ) -> Result<Option<Outcome>, Error> {
         let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
         limits::bind(cpu)?;
         limits::wake_on_time();
@@ -231,6 +225,7 @@ impl Share<'_> {
         };
         let mut record = Record::new(self.thread, since, seconds);
         record.usage.cpu = Some(cpu);
+        record.outcome.connections.asked = self.slots();
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
         let setup = Setup {
@@ -270,12 +265,13 @@ impl Share<'_> {
         &self,
         backend: B,
         name: String,
-        record: Record,
+        mut record: Record,
         ready: Sender<Ahead>,
         start: &Receiver<Window>,
-    ) -> Result<Option<Report>, Error> {
+    ) -> Result<Option<Outcome>, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
         let (plan, clock) = (self.plan, self.clock);
+        record.usage.backend = name;
         let shares = (self.slots(), self.crew.threads as u32);
         let sources =
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
@@ -290,8 +286,7 @@ impl Share<'_> {
         drop(ready);
         // No word comes if another thread failed.
         let Ok(window) = start.recv() else { return Ok(None) };
-        let (record, window_end) = worker.run(window).map_err(lost)?;
-        Ok(Some(Report { record, window_end, backend: name }))
+        worker.run(window).map(Some).map_err(lost)
     }
 }
 
@@ -320,7 +315,7 @@ impl Collected {
         clock: Clock,
         tell: &mut dyn FnMut(&News),
     ) -> Collected {
-        let (seconds, service, samples) = (BTreeMap::new(), histogram(), Samples::default());
+        let (seconds, service, samples) = (BTreeMap::new(), histogram::empty(), Samples::default());
         let mut all = Collected { seconds, service, samples };
         let mut past = vec![i64::MIN; threads];
         let (mut told, mut errors) = (i64::MIN, 0);
@@ -347,6 +342,17 @@ impl Collected {
         all
     }
 
+    /// The seconds of a window of this length.
+    fn within(&self, window: Duration) -> Vec<Second> {
+        let mut seconds = vec![Second::default(); window.as_secs_f64().ceil() as usize];
+        for (number, sum) in self.seconds.range(0..) {
+            if let Some(second) = seconds.get_mut(*number as usize) {
+                *second = sum.second;
+            }
+        }
+        seconds
+    }
+
     /// The most connections that were open at once. Threads share nothing, so one
     /// moment can't be told from another within the same second.
     fn open_max(&self) -> u32 {
@@ -362,7 +368,7 @@ impl Collected {
         let sum = self.seconds.entry(new.number).or_insert_with(|| Sum {
             second: Second::default(),
             open_max: 0,
-            service: Some(histogram()),
+            service: Some(histogram::empty()),
         });
         sum.open_max += new.open_max;
         let second = &mut sum.second;
@@ -378,89 +384,20 @@ impl Collected {
     }
 }
 
-fn put_together(
-    plan: &Plan,
-    stop: &Stop,
-    clock: Clock,
-    window: Window,
-    reports: Vec<Report>,
-    collected: Collected,
-) -> Outcome {
-    let window_end = reports.iter().map(|report| report.window_end).max().unwrap_or(window.begin);
-    let length = Duration::from_nanos(window_end.saturating_sub(window.begin));
-    let established = collected.open_max();
-    let mut seconds = vec![Second::default(); length.as_secs_f64().ceil() as usize];
-    for (number, sum) in collected.seconds.range(0..) {
-        if let Some(second) = seconds.get_mut(*number as usize) {
-            *second = sum.second;
-        }
-    }
-    let mut outcome = Outcome {
-        account: Account::default(),
-        warmup: Account::default(),
-        window_began: clock.moment(window.begin),
-        window: length,
-        answers_in_window: seconds.iter().map(|second| second.good).sum(),
-        bytes_received: seconds.iter().map(|second| second.bytes).sum(),
-        bytes_sent: 0,
-        response: Latency { good: histogram(), censored: histogram() },
-        service: Latency { good: collected.service, censored: histogram() },
-        lateness: histogram(),
-        connection_wait: histogram(),
-        connect: histogram(),
-        seen_late: histogram(),
-        connections: Connections { answers_min: u64::MAX, ..Connections::default() },
-        seconds,
-        sampled_answers: collected.samples.with_texts(plan),
-        threads: Vec::new(),
-        backend: backends(reports.iter().map(|report| &*report.backend)),
-        interrupted: stop.asked(),
-    };
-    outcome.connections.asked = plan.connections;
-    outcome.connections.established = established;
-    let mut first = First { failure: u64::MAX, unasked: u64::MAX };
-    for Report { record, .. } in reports {
-        merge(&mut outcome.account, &account(&record.window, window.begin));
-        merge(&mut outcome.warmup, &account(&record.warmup, window.start));
-        outcome.bytes_sent += record.bytes_sent;
-        outcome.service.censored += &record.service_censored;
-        if let Some((_, response)) = &record.response {
-            outcome.response.good += &response.good;
-            outcome.response.censored += &response.censored;
-        }
-        if plan.arrivals != Arrivals::Closed {
-            outcome.lateness += &record.lateness;
-            outcome.connection_wait += &record.connection_wait;
-        }
-        outcome.connect += &record.connect;
-        outcome.seen_late += &record.seen_late;
-        let (all, one) = (&mut outcome.connections, &record.connections);
-        all.resent += one.resent;
-        all.reconnects += one.reconnects;
-        all.cut += one.cut;
-        all.failed += one.failed;
-        all.early += one.early;
-        all.unasked += one.unasked;
-        if one.first_failure.is_some() && record.first.failure < first.failure {
-            first.failure = record.first.failure;
-            all.first_failure = one.first_failure.clone();
-        }
-        if one.first_unasked.is_some() && record.first.unasked < first.unasked {
-            first.unasked = record.first.unasked;
-            all.first_unasked = one.first_unasked.clone();
-        }
-        all.syn_retransmits += one.syn_retransmits;
-        all.made_in_window += one.made_in_window;
-        all.syn_retransmits_in_window += one.syn_retransmits_in_window;
-        all.answers_min = all.answers_min.min(one.answers_min);
-        all.answers_max = all.answers_max.max(one.answers_max);
-        outcome.threads.push(ThreadUse { ..record.usage });
-    }
+/// All that is told of the run: what its threads saw, and what was collected of their seconds.
+fn put_together(plan: &Plan, stop: &Stop, mut all: Outcome, collected: Collected) -> Outcome {
+    all.seconds = collected.within(all.window);
+    all.answers_in_window = all.seconds.iter().map(|second| second.good).sum();
+    all.bytes_received = all.seconds.iter().map(|second| second.bytes).sum();
+    all.connections.established = collected.open_max();
+    all.service.good = collected.service;
+    all.sampled_answers = collected.samples.with_texts(plan);
+    all.interrupted = stop.asked();
     if plan.arrivals == Arrivals::Closed && plan.keep_alive {
         // A request is due when it can be sent: both times are the same.
-        outcome.response = outcome.service.clone();
+        all.response = all.service.clone();
     }
-    outcome
+    all
 }
 
 /// Of how many connections of a thread it is looked how late their answers are seen: few,
@@ -493,35 +430,6 @@ pub fn chosen_backend() -> String {
     made.map_or_else(|error| in_place_of_uring(&error), |()| URING.into())
 }
 
-/// The backend of all threads; where they differ, how many had which: each falls back
-/// by itself.
-fn backends<'a>(of_threads: impl Iterator<Item = &'a str>) -> String {
-    let mut counts: Vec<(&str, u32)> = Vec::new();
-    for backend in of_threads {
-        match counts.iter_mut().find(|(known, _)| *known == backend) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((backend, 1)),
-        }
-    }
-    match counts[..] {
-        [(all, _)] => all.into(),
-        _ => {
-            let each: Vec<_> =
-                counts.iter().map(|(backend, count)| format!("{count} × {backend}")).collect();
-            each.join(", ")
-        }
-    }
-}
-
-/// A thread's account, its errors' times counted from the phase's begin.
-fn account(tally: &Tally, begin: u64) -> Account {
-    let mut account = tally.account();
-    for error in &mut account.errors {
-        error.first = error.first.saturating_sub(Duration::from_nanos(begin));
-    }
-    account
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
@@ -532,6 +440,8 @@ mod tests {
     use crate::plan::Target;
     use crate::record::{Phase, Times};
     use crate::template::Request;
+
+    const WINDOW: Window = Window { start: 0, begin: 0, end: u64::MAX };
 
     /// A server with a thread a connection, which answers each request that has no body.
     fn answering() -> SocketAddr {
@@ -598,11 +508,10 @@ mod tests {
             for (number, open) in (0..).zip(open) {
                 record.begin_second(number, open);
             }
-            record.finish();
+            record.finish(Clock::start(), WINDOW, 0);
         }
         drop(to);
-        let window = Window { start: 0, begin: 0, end: u64::MAX };
-        let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
+        let all = Collected::collect(&from, 2, WINDOW, Clock::start(), &mut |_| {});
         assert_eq!(all.open_max(), 700);
     }
 
@@ -613,31 +522,19 @@ mod tests {
             let mut record = Record::new(thread, None, to.clone());
             for number in 0..3 {
                 record.begin_second(number, 1);
+                record.window.sent += 1;
                 record.good(Phase::Window, Times::default(), time);
             }
-            record.finish();
+            record.finish(Clock::start(), WINDOW, 0);
         }
         drop(to);
-        let window = Window { start: 0, begin: 0, end: u64::MAX };
-        let all = Collected::collect(&from, 2, window, Clock::start(), &mut |_| {});
+        let all = Collected::collect(&from, 2, WINDOW, Clock::start(), &mut |_| {});
         assert_eq!(all.seconds.len(), 3);
         for sum in all.seconds.values() {
             assert_eq!(sum.second.good, 2);
             assert!(sum.second.p99 >= Some(3_000_000), "a thread's times are lost");
             assert!(sum.service.is_none(), "a run of a day would keep 86,400 of them");
         }
-    }
-
-    #[test]
-    fn a_thread_that_fell_back_is_not_hidden_behind_the_first() {
-        let of = |threads: &[&str]| backends(threads.iter().copied());
-        assert_eq!(of(&["io_uring", "io_uring"]), "io_uring");
-        let fell_back = "epoll (io_uring: Cannot allocate memory)";
-        assert_eq!(of(&[fell_back]), fell_back);
-        assert_eq!(
-            of(&["io_uring", fell_back, "io_uring"]),
-            "2 × io_uring, 1 × epoll (io_uring: Cannot allocate memory)"
-        );
     }
 
     #[test]
@@ -684,7 +581,7 @@ mod tests {
             let plan = Plan { until: Until::Requests(requests), ..base.clone() };
             let seen = run(&plan, &Stop::default(), &mut |_| {}).unwrap();
             assert_eq!(seen.account.good, requests);
-            let thread = seen.threads[0];
+            let thread = &seen.threads[0];
             (thread.user + thread.system) / requests as f64
         };
         // All of the first run's requests are sent at its start.

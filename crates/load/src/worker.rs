@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
-use crate::Stop;
 use crate::address::Sources;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::clock::Clock;
@@ -22,6 +21,7 @@ use crate::queue::Free;
 use crate::record::{Phase, Record, SecondOfThread, Spent, Times, fault_of};
 use crate::slots::{Flight, Slots, State};
 use crate::turns::{Turn, Turns, Window};
+use crate::{Outcome, Stop};
 
 /// The longest sleep: how soon a request to stop is heard.
 const SLEEP_NS_MAX: u64 = 20_000_000;
@@ -157,7 +157,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         while !self.connects.are_settled() && !self.stop.asked() {
             self.open_connections();
             self.turn_over(self.connects.may_at(self.now).unwrap_or(u64::MAX))?;
-            let failures = self.record.connections.failed;
+            let failures = self.record.outcome.connections.failed;
             if self.open > most {
                 (most, since, failed) = (self.open, self.now, failures);
             }
@@ -174,12 +174,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         Ok(self.open)
     }
 
-    /// Offers the load, awaits the answers, and gives what was written down and
-    /// when the window ended.
+    /// Offers the load, awaits the answers, and gives what was written down.
     ///
     /// # Errors
     /// The kernel's, if it can't wait for events.
-    pub(crate) fn run(mut self, window: Window) -> io::Result<(Record, u64)> {
+    pub(crate) fn run(mut self, window: Window) -> io::Result<Outcome> {
         // Meanwhile the other threads were waited for.
         self.now = self.clock.now();
         while self.now < window.start {
@@ -240,8 +239,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;
         self.close_books(window_end);
-        self.record.finish();
-        Ok((self.record, window_end))
+        Ok(self.record.finish(self.clock, window, window_end))
     }
 
     /// Whether there is no connection, and none could be made for longer than one may
@@ -320,7 +318,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.record.censored(phase, flight.times, self.now);
             }
             let good = self.slots.connection(slot).good;
-            let connections = &mut self.record.connections;
+            let connections = &mut self.record.outcome.connections;
             connections.answers_min = connections.answers_min.min(good);
             connections.answers_max = connections.answers_max.max(good);
         }
@@ -470,10 +468,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let had_one = self.slots.establish(slot);
         let took = self.arrived - since;
         let is_in_window = self.is_in_window(slot);
-        self.record.connections.made_in_window += u64::from(is_in_window);
-        self.record.connections.reconnects += u64::from(had_one);
+        self.record.outcome.connections.made_in_window += u64::from(is_in_window);
+        self.record.outcome.connections.reconnects += u64::from(had_one);
         if is_in_window || self.plan.keep_alive {
-            self.record.connect.saturating_record(took);
+            self.record.outcome.connect.saturating_record(took);
         }
         self.connects.succeeded(self.now);
         self.open += 1;
@@ -497,7 +495,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         {
             let lost = self.backend.syn_retransmits(slot);
             let is_in_window = self.is_in_window(slot);
-            let connections = &mut self.record.connections;
+            let connections = &mut self.record.outcome.connections;
             connections.syn_retransmits += lost;
             connections.syn_retransmits_in_window += if is_in_window { lost } else { 0 };
         }
@@ -517,7 +515,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         for nth in 0..self.slots.under_way(slot) {
             let place = self.slots.place(slot, nth);
             let was_sent = self.slots.flight(place).times.sent != Times::NEVER;
-            self.record.connections.resent += u64::from(was_sent);
+            self.record.outcome.connections.resent += u64::from(was_sent);
             if self.outboxes.is_empty() {
                 self.send(slot, place);
             }
@@ -669,7 +667,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 None => self.protocol.render_request(number, &mut outbox.bytes),
             }
             if self.turns.phase(intended) == Phase::Window {
-                self.record.bytes_sent += (outbox.bytes.len() - before) as u64;
+                self.record.outcome.bytes_sent += (outbox.bytes.len() - before) as u64;
             }
             outbox.queued -= 1;
         }
@@ -727,7 +725,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // While this thread was away nobody saw who was free.
         let waited = self.watched(intended, since);
         if self.turns.is_open_loop() && waited > 0 {
-            self.record.connection_wait.saturating_record(waited);
+            self.record.outcome.connection_wait.saturating_record(waited);
         }
     }
 
@@ -749,7 +747,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
         };
         if self.turns.phase(times.intended) == Phase::Window {
-            self.record.bytes_sent += bytes.len() as u64;
+            self.record.outcome.bytes_sent += bytes.len() as u64;
         }
         // SAFETY: a fixed request lives as long as the protocol, a rendered one
         // stays in its room until the slot has another: after its answer, if it
@@ -815,7 +813,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             // the connection still has to carry.
             let is_early = last && backend.is_sending(slot);
             if is_early && phase == Phase::Window {
-                record.connections.early += 1;
+                record.outcome.connections.early += 1;
             }
             let keeps = reusable && self.plan.keep_alive && !is_early;
             if !keeps || (last && !bytes.is_empty()) {
@@ -865,7 +863,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// The server ends a connection that was to be kept.
     fn note_cut(&mut self, phase: Phase) {
-        self.record.connections.cut += u64::from(self.plan.keep_alive && phase == Phase::Window);
+        self.record.outcome.connections.cut +=
+            u64::from(self.plan.keep_alive && phase == Phase::Window);
     }
 
     /// A connection on which nothing was asked has ended, which costs no request.

@@ -20,13 +20,13 @@ fn plan(connections: u32) -> Plan {
 }
 
 /// Carries a plan out on one thread, which stands still for so long before the run and
-/// meets with what the script has for its waits; gives what was written down, and what
+/// meets with what the script has for its waits; gives what was seen, and what
 /// was asked of the backend in the run.
 fn run(
     plan: &Plan,
     still: Duration,
     script: impl FnMut() -> Vec<(Duration, Event)>,
-) -> (Record, Vec<Call>) {
+) -> (Outcome, Vec<Call>) {
     let (clock, stop, (seconds, _)) = (Clock::start(), Stop::default(), mpsc::channel());
     let calls = Rc::new(RefCell::new(Vec::new()));
     let backend = Scripted { clock, script, calls: calls.clone(), events: VecDeque::new() };
@@ -45,8 +45,7 @@ fn run(
         Until::Requests(_) => u64::MAX,
     };
     let window = Window { start: now, begin: now, end };
-    let (record, _) = worker.run(window).unwrap();
-    (record, calls.take())
+    (worker.run(window).unwrap(), calls.take())
 }
 
 #[test]
@@ -54,8 +53,8 @@ fn a_thread_that_was_ready_early_begins_with_the_others() {
     let plan = Plan { keep_alive: false, until: Until::Requests(1), ..plan(1) };
     let mut events = [Event::Connected(0), answered(0)].into_iter();
     let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
-    let (record, calls) = run(&plan, 5 * MS, script);
-    assert_eq!(record.window.good, 1);
+    let (seen, calls) = run(&plan, 5 * MS, script);
+    assert_eq!(seen.account.good, 1);
     assert_eq!(calls[0], Call::Connect(0), "it slept, though the start had come: {calls:?}");
 }
 
@@ -64,7 +63,7 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
     let plan = Plan { until: Until::Requests(2), timeout: 40 * MS, threads: 1, ..plan(2) };
     let at_once = |events: [Event; 2]| Vec::from(events.map(|event| (Duration::ZERO, event)));
     let mut wait = 0;
-    let (record, _) = run(&plan, Duration::ZERO, || {
+    let (seen, _) = run(&plan, Duration::ZERO, || {
         wait += 1;
         match wait {
             1 => at_once([Event::Connected(0), Event::Connected(1)]),
@@ -76,9 +75,9 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
             _ => at_once([answered(0), answered(1)]),
         }
     });
-    assert_eq!((record.window.good, record.window.errors.len()), (2, 0), "away in a wait");
+    assert_eq!((seen.account.good, seen.account.errors.len()), (2, 0), "away in a wait");
     let mut wait = 0;
-    let (record, _) = run(&plan, Duration::ZERO, || {
+    let (seen, _) = run(&plan, Duration::ZERO, || {
         wait += 1;
         match wait {
             1 => at_once([Event::Connected(0), Event::Connected(1)]),
@@ -86,7 +85,7 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
             _ => vec![(Duration::ZERO, answered(1))],
         }
     });
-    assert_eq!((record.window.good, record.window.errors.len()), (2, 0), "away between events");
+    assert_eq!((seen.account.good, seen.account.errors.len()), (2, 0), "away between events");
 }
 
 #[test]
@@ -100,14 +99,14 @@ fn what_fell_due_in_a_last_sleep_that_was_too_long_is_late_and_not_shed() {
             ..plan(20)
         };
         let mut is_ahead = keep_alive;
-        let (record, _) = run(&plan, Duration::ZERO, || {
+        let (seen, _) = run(&plan, Duration::ZERO, || {
             if std::mem::take(&mut is_ahead) {
                 return (0..20).map(|slot| (Duration::ZERO, Event::Connected(slot))).collect();
             }
             sleep(40 * MS);
             Vec::new()
         });
-        let tally = &record.window;
+        let tally = &seen.account;
         assert_eq!((tally.sent, tally.shed), (20, 0), "keep_alive: {keep_alive}");
     }
 }
@@ -119,22 +118,22 @@ fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() 
         let plan = Plan { keep_alive, until: Until::Requests(2), timeout, ..plan(1) };
         // A first connection is made and lost, and no other.
         let mut events = [Event::Connected(0), Event::Ended(0)].into_iter();
-        let (record, _) = run(&plan, Duration::ZERO, || {
+        let (seen, _) = run(&plan, Duration::ZERO, || {
             sleep(MS);
             events.next().map(|event| (Duration::ZERO, event)).into_iter().collect()
         });
-        let kinds: Vec<_> = record.window.errors.iter().map(|error| error.kind).collect();
+        let kinds: Vec<_> = seen.account.errors.iter().map(|error| error.kind).collect();
         assert_eq!(kinds, [ErrorKind::ClosedEarly, ErrorKind::ConnectTimeout]);
-        record
+        seen
     };
     // As precise as a histogram is.
     let all = timeout.as_nanos() as u64 * 99 / 100;
-    let record = never_connected(false);
-    assert_eq!(record.service_censored.len(), 1, "the second was never sent");
-    let (_, response) = record.response.unwrap();
-    assert!(response.censored.max() >= all, "{} ns", response.censored.max());
+    let seen = never_connected(false);
+    assert_eq!(seen.service.censored.len(), 1, "the second was never sent");
+    let longest = seen.response.censored.max();
+    assert!(longest >= all, "{longest} ns");
     // Where connections are kept in a closed loop, both times are one.
-    let waits = never_connected(true).service_censored;
+    let waits = never_connected(true).service.censored;
     assert!(waits.len() == 2 && waits.max() >= all, "{} waits, {} ns", waits.len(), waits.max());
 }
 
@@ -148,12 +147,12 @@ fn a_request_that_waits_for_connections_that_come_to_nothing_waits_for_a_connect
         keep_alive: false,
         ..plan(1)
     };
-    let (record, _) = run(&plan, Duration::ZERO, || {
+    let (seen, _) = run(&plan, Duration::ZERO, || {
         sleep(MS);
         Vec::new()
     });
     // The second was due after 10 ms, and had to wait for the first one's timeout.
-    let waits = &record.connection_wait;
+    let waits = &seen.connection_wait;
     let longest = Duration::from_nanos(waits.max());
     assert!(longest >= 20 * MS, "{} waits, {longest:?} at most", waits.len());
 }
@@ -170,8 +169,8 @@ fn connections_that_are_made_before_the_window_are_none_of_it() {
             if made_again { vec![(lost, Event::Connected(0))] } else { vec![] },
         ]
         .into_iter();
-        let (record, _) = run(&plan, Duration::ZERO, || waits.next().unwrap_or_default());
-        let seen = &record.connections;
+        let (seen, _) = run(&plan, Duration::ZERO, || waits.next().unwrap_or_default());
+        let seen = &seen.connections;
         assert_eq!((seen.made_in_window, seen.syn_retransmits_in_window), (in_window, in_window));
         assert_eq!(seen.syn_retransmits, 1 + in_window, "each lost one");
     }
@@ -182,8 +181,8 @@ fn a_connection_that_is_made_for_a_request_is_of_its_phase() {
     let plan = Plan { keep_alive: false, until: Until::Requests(1), ..plan(1) };
     let mut events = [Event::Connected(0), answered(0)].into_iter();
     let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
-    let (record, _) = run(&plan, Duration::ZERO, script);
-    let seen = &record.connections;
+    let (seen, _) = run(&plan, Duration::ZERO, script);
+    let seen = &seen.connections;
     assert_eq!((seen.made_in_window, seen.syn_retransmits_in_window), (1, 0));
 }
 
@@ -200,10 +199,10 @@ fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept(
         // A request that is due at once is on the first.
         let mut waits =
             [vec![Event::Connected(0), Event::Connected(1)], vec![Event::Ended(1)]].into_iter();
-        let (record, _) = run(&plan, Duration::ZERO, || {
+        let (seen, _) = run(&plan, Duration::ZERO, || {
             let events = waits.next().unwrap_or_default();
             events.into_iter().map(|event| (Duration::ZERO, event)).collect()
         });
-        assert_eq!(record.connections.cut, cut, "keep_alive: {keep_alive}");
+        assert_eq!(seen.connections.cut, cut, "keep_alive: {keep_alive}");
     }
 }

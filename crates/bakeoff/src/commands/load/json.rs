@@ -266,9 +266,10 @@ pub fn run(run: &Run) -> RunDocument {
             resent: outcome.connections.resent,
             early: outcome.connections.early,
             unasked: outcome.connections.unasked,
-            first_unasked: outcome.connections.first_unasked.clone(),
+            first_unasked: outcome.connections.first_unasked.clone().map(|first| first.what),
             failed: outcome.connections.failed,
-            first_failure: outcome.connections.first_failure.as_ref().map(|(kind, example)| {
+            first_failure: outcome.connections.first_failure.as_ref().map(|first| {
+                let (kind, example) = &first.what;
                 FailureDocument { kind: kind.name(), example: example.clone() }
             }),
             syn_retransmits: outcome.connections.syn_retransmits,

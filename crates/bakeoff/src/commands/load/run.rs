@@ -110,7 +110,7 @@ pub mod tests {
     use hdrhistogram::Histogram;
     use load::limit;
     use load::outcome::{
-        Account, Connections, ErrorCount, ErrorKind, Latency, Second, StatusCount, ThreadUse,
+        Account, Connections, ErrorCount, ErrorKind, First, Latency, Second, StatusCount, ThreadUse,
     };
     use load::plan::{Arrivals, Until};
 
@@ -254,7 +254,8 @@ pub mod tests {
         outcome.connections.established = 64;
         outcome.connections.reconnects = 19_400;
         outcome.connections.failed = 12;
-        outcome.connections.first_failure = Some((ErrorKind::Refused, "refused".into()));
+        let what = (ErrorKind::Refused, "refused".into());
+        outcome.connections.first_failure = Some(First { at: Duration::ZERO, what });
         outcome.connections.syn_retransmits = 3;
         outcome.threads[1].busy_share = 0.96;
         outcome.interrupted = true;

@@ -323,10 +323,10 @@ fn connections(run: &Run) -> Option<String> {
         let resent = whole(connections.resent);
         let _ = write!(all, "\n             {resent} requests asked again on a new connection");
     }
-    if let Some(example) = &connections.first_unasked {
+    if let Some(first) = &connections.first_unasked {
         let unasked = whole(connections.unasked);
         // A server chose it.
-        let example = text::visible(example);
+        let example = text::visible(&first.what);
         let _ = write!(all, "\n             {unasked} times the server spoke unasked: {example}");
     }
     Some(all)
