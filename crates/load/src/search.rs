@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub use self::pool::{CONNECTIONS_MAX, Pool};
 use crate::condition::{Condition, Metric, Verdict, good_share};
-use crate::limit;
+use crate::limit::{self, Warning};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
 use crate::reading::Statistic;
@@ -51,16 +51,16 @@ pub enum Step {
     TooFewGood,
     /// The client was the limit, for this reason: the step says nothing of the
     /// server.
-    ClientLimit(String),
+    ClientLimit(Warning),
     /// All connections, so many, were taken: with more of them it may have held.
     ConnectionsLimit(u32),
 }
 
 /// What a run at one rate means for the search.
 pub fn step(condition: &Condition, plan: &Plan, outcome: &Outcome) -> Step {
-    let warnings = limit::warnings(plan, outcome);
-    if let Some(warning) = warnings.iter().find(|warning| warning.is_client_limit()) {
-        return Step::ClientLimit(warning.to_string());
+    let mut warnings = limit::warnings(plan, outcome).into_iter();
+    if let Some(why) = warnings.find(Warning::is_client_limit) {
+        return Step::ClientLimit(why);
     }
     match condition.judge(outcome).verdict {
         Verdict::Holds if has_enough_good(condition, outcome) => Step::Holds,
@@ -151,7 +151,7 @@ pub struct Edge {
     pub held: usize,
     /// Why the client was the limit, in the last step in which it was; `None` if more
     /// steps failed without it, which then say what the server can.
-    pub client_limit: Option<String>,
+    pub client_limit: Option<Warning>,
     /// How many connections were the limit, likewise.
     pub connections_limit: Option<u32>,
 }
@@ -271,6 +271,8 @@ mod tests {
 
     const LOWEST: f64 = 100.0;
     const HIGHEST: f64 = 10e6;
+    const BUSY: Warning =
+        Warning::ThreadBusy { thread: 0, busy_share: 0.95, run_delay_share: None };
 
     /// Searches against a server of which `serve` says what it does at a rate
     /// in the step with this number.
@@ -375,12 +377,8 @@ mod tests {
     #[test]
     fn a_limit_of_the_client_is_not_taken_for_the_servers() {
         let (found, _) =
-            search(
-                |rate, _| {
-                    if rate < 30_000.0 { Step::Holds } else { Step::ClientLimit("busy".into()) }
-                },
-            );
-        assert_eq!(found.fails.unwrap().client_limit.as_deref(), Some("busy"));
+            search(|rate, _| if rate < 30_000.0 { Step::Holds } else { Step::ClientLimit(BUSY) });
+        assert_eq!(found.fails.unwrap().client_limit, Some(BUSY));
         assert!(found.holds.unwrap().client_limit.is_none());
     }
 
@@ -392,7 +390,7 @@ mod tests {
                 return Step::Holds;
             }
             tries_above += 1;
-            if tries_above % 4 == 0 { Step::ClientLimit("busy".into()) } else { Step::Fails }
+            if tries_above % 4 == 0 { Step::ClientLimit(BUSY) } else { Step::Fails }
         });
         let fails = found.fails.unwrap();
         assert_eq!((fails.held, fails.client_limit), (0, None), "most steps failed without it");

@@ -191,6 +191,7 @@ fn tail(condition: &Condition) -> f64 {
 mod tests {
     use super::*;
     use crate::condition::tests::outcome;
+    use crate::limit::Warning;
     use crate::search::{Found, Next, Search};
 
     /// A server that works on so many requests at once at most, each for so long.
@@ -339,7 +340,8 @@ mod tests {
 
     #[test]
     fn a_step_that_holds_or_that_the_client_spoilt_asks_for_no_more() {
-        for step in [Step::Holds, Step::ClientLimit("busy".into())] {
+        let no_port = Warning::ClientErrors { count: 1, example: "no port".into() };
+        for step in [Step::Holds, Step::ClientLimit(no_port)] {
             let mut pool = Pool::new(50, 800);
             let told = pool.decide(step.clone(), 1e3, 0.1, crowded(500, 0.9));
             assert_eq!((told, pool.connections()), (Some(step), 50));

@@ -14,7 +14,7 @@ use super::arguments::{Arguments, ArrivalsChoice};
 use super::exit::{Exit, Failure};
 use super::live::Live;
 use super::run::{measured, rate};
-use super::{quantity, summary};
+use super::{quantity, summary, words};
 
 /// Where the search begins, unless so low a rate has too few samples a step.
 const START: f64 = 1_000.0;
@@ -386,7 +386,7 @@ fn conclusion(searched: &Searched) -> String {
         }
     }
     if let Some(fails) = &found.fails {
-        sentences.extend(fails.client_limit.clone());
+        sentences.extend(fails.client_limit.as_ref().map(words::sentences));
         if let Some(all) = fails.connections_limit {
             if found.holds.is_none() {
                 sentences.push(format!("There {} taken.", all_were(all)));
@@ -483,9 +483,12 @@ fn few_good(searched: &Searched, fails: &Edge) -> Option<String> {
 pub mod tests {
     use super::*;
 
-    fn edge(rate: f64, held: usize, steps: usize, client_limit: Option<&str>) -> Edge {
-        let client_limit = client_limit.map(String::from);
+    fn edge(rate: f64, held: usize, steps: usize, client_limit: Option<Warning>) -> Edge {
         Edge { rate, steps, held, client_limit, connections_limit: None }
+    }
+
+    fn no_port() -> Warning {
+        Warning::ClientErrors { count: 3, example: "no port".into() }
     }
 
     /// A search that found something.
@@ -512,7 +515,7 @@ pub mod tests {
             steps: vec![
                 step(1_000.0, Step::Holds),
                 step(2_000.0, Step::Fails),
-                step(4_000.0, Step::ClientLimit("It was busy.".into())),
+                step(4_000.0, Step::ClientLimit(no_port())),
                 StepMade {
                     connections: 100,
                     counts: false,
@@ -548,7 +551,7 @@ pub mod tests {
             with(&|searched| searched.found.holds = Some(edge(20_100.0, 4, 7, None))),
             with(&|searched| searched.found.fails = Some(edge(21_000.0, 0, 1, None))),
             with(&|searched| {
-                searched.found.fails = Some(edge(21_000.0, 0, 3, Some("It was busy.")));
+                searched.found.fails = Some(edge(21_000.0, 0, 3, Some(no_port())));
             }),
             with(&|searched| {
                 let fails = edge(21_000.0, 0, 3, None);

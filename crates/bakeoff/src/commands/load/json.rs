@@ -17,6 +17,7 @@ use super::arguments::ArrivalsChoice;
 use super::find_rate::{self, Searched};
 use super::run::{Run, sentence};
 use super::summary::SHOWN;
+use super::words;
 
 /// Goes up when a reader of the older form would misread the newer; new fields may come
 /// at any time.
@@ -325,7 +326,7 @@ pub fn search(url: &str, searched_plan: &Plan, searched: &Searched) -> SearchDoc
         rate: edge.rate,
         steps: edge.steps,
         held: edge.held,
-        client_limit: edge.client_limit.clone(),
+        client_limit: edge.client_limit.as_ref().map(words::sentences),
     };
     let found = &searched.found;
     SearchDocument {
@@ -372,7 +373,7 @@ fn warnings(warnings: &[Warning]) -> Vec<WarningDocument> {
     let document = |warning: &Warning| WarningDocument {
         id: warning.id(),
         client_limit: warning.is_client_limit(),
-        text: warning.to_string(),
+        text: words::sentences(warning),
     };
     warnings.iter().map(document).collect()
 }

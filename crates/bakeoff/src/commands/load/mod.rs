@@ -3,7 +3,8 @@
 //! - [`arguments`]: what is asked for, and the plan that it makes, with
 //!   `target` (URL to address) and `quantity` (rates, durations, processors);
 //! - `interrupt`, `live`: while it runs;
-//! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`;
+//! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`, with the
+//!   sentences of `words`;
 //! - `find_rate`: many runs, in search of a rate;
 //! - `sink`: the files, or standard output, that results are written to;
 //! - `exit`: what the exit code says.
@@ -20,6 +21,7 @@ mod run;
 mod sink;
 mod summary;
 mod target;
+mod words;
 
 use std::process::ExitCode;
 

@@ -14,6 +14,7 @@ use load::template::{Placeholders, Request};
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
+use super::words;
 
 /// The whole summary, which ends with an end of line.
 pub fn text(run: &Run) -> String {
@@ -364,7 +365,7 @@ fn warnings(run: &Run) -> Option<String> {
     let wrapped = run
         .warnings
         .iter()
-        .map(|warning| textwrap::fill(&text::visible(&warning.to_string()), &options));
+        .map(|warning| textwrap::fill(&text::visible(&words::sentences(warning)), &options));
     (!run.warnings.is_empty()).then(|| wrapped.collect::<Vec<_>>().join("\n"))
 }
 
