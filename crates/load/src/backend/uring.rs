@@ -50,9 +50,29 @@ enum Step {
     Wake = 4,
 }
 
+impl TryFrom<u8> for Step {
+    type Error = u8;
+
+    #[inline(always)]
+    fn try_from(number: u8) -> Result<Step, u8> {
+        let all = [Step::Connect, Step::Receive, Step::Send, Step::Silent, Step::Wake];
+        all.get(usize::from(number)).copied().ok_or(number)
+    }
+}
+
+/// The bits of a generation that a completion has.
+const GENERATION: u32 = 0xff_ffff;
+
 /// Packs slot, generation and step into a completion's user data.
 fn tag(slot: Slot, generation: u32, step: Step) -> u64 {
-    u64::from(slot) << 32 | u64::from(generation & 0xff_ffff) << 8 | step as u64
+    u64::from(slot) << 32 | u64::from(generation & GENERATION) << 8 | step as u64
+}
+
+/// Unpacks them.
+#[inline(always)]
+fn untag(user_data: u64) -> (Slot, u32, Step) {
+    let step = Step::try_from(user_data as u8).expect("completions are of our own entries");
+    ((user_data >> 32) as Slot, (user_data >> 8) as u32 & GENERATION, step)
 }
 
 #[derive(Default)]
@@ -155,7 +175,7 @@ impl<'ring> Uring<'ring> {
     fn watch_for_wakes(&mut self) {
         if let Some(wake) = self.setup.wake {
             let poll = opcode::PollAdd::new(Fd(wake), libc::POLLIN as u32).multi(true).build();
-            self.push(poll.user_data(Step::Wake as u64));
+            self.push(poll.user_data(tag(0, 0, Step::Wake)));
         }
     }
 
@@ -260,38 +280,43 @@ impl<'ring> Uring<'ring> {
     }
 
     /// Makes an event of a completion, or none where it needs no attention.
-    fn event(&mut self, user_data: u64, result: i32, flags: u32) -> Option<Event> {
-        let slot = (user_data >> 32) as Slot;
-        let step = (user_data & 0xff) as u8;
-        let received = cqueue::buffer_select(flags).map(|buffer| {
-            if !cqueue::buffer_more(flags) {
-                self.lent = Some(buffer);
-            }
-            self.buffers.fill(buffer, result.max(0) as u32)
-        });
-        if step == Step::Wake as u8 {
-            if !cqueue::more(flags) {
+    fn event(&mut self, completion: &cqueue::Entry) -> Option<Event> {
+        let (result, flags) = (completion.result(), completion.flags());
+        let (slot, generation, step) = untag(completion.user_data());
+        let received = self.lend(result, flags);
+        let goes_on = cqueue::more(flags);
+        // Else it is of a connection that the slot had before.
+        let is_current = generation == self.connections[slot as usize].generation & GENERATION;
+        match step {
+            Step::Receive if is_current => self.received(slot, result, goes_on, received),
+            Step::Send if is_current => self.sent(slot, result),
+            Step::Connect if is_current => Some(self.connected(slot, result)),
+            Step::Wake if !goes_on => {
                 self.watch_for_wakes();
+                None
             }
-            return None;
+            Step::Receive | Step::Send | Step::Connect | Step::Silent | Step::Wake => None,
         }
-        let generation = self.connections[slot as usize].generation & 0xff_ffff;
-        if (user_data >> 8 & 0xff_ffff) as u32 != generation || step == Step::Silent as u8 {
-            self.give_back_lent();
-            return None;
+    }
+
+    /// Where in the ring's buffers the bytes of a completion lie, if it has any.
+    #[inline(always)]
+    fn lend(&mut self, result: i32, flags: u32) -> Option<Received> {
+        let buffer = cqueue::buffer_select(flags)?;
+        if !cqueue::buffer_more(flags) {
+            self.lent = Some(buffer);
         }
-        if step == Step::Receive as u8 {
-            return self.received(slot, result, cqueue::more(flags), received);
-        }
-        if step == Step::Send as u8 {
-            return self.sent(slot, result);
-        }
+        Some(self.buffers.fill(buffer, result.max(0) as u32))
+    }
+
+    /// What comes of a handshake.
+    fn connected(&mut self, slot: Slot, result: i32) -> Event {
         self.connections[slot as usize].connecting = false;
         if result < 0 {
-            return Some(Event::ConnectFailed(slot, -result));
+            return Event::ConnectFailed(slot, -result);
         }
         self.arm_receive(slot);
-        Some(Event::Connected(slot))
+        Event::Connected(slot)
     }
 
     /// What comes of a receive. `goes_on` says whether it is still armed; `received`, where
@@ -318,7 +343,6 @@ impl<'ring> Uring<'ring> {
             }
             return Some(Event::Received(slot, received));
         }
-        self.give_back_lent();
         match -result {
             0 => Some(Event::Ended(slot)),
             // All buffers were full at that moment: ask again, with more, unless there are
@@ -476,10 +500,10 @@ impl Backend for Uring<'_> {
         while let Some(came) = self.arrivals.take() {
             self.came = came;
             let completion = self.completions.next().expect("it was counted");
-            let event = self.event(completion.user_data(), completion.result(), completion.flags());
-            if let Some(event) = event {
+            if let Some(event) = self.event(&completion) {
                 return Some((came, event));
             }
+            self.give_back_lent();
         }
         None
     }
