@@ -9,13 +9,14 @@
 //! - connections are registered files, and so is the ring.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 use std::time::Duration;
 
 use io_uring::types::{CancelBuilder, Fd, Fixed};
 use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
+use rustix::net::SocketAddrAny;
 
 use super::arrivals::{Arrivals, LOOK_AFTER};
 use super::ring::{Buffers, GROUP, Ring, Wait};
@@ -125,7 +126,8 @@ pub(crate) struct Uring<'ring> {
     came: u64,
     /// When buffers were added last.
     grown_at: u64,
-    target: Box<(libc::sockaddr_storage, libc::socklen_t)>,
+    /// Boxed, since the kernel has its address.
+    target: Box<SocketAddrAny>,
     setup: Setup,
     work_queued: u32,
     arrivals: Arrivals,
@@ -162,7 +164,7 @@ impl<'ring> Uring<'ring> {
             stamp: None,
             came: 0,
             grown_at: 0,
-            target: Box::new(sockaddr(setup.address)),
+            target: Box::new(setup.address.into()),
             setup,
             work_queued: 0,
             arrivals: Arrivals::default(),
@@ -406,7 +408,7 @@ impl Backend for Uring<'_> {
         connection.handed = 0;
         connection.connecting = true;
         let generation = connection.generation;
-        let (target, length) = (&raw const self.target.0, self.target.1);
+        let (target, length) = (self.target.as_ptr(), self.target.addr_len());
         let entry = on_socket!(self, slot, |socket| {
             opcode::Connect::new(socket, target.cast(), length).build()
         });
@@ -521,37 +523,6 @@ impl Backend for Uring<'_> {
 
     fn syn_retransmits(&self, slot: Slot) -> u64 {
         self.connections[slot as usize].socket.as_ref().map_or(0, socket::retransmits)
-    }
-}
-
-/// The target as the kernel wants it.
-fn sockaddr(address: SocketAddr) -> (libc::sockaddr_storage, libc::socklen_t) {
-    // SAFETY: sockaddr_storage is plain data, for which zeros are a valid value.
-    let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
-    match address {
-        SocketAddr::V4(v4) => {
-            let raw = libc::sockaddr_in {
-                sin_family: libc::AF_INET as libc::sa_family_t,
-                sin_port: v4.port().to_be(),
-                sin_addr: libc::in_addr { s_addr: u32::from(*v4.ip()).to_be() },
-                sin_zero: [0; 8],
-            };
-            // SAFETY: sockaddr_storage is large enough and aligned for any address.
-            unsafe { (&raw mut storage).cast::<libc::sockaddr_in>().write(raw) };
-            (storage, size_of_val(&raw) as libc::socklen_t)
-        }
-        SocketAddr::V6(v6) => {
-            let raw = libc::sockaddr_in6 {
-                sin6_family: libc::AF_INET6 as libc::sa_family_t,
-                sin6_port: v6.port().to_be(),
-                sin6_flowinfo: v6.flowinfo(),
-                sin6_addr: libc::in6_addr { s6_addr: v6.ip().octets() },
-                sin6_scope_id: v6.scope_id(),
-            };
-            // SAFETY: as above.
-            unsafe { (&raw mut storage).cast::<libc::sockaddr_in6>().write(raw) };
-            (storage, size_of_val(&raw) as libc::socklen_t)
-        }
     }
 }
 
