@@ -13,8 +13,9 @@ use load::condition::{Condition, Metric, Series};
 use load::plan::{Arrivals, BackendChoice, Expect, Statuses, Until};
 use load::template::{Placeholders, Request};
 
+use super::pace::{self, ArrivalsChoice};
 use super::quantity::{self, Cpus};
-use super::{find_rate, target};
+use super::target;
 
 /// Puts load on one HTTP server and tells what it saw.
 ///
@@ -187,25 +188,6 @@ Examples:
   bakeoff load http://127.0.0.1:8080/ --find-rate 'p99 < 10ms' -d 5s
   bakeoff load 'http://127.0.0.1:8080/echo?id={nonce}' --expect-body '{nonce}'";
 
-/// When requests of an open loop are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ArrivalsChoice {
-    /// Evenly spaced
-    Constant,
-    /// At random, as from many independent users
-    Poisson,
-}
-
-impl ArrivalsChoice {
-    /// These arrivals at a rate.
-    pub fn at(self, rate: f64) -> Arrivals {
-        match self {
-            ArrivalsChoice::Constant => Arrivals::Constant(rate),
-            ArrivalsChoice::Poisson => Arrivals::Poisson(rate),
-        }
-    }
-}
-
 /// How to talk to the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Backend {
@@ -287,7 +269,7 @@ impl Arguments {
             ..Plan::new(target, requests)
         };
         if let Some(condition) = &self.find_rate {
-            find_rate::check(condition, &plan)?;
+            pace::check(condition, &plan)?;
         }
         load::allow_memory(&plan).map_err(|error| error.to_string())?;
         Ok(plan)

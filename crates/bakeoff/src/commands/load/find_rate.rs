@@ -2,28 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use load::condition::{Condition, Measured, Metric, Series, good_share};
+use load::condition::{Condition, Measured, good_share};
 use load::limit::{self, Warning};
-use load::plan::{Plan, Until};
+use load::plan::Plan;
 use load::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
 use load::{Error, Stop};
 use report::units;
 
 use super::super::printing::Output;
-use super::arguments::{Arguments, ArrivalsChoice};
+use super::arguments::Arguments;
 use super::exit::{Exit, Failure};
 use super::live::Live;
+use super::pace::ArrivalsChoice;
 use super::run::{measured, rate};
-use super::{quantity, summary, words};
+use super::{pace, summary, words};
 
 /// Where the search begins, unless so low a rate has too few samples a step.
 const START: f64 = 1_000.0;
-/// More than any one machine can offer.
-const HIGHEST: f64 = 10e6;
-/// A step has so many times the samples that its condition takes.
-const MARGIN: f64 = 1.2;
-/// Requests of a step for a condition that takes no number of samples.
-const REQUESTS_MIN: f64 = 100.0;
 /// How often a pause looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -133,12 +128,9 @@ pub fn run(
     stop: &Stop,
     output: &mut Output,
 ) -> Result<Searched, Failure> {
-    let step_length = match plan.until {
-        Until::Elapsed(length) => length,
-        Until::Requests(_) => Duration::MAX,
-    };
-    let lowest = lowest_rate(condition, step_length);
-    let mut search = Search::new(START, lowest, HIGHEST);
+    let step_length = pace::step_length(plan);
+    let lowest = pace::lowest_rate(condition, step_length);
+    let mut search = Search::new(START, lowest, pace::HIGHEST);
     let (mut pool, no_more_connections) = pool(arguments, plan);
     let mut steps: Vec<StepMade> = Vec::new();
     let pace = match arguments.arrivals {
@@ -267,67 +259,6 @@ fn rest(pause: Duration, stop: &Stop) {
     while !stop.asked() && Instant::now() < end {
         std::thread::sleep(LOOK.min(end.saturating_duration_since(Instant::now())));
     }
-}
-
-/// Refuses a condition that can't be searched for, and steps in which no rate brings the
-/// samples that it takes.
-///
-/// # Errors
-/// One sentence with the reason, and the length or the connections that do.
-pub fn check(condition: &Condition, plan: &Plan) -> Result<(), String> {
-    condition
-        .check_search()
-        .map_err(|why| format!("--find-rate '{condition}' can't be searched for: {why}"))?;
-    let step_length = match plan.until {
-        Until::Elapsed(length) => length,
-        Until::Requests(_) => Duration::MAX,
-    };
-    check_samples(condition, step_length, plan.keep_alive.then_some(plan.connections))
-}
-
-fn check_samples(
-    condition: &Condition,
-    step_length: Duration,
-    kept: Option<u32>,
-) -> Result<(), String> {
-    if let (Metric::Time(Series::Connect, statistic), Some(kept)) = (condition.metric(), kept) {
-        let needed = statistic.samples_needed();
-        if u64::from(kept) < needed {
-            return Err(format!(
-                "--find-rate '{condition}': connections are kept, so a step has {kept} handshakes \
-                 at any rate, and this takes {}; give each request a connection of its own \
-                 (--close), or more connections (-c)",
-                units::whole(needed)
-            ));
-        }
-    }
-    let shortest = Duration::from_micros((requests(condition) / HIGHEST * 1e6).round() as u64);
-    if step_length >= shortest {
-        return Ok(());
-    }
-    let advice = match shortest > quantity::A_DAY {
-        true => "no step is long enough; take a lower percentile".to_string(),
-        false => format!("make it at least {} long (-d)", humantime::format_duration(shortest)),
-    };
-    Err(format!(
-        "--find-rate '{condition}': even at {} a step of {} has too few samples; {advice}",
-        rate(HIGHEST),
-        humantime::format_duration(step_length),
-    ))
-}
-
-/// The lowest rate at which a step has the samples that the condition takes.
-fn lowest_rate(condition: &Condition, step_length: Duration) -> f64 {
-    requests(condition) / step_length.as_secs_f64()
-}
-
-/// Requests of a step that has the samples that the condition takes.
-fn requests(condition: &Condition) -> f64 {
-    let samples = match condition.metric() {
-        Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN,
-        Metric::Rate | Metric::Errors | Metric::ErrorShare | Metric::GoodShare => 0.0,
-    };
-    samples.max(REQUESTS_MIN)
 }
 
 /// How many of the requests had a good answer, as a clause.
@@ -603,43 +534,5 @@ pub mod tests {
             .map(|(index, step)| step.line(index + 1, &searched.condition))
             .collect();
         insta::assert_snapshot!(lines);
-    }
-
-    #[test]
-    fn no_step_is_made_that_has_too_few_samples() {
-        let lowest = |text: &str| lowest_rate(&text.parse().unwrap(), Duration::from_secs(10));
-        assert_eq!(lowest("p99 < 1ms"), 1_200.0);
-        assert_eq!(lowest("max < 1ms"), 10.0);
-        assert_eq!(lowest("errors < 1"), 10.0);
-    }
-
-    #[test]
-    fn handshakes_of_connections_that_are_kept_are_refused_where_they_are_too_few() {
-        let check = |kept| {
-            check_samples(&"connect_p99 < 1ms".parse().unwrap(), Duration::from_secs(10), kept)
-        };
-        let complaint = check(Some(9_999)).unwrap_err();
-        assert!(complaint.contains("9999 handshakes"), "{complaint}");
-        assert_eq!((check(Some(10_000)), check(None)), (Ok(()), Ok(())));
-    }
-
-    #[test]
-    fn steps_that_are_too_short_for_their_samples_are_refused_with_a_length_that_is_not() {
-        let check = |text: &str, step| check_samples(&text.parse().unwrap(), step, Some(64));
-        let (second, ms) = (Duration::from_secs, Duration::from_millis);
-        for (condition, too_short, enough) in [
-            ("p99.9999 < 10ms", second(10), second(12)),
-            ("p99.999 < 1s", second(1), ms(1_200)),
-            ("p99 < 10ms", ms(1), Duration::from_micros(1_200)),
-            ("errors < 1", Duration::from_micros(9), Duration::from_micros(10)),
-        ] {
-            let complaint = check(condition, too_short).unwrap_err();
-            let length = humantime::format_duration(enough);
-            let advice = format!("make it at least {length} long (-d)");
-            assert!(complaint.contains(&advice), "{complaint}");
-            assert_eq!(check(condition, enough), Ok(()), "the advice doesn't help");
-        }
-        let complaint = check("p99.9999999999 < 1s", second(86_400)).unwrap_err();
-        assert!(complaint.contains("no step is long enough"), "{complaint}");
     }
 }

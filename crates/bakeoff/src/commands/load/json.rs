@@ -13,8 +13,8 @@ use load::template::Placeholders;
 use report::text::visible_json;
 use serde::Serialize;
 
-use super::arguments::ArrivalsChoice;
 use super::find_rate::{self, Searched};
+use super::pace::ArrivalsChoice;
 use super::run::{Run, sentence};
 use super::summary::SHOWN;
 use super::words;

@@ -1,7 +1,8 @@
 //! `bakeoff load`: the load generator by itself.
 //!
 //! - [`arguments`]: what is asked for, and the plan that it makes, with
-//!   `target` (URL to address) and `quantity` (rates, durations, processors);
+//!   `target` (URL to address), `quantity` (rates, durations, processors) and `pace` (when
+//!   requests are due, and which rates may be searched for);
 //! - `interrupt`, `live`: while it runs;
 //! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`, with the
 //!   sentences of `words`;
@@ -16,6 +17,7 @@ mod hdr;
 pub mod interrupt;
 mod json;
 mod live;
+mod pace;
 mod quantity;
 mod run;
 mod sink;

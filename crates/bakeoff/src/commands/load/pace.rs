@@ -1,0 +1,145 @@
+//! When requests are due in an open loop, and the rates that a search may try.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use load::condition::{Condition, Metric, Series};
+use load::plan::{Arrivals, Plan, Until};
+use report::units;
+
+use super::quantity;
+use super::run::rate;
+
+/// More than any one machine can offer.
+pub const HIGHEST: f64 = 10e6;
+/// A step has so many times the samples that its condition takes.
+const MARGIN: f64 = 1.2;
+/// Requests of a step for a condition that takes no number of samples.
+const REQUESTS_MIN: f64 = 100.0;
+
+/// When requests of an open loop are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ArrivalsChoice {
+    /// Evenly spaced
+    Constant,
+    /// At random, as from many independent users
+    Poisson,
+}
+
+impl ArrivalsChoice {
+    /// These arrivals at a rate.
+    pub fn at(self, rate: f64) -> Arrivals {
+        match self {
+            ArrivalsChoice::Constant => Arrivals::Constant(rate),
+            ArrivalsChoice::Poisson => Arrivals::Poisson(rate),
+        }
+    }
+}
+
+/// Refuses a condition that can't be searched for, and steps in which no rate brings the
+/// samples that it takes.
+///
+/// # Errors
+/// One sentence with the reason, and the length or the connections that do.
+pub fn check(condition: &Condition, plan: &Plan) -> Result<(), String> {
+    condition
+        .check_search()
+        .map_err(|why| format!("--find-rate '{condition}' can't be searched for: {why}"))?;
+    check_samples(condition, step_length(plan), plan.keep_alive.then_some(plan.connections))
+}
+
+fn check_samples(
+    condition: &Condition,
+    step_length: Duration,
+    kept: Option<u32>,
+) -> Result<(), String> {
+    if let (Metric::Time(Series::Connect, statistic), Some(kept)) = (condition.metric(), kept) {
+        let needed = statistic.samples_needed();
+        if u64::from(kept) < needed {
+            return Err(format!(
+                "--find-rate '{condition}': connections are kept, so a step has {kept} handshakes \
+                 at any rate, and this takes {}; give each request a connection of its own \
+                 (--close), or more connections (-c)",
+                units::whole(needed)
+            ));
+        }
+    }
+    let shortest = Duration::from_micros((requests(condition) / HIGHEST * 1e6).round() as u64);
+    if step_length >= shortest {
+        return Ok(());
+    }
+    let advice = match shortest > quantity::A_DAY {
+        true => "no step is long enough; take a lower percentile".to_string(),
+        false => format!("make it at least {} long (-d)", humantime::format_duration(shortest)),
+    };
+    Err(format!(
+        "--find-rate '{condition}': even at {} a step of {} has too few samples; {advice}",
+        rate(HIGHEST),
+        humantime::format_duration(step_length),
+    ))
+}
+
+/// How long each step of a search measures.
+pub fn step_length(plan: &Plan) -> Duration {
+    match plan.until {
+        Until::Elapsed(length) => length,
+        Until::Requests(_) => Duration::MAX,
+    }
+}
+
+/// The lowest rate at which a step has the samples that the condition takes.
+pub fn lowest_rate(condition: &Condition, step_length: Duration) -> f64 {
+    requests(condition) / step_length.as_secs_f64()
+}
+
+/// Requests of a step that has the samples that the condition takes.
+fn requests(condition: &Condition) -> f64 {
+    let samples = match condition.metric() {
+        Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN,
+        Metric::Rate | Metric::Errors | Metric::ErrorShare | Metric::GoodShare => 0.0,
+    };
+    samples.max(REQUESTS_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_step_is_made_that_has_too_few_samples() {
+        let lowest = |text: &str| lowest_rate(&text.parse().unwrap(), Duration::from_secs(10));
+        assert_eq!(lowest("p99 < 1ms"), 1_200.0);
+        assert_eq!(lowest("max < 1ms"), 10.0);
+        assert_eq!(lowest("errors < 1"), 10.0);
+    }
+
+    #[test]
+    fn handshakes_of_connections_that_are_kept_are_refused_where_they_are_too_few() {
+        let check = |kept| {
+            check_samples(&"connect_p99 < 1ms".parse().unwrap(), Duration::from_secs(10), kept)
+        };
+        let complaint = check(Some(9_999)).unwrap_err();
+        assert!(complaint.contains("9999 handshakes"), "{complaint}");
+        assert_eq!((check(Some(10_000)), check(None)), (Ok(()), Ok(())));
+    }
+
+    #[test]
+    fn steps_that_are_too_short_for_their_samples_are_refused_with_a_length_that_is_not() {
+        let check = |text: &str, step| check_samples(&text.parse().unwrap(), step, Some(64));
+        let (second, ms) = (Duration::from_secs, Duration::from_millis);
+        for (condition, too_short, enough) in [
+            ("p99.9999 < 10ms", second(10), second(12)),
+            ("p99.999 < 1s", second(1), ms(1_200)),
+            ("p99 < 10ms", ms(1), Duration::from_micros(1_200)),
+            ("errors < 1", Duration::from_micros(9), Duration::from_micros(10)),
+        ] {
+            let complaint = check(condition, too_short).unwrap_err();
+            let length = humantime::format_duration(enough);
+            let advice = format!("make it at least {length} long (-d)");
+            assert!(complaint.contains(&advice), "{complaint}");
+            assert_eq!(check(condition, enough), Ok(()), "the advice doesn't help");
+        }
+        let complaint = check("p99.9999999999 < 1s", second(86_400)).unwrap_err();
+        assert!(complaint.contains("no step is long enough"), "{complaint}");
+    }
+}
