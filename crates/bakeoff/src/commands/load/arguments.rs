@@ -86,7 +86,7 @@ pub struct Arguments {
     /// A header, as 'Name: value'; may be given several times
     #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header,
         help_heading = REQUEST)]
-    pub headers: Vec<Header>,
+    pub headers: Vec<(String, String)>,
 
     /// Send this text as the body
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file", help_heading = REQUEST)]
@@ -200,10 +200,6 @@ pub enum Backend {
     Epoll,
 }
 
-/// A header's name and value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Header(String, String);
-
 /// Connections where nothing is said.
 const CONNECTIONS: u32 = 50;
 
@@ -236,11 +232,10 @@ impl Arguments {
             (None, None, None) => "GET".into(),
             (None, ..) => "POST".into(),
         };
-        let headers: Vec<(String, String)> =
-            self.headers.iter().map(|Header(name, value)| (name.clone(), value.clone())).collect();
         let paths =
             if self.paths.is_empty() { vec![target.path.clone()] } else { self.paths.clone() };
-        let base = Request { method, path: String::new(), headers, body, placeholders };
+        let (path, headers) = (String::new(), self.headers.clone());
+        let base = Request { method, path, headers, body, placeholders };
         let keep_alive = self.keep_alive(&base)?;
         let requests: Vec<Request> =
             paths.into_iter().map(|path| Request { path, ..base.clone() }).collect();
@@ -393,7 +388,7 @@ fn method(text: &str) -> Result<String, String> {
     }
 }
 
-fn header(text: &str) -> Result<Header, String> {
+fn header(text: &str) -> Result<(String, String), String> {
     let Some((name, value)) = text.split_once(':') else {
         return Err("a header is written 'Name: value'".into());
     };
@@ -404,7 +399,7 @@ fn header(text: &str) -> Result<Header, String> {
     if ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
         return Err(format!("{name} is computed from the body (--body, --body-file)"));
     }
-    Ok(Header(name.into(), value.into()))
+    Ok((name.into(), value.into()))
 }
 
 fn path(text: &str) -> Result<String, String> {
