@@ -75,87 +75,16 @@ impl SecondOfThread {
     }
 }
 
-/// Counts of one phase.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct Tally {
-    pub scheduled: u64,
-    pub shed: u64,
-    pub sent: u64,
-    pub good: u64,
-    pub errors: Vec<ErrorCount>,
-    pub statuses: ByStatus,
-}
-
-/// Answers by status: bad ones and good ones.
-#[derive(Debug, Clone)]
-pub(crate) struct ByStatus(Box<[[u64; 2]; 1000]>);
-
-impl Default for ByStatus {
-    fn default() -> ByStatus {
-        ByStatus(Box::new([[0; 2]; 1000]))
-    }
-}
-
-impl ByStatus {
-    /// A whole answer has this status, which is below 1000.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, status: u16, is_good: bool) {
-        self.0[usize::from(status)][usize::from(is_good)] += 1;
-    }
-
-    fn counts(&self) -> Vec<StatusCount> {
-        let all = (0..).zip(&*self.0).map(|(status, [bad, good])| StatusCount {
-            status,
-            count: bad + good,
-            good: *good,
-        });
-        all.filter(|counted| counted.count > 0).collect()
-    }
-}
-
-impl Tally {
-    fn error(&mut self, fault: Fault, now: u64) {
-        match self.errors.iter_mut().find(|error| error.kind == fault.kind) {
-            Some(error) => error.count += 1,
-            None => self.errors.push(ErrorCount {
-                kind: fault.kind,
-                count: 1,
-                first: Duration::from_nanos(now),
-                example: fault.example,
-            }),
-        }
-    }
-
-    /// The account of a phase that began then; what was sent and came to no end is in flight.
-    fn account(self, begin: u64) -> Account {
-        let mut account = Account {
-            scheduled: self.scheduled,
-            shed: self.shed,
-            sent: self.sent,
-            good: self.good,
-            errors: self.errors,
-            in_flight: 0,
-            statuses: self.statuses.counts(),
-        };
-        account.in_flight = account.sent - account.good - account.errors_total();
-        for error in &mut account.errors {
-            error.first = error.first.saturating_sub(Duration::from_nanos(begin));
-        }
-        account
-    }
-}
-
 /// All that a thread writes down.
 pub(crate) struct Record {
-    pub warmup: Tally,
-    pub window: Tally,
+    /// What is written down as it is told; the rest comes at the end.
+    pub outcome: Outcome,
+    /// Answers by phase and status: bad ones and good ones.
+    statuses: Box<[[[u64; 2]; 1000]; 2]>,
     /// From when response times count; `None` where they are service times, so that they
     /// aren't kept.
     since: Option<Since>,
-    /// What isn't written down elsewhere here.
-    pub outcome: Outcome,
     pub usage: ThreadUse,
-    bytes: u64,
     second: SecondOfThread,
     seconds: Sender<SecondOfThread>,
 }
@@ -204,21 +133,19 @@ impl Record {
         seconds: Sender<SecondOfThread>,
     ) -> Record {
         Record {
-            warmup: Tally::default(),
-            window: Tally::default(),
-            since,
             outcome: Outcome::nothing(Moment::now()),
+            statuses: Box::new([[[0; 2]; 1000]; 2]),
+            since,
             usage: ThreadUse::default(),
-            bytes: 0,
             second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
             seconds,
         }
     }
 
-    pub(crate) fn tally(&mut self, phase: Phase) -> &mut Tally {
+    pub(crate) fn account(&mut self, phase: Phase) -> &mut Account {
         match phase {
-            Phase::Warmup => &mut self.warmup,
-            Phase::Window => &mut self.window,
+            Phase::Warmup => &mut self.outcome.warmup,
+            Phase::Window => &mut self.outcome.account,
         }
     }
 
@@ -238,12 +165,11 @@ impl Record {
 
     pub(crate) fn bytes_received(&mut self, bytes: usize) {
         self.second.bytes += bytes as u64;
-        self.bytes += bytes as u64;
     }
 
-    /// Bytes received so far, before and after the window as well.
-    pub(crate) fn bytes_so_far(&self) -> u64 {
-        self.bytes
+    /// Bytes received so far in this second.
+    pub(crate) fn bytes_of_second(&self) -> u64 {
+        self.second.bytes
     }
 
     /// So many bytes that were counted as sent never were.
@@ -291,11 +217,29 @@ impl Record {
         }
     }
 
-    /// A good answer arrived; `phase` is its request's.
+    /// A whole answer came to a request of this phase, with a status below 1000: a good one,
+    /// unless it has a fault.
     #[inline(always)]
-    pub(crate) fn good(&mut self, phase: Phase, times: Times, now: u64) {
+    pub(crate) fn answered(
+        &mut self,
+        phase: Phase,
+        times: Times,
+        status: u16,
+        fault: Option<Box<Fault>>,
+        now: u64,
+    ) {
+        let of_status = &mut self.statuses[phase as usize][usize::from(status)];
+        of_status[usize::from(fault.is_none())] += 1;
+        match fault {
+            None => self.good(phase, times, now),
+            Some(fault) => self.error(phase, *fault, now, None),
+        }
+    }
+
+    #[inline(always)]
+    fn good(&mut self, phase: Phase, times: Times, now: u64) {
         self.second.good += 1;
-        self.tally(phase).good += 1;
+        self.account(phase).good += 1;
         if phase == Phase::Warmup {
             return;
         }
@@ -318,7 +262,16 @@ impl Record {
     /// had an answer, so that it is only known to have taken longer.
     pub(crate) fn error(&mut self, phase: Phase, fault: Fault, now: u64, waited: Option<Times>) {
         self.second.errors += 1;
-        self.tally(phase).error(fault, now);
+        let errors = &mut self.account(phase).errors;
+        match errors.iter_mut().find(|error| error.kind == fault.kind) {
+            Some(error) => error.count += 1,
+            None => errors.push(ErrorCount {
+                kind: fault.kind,
+                count: 1,
+                first: Duration::from_nanos(now),
+                example: fault.example,
+            }),
+        }
         if let Some(times) = waited {
             self.censored(phase, times, now);
         }
@@ -353,9 +306,22 @@ impl Record {
     /// written down in a window that ended then.
     pub(crate) fn finish(mut self, clock: Clock, window: Window, window_end: u64) -> Outcome {
         self.begin_second(SecondOfThread::DRAIN, 0);
+        for (phase, begin) in [(Phase::Warmup, window.start), (Phase::Window, window.begin)] {
+            let by_status = (0..).zip(&self.statuses[phase as usize]);
+            let counted = by_status.map(|(status, &[bad, good])| StatusCount {
+                status,
+                count: bad + good,
+                good,
+            });
+            let statuses = counted.filter(|counted| counted.count > 0).collect();
+            let account = self.account(phase);
+            account.statuses = statuses;
+            account.in_flight = account.sent - account.good - account.errors_total();
+            for error in &mut account.errors {
+                error.first = error.first.saturating_sub(Duration::from_nanos(begin));
+            }
+        }
         Outcome {
-            account: self.window.account(window.begin),
-            warmup: self.warmup.account(window.start),
             window_began: clock.moment(window.begin),
             window: Duration::from_nanos(window_end.saturating_sub(window.begin)),
             threads: vec![self.usage],

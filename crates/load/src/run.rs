@@ -522,8 +522,8 @@ mod tests {
             let mut record = Record::new(thread, None, to.clone());
             for number in 0..3 {
                 record.begin_second(number, 1);
-                record.window.sent += 1;
-                record.good(Phase::Window, Times::default(), time);
+                record.account(Phase::Window).sent += 1;
+                record.answered(Phase::Window, Times::default(), 200, None, time);
             }
             record.finish(Clock::start(), WINDOW, 0);
         }

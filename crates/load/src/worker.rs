@@ -286,9 +286,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// Enters the next turn in the books as one that was never sent, if it has come.
     fn shed_turn(&mut self) -> bool {
         let Some(turn) = self.turns.take(self.now) else { return false };
-        let tally = self.record.tally(turn.phase);
-        tally.scheduled += 1;
-        tally.shed += 1;
+        let account = self.record.account(turn.phase);
+        account.scheduled += 1;
+        account.shed += 1;
         if turn.phase == Phase::Window {
             self.record.shed(self.now - turn.intended);
         }
@@ -364,14 +364,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let looked = self.clock.now();
         self.now = looked;
         self.note_absence(back_at, looked);
-        let (mut events, bytes_before) = (0, self.record.bytes_so_far());
+        let (mut events, bytes_before) = (0, self.record.bytes_of_second());
         while let Some((came, event)) = self.backend.next() {
             events += 1;
             self.arrived = came;
             self.pass_to(came);
             self.see_to(event);
         }
-        let bytes = self.record.bytes_so_far() - bytes_before;
+        let bytes = self.record.bytes_of_second() - bytes_before;
         if events > EVENTS_AT_ONCE || bytes > BYTES_AT_ONCE {
             // What is sent now is sent now, and not when the last of them came.
             self.pass_to(self.clock.now());
@@ -708,9 +708,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// then; gives its place among all flights.
     #[inline(always)]
     fn take_up(&mut self, slot: Slot, turn: Turn, free_since: u64) -> usize {
-        let tally = self.record.tally(turn.phase);
-        tally.scheduled += 1;
-        tally.sent += 1;
+        let account = self.record.account(turn.phase);
+        account.scheduled += 1;
+        account.sent += 1;
         self.under_way += 1;
         if free_since > turn.intended && turn.phase == Phase::Window {
             self.waited_for_connection(turn.intended, free_since);
@@ -795,20 +795,16 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             slots.connection(slot).is_used = true;
             self.under_way -= 1;
             let phase = turns.phase(flight.times.intended);
-            record.tally(phase).statuses.add(status, fault.is_none());
-            match fault {
-                None => {
-                    slots.connection(slot).good += u64::from(phase == Phase::Window);
-                    record.good(phase, flight.times, self.arrived);
-                    if let Some(stamp) = backend.kernel_stamp() {
-                        record.seen(phase, stamp, self.clock, self.arrived);
-                    }
-                    if is_sampled {
-                        record.sample(number, answer);
-                    }
+            if fault.is_none() {
+                slots.connection(slot).good += u64::from(phase == Phase::Window);
+                if let Some(stamp) = backend.kernel_stamp() {
+                    record.seen(phase, stamp, self.clock, self.arrived);
                 }
-                Some(fault) => record.error(phase, *fault, self.arrived, None),
+                if is_sampled {
+                    record.sample(number, answer);
+                }
             }
+            record.answered(phase, flight.times, status, fault, self.arrived);
             // What comes before its request was sent says nothing of the rest of that, which
             // the connection still has to carry.
             let is_early = last && backend.is_sending(slot);
@@ -842,14 +838,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 self.slots.pop(slot);
                 self.under_way -= 1;
                 let phase = self.turns.phase(flight.times.intended);
-                self.record.tally(phase).statuses.add(status, fault.is_none());
-                match fault {
-                    None => {
-                        self.slots.connection(slot).good += u64::from(phase == Phase::Window);
-                        self.record.good(phase, flight.times, self.arrived);
-                    }
-                    Some(fault) => self.record.error(phase, *fault, self.arrived, None),
-                }
+                let is_good = fault.is_none() && phase == Phase::Window;
+                self.slots.connection(slot).good += u64::from(is_good);
+                self.record.answered(phase, flight.times, status, fault, self.arrived);
                 self.note_cut(phase);
                 self.replace(slot);
             }
