@@ -46,6 +46,7 @@ pub mod limit;
 mod limits;
 mod line;
 mod merge;
+mod now;
 pub mod outcome;
 pub mod plan;
 mod protocol;

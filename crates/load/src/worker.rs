@@ -5,7 +5,6 @@
 //! last awaits the answers that are still under way. Times are nanoseconds on a
 //! clock that the threads of a run share.
 
-use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use crate::backend::{Backend, Event, Received, Slot};
 use crate::clock::Clock;
 use crate::connects::Connects;
 use crate::line::{Line, Place};
+use crate::now::Now;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
 use crate::protocol::{Fault, Fed, Protocol, show};
@@ -25,9 +25,6 @@ use crate::{Outcome, Stop};
 
 /// The longest sleep: how soon a request to stop is heard.
 const SLEEP_NS_MAX: u64 = 20_000_000;
-/// A thread that comes back so long after it meant to was kept away: the process was
-/// stopped, or others had the processor.
-const AWAY_NS_MIN: u64 = SLEEP_NS_MAX;
 /// The longest wait for answers after the window; then they count as in flight.
 const DRAIN_NS_MAX: u64 = 2_000_000_000;
 /// A handshake that took so long may have lost a SYN: the kernel sends it again
@@ -35,13 +32,6 @@ const DRAIN_NS_MAX: u64 = 2_000_000_000;
 const SYN_LOST_NS: u64 = 900_000_000;
 /// How often is told how many connections were made ahead.
 const TOLD_EVERY_NS: u64 = 100_000_000;
-/// Absences that are remembered: more than there are within a timeout where a quota keeps
-/// this thread from running in each tenth of a second.
-const ABSENCES: usize = 256;
-/// Events that are seen to in so little time that it need not be asked for anew.
-const EVENTS_AT_ONCE: u32 = 16;
-/// The same in bytes.
-const BYTES_AT_ONCE: u64 = 16 << 10;
 /// Bytes of pipelined requests that go out together. What is more follows when they were
 /// taken.
 pub(crate) const TOGETHER_BYTES: usize = 64 << 10;
@@ -56,7 +46,6 @@ const SECOND_NS: u64 = 1_000_000_000;
 pub(crate) struct Worker<'a, B, P: Protocol> {
     plan: &'a Plan,
     stop: &'a Stop,
-    clock: Clock,
     backend: B,
     protocol: P,
     record: Record,
@@ -79,12 +68,7 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     open: u32,
     /// Requests under way.
     under_way: u64,
-    /// When the event now seen to came.
-    arrived: u64,
-    /// The latest time known.
-    now: u64,
-    /// From when until when this thread was kept away, the last times.
-    absences: VecDeque<(u64, u64)>,
+    time: Now,
     next_scan: u64,
     /// The slot at which the next look for what took too long begins.
     scan_from: Slot,
@@ -115,11 +99,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let rooms = if room == 0 || is_pipelined { 0 } else { slots };
         let outboxes = if is_pipelined { slots } else { 0 };
         let is_paced = plan.keep_alive || !turns.is_open_loop();
-        let now = clock.now();
+        let time = Now::new(clock);
+        let now = time.at();
         Worker {
             plan,
             stop,
-            clock,
             backend,
             protocol,
             record,
@@ -134,9 +118,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             rooms: (0..rooms).map(|_| Vec::with_capacity(room)).collect(),
             open: 0,
             under_way: 0,
-            arrived: now,
-            now,
-            absences: VecDeque::with_capacity(ABSENCES),
+            time,
             next_scan: now,
             scan_from: 0,
         }
@@ -152,22 +134,22 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if !self.plan.keep_alive {
             return Ok(0);
         }
-        let (mut most, mut since, mut failed) = (0, self.now, 0);
-        let mut next_told = self.now + TOLD_EVERY_NS;
+        let (mut most, mut since, mut failed) = (0, self.now(), 0);
+        let mut next_told = self.now() + TOLD_EVERY_NS;
         while !self.connects.are_settled() && !self.stop.asked() {
             self.open_connections();
-            self.turn_over(self.connects.may_at(self.now).unwrap_or(u64::MAX))?;
+            self.turn_over(self.connects.may_at(self.now()).unwrap_or(u64::MAX))?;
             let failures = self.record.outcome.connections.failed;
             if self.open > most {
-                (most, since, failed) = (self.open, self.now, failures);
+                (most, since, failed) = (self.open, self.now(), failures);
             }
-            let patience_over = self.now - since > self.plan.timeout.as_nanos() as u64;
+            let patience_over = self.now() - since > self.plan.timeout.as_nanos() as u64;
             if failures - failed >= FAILURES_MAX || patience_over {
                 break;
             }
-            if self.now >= next_told {
+            if self.now() >= next_told {
                 tell(self.open);
-                next_told = self.now + TOLD_EVERY_NS;
+                next_told = self.now() + TOLD_EVERY_NS;
             }
         }
         self.connects.forget_waiting_unless(|_| false);
@@ -180,34 +162,34 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// The kernel's, if it can't wait for events.
     pub(crate) fn run(mut self, window: Window) -> io::Result<Outcome> {
         // Meanwhile the other threads were waited for.
-        self.now = self.clock.now();
-        while self.now < window.start {
+        self.time.ask();
+        while self.now() < window.start {
             self.turn_over(window.start)?;
         }
         // Without a warm-up the first requests, which are sent at once, are the window's.
         let cpu = self.record.usage.cpu;
-        let mut spent_before = (self.now >= window.begin).then(|| Spent::by(self.now, cpu));
+        let mut spent_before = (self.now() >= window.begin).then(|| Spent::by(self.now(), cpu));
         // Reading that takes a while on a large machine, which no request is to bear.
-        self.now = self.clock.now();
+        self.time.ask();
         self.begin(window);
         let counted = matches!(self.plan.until, Until::Requests(_));
         let mut next_second = window.start;
-        let mut is_warming_up = self.now < window.begin;
+        let mut is_warming_up = self.now() < window.begin;
         loop {
-            if self.now >= next_second && self.now < window.end {
-                let number = seconds_since(window.begin, self.now);
+            if self.now() >= next_second && self.now() < window.end {
+                let number = seconds_since(window.begin, self.now());
                 self.record.begin_second(number, self.open);
                 next_second = window.begin.saturating_add_signed((number + 1) * SECOND_NS as i64);
                 if number >= 0 && spent_before.is_none() {
-                    spent_before = Some(Spent::by(self.now, cpu));
-                    self.now = self.clock.now();
+                    spent_before = Some(Spent::by(self.now(), cpu));
+                    self.time.ask();
                 }
             }
             let stopped = self.stop.asked();
             if stopped || counted && self.is_shut_out() {
-                self.turns.end_at(self.now);
+                self.turns.end_at(self.now());
             }
-            if !self.turns.goes_on(self.now) {
+            if !self.turns.goes_on(self.now()) {
                 // What fell due while this thread slept or worked is late, not shed.
                 self.send_due();
                 if !self.plan.keep_alive {
@@ -222,7 +204,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             self.send_due();
             self.open_connections();
-            if is_warming_up && self.now >= window.begin {
+            if is_warming_up && self.now() >= window.begin {
                 is_warming_up = false;
                 self.shed_warmup(window.begin);
             }
@@ -232,29 +214,31 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
         // Others count on it no more.
         self.turns.sleeps(None);
-        let window_end = self.now.min(window.end);
+        let window_end = self.now().min(window.end);
+        self.record.usage.away_s = self.time.away_s;
         if let Some(before) = spent_before {
-            before.write_growth(&Spent::by(self.now, cpu), &mut self.record.usage);
+            before.write_growth(&Spent::by(self.now(), cpu), &mut self.record.usage);
         }
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;
         self.close_books(window_end);
-        Ok(self.record.finish(self.clock, window, window_end))
+        Ok(self.record.finish(self.time.clock, window, window_end))
     }
 
     /// Whether there is no connection, and none could be made for longer than one may
     /// take. Requests that are counted would go on to fail, a few a second, for hours.
     fn is_shut_out(&self) -> bool {
         let patience = self.plan.timeout.as_nanos() as u64;
-        self.open == 0 && self.connects.failing_for(self.now) > patience
+        self.open == 0 && self.connects.failing_for(self.now()) > patience
     }
 
     /// Puts every slot to work.
     fn begin(&mut self, window: Window) {
         self.turns.begin(window);
+        self.time.window = window;
         if !self.plan.keep_alive {
             // Paced from now on.
-            self.connects.begin_at(self.now);
+            self.connects.begin_at(self.now());
             return;
         }
         if self.turns.is_open_loop() {
@@ -265,7 +249,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         for slot in (0..self.slots.count()).rev() {
             self.slots.connection(slot).is_idle = false;
             match *self.slots.state(slot) {
-                State::Open => self.take_requests(slot),
+                State::Open => self.take_requests(slot, window.start),
                 State::Closed => self.connects.want(slot),
                 State::Connecting(_) => {}
             }
@@ -285,12 +269,12 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// Enters the next turn in the books as one that was never sent, if it has come.
     fn shed_turn(&mut self) -> bool {
-        let Some(turn) = self.turns.take(self.now) else { return false };
+        let Some(turn) = self.turns.take(self.now()) else { return false };
         let account = self.record.account(turn.phase);
         account.scheduled += 1;
         account.shed += 1;
         if turn.phase == Phase::Window {
-            self.record.shed(self.now - turn.intended);
+            self.record.shed(self.now() - turn.intended);
         }
         true
     }
@@ -299,10 +283,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// a new connection.
     fn drain(&mut self) -> io::Result<()> {
         let patience = DRAIN_NS_MAX.min(self.plan.timeout.as_nanos() as u64);
-        let end = self.now + patience;
-        while self.under_way > 0 && self.now < end && !self.stop.asked() {
+        let end = self.now() + patience;
+        while self.under_way > 0 && self.now() < end && !self.stop.asked() {
             self.open_connections();
-            let until = self.connects.may_at(self.now).map_or(end, |at| at.min(end));
+            let until = self.connects.may_at(self.now()).map_or(end, |at| at.min(end));
             self.turn_over(until)?;
         }
         Ok(())
@@ -312,10 +296,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// never sent.
     fn close_books(&mut self, window_end: u64) {
         for slot in 0..self.slots.count() {
-            self.ask_for_lost_syns(slot, self.now);
+            self.ask_for_lost_syns(slot, self.now());
             while let Some(flight) = self.slots.pop(slot) {
                 let phase = self.turns.phase(flight.times.intended);
-                self.record.censored(phase, flight.times, self.now);
+                self.record.censored(phase, flight.times, self.now());
             }
             let good = self.slots.connection(slot).good;
             let connections = &mut self.record.outcome.connections;
@@ -330,7 +314,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// The time until which may be slept. To be called right before that.
     fn wake_at(&mut self, other: u64) -> u64 {
-        let may_connect = self.connects.may_at(self.now);
+        let may_connect = self.connects.may_at(self.now());
         if self.plan.keep_alive || !self.turns.is_open_loop() {
             let free = self.free().map(|since| Free { since, from: 0 });
             let turn = self.turns.sleeps(free);
@@ -351,31 +335,32 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// Since when the slot that connects next could have.
     fn may_connect_since(&mut self) -> u64 {
-        let Some(slot) = self.connects.first_waiting() else { return self.now };
+        let Some(slot) = self.connects.first_waiting() else { return self.now() };
         // One that may not connect is not free.
-        self.slots.connection(slot).free_since.max(self.connects.paused_before(self.now))
+        self.slots.connection(slot).free_since.max(self.connects.paused_before(self.now()))
+    }
+
+    /// The latest time known.
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.time.at()
     }
 
     /// Sleeps until something happens or this time has come, and sees to it.
     fn turn_over(&mut self, until: u64) -> io::Result<()> {
-        let sleep = until.saturating_sub(self.now).min(SLEEP_NS_MAX);
-        let back_at = self.now + sleep;
+        let sleep = until.saturating_sub(self.now()).min(SLEEP_NS_MAX);
+        let back_at = self.now() + sleep;
         self.backend.wait(Duration::from_nanos(sleep))?;
-        let looked = self.clock.now();
-        self.now = looked;
-        self.note_absence(back_at, looked);
+        self.time.ask_after_sleep(back_at);
+        let looked = self.now();
         let (mut events, bytes_before) = (0, self.record.bytes_of_second());
         while let Some((came, event)) = self.backend.next() {
             events += 1;
-            self.arrived = came;
-            self.pass_to(came);
-            self.see_to(event);
+            self.time.pass_to(came);
+            self.see_to(event, came);
         }
-        let bytes = self.record.bytes_of_second() - bytes_before;
-        if events > EVENTS_AT_ONCE || bytes > BYTES_AT_ONCE {
-            // What is sent now is sent now, and not when the last of them came.
-            self.pass_to(self.clock.now());
-        }
+        // What is sent now is sent now, and not when the last of them came.
+        self.time.ask_if_old(events, self.record.bytes_of_second() - bytes_before);
         self.send_touched();
         if looked >= self.next_scan {
             self.end_those_that_waited_too_long(looked);
@@ -383,49 +368,15 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         Ok(())
     }
 
-    /// It has become later meanwhile.
-    #[inline(always)]
-    fn pass_to(&mut self, now: u64) {
-        self.note_absence(self.now, now);
-        self.now = self.now.max(now);
-    }
-
-    /// Notes that this thread was kept away, if it meant to be back so much earlier.
-    #[inline(always)]
-    fn note_absence(&mut self, meant: u64, back: u64) {
-        if back > meant + AWAY_NS_MIN {
-            self.was_away(meant, back);
-        }
-    }
-
-    #[cold]
-    fn was_away(&mut self, from: u64, until: u64) {
-        if self.absences.len() == ABSENCES {
-            self.absences.pop_front();
-        }
-        self.absences.push_back((from, until));
-        let window = self.turns.window();
-        let within = until.min(window.end).saturating_sub(from.max(window.begin));
-        let away_s = &mut self.record.usage.away_s;
-        *away_s = away_s.max(within as f64 / 1e9);
-    }
-
-    /// How much of this time this thread was there to see what comes.
-    fn watched(&self, from: u64, until: u64) -> u64 {
-        let away = |(left, back): &(u64, u64)| until.min(*back).saturating_sub(from.max(*left));
-        until.saturating_sub(from) - self.absences.iter().map(away).sum::<u64>()
-    }
-
-    fn see_to(&mut self, event: Event) {
+    /// Sees to an event that came at this time.
+    fn see_to(&mut self, event: Event, at: u64) {
         match event {
-            Event::Received(slot, received) => self.received(slot, received),
+            Event::Received(slot, received) => self.received(slot, received, at),
             Event::Sent(slot) => self.touch(slot),
-            Event::Connected(slot) => self.connected(slot),
-            Event::ConnectFailed(slot, errno) => {
-                self.connect_failed(slot, fault_of(errno, true));
-            }
-            Event::Ended(slot) => self.ended(slot),
-            Event::Broken(slot, errno) => self.lost(slot, &fault_of(errno, false)),
+            Event::Connected(slot) => self.connected(slot, at),
+            Event::ConnectFailed(slot, errno) => self.connect_failed(slot, fault_of(errno, true)),
+            Event::Ended(slot) => self.ended(slot, at),
+            Event::Broken(slot, errno) => self.lost(slot, &fault_of(errno, false), at),
         }
     }
 
@@ -433,13 +384,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// Begins the connections that may be begun.
     fn open_connections(&mut self) {
-        while let Some(may_at) = self.connects.may_at(self.now)
-            && may_at <= self.now
+        while let Some(may_at) = self.connects.may_at(self.now())
+            && may_at <= self.now()
         {
             let turn = if self.plan.keep_alive {
                 None
             } else {
-                match self.turns.take(self.now) {
+                match self.turns.take(self.now()) {
                     Some(turn) => Some(turn),
                     None => return,
                 }
@@ -450,10 +401,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             if let Some(turn) = turn {
                 self.take_up(slot, turn, free_since);
             }
-            *self.slots.state(slot) = State::Connecting(self.now);
+            *self.slots.state(slot) = State::Connecting(self.now());
             let source = self.sources.next();
             match self.backend.connect(slot, source) {
-                Ok(now) => self.pass_to(now.unwrap_or(self.now)),
+                Ok(now) => now.into_iter().for_each(|now| self.time.pass_to(now)),
                 Err(error) => {
                     let errno = error.raw_os_error().unwrap_or(libc::EIO);
                     self.connect_failed(slot, fault_of(errno, true));
@@ -462,27 +413,27 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
     }
 
-    fn connected(&mut self, slot: Slot) {
+    fn connected(&mut self, slot: Slot, at: u64) {
         let State::Connecting(since) = *self.slots.state(slot) else { return };
-        self.ask_for_lost_syns(slot, self.arrived);
+        self.ask_for_lost_syns(slot, at);
         let had_one = self.slots.establish(slot);
-        let took = self.arrived - since;
-        let is_in_window = self.is_in_window(slot);
+        let took = at - since;
+        let is_in_window = self.is_in_window(slot, at);
         self.record.outcome.connections.made_in_window += u64::from(is_in_window);
         self.record.outcome.connections.reconnects += u64::from(had_one);
         if is_in_window || self.plan.keep_alive {
             self.record.outcome.connect.saturating_record(took);
         }
-        self.connects.succeeded(self.now);
+        self.connects.succeeded(self.now());
         self.open += 1;
         self.record.open(self.open);
         if self.plan.keep_alive {
             self.send_what_waits(slot);
-            self.take_requests(slot);
+            self.take_requests(slot, at);
         } else {
             let place = self.slots.place(slot, 0);
             // That the connection was there already is no wait for it.
-            self.slots.flight(place).times.begun += self.now - self.arrived;
+            self.slots.flight(place).times.begun += self.now() - at;
             self.send(slot, place);
         }
     }
@@ -494,7 +445,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             && by.saturating_sub(since) >= SYN_LOST_NS
         {
             let lost = self.backend.syn_retransmits(slot);
-            let is_in_window = self.is_in_window(slot);
+            let is_in_window = self.is_in_window(slot, by);
             let connections = &mut self.record.outcome.connections;
             connections.syn_retransmits += lost;
             connections.syn_retransmits_in_window += if is_in_window { lost } else { 0 };
@@ -503,10 +454,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// Whether a connection that is being made belongs to the window: by the request that
     /// it is for, which has its handshake in its account, or else by the time.
-    fn is_in_window(&mut self, slot: Slot) -> bool {
+    fn is_in_window(&mut self, slot: Slot, at: u64) -> bool {
         let own = self.slots.oldest(slot).filter(|_| !self.plan.keep_alive);
-        let at = own.map_or(self.arrived, |flight| flight.times.intended);
-        self.turns.phase(at) == Phase::Window
+        let since = own.map_or(at, |flight| flight.times.intended);
+        self.turns.phase(since) == Phase::Window
     }
 
     /// Sends what the slot's last connection left without an answer, and what its new one
@@ -529,15 +480,15 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// A connection came to nothing: so does the request that is its own, or
     /// else the one whose turn it is.
     fn connect_failed(&mut self, slot: Slot, fault: Fault) {
-        self.ask_for_lost_syns(slot, self.now);
-        self.record.connect_failed(&fault, self.now);
-        self.connects.failed(self.now);
+        self.ask_for_lost_syns(slot, self.now());
+        self.record.connect_failed(&fault, self.now());
+        self.connects.failed(self.now());
         let before = std::mem::replace(self.slots.state(slot), State::Closed);
         self.backend.close(slot);
         if self.slots.under_way(slot) == 0
-            && let Some(turn) = self.turns.take(self.now)
+            && let Some(turn) = self.turns.take(self.now())
         {
-            let place = self.take_up(slot, turn, self.now);
+            let place = self.take_up(slot, turn, self.now());
             if let (false, State::Connecting(since)) = (self.turns.is_open_loop(), before) {
                 // But for this connection it would have been sent when that was begun.
                 self.slots.flight(place).times.begun = since.max(self.turns.window().start);
@@ -545,29 +496,29 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         }
         self.fail_all(slot, fault);
         // Until now it was taken.
-        self.slots.connection(slot).free_since = self.now;
-        if self.turns.goes_on(self.now) {
+        self.slots.connection(slot).free_since = self.now();
+        if self.turns.goes_on(self.now()) {
             self.connects.want(slot);
         }
     }
 
-    /// Ends a slot's connection, and asks for the next.
-    fn replace(&mut self, slot: Slot) {
-        self.close(slot);
-        if self.turns.goes_on(self.now) || self.slots.under_way(slot) > 0 {
+    /// Ends a slot's connection, which was of use until then, and asks for the next.
+    fn replace(&mut self, slot: Slot, at: u64) {
+        self.close(slot, at);
+        if self.turns.goes_on(self.now()) || self.slots.under_way(slot) > 0 {
             self.connects.want(slot);
         }
     }
 
-    /// Ends a slot's connection.
-    fn close(&mut self, slot: Slot) {
+    /// Ends a slot's connection, which was of use until then.
+    fn close(&mut self, slot: Slot, at: u64) {
         let before = std::mem::replace(self.slots.state(slot), State::Closed);
         if before == State::Open {
             self.open -= 1;
         }
         let connection = self.slots.connection(slot);
         connection.partial = P::Connection::default();
-        connection.free_since = self.arrived;
+        connection.free_since = at;
         // What was given to be sent and never was.
         self.record.bytes_unsent(self.backend.unsent_bytes(slot));
         self.backend.close(slot);
@@ -579,7 +530,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn send_due(&mut self) {
         while let Some(free_since) = self.free()
             && let Some(place) = self.line.first(&mut self.slots)
-            && let Some(turn) = self.turns.take(self.now)
+            && let Some(turn) = self.turns.take(self.now())
         {
             self.line.leave(place, &mut self.slots);
             match place {
@@ -602,11 +553,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.send_touched();
     }
 
-    /// There is something in the line from now on.
+    /// There is something in the line from then on.
     #[inline(always)]
-    fn stand_in_line(&mut self, slot: Slot) {
+    fn stand_in_line(&mut self, slot: Slot, since: u64) {
         self.line.enter(slot, &mut self.slots);
-        self.free_since.get_or_insert(self.arrived);
+        self.free_since.get_or_insert(since);
     }
 
     /// This slot may have something to send before this thread sleeps.
@@ -641,9 +592,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             return;
         }
         while self.slots.has_room(slot)
-            && let Some(turn) = self.turns.take(self.now)
+            && let Some(turn) = self.turns.take(self.now())
         {
-            self.take_up(slot, turn, self.now);
+            self.take_up(slot, turn, self.now());
             self.outboxes[slot as usize].queued += 1;
         }
     }
@@ -658,7 +609,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let flight = self.slots.flight(place);
             // One that is asked again took as long as it takes since it was first asked.
             if flight.times.sent == Times::NEVER {
-                flight.times.sent = self.now;
+                flight.times.sent = self.time.at();
             }
             let (number, intended) = (flight.number, flight.times.intended);
             let before = outbox.bytes.len();
@@ -677,7 +628,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let bytes: *const [u8] = outbox.bytes.as_slice();
         // SAFETY: an outbox is written to only where nothing is being sent.
         if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
-            self.pass_to(now);
+            self.time.pass_to(now);
         }
         if self.outboxes[slot as usize].queued > 0 && !self.backend.is_sending(slot) {
             self.touch(slot);
@@ -687,19 +638,19 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     // Every request goes through the next ones. They have several callers, so that the
     // compiler would rather call them, each for the price of what it does.
 
-    /// An open slot takes as many requests as it has room for.
+    /// A slot that is open, with room since then, takes as many requests as it has room for.
     #[inline(always)]
-    fn take_requests(&mut self, slot: Slot) {
+    fn take_requests(&mut self, slot: Slot, since: u64) {
         if self.turns.is_open_loop() {
-            return self.stand_in_line(slot);
+            return self.stand_in_line(slot, since);
         }
         if !self.outboxes.is_empty() {
             return self.touch(slot);
         }
         if self.slots.has_room(slot)
-            && let Some(turn) = self.turns.take(self.now)
+            && let Some(turn) = self.turns.take(self.now())
         {
-            let place = self.take_up(slot, turn, self.now);
+            let place = self.take_up(slot, turn, self.now());
             self.send(slot, place);
         }
     }
@@ -715,7 +666,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         if free_since > turn.intended && turn.phase == Phase::Window {
             self.waited_for_connection(turn.intended, free_since);
         }
-        let times = Times { intended: turn.intended, begun: self.now, sent: Times::NEVER };
+        let times = Times { intended: turn.intended, begun: self.now(), sent: Times::NEVER };
         self.slots.push(slot, Flight { number: turn.number, times })
     }
 
@@ -723,7 +674,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn waited_for_connection(&mut self, intended: u64, free_since: u64) {
         let since = self.turns.others_free_since().map_or(free_since, |it| it.min(free_since));
         // While this thread was away nobody saw who was free.
-        let waited = self.watched(intended, since);
+        let waited = self.time.watched(intended, since);
         if self.turns.is_open_loop() && waited > 0 {
             self.record.outcome.connection_wait.saturating_record(waited);
         }
@@ -732,7 +683,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// Hands the bytes of the request at this place to the kernel.
     #[inline(always)]
     fn send(&mut self, slot: Slot, place: usize) {
-        let now = self.now;
+        let now = self.now();
         let flight = self.slots.flight(place);
         // One that is asked again took as long as it takes since it was first asked.
         flight.times.sent = flight.times.sent.min(now);
@@ -753,17 +704,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         // stays in its room until the slot has another: after its answer, if it
         // was sent by then, or after the slot was closed.
         if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
-            self.pass_to(now);
+            self.time.pass_to(now);
         }
     }
 
     // Answers.
 
-    fn received(&mut self, slot: Slot, received: Received) {
-        if self.slots.oldest(slot).is_some_and(|flight| self.arrived < flight.times.sent) {
+    fn received(&mut self, slot: Slot, received: Received, mut at: u64) {
+        if self.slots.oldest(slot).is_some_and(|flight| at < flight.times.sent) {
             // It was told of before this request was sent, for something else.
-            self.arrived = self.clock.now();
-            self.pass_to(self.arrived);
+            at = self.time.clock.now();
+            self.time.pass_to(at);
         }
         let Worker { backend, protocol, record, slots, turns, outboxes, .. } = self;
         let mut bytes = backend.bytes(received);
@@ -774,7 +725,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let Some(number) = slots.oldest(slot).filter(|_| asked).map(|flight| flight.number)
             else {
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
-                return self.unasked(slot, example);
+                return self.unasked(slot, example, at);
             };
             let partial = &mut slots.connection(slot).partial;
             let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
@@ -782,7 +733,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             let (used, status, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
                 Fed::Answer { used, status, fault, reusable } => (used, status, fault, reusable),
-                Fed::Broken(fault) => return self.lost(slot, &fault),
+                Fed::Broken(fault) => return self.lost(slot, &fault, at),
             };
             let answer = &bytes[..used];
             bytes = &bytes[used..];
@@ -798,13 +749,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             if fault.is_none() {
                 slots.connection(slot).good += u64::from(phase == Phase::Window);
                 if let Some(stamp) = backend.kernel_stamp() {
-                    record.seen(phase, stamp, self.clock, self.arrived);
+                    record.seen(phase, stamp, self.time.clock, at);
                 }
                 if is_sampled {
                     record.sample(number, answer);
                 }
             }
-            record.answered(phase, flight.times, status, fault, self.arrived);
+            record.answered(phase, flight.times, status, fault, at);
             // What comes before its request was sent says nothing of the rest of that, which
             // the connection still has to carry.
             let is_early = last && backend.is_sending(slot);
@@ -818,18 +769,18 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 }
                 // Requests behind an answer that closes are not processed (RFC
                 // 9112, 9.6): they go to the next connection, and wait on.
-                return self.replace(slot);
+                return self.replace(slot, at);
             }
             if bytes.is_empty() {
-                return self.take_requests(slot);
+                return self.take_requests(slot, at);
             }
         }
     }
 
     /// The server ended its side: that may be how an answer ends.
-    fn ended(&mut self, slot: Slot) {
+    fn ended(&mut self, slot: Slot, at: u64) {
         let Some(&mut flight) = self.slots.oldest(slot) else {
-            return self.ended_unasked(slot);
+            return self.ended_unasked(slot, at);
         };
         let partial = &mut self.slots.connection(slot).partial;
         let has_begun = P::is_under_way(partial);
@@ -840,13 +791,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 let phase = self.turns.phase(flight.times.intended);
                 let is_good = fault.is_none() && phase == Phase::Window;
                 self.slots.connection(slot).good += u64::from(is_good);
-                self.record.answered(phase, flight.times, status, fault, self.arrived);
+                self.record.answered(phase, flight.times, status, fault, at);
                 self.note_cut(phase);
-                self.replace(slot);
+                self.replace(slot, at);
             }
             Fed::Broken(fault) => {
-                self.settle_lost(slot, &fault, has_begun);
-                self.replace(slot);
+                self.settle_lost(slot, &fault, has_begun, at);
+                self.replace(slot, at);
             }
             Fed::More { .. } => unreachable!("nothing comes after the end"),
         }
@@ -859,33 +810,33 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// A connection on which nothing was asked has ended, which costs no request.
-    fn ended_unasked(&mut self, slot: Slot) {
-        if self.turns.goes_on(self.arrived) {
-            self.note_cut(self.turns.phase(self.arrived));
+    fn ended_unasked(&mut self, slot: Slot, at: u64) {
+        if self.turns.goes_on(at) {
+            self.note_cut(self.turns.phase(at));
         }
         if !self.turns.is_open_loop() || !self.plan.keep_alive || !self.slots.is_open(slot) {
-            return self.replace(slot);
+            return self.replace(slot, at);
         }
-        self.close(slot);
+        self.close(slot, at);
         self.line.enter_ended(slot);
-        self.free_since.get_or_insert(self.arrived);
+        self.free_since.get_or_insert(at);
     }
 
     /// The server spoke on a connection on which nothing was asked. Whatever that means, it
     /// is no answer to what is asked next.
-    fn unasked(&mut self, slot: Slot, example: String) {
-        self.record.unasked(example.clone(), self.arrived);
-        self.lost(slot, &Fault { kind: ErrorKind::Malformed, example });
+    fn unasked(&mut self, slot: Slot, example: String, at: u64) {
+        self.record.unasked(example.clone(), at);
+        self.lost(slot, &Fault { kind: ErrorKind::Malformed, example }, at);
     }
 
     /// A connection is of no more use, for the oldest request's sake.
-    fn lost(&mut self, slot: Slot, fault: &Fault) {
+    fn lost(&mut self, slot: Slot, fault: &Fault, at: u64) {
         if self.slots.under_way(slot) == 0 {
-            return self.ended_unasked(slot);
+            return self.ended_unasked(slot, at);
         }
         let has_begun = P::is_under_way(&self.slots.connection(slot).partial);
-        self.settle_lost(slot, fault, has_begun);
-        self.replace(slot);
+        self.settle_lost(slot, fault, has_begun, at);
+        self.replace(slot, at);
     }
 
     /// What becomes of the requests on a connection that is lost. `has_begun` says whether a
@@ -895,13 +846,13 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// just under way. If no byte of an answer came, a client asks it again once, on a new
     /// connection, where that can do no harm (RFC 9112, 9.3.1). So it does with the requests
     /// behind the oldest one, which alone the fault is of.
-    fn settle_lost(&mut self, slot: Slot, fault: &Fault, has_begun: bool) {
+    fn settle_lost(&mut self, slot: Slot, fault: &Fault, has_begun: bool, at: u64) {
         let connection = self.slots.connection(slot);
         let is_unanswered =
             matches!(fault.kind, ErrorKind::ClosedEarly | ErrorKind::Reset) && !has_begun;
         let (was_used, asked_again) = (connection.is_used, connection.again);
         if is_unanswered && was_used {
-            self.note_cut(self.turns.phase(self.arrived));
+            self.note_cut(self.turns.phase(at));
         }
         let on_it: Vec<Flight> = std::iter::from_fn(|| self.slots.pop(slot)).collect();
         let mut again = 0;
@@ -925,9 +876,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     example: format!("behind a request that ended with: {}", fault.example),
                 },
             };
-            self.under_way -= 1;
-            let phase = self.turns.phase(flight.times.intended);
-            self.record.error(phase, fault, self.now, Some(flight.times));
+            self.fail(flight, fault);
         }
         self.slots.connection(slot).again = again;
     }
@@ -935,10 +884,15 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// All requests on a slot whose connection came to nothing end in this error.
     fn fail_all(&mut self, slot: Slot, fault: Fault) {
         while let Some(flight) = self.slots.pop(slot) {
-            self.under_way -= 1;
-            let phase = self.turns.phase(flight.times.intended);
-            self.record.error(phase, fault.clone(), self.now, Some(flight.times));
+            self.fail(flight, fault.clone());
         }
+    }
+
+    /// A request ends in an error without an answer.
+    fn fail(&mut self, flight: Flight, fault: Fault) {
+        self.under_way -= 1;
+        let phase = self.turns.phase(flight.times.intended);
+        self.record.error(phase, fault, self.now(), Some(flight.times));
     }
 
     /// Ends what took too long by this time, at which was looked for all that had come. What
@@ -948,8 +902,6 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         let timeout = self.plan.timeout.as_nanos() as u64;
         let whole = (timeout / 10).clamp(1_000_000, 100_000_000);
         self.next_scan = looked + whole / u64::from(SCAN_PARTS);
-        // What ends now ends at this time, and not when the last event came.
-        self.arrived = self.arrived.max(looked);
         let from = self.scan_from;
         let to = self.slots.count().min(from + self.slots.count().div_ceil(SCAN_PARTS));
         self.scan_from = if to == self.slots.count() { 0 } else { to };
@@ -957,7 +909,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             match *self.slots.state(slot) {
                 State::Closed => {}
                 State::Connecting(since) => {
-                    if self.watched(since, looked) >= timeout {
+                    if self.time.watched(since, looked) >= timeout {
                         let example = format!("no connection within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::ConnectTimeout, example };
                         self.connect_failed(slot, fault);
@@ -965,10 +917,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                 }
                 State::Open => {
                     let sent = self.slots.oldest(slot).map(|flight| flight.times.sent);
-                    if sent.is_some_and(|sent| self.watched(sent, looked) >= timeout) {
+                    if sent.is_some_and(|sent| self.time.watched(sent, looked) >= timeout) {
                         let example = format!("no whole answer within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };
-                        self.lost(slot, &fault);
+                        self.lost(slot, &fault, self.now());
                     }
                 }
             }
