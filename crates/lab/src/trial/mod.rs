@@ -250,7 +250,7 @@ impl Bench<'_> {
         loop {
             let readiness = match self.host.may_listen(*address) {
                 true => self.driver.ready(running, self.stop),
-                false => Readiness::NotYet("nobody listens there".into()),
+                false => Readiness::NotYet("no connection: nobody listens there".into()),
             };
             if let Some(exit) = kept.exited() {
                 return Err(ended(kept, &exit, "before it gave a right answer"));
