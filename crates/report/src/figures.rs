@@ -32,7 +32,17 @@ pub fn median(unit: Unit, estimate: &Estimate) -> String {
     format!("{}{}", units::at_least(estimate.at_least), number(unit, estimate.median))
 }
 
-/// The same, or that there is none.
+/// The same with what it is measured in.
+pub fn median_with_unit(unit: Unit, estimate: &Estimate) -> String {
+    let sign = match unit {
+        // It stands in a time already.
+        Unit::Micros => "",
+        Unit::PerSecond | Unit::CpuMicros => unit.sign(),
+    };
+    format!("{}{sign}", median(unit, estimate))
+}
+
+/// A median, or that there is none.
 pub fn median_if_any(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or_else(|| units::NOTHING.into(), |estimate| median(unit, estimate))
 }

@@ -149,11 +149,14 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
     };
     let most = format!("{} {does}{under}", and_others(&first, brevity.names));
     match closest(&alike, figure).filter(|_| brevity.with_next) {
-        Some((row, ratio)) => format!(
-            "{most}; {} comes closest, with {} of that.",
-            brevity.name(run, &row.contender, row.verdict == Verdict::Suspect),
-            percent_with_interval(ratio)
-        ),
+        Some((row, ratio)) => {
+            let next = brevity.name(run, &row.contender, row.verdict == Verdict::Suspect);
+            let (does, ratio) = (&words.does, percent_with_interval(ratio));
+            match figure.better {
+                Better::More => format!("{most}; {next} comes closest, with {ratio} of that."),
+                Better::Less => format!("{most}; {next} {does} {ratio} of that."),
+            }
+        }
         None => format!("{most}."),
     }
 }

@@ -227,8 +227,8 @@ impl Page {
             let cells = (estimate.median / longest * f64::from(BAR_CELLS)).round() as usize;
             let cell = if row.verdict == Verdict::Invalid { "░" } else { "█" };
             let bar = cell.repeat(cells.max(1));
-            let name: String = self.who(run, &row.contender).chars().take(NAME_CHARS).collect();
-            let number = figures::median(figure.unit, estimate);
+            let name = lead::shortened(&self.who(run, &row.contender), NAME_CHARS);
+            let number = figures::median_with_unit(figure.unit, estimate);
             self.line(&format!("  {name:<NAME_CHARS$} {bar} {number}"));
         }
     }

@@ -1,9 +1,11 @@
 //! Are there trials enough, and is there a measure of their noise?
 
 use result::Trial;
+use result::figure::{CPU_US, RATE};
 use result::finding::{Verdict, worst};
 
 use super::{Check, Compared, Scope, Word};
+use crate::figures;
 use crate::statistics::{BLOCKS_MIN, log_ratios, median};
 
 /// Identical entries that differ by more tell that others can't be told apart.
@@ -25,15 +27,9 @@ fn look(compared: &Compared) -> Word {
         return Word::not_checked(format!("{blocks} blocks, of {BLOCKS_MIN} that a rank needs."))
             .advise("Take a profile with 6 blocks or more.");
     }
-    let is_open_loop = compared.is_open_loop();
-    let figure = |trial: &Trial| {
-        let work = trial.evidence.work.as_ref()?;
-        match is_open_loop {
-            // At one rate, what is compared is what an answer costs.
-            true => Some(trial.evidence.contender_cpu_s()? / work.done.max(1) as f64),
-            false => Some(work.rate),
-        }
-    };
+    // At one rate, what is compared is what an answer costs.
+    let figure = if compared.is_open_loop() { CPU_US } else { RATE };
+    let figure = |trial: &Trial| Some(figures::value(trial, figure)?.value);
     let ratios = match twin_ratios(compared.trials, figure) {
         Ok(ratios) => ratios,
         Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),

@@ -75,7 +75,7 @@ fn can_do(run: &Run, outcome: &Outcome, free: &Setting, contender: &str) -> Opti
     outcome.offered.as_ref()?;
     let rate = summary::row(run, free, contender)?.figure(RATE)?;
     let unit = run.study.figure(RATE)?.unit;
-    Some(format!("can do {}{}", figures::median(unit, rate), unit.sign()))
+    Some(format!("can do {}", figures::median_with_unit(unit, rate)))
 }
 
 /// How many figures have which verdict, each with a way to where that is told.

@@ -3,6 +3,7 @@
 use report::{Terminal, terminal};
 use result::figure::RATE;
 use result::finding::{Finding, Verdict};
+use result::outcome::Estimate;
 use result::plan::Tier;
 use result::{Run, State};
 
@@ -145,11 +146,7 @@ fn loads_without_a_rank_are_counted_with_the_reason() {
 fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
     let mut run = fixture::open_loops();
     let outcome = fixture::equal_of(&mut run);
-    outcome
-        .rows
-        .iter_mut()
-        .zip(1..)
-        .for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
+    fixture::rank_in_order(outcome);
     outcome.rankings[0].sentence = "At 30720 requests a second Go takes more than nginx.".into();
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time an answer at 30,720 requests a second.");
     rank(&mut run, 0, &[("go", Some(2)), ("nginx-return", Some(1))]);
@@ -213,20 +210,17 @@ fn that_the_machine_was_busy_is_said_once_and_first() {
 fn where_the_client_was_the_limit_cpu_time_at_one_rate_leads() {
     let mut run = fixture::open_loops();
     for outcome in run.outcomes.iter_mut().filter(|outcome| outcome.offered.is_none()) {
-        outcome
-            .rows
-            .iter_mut()
-            .zip(1..)
-            .for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
+        fixture::rank_in_order(outcome);
         fixture::figure_of(&mut outcome.rows[0], RATE).at_least = true;
     }
     let outcome = fixture::equal_of(&mut run);
-    outcome
-        .rows
-        .iter_mut()
-        .zip(1..)
-        .for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
+    fixture::rank_in_order(outcome);
     insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time an answer at 30,720 requests a second.");
+    let second = fixture::standing_of(&mut fixture::equal_of(&mut run).rows[1]);
+    let (median, interval) = (1.5, Some((1.4, 1.6)));
+    let ratio = Estimate { median, interval, at_least: false, at_most: false, blocks: vec![] };
+    second.ratio = Some(ratio);
+    assert!(headline(&run).ends_with("; Go net/http takes 150 % (140–160) of that."));
     fixture::figure_of(&mut run.outcomes[0].rows[0], RATE).at_least = false;
     assert!(headline(&run).contains("the most requests a second"), "{}", headline(&run));
 }

@@ -425,9 +425,9 @@ fn many_comparisons_are_told_with_what_chance_makes_of_them() {
     assert!(!unranked.contains("The ranks rest on"), "nobody is ranked: {unranked}");
 
     let mut run = fixture::open_loops();
-    let rows = &mut fixture::equal_of(&mut run).rows;
-    rows.push(rows[1].clone());
-    rows.iter_mut().zip(1..).for_each(|(row, rank)| fixture::standing_of(row).rank = Some(rank));
+    let outcome = fixture::equal_of(&mut run);
+    outcome.rows.push(outcome.rows[1].clone());
+    fixture::rank_in_order(outcome);
     let told = text(&page(&run), "header");
     let says = "The ranks by CPU time an answer rest on 2 comparisons of two";
     assert!(told.contains(says), "by rate, nobody is ranked: {told}");
