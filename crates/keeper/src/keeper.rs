@@ -39,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use crate::affinity::pin;
 use crate::cgroup::Group;
 use crate::leftovers;
+use crate::lines::{self, Line};
 use crate::perf_data::Ended;
 use crate::process_tree;
 
@@ -67,6 +68,8 @@ pub struct Order {
     pub cpus: Vec<usize>,
     /// Time between SIGTERM and SIGKILL.
     pub grace: Duration,
+    /// Whether its standard output is told of line by line. Else it goes where errors go.
+    pub lines: bool,
 }
 
 impl Order {
@@ -82,6 +85,7 @@ impl Order {
             client_cgroup: Group::default(),
             cpus: Vec::new(),
             grace: Duration::from_secs(1),
+            lines: false,
         }
     }
 }
@@ -108,6 +112,10 @@ pub enum Event {
     NotStarted(String),
     /// The keeper couldn't do its part, and why: the machine doesn't let it.
     Failed(String),
+    /// The program printed a line.
+    Line(Line),
+    /// Nobody prints any more.
+    LinesEnded,
     /// The program ended by itself.
     Exited {
         /// Its exit code; none if a signal ended it.
@@ -299,6 +307,14 @@ fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
         let own = io::stderr().as_fd().try_clone_to_owned();
         own.map(Stdio::from).map_err(|error| format!("couldn't share the output: {error}"))
     };
+    let lines = || -> Result<Stdio, String> {
+        let (from, to) = io::pipe().map_err(|error| format!("couldn't make a pipe: {error}"))?;
+        std::thread::spawn(move || {
+            lines::tell_of(from, |line| tell(&Event::Line(line)));
+            tell(&Event::LinesEnded);
+        });
+        Ok(Stdio::from(to))
+    };
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -306,7 +322,7 @@ fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
         .envs(order.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(folder)
         .stdin(Stdio::null())
-        .stdout(output()?)
+        .stdout(if order.lines { lines()? } else { output()? })
         .stderr(output()?)
         .process_group(0);
     bind_to_this_process(&mut command, doors);

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use crate::affinity;
 use crate::cgroup::Group;
 use crate::keeper::{self, Event, Order};
 use crate::leftovers;
+use crate::lines::Line;
 use crate::output::{Output, lock};
 use crate::until::until;
 
@@ -42,6 +44,7 @@ pub struct Kept {
     told: Arc<Told>,
     output: Arc<Mutex<Output>>,
     readers: Vec<JoinHandle<()>>,
+    lines: Receiver<Line>,
 }
 
 /// What the keeper told so far.
@@ -136,8 +139,9 @@ impl Kept {
         drop(command);
         let mut hold = keeper.stdin.take();
         let told = Arc::new(Told::default());
+        let (to_lines, lines) = mpsc::channel();
         if let Some(events) = keeper.stdout.take() {
-            readers.push(read_events(events, told.clone(), away.clone()));
+            readers.push(read_events(events, (told.clone(), to_lines), away.clone()));
         }
         let mut line = serde_json::to_vec(order)
             .map_err(|error| NotStarted::Program(format!("it can't be told: {error}")))?;
@@ -154,6 +158,7 @@ impl Kept {
             told,
             output,
             readers,
+            lines,
         };
         let events = kept.wait_until(Duration::from_secs(10), |events| {
             events.started || events.not_started.is_some() || events.failed.is_some()
@@ -219,6 +224,14 @@ impl Kept {
     pub fn hurry(&mut self) {
         // If the keeper is gone already, nothing is left to hurry.
         let _ = self.hold.as_mut().map(|hold| hold.write_all(b"k"));
+    }
+
+    /// The next line that it printed, waited for at most so long, where its order has `lines`.
+    ///
+    /// # Errors
+    /// Whether there is none yet, or will be none.
+    pub fn next_line(&self, at_most: Duration) -> Result<Line, RecvTimeoutError> {
+        self.lines.recv_timeout(at_most)
     }
 
     /// Stops it and all that it started.
@@ -307,15 +320,21 @@ fn bytes_below(folder: &Path) -> Option<u64> {
 /// Reads on a thread on these processors.
 fn read_events(
     from: impl std::io::Read + Send + 'static,
-    told: Arc<Told>,
+    (told, lines): (Arc<Told>, Sender<Line>),
     cpus: Vec<usize>,
 ) -> JoinHandle<()> {
+    let mut lines = Some(lines);
     std::thread::spawn(move || {
         let _ = affinity::pin(&cpus);
         for line in BufReader::new(from).lines().map_while(Result::ok) {
             let Ok(event) = serde_json::from_str::<Event>(&line) else { continue };
             let mut events = lock(&told.events);
             match event {
+                // Nobody may want it any more.
+                Event::Line(line) => {
+                    let _ = lines.as_ref().map(|lines| lines.send(line));
+                }
+                Event::LinesEnded => lines = None,
                 Event::Started { .. } => events.started = true,
                 Event::NotStarted(why) => events.not_started = Some(why),
                 Event::Failed(why) => events.failed = Some(why),

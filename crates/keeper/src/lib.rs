@@ -6,6 +6,7 @@ pub mod cgroup;
 mod keeper;
 pub mod kept;
 pub mod leftovers;
+pub mod lines;
 pub mod output;
 mod perf_data;
 pub mod proc_file;

@@ -48,6 +48,11 @@ impl Moment {
         Moment(Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
     }
 
+    /// The moment at which CLOCK_MONOTONIC showed this.
+    pub fn at(shown: Duration) -> Moment {
+        Moment(shown)
+    }
+
     /// How long ago it was; nothing, if it is still to come.
     pub fn elapsed(self) -> Duration {
         Moment::now().0.saturating_sub(self.0)

@@ -139,4 +139,17 @@ impl Figure {
             Figure::new(P99_US, "p99", "p99", time, less),
         ]
     }
+
+    /// What a study of programs compares, whose work is counted in such a unit.
+    pub fn of_programs(one: &str, many: &str) -> Vec<Figure> {
+        let rate = format!("{many} a second");
+        let cpu = format!("CPU time a {one}");
+        let does = Words::of("does", "did", "many", &rate);
+        let takes = Words::of("takes", "took", "much", &cpu);
+        let (micros, less) = (Unit::CpuMicros, Better::Less);
+        let rate = Figure::new(RATE, &rate, &format!("{many}/s"), Unit::PerSecond, Better::More);
+        let cpu =
+            Figure { words: Some(takes), ..Figure::new(CPU_US, &cpu, "CPU µs", micros, less) };
+        vec![rate.ranking(PaceKind::Free, does), cpu]
+    }
 }

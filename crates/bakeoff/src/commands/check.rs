@@ -14,7 +14,7 @@ use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
 use result::evidence::ContractStep;
-use result::plan::Cores;
+use result::plan::{Cores, Setting};
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
@@ -75,9 +75,14 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let (driver, contract) = (&study.file.driver, study.contract_of(contender));
+    let (driver, contract) = (study.file.driver.get_ref(), study.contract_of(contender));
     let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
     let bench = Bench { host: &machine, driver: &*driver, contract: &*contract, stop: &stop };
+    // Where there are several, the first tells whether it does its job.
+    let settings = study.file.profile.values().flat_map(|profile| profile.free_settings());
+    let Some(setting) = settings.into_iter().next() else {
+        return failed(format!("{name}: its study has no settings"));
+    };
     let (mut kept, mut broken) = (Vec::new(), Vec::new());
     for cores in machine.ways() {
         let on = match cores {
@@ -85,7 +90,7 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
             Cores::One => "on one core",
         };
         output.line(&format!("{on}:"));
-        let steps = steps_on(&bench, contender, (cores, on), &mut output)?;
+        let steps = steps_on(&bench, contender, &setting, (cores, on), &mut output)?;
         match steps.iter().filter(|step| step.wrong.is_some()).count() {
             0 => kept.push(format!("{0} of {0} steps {on}", steps.len())),
             wrong => broken.push(format!("{wrong} of {} steps {on}", steps.len())),
@@ -115,6 +120,7 @@ fn study_of(arguments: &Arguments) -> Result<Study, Ended> {
 fn steps_on(
     bench: &Bench,
     contender: &Contender,
+    setting: &Setting,
     (cores, on): (Cores, &str),
     output: &mut Output,
 ) -> Result<Vec<ContractStep>, Ended> {
@@ -123,7 +129,8 @@ fn steps_on(
         Cores::All => Depth::Thorough,
         Cores::One => Depth::Quick,
     };
-    let checked = bench.check(contender, cores, depth, |step| {
+    let setting = Setting { cores, ..setting.clone() };
+    let checked = bench.check(contender, &setting, depth, |step| {
         let (sign, says) = match &step.wrong {
             None => ("✓", &step.saw),
             Some(wrong) => ("✗", wrong),

@@ -18,6 +18,7 @@ mod doctor;
 mod fixture;
 mod mistakes;
 mod new;
+mod programs;
 mod report;
 mod run;
 #[path = "../../../report/tests/fixture/mod.rs"]

@@ -376,6 +376,25 @@ fn a_new_study_is_read_as_it_is_and_its_contract_is_asked() {
     }
 }
 
+/// What is there to be filled in is only the study's own work.
+#[test]
+fn a_new_study_of_programs_has_contenders_that_keep_its_contract() {
+    let lab = Lab::new();
+    let said = lab.bakeoff(&["new", "sums", "--driver", "program"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for [language, ..] in filled_in() {
+        let name = format!("sums/{language}");
+        let said = lab.bakeoff(&["new", &name, "--language", language]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let file = fs::read_to_string(lab.path(&format!("studies/{name}/contender.toml"))).unwrap();
+        assert!(!file.contains("$PORT of $HOST"), "nobody asks it: {file}");
+        let said = lab.bakeoff(&["check", &name]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.stdout.contains("✓ sums the payloads"), "{said:?}");
+    }
+    lab.assert_nothing_is_left();
+}
+
 #[test]
 fn a_study_or_a_contender_is_asked_for_by_the_name_that_it_has() {
     let lab = Lab::new();

@@ -232,11 +232,18 @@ impl<'a> Seen<'a> {
 
     /// A check's word on what the load generator saw. It doesn't apply to what drives itself.
     fn under_load(&self, look: impl FnOnce(&Load) -> Option<Word>) -> Option<Word> {
-        self.slot.setting.value(CONNECTIONS)?;
+        if !self.is_asked() {
+            return None;
+        }
         match self.evidence.clients.first() {
             Some(client) => look(&Load { work: self.work()?, client }),
             None => Some(Word::not_checked("What the client saw is not known.")),
         }
+    }
+
+    /// Whether a client asks the contender, which doesn't drive itself.
+    fn is_asked(&self) -> bool {
+        self.slot.setting.value(CONNECTIONS).is_some()
     }
 
     /// Whether requests came at a rate, whatever was answered.
@@ -253,6 +260,11 @@ impl<'a> Compared<'a> {
 
     fn others(&self) -> impl Iterator<Item = &'a Contender> {
         self.contenders.iter().filter(|it| it.name != self.contender.name)
+    }
+
+    /// Whether a client asks contenders, which don't drive themselves.
+    fn are_asked(&self) -> bool {
+        self.trials.iter().any(|trial| trial.slot.setting.value(CONNECTIONS).is_some())
     }
 
     fn is_open_loop(&self) -> bool {

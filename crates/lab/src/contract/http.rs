@@ -13,9 +13,10 @@ use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
 use result::plan::Setting;
 
 use crate::contract::http_client::{Answer, Connection, Wrong, start, whole};
+use crate::contract::program::Told;
 use crate::contract::{Contract, Depth};
 use crate::place::Running;
-use crate::study::ContractFile;
+use crate::study::HttpContract;
 
 /// Time for all that happens on one connection.
 const WITHIN: Duration = Duration::from_secs(5);
@@ -45,13 +46,13 @@ const CUTS_MAX: usize = 256;
 const CUT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A contract that is kept by answers of HTTP/1.1.
-#[derive(Debug, Clone, Copy)]
-pub struct Http<'a> {
+#[derive(Debug, Clone)]
+pub struct Http {
     /// What is asked.
-    pub file: &'a ContractFile,
+    pub asks: HttpContract,
 }
 
-impl Contract for Http<'_> {
+impl Contract for Http {
     fn check(
         &self,
         on: &Running,
@@ -59,21 +60,26 @@ impl Contract for Http<'_> {
         stop: &Stop,
         tell: &mut dyn FnMut(&ContractStep),
     ) -> Vec<ContractStep> {
-        check(on.address, self.file, depth, stop, tell)
+        check(on.address, &self.asks, depth, stop, tell)
     }
 
     fn answer_size(&self, on: &Running, setting: &Setting, stop: &Stop) -> Option<AnswerSize> {
-        answer_size(on.address, self.file, setting.kept(), stop)
+        answer_size(on.address, &self.asks, setting.kept(), stop)
     }
 
-    fn under_work(&self, answers: &[SampledAnswer]) -> Vec<ContractStep> {
-        under_load(self.file, answers)
+    fn under_work(
+        &self,
+        answers: &[SampledAnswer],
+        _told: &[Told],
+        _seed: u64,
+    ) -> Vec<ContractStep> {
+        under_load(&self.asks, answers)
     }
 }
 
 /// Asks for the contract's own request once, and says what is wrong with the
 /// answer.
-pub fn ask_once(address: SocketAddr, contract: &ContractFile, stop: &Stop) -> Result<(), Wrong> {
+pub fn ask_once(address: SocketAddr, contract: &HttpContract, stop: &Stop) -> Result<(), Wrong> {
     Asker::new(address, contract, stop).right_answer("").map(|_| ())
 }
 
@@ -81,7 +87,7 @@ pub fn ask_once(address: SocketAddr, contract: &ContractFile, stop: &Stop) -> Re
 /// `None` if there was none.
 fn answer_size(
     address: SocketAddr,
-    contract: &ContractFile,
+    contract: &HttpContract,
     keep_alive: bool,
     stop: &Stop,
 ) -> Option<AnswerSize> {
@@ -100,7 +106,7 @@ fn answer_size(
 /// own answer any more either.
 pub(crate) fn check(
     address: SocketAddr,
-    contract: &ContractFile,
+    contract: &HttpContract,
     depth: Depth,
     stop: &Stop,
     mut tell: impl FnMut(&ContractStep),
@@ -138,7 +144,7 @@ struct Due<'a> {
 
 /// All steps, in their order. Those that a server may fail by silence, as it may wait for
 /// more of what it takes for a request, come last.
-fn due(contract: &ContractFile, depth: Depth) -> Vec<Due<'_>> {
+fn due(contract: &HttpContract, depth: Depth) -> Vec<Due<'_>> {
     fn due<'a>(
         id: &str,
         asked: impl Into<String>,
@@ -250,7 +256,7 @@ const ODD: [Unfit; 3] = [
 
 /// The steps that a few answers under load can be held to, each with the first that isn't
 /// right. Nothing without any.
-fn under_load(contract: &ContractFile, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
+fn under_load(contract: &HttpContract, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
     if sampled.is_empty() {
         return Vec::new();
     }
@@ -314,7 +320,7 @@ fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
 }
 
 /// What is asked first: the contract's own request.
-fn answers_right(contract: &ContractFile) -> String {
+fn answers_right(contract: &HttpContract) -> String {
     format!("answers {} with status {} and its body", contract.request.path, contract.answer.status)
 }
 
@@ -334,7 +340,7 @@ fn step(id: &str, asked: String, outcome: Result<String, Wrong>) -> ContractStep
 
 struct Asker<'a> {
     address: SocketAddr,
-    contract: &'a ContractFile,
+    contract: &'a HttpContract,
     stop: &'a Stop,
     deadline: Instant,
     /// Of the nonces.
@@ -351,7 +357,7 @@ struct Own {
 }
 
 impl Asker<'_> {
-    fn new<'a>(address: SocketAddr, contract: &'a ContractFile, stop: &'a Stop) -> Asker<'a> {
+    fn new<'a>(address: SocketAddr, contract: &'a HttpContract, stop: &'a Stop) -> Asker<'a> {
         let (deadline, seed) = (Instant::now() + WHOLE_WITHIN, fastrand::u64(..));
         Asker { address, contract, stop, deadline, seed, asked: Cell::new(0) }
     }
@@ -601,7 +607,7 @@ fn cuts(length: usize) -> Vec<usize> {
 /// The answer that comes, if it has the contract's status and this text in its body, as the
 /// load generator has it.
 fn right(
-    contract: &ContractFile,
+    contract: &HttpContract,
     text: &str,
     receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
 ) -> Result<Answer, Wrong> {
@@ -822,9 +828,8 @@ mod tests {
         }
     }
 
-    fn contract() -> ContractFile {
-        ContractFile {
-            says: String::new(),
+    fn contract() -> HttpContract {
+        HttpContract {
             request: Request { path: "/hello?id={nonce}".into() },
             answer: RightAnswer {
                 status: 200,
@@ -969,7 +974,7 @@ mod tests {
     #[test]
     fn steps_have_ids_of_their_own_whatever_the_study_calls_them() {
         let refusal = Refusal { what: SAYS_DATE.into(), ..contract().refuses[0].clone() };
-        let contract = ContractFile { refuses: vec![refusal.clone(), refusal], ..contract() };
+        let contract = HttpContract { refuses: vec![refusal.clone(), refusal], ..contract() };
         let ids: Vec<_> = due(&contract, Depth::Quick).into_iter().map(|due| due.id).collect();
         assert_eq!(BTreeSet::from_iter(&ids).len(), ids.len(), "{ids:?}");
         let thorough = due(&contract, Depth::Thorough).into_iter().map(|due| due.id);
@@ -978,7 +983,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_as_under_load() {
-        let contract = ContractFile {
+        let contract = HttpContract {
             request: Request { path: "/hello?id={nonce}{x}{counter}".into() },
             answer: RightAnswer { body: "{counter}{x}{nonce}".into(), ..contract().answer },
             ..contract()
@@ -1015,7 +1020,7 @@ mod tests {
 
     #[test]
     fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
-        let contract = ContractFile {
+        let contract = HttpContract {
             answer: RightAnswer {
                 body: "number 0\n".into(),
                 whole_body: true,
@@ -1051,7 +1056,7 @@ mod tests {
     }
 
     /// What is wrong with answers that were sampled under load.
-    fn wrong_under_load(contract: &ContractFile, sampled: &[SampledAnswer]) -> Vec<String> {
+    fn wrong_under_load(contract: &HttpContract, sampled: &[SampledAnswer]) -> Vec<String> {
         let steps = under_load(contract, sampled);
         steps.into_iter().filter_map(|step| step.wrong).collect()
     }
@@ -1095,7 +1100,7 @@ mod tests {
         assert_eq!(wrong_under_load(&contract(), &renewed_each_second).len(), 1);
         let one = wrong_under_load(&contract(), &canned[..1]);
         assert_eq!(one, [""; 0], "one answer differs from none");
-        let same_for_all = ContractFile {
+        let same_for_all = HttpContract {
             answer: RightAnswer { fresh: false, ..contract().answer },
             ..contract()
         };

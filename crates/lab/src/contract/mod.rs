@@ -2,6 +2,7 @@
 
 pub mod http;
 pub mod http_client;
+pub mod program;
 
 use load::Stop;
 use load::outcome::SampledAnswer;
@@ -9,9 +10,10 @@ use result::evidence::{AnswerSize, ContractStep};
 use result::plan::Setting;
 
 use crate::place::Running;
-use crate::study::{ContractFile, Driver, DriverKind, Protocol};
+use crate::study::{ContractFile, Driver, DriverKind};
 
 use self::http::Http;
+use self::program::{Program, Told};
 
 /// How much time a check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,15 +41,18 @@ pub trait Contract {
         None
     }
 
-    /// The steps that a few answers can be held to that came while there was work.
-    fn under_work(&self, _answers: &[SampledAnswer]) -> Vec<ContractStep> {
-        Vec::new()
-    }
+    /// The steps that can be gone through by what was seen while there was work: a few answers
+    /// of a contender that was asked, or what one told that drives itself, from this seed.
+    fn under_work(&self, answers: &[SampledAnswer], told: &[Told], seed: u64) -> Vec<ContractStep>;
 }
 
 /// What a study's file asks of a contender, as its driver can ask it.
-pub fn of<'a>(driver: &Driver, file: &'a ContractFile) -> Box<dyn Contract + 'a> {
-    match (driver.kind, driver.protocol) {
-        (DriverKind::Generator, Protocol::Http1) => Box::new(Http { file }),
+pub fn of(driver: &Driver, file: &ContractFile) -> Box<dyn Contract> {
+    match (driver.kind, file.http()) {
+        (DriverKind::Generator, Some(asks)) => Box::new(Http { asks }),
+        // A study is refused whose contract its driver can't ask.
+        (DriverKind::Generator, None) | (DriverKind::Program, _) => {
+            Box::new(Program { sum: file.sum })
+        }
     }
 }

@@ -15,11 +15,11 @@ use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, W
 use result::plan::Slot;
 
 use super::client::Client;
-use super::{Drive, Driven, Driver, Driving, Outside, Readiness};
+use super::{Drive, Driven, Driver, Driving, Ended, Outside, Passage, Readiness, Sign};
 use crate::contract::http;
 use crate::contract::http_client::Wrong;
 use crate::place::Running;
-use crate::study::ContractFile;
+use crate::study::HttpContract;
 
 /// The percentiles that are told, if enough samples lie beyond them.
 const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
@@ -30,18 +30,26 @@ const BEYOND_MIN: f64 = 100.0;
 const NS_A_US: f64 = 1000.0;
 
 /// The load generator, for contenders that keep this contract.
-#[derive(Debug, Clone, Copy)]
-pub struct Generator<'a> {
+#[derive(Debug, Clone)]
+pub struct Generator {
     /// What it asks them.
-    pub contract: &'a ContractFile,
+    pub contract: HttpContract,
 }
 
 /// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
 const UNAVAILABLE: u16 = 503;
 
-impl Driver for Generator<'_> {
+impl Driver for Generator {
+    fn is_asked(&self) -> bool {
+        true
+    }
+
+    fn sign(&self) -> Sign {
+        Sign { given: "gave a right answer", missing: "gave no right answer" }
+    }
+
     fn ready(&self, on: &Running, stop: &Stop) -> Readiness {
-        match http::ask_once(on.address, self.contract, stop) {
+        match http::ask_once(on.address, &self.contract, stop) {
             Ok(()) => Readiness::Yes,
             Err(wrong @ Wrong::Status { seen, .. }) if seen != UNAVAILABLE => {
                 Readiness::Wrong(wrong.to_string())
@@ -51,9 +59,13 @@ impl Driver for Generator<'_> {
         }
     }
 
-    fn prepare(&self, on: &Running, what: &Drive) -> Result<Box<dyn Driving>, load::Error> {
+    fn prepare<'a>(
+        &'a self,
+        on: &'a Running,
+        what: &Drive,
+    ) -> Result<Box<dyn Driving + 'a>, load::Error> {
         let client = Client::start(on.kept.client_cgroup().clone(), what.cpus)?;
-        let plan = load_plan(what, self.contract, on.address);
+        let plan = load_plan(what, &self.contract, on.address);
         Ok(Box::new(Loading { client, plan, window: what.window() }))
     }
 }
@@ -70,11 +82,7 @@ impl Driving for Loading {
         Some(self.client.outside())
     }
 
-    fn run(
-        &mut self,
-        stop: &Stop,
-        in_window: &mut dyn FnMut(Instant),
-    ) -> Result<Option<Driven>, load::Error> {
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, load::Error> {
         let (warmup, window) = (self.plan.warmup.as_secs_f64(), self.window.as_secs_f64());
         let mut is_in_window = false;
         let seen = self.client.run(&self.plan, stop, &mut |progress| {
@@ -82,22 +90,25 @@ impl Driving for Loading {
             let measured_s = progress.elapsed_s - warmup;
             if measured_s >= 0.0 && !is_in_window {
                 is_in_window = true;
-                in_window(Instant::now() + Duration::from_secs_f64((window - measured_s).max(0.0)));
+                let left = Duration::from_secs_f64((window - measured_s).max(0.0));
+                tell(Passage::Begins { until: Instant::now() + left });
             }
         })?;
-        Ok(seen.map(|seen| Driven {
+        let Some(seen) = seen else { return Ok(Ended::Stopped) };
+        Ok(Ended::Driven(Box::new(Driven {
             window_began: seen.window_began,
             window: seen.window,
             work: work(&seen),
             clients: vec![client_side(&self.plan, &seen)],
             answers: seen.sampled_answers,
-        }))
+            told: Vec::new(),
+        })))
     }
 }
 
 /// The load of a slot.
-fn load_plan(what: &Drive, contract: &ContractFile, address: SocketAddr) -> load::Plan {
-    let Drive { plan, slot, .. } = what;
+fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load::Plan {
+    let slot = what.slot;
     let target =
         Target { address, authority: address.to_string(), path: contract.request.path.clone() };
     load::Plan {
@@ -112,8 +123,7 @@ fn load_plan(what: &Drive, contract: &ContractFile, address: SocketAddr) -> load
         until: Until::Elapsed(what.window()),
         warmup: what.warmup(),
         cpus: what.cpus.to_vec(),
-        // Twins and blocks send other nonces.
-        seed: plan.seed.wrapping_add(slot.number.into()),
+        seed: what.seed(),
         ..load::Plan::new(target, vec![Request::get(&contract.request.path)])
     }
 }
@@ -282,8 +292,7 @@ mod tests {
     /// Else it would be kept to before the load alone.
     #[test]
     fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
-        let contract = ContractFile {
-            says: String::new(),
+        let contract = HttpContract {
             request: crate::study::Request { path: "/hello?id={nonce}&n={counter}".into() },
             answer: RightAnswer {
                 status: 201,

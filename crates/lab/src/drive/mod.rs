@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod generator;
+pub mod program;
 
 use std::time::{Duration, Instant};
 
@@ -11,13 +12,26 @@ use load::{Error, Stop};
 use result::evidence::{ClientSide, Work};
 use result::plan::{Plan, Slot};
 
+use crate::contract::program::Told;
 use crate::place::Running;
 use crate::study::{self, ContractFile, DriverKind};
 
 use self::generator::Generator;
+use self::program::Program;
 
 /// What puts work on contenders.
 pub trait Driver {
+    /// Whether a contender is to listen at an address.
+    fn is_asked(&self) -> bool;
+
+    /// What a contender is started with beside its own command.
+    fn arguments(&self, _what: &Drive) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The sign that a contender is ready.
+    fn sign(&self) -> Sign;
+
     /// Whether a contender can be given work. It is asked every few ms from the contender's
     /// start on.
     fn ready(&self, on: &Running, stop: &Stop) -> Readiness;
@@ -26,7 +40,16 @@ pub trait Driver {
     ///
     /// # Errors
     /// Where that couldn't be had, which is not the contender's fault.
-    fn prepare(&self, on: &Running, what: &Drive) -> Result<Box<dyn Driving>, Error>;
+    fn prepare<'a>(&'a self, on: &'a Running, what: &Drive)
+    -> Result<Box<dyn Driving + 'a>, Error>;
+}
+
+/// The sign that a contender is ready, as a sentence has it after *it*.
+pub struct Sign {
+    /// Of one that gave it.
+    pub given: &'static str,
+    /// Of one that didn't.
+    pub missing: &'static str,
 }
 
 /// Whether a contender can be given work.
@@ -37,6 +60,8 @@ pub enum Readiness {
     NotYet(String),
     /// It does something else than it should, which it may do for a moment only.
     Wrong(String),
+    /// It does what no other look can mend.
+    Failed(String),
 }
 
 /// What is put on a contender.
@@ -55,6 +80,11 @@ pub struct Drive<'a> {
 }
 
 impl Drive<'_> {
+    /// What the trial's payloads follow from: twins and blocks have others.
+    pub fn seed(&self) -> u64 {
+        self.plan.seed.wrapping_add(self.slot.number.into())
+    }
+
     /// How long is measured.
     pub fn window(&self) -> Duration {
         Duration::from_secs_f64(self.plan.measure_s)
@@ -71,16 +101,33 @@ pub trait Driving {
     /// The process outside that does so; `None` where the contender drives itself.
     fn outside(&self) -> Option<Outside>;
 
-    /// Puts the work on it, and tells when the window has begun and when it is going to end;
-    /// `None` if it was stopped on the way.
+    /// Puts the work on it, and tells when the window has begun and when it has ended.
     ///
     /// # Errors
     /// Where nothing could be measured, which is not the contender's fault.
-    fn run(
-        &mut self,
-        stop: &Stop,
-        in_window: &mut dyn FnMut(Instant),
-    ) -> Result<Option<Driven>, Error>;
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, Error>;
+}
+
+/// What passes while there is work.
+#[derive(Debug, Clone, Copy)]
+pub enum Passage {
+    /// The window has begun, and ends about then.
+    Begins {
+        /// When.
+        until: Instant,
+    },
+    /// The window has ended, and the contender may be gone soon.
+    Ends,
+}
+
+/// How it ended.
+pub enum Ended {
+    /// It was measured.
+    Driven(Box<Driven>),
+    /// Somebody asked it to stop.
+    Stopped,
+    /// The contender is at fault that there is nothing to measure, and why.
+    Failed(String),
 }
 
 /// A process that drives a contender from outside.
@@ -105,11 +152,15 @@ pub struct Driven {
     pub clients: Vec<ClientSide>,
     /// A few answers that came meanwhile.
     pub answers: Vec<SampledAnswer>,
+    /// What a contender told that drives itself, from its start on.
+    pub told: Vec<Told>,
 }
 
 /// The driver of a study, for contenders that keep this contract.
-pub fn of<'a>(driver: &study::Driver, contract: &'a ContractFile) -> Box<dyn Driver + 'a> {
-    match driver.kind {
-        DriverKind::Generator => Box::new(Generator { contract }),
+pub fn of(driver: &study::Driver, contract: &ContractFile) -> Box<dyn Driver> {
+    match (driver.kind, contract.http()) {
+        (DriverKind::Generator, Some(contract)) => Box::new(Generator { contract }),
+        // A study is refused whose contract its driver can't ask.
+        (DriverKind::Generator, None) | (DriverKind::Program, _) => Box::new(Program),
     }
 }

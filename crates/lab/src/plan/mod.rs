@@ -42,7 +42,7 @@ impl Choice {
                 settings.connections.clone_from(connections);
             }
         }
-        let mut loads = profile.closed_loops();
+        let mut loads = profile.free_settings();
         loads.retain(|load| {
             let is_chosen = |cores: &Vec<Cores>| cores.contains(&load.cores);
             let has_mode = |modes: &Vec<bool>| modes.contains(&load.kept());

@@ -48,7 +48,7 @@ use rustix::time::ClockId;
 use threads::{Thread, Threads};
 
 use self::connections::Listeners;
-use crate::drive::Outside;
+use crate::drive::{Outside, Passage};
 
 /// What sampling as a whole may take, of one core.
 const WHOLE_SHARE: f64 = 0.01;
@@ -129,8 +129,8 @@ pub struct Sampler {
 /// What it is told.
 #[derive(Debug)]
 enum Told {
-    /// The window has begun, and ends about then.
-    InWindow { until: Instant },
+    /// The window has begun or ended.
+    Passes(Passage),
     /// The load is over.
     Finish,
 }
@@ -174,11 +174,17 @@ impl Sampler {
             let mut readings = vec![sources.read(Depth::Edge)];
             drop(begun);
             let mut schedule = Schedule::default();
+            let mut at_the_end = None;
             loop {
                 let (wait, depth) = schedule.next(Instant::now());
                 let depth = match told.recv_timeout(wait) {
-                    Ok(Told::InWindow { until }) => {
+                    Ok(Told::Passes(Passage::Begins { until })) => {
                         schedule.window_ends = Some(until);
+                        Depth::Window
+                    }
+                    // It may be gone before all is over.
+                    Ok(Told::Passes(Passage::Ends)) => {
+                        at_the_end = Some(sources.of_processes());
                         Depth::Window
                     }
                     Err(RecvTimeoutError::Timeout) => sources.affordable(depth),
@@ -189,8 +195,7 @@ impl Sampler {
                 readings.push(reading);
             }
             readings.push(sources.read(Depth::Edge));
-            let allowed = threads::allowed(&sources.pids);
-            let uses_io_uring = process_tree::use_io_uring(&sources.pids);
+            let (allowed, uses_io_uring) = at_the_end.unwrap_or_else(|| sources.of_processes());
             let harness = sources.harness_cpu_s().zip(harness_before);
             let sampling = Sampling {
                 sampling_cpu_s: Some(own_cpu_s()),
@@ -207,10 +212,10 @@ impl Sampler {
         Sampler { tell, thread }
     }
 
-    /// Says that the window has begun, and when it will end. All connections that are
-    /// kept have to be there, and what was used before was used by the warm-up.
-    pub fn in_window(&self, until: Instant) {
-        let _ = self.tell.send(Told::InWindow { until });
+    /// Says that the window has begun or ended. When it begins, all connections that are kept
+    /// have to be there, and what was used before was used by the warm-up.
+    pub fn pass(&self, passage: Passage) {
+        let _ = self.tell.send(Told::Passes(passage));
     }
 
     /// Ends, and writes into the evidence what was seen within the window. The client
@@ -427,6 +432,11 @@ impl Sources {
             client_disk_bytes: outside.and_then(|outside| process_tree::disk_bytes(outside.pid)),
             listeners: connections::listeners(self.port),
         }
+    }
+
+    /// Where its threads may run, and whether it has a ring of io_uring.
+    fn of_processes(&self) -> (BTreeMap<i32, Vec<usize>>, Option<bool>) {
+        (threads::allowed(&self.pids), process_tree::use_io_uring(&self.pids))
     }
 
     /// Of each JVM; `None` where there is none, or one doesn't tell.

@@ -160,3 +160,16 @@ pub(crate) fn file_names<'de, D: Deserializer<'de>>(
         })
     })
 }
+
+/// What a parameter is passed as.
+pub(crate) fn option<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<toml::Spanned<String>, D::Error> {
+    let allowed = "1 to 30 lower-case letters, digits and dashes, the first a letter";
+    checked(deserializer, allowed, |name: &toml::Spanned<String>| {
+        let name = name.get_ref();
+        name.starts_with(|char: char| char.is_ascii_lowercase())
+            && name.len() <= 30
+            && name.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '-')
+    })
+}

@@ -12,7 +12,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
-use result::plan::{Asks, Cores, Dimension, LighterContract, Published, PublishedFigure, Setting};
+use result::plan::{
+    Asks, Cores, Dimension, LighterContract, Pace, Published, PublishedFigure, Setting, Value,
+};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -38,13 +40,16 @@ pub struct StudyFile {
     /// The question in one or two sentences.
     pub question: String,
     /// What puts work on a contender.
-    pub driver: Driver,
+    pub driver: Spanned<Driver>,
+    /// What a contender that drives itself is started with, in the order of tables.
+    #[serde(default, rename = "parameter")]
+    pub parameters: Vec<Parameter>,
     /// What a contender must do.
-    pub contract: ContractFile,
+    pub contract: Spanned<ContractFile>,
     /// Contracts that ask for less, by name, for contenders that can't do all of
     /// it. Whoever keeps one is labelled so wherever it is ranked.
     #[serde(default)]
-    pub lighter: BTreeMap<String, ContractFile>,
+    pub lighter: BTreeMap<String, Spanned<ContractFile>>,
     /// How much is measured, by the profile's name.
     pub profile: BTreeMap<String, Profile>,
     /// Figures that somebody published for the same question.
@@ -56,13 +61,15 @@ pub struct StudyFile {
 }
 
 /// What puts work on a contender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Driver {
     /// Which it is.
     pub kind: DriverKind,
-    /// What it speaks with a contender.
-    pub protocol: Protocol,
+    /// What the load generator speaks with a contender.
+    pub protocol: Option<Protocol>,
+    /// What is counted of a contender that drives itself.
+    pub unit: Option<Noun>,
 }
 
 /// The drivers that there are.
@@ -71,6 +78,8 @@ pub struct Driver {
 pub enum DriverKind {
     /// The load generator.
     Generator,
+    /// The contender itself, which works and tells of it.
+    Program,
 }
 
 /// What the load generator can speak.
@@ -81,18 +90,65 @@ pub enum Protocol {
     Http1,
 }
 
+/// What something is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noun {
+    /// One of it: `message`.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub one: String,
+    /// Several: `messages`.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub many: String,
+}
+
+/// A parameter of contenders that drive themselves: a dimension of the study.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// What it is passed as: `pairs` of `--pairs 100`.
+    #[serde(deserialize_with = "limits::option")]
+    pub name: Spanned<String>,
+    /// What its values count, where they are numbers.
+    pub unit: Option<Noun>,
+    /// The values that it can have, where they are no numbers, each with its words.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
+}
+
 /// What a contender must do.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContractFile {
     /// The same in one or two sentences, for readers.
     pub says: String,
+    /// What the load generator asks it.
+    pub request: Option<Request>,
+    /// What it has to answer.
+    pub answer: Option<RightAnswer>,
+    /// Requests that must be refused, and how.
+    #[serde(default, deserialize_with = "limits::refusals")]
+    pub refuses: Vec<Refusal>,
+    /// What shows that a contender that drives itself did its work.
+    pub sum: Option<Sum>,
+}
+
+/// What shows that work was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sum {
+    /// The sum of the payloads of all units done: numbers that follow from the trial's seed.
+    Payloads,
+}
+
+/// What a contender has to answer to HTTP/1.1.
+#[derive(Debug, Clone)]
+pub struct HttpContract {
     /// What it is asked.
     pub request: Request,
     /// What it has to answer.
     pub answer: RightAnswer,
-    /// Requests that must be refused, and how.
-    #[serde(default, deserialize_with = "limits::refusals")]
+    /// Requests that it has to refuse.
     pub refuses: Vec<Refusal>,
 }
 
@@ -125,6 +181,35 @@ pub struct RightAnswer {
 }
 
 impl ContractFile {
+    /// What it asks by HTTP/1.1; `None` where it doesn't.
+    pub fn http(&self) -> Option<HttpContract> {
+        let (request, answer) = (self.request.clone()?, self.answer.clone()?);
+        Some(HttpContract { request, answer, refuses: self.refuses.clone() })
+    }
+
+    /// What speaks against it under this driver.
+    fn complaint(&self, driver: &Driver) -> Option<&'static str> {
+        match driver.kind {
+            DriverKind::Generator if self.request.is_none() => {
+                Some("missing key `request`: the load generator has to know what it asks")
+            }
+            DriverKind::Generator if self.answer.is_none() => {
+                Some("missing key `answer`: the load generator has to know what is right")
+            }
+            DriverKind::Generator if self.sum.is_some() => {
+                Some("`sum` is for contenders that drive themselves")
+            }
+            DriverKind::Program
+                if self.request.is_some() || self.answer.is_some() || !self.refuses.is_empty() =>
+            {
+                Some("nobody asks a contender that drives itself: it has `sum`")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl HttpContract {
     /// What it asks for, as a run's record has it.
     fn asks(&self) -> Asks {
         let refused = |refusal: &Refusal| result::plan::Refusal {
@@ -192,22 +277,51 @@ pub struct Profile {
     pub contenders: Vec<Spanned<String>>,
 }
 
-/// Settings of the closed loop that have cores in common.
+/// Settings that have cores in common: one for each combination of values.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "SettingsTable")]
 pub struct Settings {
     /// Cores given to the contender.
     pub cores: Cores,
-    /// Connections at once, a setting each.
-    #[serde(deserialize_with = "limits::connections")]
+    /// Connections at once; none where contenders drive themselves.
     pub connections: Vec<u32>,
-    /// Whether connections are kept alive, a setting each.
-    #[serde(default = "kept_alive", deserialize_with = "limits::modes")]
+    /// Whether connections are kept alive.
     pub kept: Vec<bool>,
+    /// The values of a study's own parameters.
+    pub parameters: BTreeMap<String, Spanned<toml::Value>>,
+    /// These parameters, in the study's order. They stand elsewhere in its file.
+    pub declared: Vec<Parameter>,
+}
+
+/// The same as a file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingsTable {
+    cores: Cores,
+    #[serde(default, deserialize_with = "limits::connections")]
+    connections: Vec<u32>,
+    #[serde(default = "kept_alive", deserialize_with = "limits::modes")]
+    kept: Vec<bool>,
+    #[serde(default)]
+    parameters: BTreeMap<String, Spanned<toml::Value>>,
 }
 
 fn kept_alive() -> Vec<bool> {
     vec![true]
+}
+
+impl TryFrom<SettingsTable> for Settings {
+    type Error = String;
+
+    fn try_from(table: SettingsTable) -> Result<Settings, String> {
+        let SettingsTable { cores, connections, kept, parameters } = table;
+        match connections.is_empty() && parameters.is_empty() {
+            true => Err("missing key `connections`, or `parameters` of contenders that drive \
+                         themselves"
+                .into()),
+            false => Ok(Settings { cores, connections, kept, parameters, declared: Vec::new() }),
+        }
+    }
 }
 
 /// An open loop at one rate for all contenders.
@@ -255,20 +369,88 @@ impl Profile {
         self.contenders.iter().map(|name| name.get_ref().clone()).collect()
     }
 
-    /// All loads of the closed loop, each once.
-    pub fn closed_loops(&self) -> Vec<Setting> {
-        let mut loads = Vec::new();
+    /// All settings at a free pace, each once.
+    pub fn free_settings(&self) -> Vec<Setting> {
+        let mut settings = Vec::new();
         for declared in &self.settings {
-            for &kept in &declared.kept {
-                for &connections in &declared.connections {
-                    let load = Setting::closed(connections, declared.cores, kept);
-                    if !loads.contains(&load) {
-                        loads.push(load);
-                    }
+            for setting in declared.combinations() {
+                if !settings.contains(&setting) {
+                    settings.push(setting);
                 }
             }
         }
-        loads
+        settings
+    }
+}
+
+impl Settings {
+    /// One setting for each combination of values, the first dimension's going fastest.
+    fn combinations(&self) -> Vec<Setting> {
+        if !self.connections.is_empty() {
+            let each = self.kept.iter().flat_map(|&kept| {
+                let loads = self.connections.iter();
+                loads.map(move |&connections| Setting::closed(connections, self.cores, kept))
+            });
+            return each.collect();
+        }
+        let mut all = vec![Vec::new()];
+        for parameter in self.declared.iter().rev() {
+            let name = parameter.name.get_ref();
+            let values = self.parameters.get(name).map(|it| parameter.values(it.get_ref()));
+            let values = values.and_then(Result::ok).unwrap_or_default();
+            all = all
+                .iter()
+                .flat_map(|others: &Vec<(String, Value)>| {
+                    values
+                        .iter()
+                        .map(|value| [vec![(name.clone(), value.clone())], others.clone()].concat())
+                })
+                .collect();
+        }
+        let (cores, pace) = (self.cores, Pace::Free);
+        all.into_iter().map(|values| Setting { cores, values, pace }).collect()
+    }
+}
+
+impl Parameter {
+    /// As a run's record has it.
+    fn dimension(&self) -> Dimension {
+        let unit = self.unit.clone().unwrap_or_default();
+        let (id, words) = (self.name.get_ref().clone(), self.words.clone());
+        Dimension { id, one: unit.one, many: unit.many, words }
+    }
+
+    /// What speaks against it.
+    fn complaint(&self) -> Option<&'static str> {
+        let has_one = self.unit.is_some() != !self.words.is_empty();
+        (!has_one).then_some("a parameter has either `unit`, for numbers, or `words`")
+    }
+
+    /// Its values in a setting of a file.
+    ///
+    /// # Errors
+    /// What they have to be.
+    fn values(&self, file: &toml::Value) -> Result<Vec<Value>, String> {
+        let value = |value: &toml::Value| match value {
+            toml::Value::Integer(number) if self.words.is_empty() => {
+                u64::try_from(*number).ok().map(Value::Number)
+            }
+            toml::Value::String(word) if self.words.contains_key(word) => {
+                Some(Value::Word(word.clone()))
+            }
+            _ => None,
+        };
+        let allowed = || match self.words.is_empty() {
+            true => "a list of whole numbers that aren't negative".to_string(),
+            false => {
+                let words = self.words.keys().map(|word| format!("`{word}`"));
+                format!("a list of some of {}", words.collect::<Vec<_>>().join(", "))
+            }
+        };
+        let values = file.as_array().and_then(|list| list.iter().map(value).collect());
+        let values: Option<Vec<Value>> = values;
+        let values = values.filter(|values| !values.is_empty());
+        values.ok_or_else(|| format!("this has to be {}", allowed()))
     }
 }
 
@@ -412,8 +594,27 @@ impl StudyFile {
                 },
             });
         }
-        let file: StudyFile = toml_file::read(&path, "docs/study-toml.md")?;
+        let mut file: StudyFile = toml_file::read(&path, "docs/study-toml.md")?;
+        for settings in file.profile.values_mut().flat_map(|profile| &mut profile.settings) {
+            settings.declared.clone_from(&file.parameters);
+        }
         Ok(StudyFile { sha256: digest::of_file(&path).ok(), ..file })
+    }
+
+    /// In what settings differ.
+    pub fn dimensions(&self) -> Vec<Dimension> {
+        match self.driver.get_ref().kind {
+            DriverKind::Generator => Dimension::of_generator(),
+            DriverKind::Program => self.parameters.iter().map(Parameter::dimension).collect(),
+        }
+    }
+
+    /// What contenders are compared by.
+    pub fn figures(&self) -> Vec<Figure> {
+        match &self.driver.get_ref().unit {
+            Some(unit) => Figure::of_programs(&unit.one, &unit.many),
+            None => Figure::of_generator(),
+        }
     }
 
     /// Reads one of the study's contenders, and refuses it if it names a contract
@@ -453,6 +654,7 @@ impl Study {
             return Err(Error::Empty { study: name.into(), path: folder });
         }
         let study = Study { name: name.into(), file, contenders };
+        study.check_driver(&path)?;
         study.check_profiles(&path)?;
         study.check_published(&path)?;
         Ok(study)
@@ -461,7 +663,8 @@ impl Study {
     /// Refuses profiles that name what isn't there.
     fn check_profiles(&self, path: &Path) -> Result<(), toml_file::Error> {
         for (name, profile) in &self.file.profile {
-            let closed_loops = profile.closed_loops();
+            self.check_settings(path, profile)?;
+            let closed_loops = profile.free_settings();
             let equal_rate = profile.equal_rate.as_ref();
             let curve = profile.curve.as_ref();
             let bases = equal_rate
@@ -469,6 +672,11 @@ impl Study {
                 .into_iter()
                 .chain(curve.map(|it| (it.span(), it.get_ref().closed_loop())));
             for (span, base) in bases {
+                if self.file.driver.get_ref().kind == DriverKind::Program {
+                    let what = "it is the load generator's: contenders that drive themselves \
+                                choose their own pace";
+                    return Err(toml_file::refuse(path, span, what.into()));
+                }
                 if !closed_loops.contains(&base) {
                     let what = format!(
                         "its maxima come from the closed loop of the same cores, connections and \
@@ -482,6 +690,84 @@ impl Study {
                     let what = self.lacks(contender.get_ref());
                     return Err(toml_file::refuse(path, contender.span(), what));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses settings that aren't of this study's dimensions.
+    fn check_settings(&self, path: &Path, profile: &Profile) -> Result<(), toml_file::Error> {
+        let driver = self.file.driver.get_ref();
+        let refuse = |span, what| Err(toml_file::refuse(path, span, what));
+        for settings in &profile.settings {
+            let names = self.file.parameters.iter().map(|parameter| parameter.name.get_ref());
+            for (name, values) in &settings.parameters {
+                let parameter = self.file.parameters.iter().find(|it| it.name.get_ref() == name);
+                let Some(parameter) = parameter else {
+                    let own: Vec<String> = names.map(|it| format!("`{it}`")).collect();
+                    let have = match own.is_empty() {
+                        true => "none, for want of a table `parameter`".into(),
+                        false => own.join(", "),
+                    };
+                    let what = format!("there is no parameter `{name}`; the study has {have}");
+                    return refuse(values.span(), what);
+                };
+                if let Err(what) = parameter.values(values.get_ref()) {
+                    return refuse(values.span(), what);
+                }
+            }
+            if driver.kind == DriverKind::Program && !settings.connections.is_empty() {
+                let what = "`connections` are the load generator's: settings of contenders that \
+                            drive themselves have `parameters`";
+                return refuse(self.file.driver.span(), what.into());
+            }
+            let is_missing = |name: &&String| !settings.parameters.contains_key(*name);
+            let missing = match driver.kind {
+                DriverKind::Generator if settings.connections.is_empty() => Some("connections"),
+                DriverKind::Generator => None,
+                DriverKind::Program => names.into_iter().find(is_missing).map(String::as_str),
+            };
+            if let Some(name) = missing {
+                return refuse(
+                    self.file.driver.span(),
+                    format!("missing key `{name}` in the `settings` of a study with this driver"),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a driver that lacks what it needs, and contracts that it can't ask.
+    fn check_driver(&self, path: &Path) -> Result<(), toml_file::Error> {
+        let StudyFile { driver, contract, lighter, parameters, .. } = &self.file;
+        let of_driver = driver.get_ref();
+        let contracts = [contract].into_iter().chain(lighter.values());
+        let complaint = match of_driver.kind {
+            DriverKind::Generator if of_driver.protocol.is_none() => {
+                Some("missing key `protocol`: the load generator has to know what it speaks")
+            }
+            DriverKind::Generator if of_driver.unit.is_some() || !parameters.is_empty() => {
+                Some("`unit` and `parameter` are for contenders that drive themselves")
+            }
+            DriverKind::Program if of_driver.unit.is_none() => {
+                Some("missing key `unit`: what contenders do is counted in it")
+            }
+            DriverKind::Program if of_driver.protocol.is_some() => {
+                Some("`protocol` is the load generator's: nobody speaks with these contenders")
+            }
+            _ => None,
+        };
+        if let Some(what) = complaint {
+            return Err(toml_file::refuse(path, driver.span(), what.into()));
+        }
+        for parameter in parameters {
+            if let Some(what) = parameter.complaint() {
+                return Err(toml_file::refuse(path, parameter.name.span(), what.into()));
+            }
+        }
+        for contract in contracts {
+            if let Some(what) = contract.get_ref().complaint(of_driver) {
+                return Err(toml_file::refuse(path, contract.span(), what.into()));
             }
         }
         Ok(())
@@ -530,7 +816,7 @@ impl Study {
     /// lighter one that it names.
     pub fn contract_of(&self, contender: &Contender) -> &ContractFile {
         let lighter = contender.lighter_contract().and_then(|name| self.file.lighter.get(name));
-        lighter.unwrap_or(&self.file.contract)
+        lighter.unwrap_or(&self.file.contract).get_ref()
     }
 
     /// The study as a run's record has it.
@@ -539,18 +825,18 @@ impl Study {
             name: self.name.clone(),
             title: self.file.title.clone(),
             question: self.file.question.clone(),
-            contract: self.file.contract.says.clone(),
-            dimensions: Dimension::of_generator(),
-            figures: Figure::of_generator(),
-            asks: Some(self.file.contract.asks()),
+            contract: self.file.contract.get_ref().says.clone(),
+            dimensions: self.file.dimensions(),
+            figures: self.file.figures(),
+            asks: self.file.contract.get_ref().http().map(|it| it.asks()),
             lighter: self
                 .file
                 .lighter
                 .iter()
                 .map(|(name, contract)| LighterContract {
                     name: name.clone(),
-                    says: contract.says.clone(),
-                    asks: Some(contract.asks()),
+                    says: contract.get_ref().says.clone(),
+                    asks: contract.get_ref().http().map(|it| it.asks()),
                 })
                 .collect(),
             published: self.file.published.iter().map(|it| it.row.clone()).collect(),

@@ -16,11 +16,12 @@ use keeper::process_tree;
 use keeper::{Order, Scratch};
 use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process};
-use result::plan::{Cores, Plan, Slot};
+use result::plan::{Plan, Setting, Slot};
 
 use crate::contract::{Contract, Depth};
-use crate::drive::{Drive, Driver, Readiness};
-use crate::place::{Host, Running, yardstick};
+use crate::drive::{Drive, Driver, Ended, Readiness};
+use crate::place::yardstick::{self, Speed};
+use crate::place::{Host, Running};
 use crate::ready::programs;
 use crate::sample::{Expected, Sampler};
 use crate::study::contender::{Contender, Placeholders};
@@ -77,23 +78,28 @@ impl Bench<'_> {
         contender: &Contender,
     ) -> Result<Option<Evidence>, load::Error> {
         let began = Instant::now();
-        let mut evidence = Evidence { place, ..Evidence::default() };
-        let measured = self.with_running(contender, &mut evidence, |running, evidence| {
+        let cpus = place.client_cpus.clone();
+        let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
+        let drive = Drive { plan, slot, warmup_s, rate, cpus: &cpus };
+        let mut evidence = Evidence { place: self.own(place), ..Evidence::default() };
+        let speeds = self.speeds_ahead(&evidence.place);
+        let measured = self.with_running(contender, &drive, &mut evidence, |running, evidence| {
             let steps = || self.contract.check(running, Depth::Quick, self.stop, &mut |_| {});
             let began = Instant::now();
             evidence.contract = steps();
-            let all_wrong = evidence.contract.iter().all(|step| step.wrong.is_some());
+            let is_broken = |step: &ContractStep| step.wrong.is_some();
+            let all_wrong =
+                !evidence.contract.is_empty() && evidence.contract.iter().all(is_broken);
             let is_of_no_use = all_wrong || evidence.hung();
             if !is_of_no_use {
                 evidence.answer = self.contract.answer_size(running, &slot.setting, self.stop);
             }
             evidence.contract_s = Some(began.elapsed().as_secs_f64());
-            if self.stop.asked() || is_of_no_use || running.kept.exited().is_some() {
+            let has_ended = self.driver.is_asked() && running.kept.exited().is_some();
+            if self.stop.asked() || is_of_no_use || has_ended {
                 return Ok(());
             }
-            let cpus = evidence.place.client_cpus.clone();
-            let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
-            self.measure(&Drive { plan, slot, warmup_s, rate, cpus: &cpus }, running, evidence)?;
+            self.measure(&drive, speeds, running, evidence)?;
             if !self.stop.asked() && running.kept.exited().is_none() {
                 let began = Instant::now();
                 evidence.contract_after = steps();
@@ -112,23 +118,60 @@ impl Bench<'_> {
         Ok(Some(evidence))
     }
 
-    /// Starts a contender on such cores, goes through its contract, and stops it.
+    /// Starts a contender under a setting, goes through its contract, and stops it. One that
+    /// drives itself works for a second.
     ///
     /// # Errors
     /// Where the machine let no contender start.
     pub fn check(
         &self,
         contender: &Contender,
-        cores: Cores,
+        setting: &Setting,
         depth: Depth,
         mut tell: impl FnMut(&ContractStep),
     ) -> Result<Evidence, load::Error> {
-        let place = self.host.split(cores);
-        let mut evidence = Evidence { place, ..Evidence::default() };
-        self.with_running(contender, &mut evidence, |running, evidence| {
-            evidence.contract = self.contract.check(running, depth, self.stop, &mut tell);
-        })?;
+        let place = self.host.split(setting.cores);
+        let (cpus, own) = (place.client_cpus.clone(), contender.name.clone());
+        let setting = setting.clone();
+        let slot = Slot { number: 0, block: 0, contender: own, twin: false, setting };
+        let plan = Plan {
+            profile: String::new(),
+            seed: 1,
+            blocks: 1,
+            measure_s: 1.0,
+            warmup_s: 0.1,
+            slots: Vec::new(),
+        };
+        let drive =
+            Drive { plan: &plan, slot: &slot, warmup_s: plan.warmup_s, rate: None, cpus: &cpus };
+        let mut evidence = Evidence { place: self.own(place), ..Evidence::default() };
+        let speeds = self.speeds_ahead(&evidence.place);
+        let checked =
+            self.with_running(contender, &drive, &mut evidence, |running, evidence| {
+                evidence.contract = self.contract.check(running, depth, self.stop, &mut tell);
+                if self.driver.is_asked() {
+                    return Ok(());
+                }
+                let measured = self.measure(&drive, speeds, running, evidence);
+                evidence.contract.iter().for_each(tell);
+                measured
+            })?;
+        checked.transpose()?;
         Ok(evidence)
+    }
+
+    /// How fast processors are before a contender starts that works from then on.
+    fn speeds_ahead(&self, place: &Place) -> Option<Vec<Option<Speed>>> {
+        (!self.driver.is_asked()).then(|| self.host.speeds(&place.server_cpus))
+    }
+
+    /// What of a place is shared with others than the contender: with nobody, where it drives
+    /// itself.
+    fn own(&self, place: Place) -> Place {
+        match !self.driver.is_asked() && place.shared() {
+            true => Place { client_cpus: Vec::new(), ..place },
+            false => place,
+        }
     }
 
     /// Starts a contender, does something with it, stops it, and writes down how
@@ -139,11 +182,12 @@ impl Bench<'_> {
     fn with_running<T>(
         &self,
         contender: &Contender,
+        drive: &Drive,
         evidence: &mut Evidence,
         act: impl FnOnce(&Running, &mut Evidence) -> T,
     ) -> Result<Option<T>, load::Error> {
         let began = Instant::now();
-        let mut running = match self.start(contender, &evidence.place) {
+        let mut running = match self.start(contender, drive, &evidence.place) {
             Ok(running) => running,
             Err(Fails::Contender(process)) => {
                 evidence.process = process;
@@ -157,12 +201,19 @@ impl Bench<'_> {
         evidence.ready_s = Some(began.elapsed().as_secs_f64());
         let result = act(&running, evidence);
         let process = &mut evidence.process;
-        if let Some(exit) = running.kept.exited() {
+        // One that drives itself ends once it has done its work, or says why not.
+        let exit = running.kept.exited();
+        let is_at_fault = |exit: &Exit| self.driver.is_asked() || exit.code != Some(0);
+        if let Some(exit) = exit.filter(is_at_fault)
+            && process.failure.is_none()
+        {
             let when = match evidence.work {
                 Some(_) => "under load",
                 None => "before there was load",
             };
             process.failure = Some(ended(&running.kept, &exit, when));
+        }
+        if process.failure.is_some() {
             process.last_words = running.kept.last_lines(LINES);
         }
         if self.stop.asked() {
@@ -181,10 +232,10 @@ impl Bench<'_> {
     }
 
     /// Starts a contender and waits until it can be given work.
-    fn start(&self, contender: &Contender, place: &Place) -> Result<Running, Fails> {
+    fn start(&self, contender: &Contender, drive: &Drive, place: &Place) -> Result<Running, Fails> {
         let failed = |why| Fails::Contender(never_ran(why));
         let address = self.host.free_address().map_err(Fails::Machine)?;
-        let order = self.order(contender, place, address).map_err(failed)?;
+        let order = self.order(contender, drive, place, address).map_err(failed)?;
         let kept = self.host.start(&order).map_err(|why| match why {
             NotStarted::Program(why) => failed(why),
             NotStarted::Machine(why) => Fails::Machine(why),
@@ -211,6 +262,7 @@ impl Bench<'_> {
     fn order(
         &self,
         contender: &Contender,
+        drive: &Drive,
         place: &Place,
         address: SocketAddr,
     ) -> Result<Order, String> {
@@ -231,7 +283,7 @@ impl Bench<'_> {
             files.push((name.clone(), placeholders.fill(&text)));
         }
         Ok(Order {
-            command: placeholders.fill_all(&file.run),
+            command: [placeholders.fill_all(&file.run), self.driver.arguments(drive)].concat(),
             environment: environment(contender, &placeholders, &dir),
             folder: None,
             scratch: Some(Scratch { path: dir, files }),
@@ -239,6 +291,7 @@ impl Bench<'_> {
             client_cgroup: self.host.cgroup(place),
             cpus: place.server_cpus.clone(),
             grace: GRACE,
+            lines: !self.driver.is_asked(),
         })
     }
 
@@ -247,18 +300,23 @@ impl Bench<'_> {
         let within = Duration::from_secs_f64(contender.file.ready_within_s);
         let began = Instant::now();
         let mut first_wrong = None;
+        let sign = self.driver.sign();
         loop {
-            let readiness = match self.host.may_listen(*address) {
+            let readiness = match !self.driver.is_asked() || self.host.may_listen(*address) {
                 true => self.driver.ready(running, self.stop),
                 false => Readiness::NotYet("no connection: nobody listens there".into()),
             };
-            if let Some(exit) = kept.exited() {
-                return Err(ended(kept, &exit, "before it gave a right answer"));
+            if matches!(readiness, Readiness::Yes) {
+                break;
             }
-            if self.stop.asked() && !matches!(readiness, Readiness::Yes) {
-                return Err("it was stopped before it gave a right answer".into());
+            if let Some(exit) = kept.exited() {
+                return Err(ended(kept, &exit, &format!("before it {}", sign.given)));
+            }
+            if self.stop.asked() {
+                return Err(format!("it was stopped before it {}", sign.given));
             }
             let seen = match readiness {
+                Readiness::Failed(why) => return Err(why),
                 Readiness::Yes => break,
                 Readiness::Wrong(seen) => {
                     let first = *first_wrong.get_or_insert_with(Instant::now);
@@ -271,12 +329,16 @@ impl Bench<'_> {
             };
             if began.elapsed() > within {
                 return Err(format!(
-                    "it gave no right answer within {} s of its start; at last: {seen}; {}",
+                    "it {} within {} s of its start; at last: {seen}; {}",
+                    sign.missing,
                     within.as_secs_f64(),
                     self.what_to_do(kept, *address)
                 ));
             }
             std::thread::sleep(TRY_EVERY);
+        }
+        if !self.driver.is_asked() {
+            return Ok(());
         }
         match self.host.foreign_listener(*address, kept.root()) {
             None => Ok(()),
@@ -284,31 +346,33 @@ impl Bench<'_> {
         }
     }
 
-    /// What helps a contender that gives no right answer.
+    /// What helps a contender that isn't ready.
     fn what_to_do(&self, kept: &Kept, address: SocketAddr) -> String {
+        let longer = "if it needs longer to start, say so with `ready_within_s` in its \
+                      contender.toml";
+        if !self.driver.is_asked() {
+            return longer.into();
+        }
         let own = address.port();
         let ports = self.host.listening_ports(kept.root());
-        let listens = match ports.first() {
-            _ if ports.contains(&own) => "it listens on its port",
-            Some(port) => {
-                return format!("it listens on port {port}, and was given {own} as $PORT");
-            }
-            None => "it listens on no port",
-        };
-        format!(
-            "{listens}: if it needs longer to start, say so with `ready_within_s` in its \
-             contender.toml"
-        )
+        match ports.first() {
+            _ if ports.contains(&own) => format!("it listens on its port: {longer}"),
+            Some(port) => format!("it listens on port {port}, and was given {own} as $PORT"),
+            None => format!("it listens on no port: {longer}"),
+        }
     }
 
+    /// Puts work on a contender and measures it. The speeds of its processors are measured
+    /// first, unless they were before: one that drives itself works from its start on.
     fn measure(
         &self,
         what: &Drive,
+        speeds: Option<Vec<Option<Speed>>>,
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
         let cpus = evidence.place.server_cpus.clone();
-        let speeds_before = self.host.speeds(&cpus);
+        let speeds_before = speeds.unwrap_or_else(|| self.host.speeds(&cpus));
         // What bakeoff does meanwhile, and the threads that it starts for it.
         let _moved = Moved::to(what.cpus);
         let mut driving = self.driver.prepare(running, what)?;
@@ -322,15 +386,26 @@ impl Bench<'_> {
         let scratch_bytes = kept.scratch_bytes();
         let began = Instant::now();
         let output_bytes = kept.output_bytes();
-        let driven = driving.run(self.stop, &mut |until| sampler.in_window(until))?;
-        let Some(driven) = driven else { return Ok(()) };
+        let driven = match driving.run(self.stop, &mut |passage| sampler.pass(passage))? {
+            Ended::Driven(driven) => *driven,
+            Ended::Stopped => return Ok(()),
+            Ended::Failed(why) => {
+                evidence.process.failure = Some(why);
+                return Ok(());
+            }
+        };
         evidence.load_s = Some(began.elapsed().as_secs_f64());
         evidence.server_output_bytes = Some(kept.output_bytes() - output_bytes);
         let scratch_bytes = scratch_bytes.zip(kept.scratch_bytes());
         evidence.server_folder_bytes =
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(driven.window_began, driven.window, evidence);
-        evidence.contract_under_load = self.contract.under_work(&driven.answers);
+        let seed = what.seed();
+        let steps = self.contract.under_work(&driven.answers, &driven.told, seed);
+        match self.driver.is_asked() {
+            true => evidence.contract_under_load = steps,
+            false => evidence.contract = steps,
+        }
         evidence.work = Some(driven.work);
         evidence.clients = driven.clients;
         evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &self.host.speeds(&cpus));

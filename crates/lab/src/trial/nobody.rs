@@ -22,6 +22,7 @@ use result::finding::Finding;
 use result::plan::{Cores, Machine, Pace, Setting, Slot, Version};
 use rustix::fs::{Access, access, statvfs};
 
+use crate::drive::Passage;
 use crate::drive::client::Client;
 use crate::drive::generator::allow_connections;
 use crate::place::machine;
@@ -163,7 +164,7 @@ impl Nobody {
         let sampler =
             Sampler::start(&kept, Some(&client.outside()), address.port(), expected, &place);
         let began = Moment::now();
-        sampler.in_window(Instant::now() + WINDOW);
+        sampler.pass(Passage::Begins { until: Instant::now() + WINDOW });
         while began.elapsed() < WINDOW && !stop.asked() {
             sleep(LOOK_EVERY);
         }
@@ -210,7 +211,7 @@ fn profiles(study: Option<&Study>) -> Vec<Profile> {
     let loads: Vec<(Option<String>, Vec<Setting>)> = match study {
         Some(study) => {
             let profiles = study.file.profile.iter();
-            profiles.map(|(name, it)| (Some(name.clone()), it.closed_loops())).collect()
+            profiles.map(|(name, it)| (Some(name.clone()), it.free_settings())).collect()
         }
         None => {
             let modes = [true, false];

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::study::StudyFile;
+use lab::study::{DriverKind, StudyFile};
 use report::text::visible;
 use result::shell;
 
@@ -15,7 +15,7 @@ use self::skeleton::{DRIVERS, GENERAL, LANGUAGES};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 
-/// Writes a contender to fill in: a commented contender.toml, with --language a server as well.
+/// Writes a contender to fill in: a commented contender.toml, with --language source as well.
 /// With --driver, a study
 #[derive(clap::Args)]
 #[command(
@@ -25,8 +25,8 @@ use super::printing::{Output, complain};
 pub struct Arguments {
     /// The contender's study and its name, for example web/zig; the study's name with --driver
     name: String,
-    /// Also write a server to start from, in this language; for others, contender.toml is all
-    #[arg(long, value_parser = LANGUAGES.map(|skeleton| skeleton.option))]
+    /// Also write source to start from, in this language; for others, contender.toml is all
+    #[arg(long, value_parser = LANGUAGES.map(|language| language.option))]
     language: Option<String>,
     /// Write a study whose contenders are driven so: a commented study.toml
     #[arg(long, value_parser = DRIVERS.map(|(kind, _)| kind), conflicts_with = "language")]
@@ -86,15 +86,20 @@ fn contender(arguments: &Arguments) -> Result<New, String> {
     };
     check_name("contender", name)?;
     let file = StudyFile::read(&arguments.studies, study).map_err(|error| error.to_string())?;
-    let skeleton = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
-    let skeleton = skeleton.unwrap_or(&GENERAL);
+    let language = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
+    let driver = file.driver.get_ref().kind;
+    let contract = visible(&file.contract.get_ref().says);
     Ok(New {
         folder: arguments.studies.join(study).join(name),
-        files: skeleton.files(study, name, &visible(&file.contract.says)),
-        fill_in: if skeleton.files.is_empty() {
-            "Fill in `language` and `run`, and put its source or configuration there."
-        } else {
-            "It starts as it is; look for FILL IN to make it answer right."
+        files: language.unwrap_or(&GENERAL).files(driver, study, name, &contract),
+        fill_in: match (language, driver) {
+            (None, _) => "Fill in `language` and `run`, and put its source or configuration there.",
+            (Some(_), DriverKind::Generator) => {
+                "It starts as it is; look for FILL IN to make it answer right."
+            }
+            (Some(_), DriverKind::Program) => {
+                "It starts as it is; look for FILL IN to make it do the study's work."
+            }
         },
         then: command("check", &arguments.name, "", &arguments.studies),
     })

@@ -1,47 +1,75 @@
 //! What `bakeoff new` writes: one table of languages, and one of drivers.
 
+use lab::study::DriverKind;
+
 /// What to start from in one language.
-pub struct Skeleton {
+pub struct Language {
     /// What `--language` calls it.
     pub option: &'static str,
     /// What its author would call it.
-    pub language: &'static str,
+    name: &'static str,
     /// Lines of contender.toml.
-    pub needs: &'static str,
+    needs: &'static str,
     /// Likewise.
-    pub build: &'static str,
+    versions: &'static str,
+    /// A contender that serves.
+    server: Source,
+    /// A contender that drives itself.
+    program: Source,
+}
+
+/// A contender's source, and what contender.toml has to say of it.
+struct Source {
+    /// Lines of contender.toml.
+    build: &'static str,
     /// Likewise.
-    pub run: &'static str,
-    /// Likewise.
-    pub versions: &'static str,
-    /// Names and contents of its source files.
-    pub files: &'static [(&'static str, &'static str)],
+    run: &'static str,
+    /// Names and contents.
+    files: &'static [(&'static str, &'static str)],
 }
 
 /// What drives a study's contenders, and the file of such a study.
-pub const DRIVERS: [(&str, &str); 1] = [("generator", include_str!("skeletons/study.toml"))];
+pub const DRIVERS: [(&str, &str); 2] = [
+    ("generator", include_str!("skeletons/study-of-generator.toml")),
+    ("program", include_str!("skeletons/study-of-program.toml")),
+];
+
+const GO: &str = r#"build = ["go", "build", "-buildvcs=false", "-o", "$BUILD/contender", "."]"#;
+const NO_BUILD: &str = r#"# build = ["make"]"#;
 
 /// Languages whose standard library has an HTTP server, so that a skeleton starts
 /// and answers at once.
-pub const LANGUAGES: [Skeleton; 4] = [
-    Skeleton {
+pub const LANGUAGES: [Language; 4] = [
+    Language {
         option: "go",
-        language: "Go",
+        name: "Go",
         needs: r#"needs = { go = "golang-go" }"#,
-        build: r#"build = ["go", "build", "-buildvcs=false", "-o", "$BUILD/server", "."]"#,
-        run: r#"run = ["$BUILD/server"]"#,
         versions: r#"versions = { go = ["go", "version"] }"#,
-        files: &[
-            ("main.go", include_str!("skeletons/main.go")),
-            ("go.mod", include_str!("skeletons/go.mod")),
-        ],
+        server: Source {
+            build: GO,
+            run: r#"run = ["$BUILD/contender"]"#,
+            files: &[
+                ("main.go", include_str!("skeletons/server/main.go")),
+                ("go.mod", include_str!("skeletons/go.mod")),
+            ],
+        },
+        program: Source {
+            build: GO,
+            run: r#"run = ["$BUILD/contender"]"#,
+            files: &[
+                ("main.go", include_str!("skeletons/program/main.go")),
+                ("go.mod", include_str!("skeletons/go.mod")),
+            ],
+        },
     },
-    Skeleton {
+    Language {
         option: "java",
-        language: "Java",
+        name: "Java",
         needs: r#"needs = { javac = "default-jdk-headless" }"#,
-        build: r#"build = ["javac", "-d", "$BUILD", "Server.java"]"#,
-        run: r#"run = [
+        versions: r#"versions = { java = ["java", "--version"] }"#,
+        server: Source {
+            build: r#"build = ["javac", "-d", "$BUILD", "Server.java"]"#,
+            run: r#"run = [
     "java",
     # Until JDK 23 the server sends the head and the body apart, and the body would wait
     # for the head's acknowledgement, 40 ms on Linux.
@@ -50,60 +78,104 @@ pub const LANGUAGES: [Skeleton; 4] = [
     "-Dsun.net.httpserver.maxIdleConnections=16384",
     "-cp", "$BUILD", "Server",
 ]"#,
-        versions: r#"versions = { java = ["java", "--version"] }"#,
-        files: &[("Server.java", include_str!("skeletons/Server.java"))],
+            files: &[("Server.java", include_str!("skeletons/server/Server.java"))],
+        },
+        program: Source {
+            build: r#"build = ["javac", "-d", "$BUILD", "Program.java"]"#,
+            run: r#"run = ["java", "-cp", "$BUILD", "Program"]"#,
+            files: &[("Program.java", include_str!("skeletons/program/Program.java"))],
+        },
     },
-    Skeleton {
+    Language {
         option: "node",
-        language: "JavaScript",
+        name: "JavaScript",
         needs: r#"needs = { node = "nodejs" }"#,
-        build: r#"# build = ["npm", "ci"]"#,
-        run: r#"run = ["node", "$SOURCE/server.js"]"#,
         versions: r#"versions = { node = ["node", "--version"] }"#,
-        files: &[("server.js", include_str!("skeletons/server.js"))],
+        server: Source {
+            build: r#"# build = ["npm", "ci"]"#,
+            run: r#"run = ["node", "$SOURCE/server.js"]"#,
+            files: &[("server.js", include_str!("skeletons/server/server.js"))],
+        },
+        program: Source {
+            build: r#"# build = ["npm", "ci"]"#,
+            run: r#"run = ["node", "$SOURCE/program.js"]"#,
+            files: &[("program.js", include_str!("skeletons/program/program.js"))],
+        },
     },
-    Skeleton {
+    Language {
         option: "python",
-        language: "Python",
+        name: "Python",
         needs: r#"needs = { python3 = "python3" }"#,
-        build: r#"# build = ["make"]"#,
-        run: r#"run = ["python3", "$SOURCE/server.py"]"#,
         versions: r#"versions = { python = ["python3", "--version"] }"#,
-        files: &[("server.py", include_str!("skeletons/server.py"))],
+        server: Source {
+            build: NO_BUILD,
+            run: r#"run = ["python3", "$SOURCE/server.py"]"#,
+            files: &[("server.py", include_str!("skeletons/server/server.py"))],
+        },
+        program: Source {
+            build: NO_BUILD,
+            run: r#"run = ["python3", "$SOURCE/program.py"]"#,
+            files: &[("program.py", include_str!("skeletons/program/program.py"))],
+        },
     },
 ];
 
 /// For all others, and for servers that need only configuration: no source, since
 /// what it would be depends on the library.
-pub const GENERAL: Skeleton = Skeleton {
+pub const GENERAL: Language = Language {
     option: "",
-    language: "FILL IN",
+    name: "FILL IN",
     needs: r#"# needs = { zig = "zig" }"#,
-    build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
-    run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
     versions: r#"# versions = { zig = ["zig", "version"] }"#,
-    files: &[],
+    server: Source {
+        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
+        run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
+        files: &[],
+    },
+    program: Source {
+        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
+        run: r#"run = ["FILL-IN"]"#,
+        files: &[],
+    },
 };
+
+/// What the command does that starts a contender, as contender.toml explains it.
+const SERVES: &str = "\
+# The command that starts it. It stays in the foreground, listens on $PORT of $HOST with
+# $CORES processors, which are also in its environment, and ends on SIGTERM.";
+const WORKS: &str = "\
+# The command that starts it. The study's parameters, a seed and seconds come behind it. It
+# works with $CORES processors, prints lines of JSON, and ends with 0.";
 
 const CONTENDER: &str = include_str!("skeletons/contender.toml");
 
-impl Skeleton {
-    /// Its files, filled in for a contender.
-    pub fn files(&self, study: &str, name: &str, contract: &str) -> Vec<(&'static str, String)> {
+impl Language {
+    /// The files of a contender so driven, filled in.
+    pub fn files(
+        &self,
+        driver: DriverKind,
+        study: &str,
+        name: &str,
+        contract: &str,
+    ) -> Vec<(&'static str, String)> {
         let fill = |text: &str| {
             text.replace("{study}", study).replace("{name}", name).replace("{contract}", contract)
         };
+        let (source, says) = match driver {
+            DriverKind::Generator => (&self.server, SERVES),
+            DriverKind::Program => (&self.program, WORKS),
+        };
         let lines = [
-            ("{language}", self.language),
+            ("{language}", self.name),
             ("{needs}", self.needs),
-            ("{build}", self.build),
-            ("{run}", self.run),
+            ("{build}", source.build),
+            ("{run}", &format!("{says}\n{}", source.run)),
             ("{versions}", self.versions),
         ];
         let contender = lines
             .into_iter()
             .fold(CONTENDER.to_string(), |text, (word, line)| text.replace(word, line));
-        let sources = self.files.iter().map(|(file, text)| (*file, fill(text)));
+        let sources = source.files.iter().map(|(file, text)| (*file, fill(text)));
         [("contender.toml", fill(&contender))].into_iter().chain(sources).collect()
     }
 }

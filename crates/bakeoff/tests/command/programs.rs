@@ -1,0 +1,129 @@
+//! Studies of programs: contenders that drive themselves.
+
+use result::State;
+use result::figure::{CPU_US, RATE};
+use result::finding::Verdict;
+use result::plan::Value;
+
+use crate::fixture::Lab;
+
+#[test]
+fn programs_are_compared_by_what_they_tell_and_the_lab_sees() {
+    let lab = Lab::of_programs();
+    lab.program("one", "honest");
+    lab.program("other", "honest");
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete, "{said:?}");
+    assert_eq!(run.trials.len(), 3, "two contenders and a twin");
+    for trial in &run.trials {
+        let evidence = &trial.evidence;
+        let work = evidence.work.as_ref().unwrap_or_else(|| panic!("{:?}", evidence.process));
+        assert!(work.done > 0 && work.seconds >= 0.6, "{work:?}");
+        assert!(evidence.clients.is_empty() && evidence.client.is_none(), "nobody drove it");
+        let steps = evidence.contract.iter().map(|step| (&*step.id, &step.wrong));
+        assert_eq!(steps.collect::<Vec<_>>(), [("clock", &None), ("sum", &None)]);
+        assert!(evidence.server_cpu_s.is_some_and(|cpu_s| cpu_s > 0.0), "{evidence:?}");
+        assert_eq!(trial.slot.setting.value("pieces"), Some(&Value::Number(100)));
+        let of_client = ["client-limit", "keep-alive", "load-arrived", "fair-answers", "errors"];
+        let says = |check: &str| trial.findings.iter().any(|finding| finding.check == check);
+        assert!(!of_client.iter().any(|check| says(check)), "{:?}", trial.findings);
+    }
+    let row = &run.outcomes[0].rows[0];
+    assert!(row.figure(RATE).is_some() && row.figure(CPU_US).is_some());
+    assert!(said.stdout.contains("pieces/s"), "{said:?}");
+    assert!(said.stdout.contains("100 pieces at once"), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+/// What would make any program the fastest.
+#[test]
+fn work_that_was_not_done_is_invalid_and_a_stopped_clock_is() {
+    let lab = Lab::of_programs();
+    lab.program("honest", "honest");
+    lab.program("twice", "counts-twice");
+    lab.program("clock", "stopped-clock");
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let row = |name: &str| run.outcomes[0].rows.iter().find(|row| row.contender == name).unwrap();
+    let contract = |name: &str| {
+        let finding = row(name).findings.iter().find(|finding| finding.check == "contract");
+        finding.unwrap().verdict
+    };
+    assert_eq!(contract("honest"), Verdict::Valid);
+    assert_eq!(contract("twice"), Verdict::Invalid);
+    assert_eq!(contract("clock"), Verdict::Invalid);
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
+    let lab = Lab::of_programs();
+    for mode in ["honest", "garbage", "dies", "no-result"] {
+        lab.program(mode, mode);
+    }
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let why = |name: &str| {
+        let trial = run.trials.iter().find(|trial| trial.slot.contender == name).unwrap();
+        trial.evidence.process.failure.clone().unwrap_or_default()
+    };
+    assert_eq!(why("honest"), "");
+    assert!(
+        why("garbage").starts_with("it printed \"Loading \u{fffd}[31mmodules\"; a line is"),
+        "{}",
+        why("garbage")
+    );
+    assert!(why("dies").contains("code 3"), "{}", why("dies"));
+    assert!(why("no-result").ends_with("code 0 before its result"), "{}", why("no-result"));
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn check_has_a_program_work_for_a_second() {
+    let lab = Lab::of_programs();
+    lab.program("honest", "honest");
+    lab.program("twice", "counts-twice");
+    let said = lab.bakeoff(&["check", "s/honest"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("✓ sums the payloads"), "{said:?}");
+    let said = lab.bakeoff(&["check", "s/twice"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stdout.contains("✗ sums the payloads"), "{said:?}");
+}
+
+/// Else a study would be refused only once its trials fail.
+#[test]
+fn what_a_study_of_programs_lacks_is_said_with_its_line() {
+    let refused = |from: &str, to: &str, says: &str| {
+        let lab = Lab::of_programs();
+        lab.program("honest", "honest");
+        lab.change_study(from, to);
+        let said = lab.bakeoff(&["run", "s"]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains("studies/s/study.toml:"), "{said:?}");
+        assert!(said.stderr.contains(says), "{says}: {said:?}");
+    };
+    refused(
+        "\n[[parameter]]",
+        "protocol = \"http1\"\n\n[[parameter]]",
+        "`protocol` is the load generator's",
+    );
+    refused(
+        "sum = \"payloads\"",
+        "answer = { status = 200, body = \"x\", fresh = false }",
+        "nobody asks",
+    );
+    refused(
+        "{ pieces = [100] } }]\n\n[profile.full]",
+        "{ bytes = [100] } }]\n\n[profile.full]",
+        "there is no parameter `bytes`; the study has `pieces`",
+    );
+    refused("pieces = [10, 1000]", "pieces = [-1]", "this has to be a list of whole numbers");
+    refused("parameters = { pieces = [10, 1000] }", "parameters = {}", "missing key `connections`");
+    refused(
+        "unit = { one = \"piece at",
+        "words = { a = \"b\" }\nunit = { one = \"piece at",
+        "a parameter has either",
+    );
+}

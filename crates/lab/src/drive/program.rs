@@ -1,0 +1,315 @@
+//! A contender that drives itself: it is started with its parameters, works, and prints a line
+//! of JSON now and then.
+//!
+//! ```text
+//! {"ready": true}
+//! {"t": 0.25, "done": 51234, "sum": 2610423881}
+//! {"result": {"bytes": 812}}
+//! ```
+//!
+//! `t` are seconds by its own clock, `done` what it has done since its start, and `sum` the sum
+//! of those units' payloads, modulo 2^32. After the result it ends with 0.
+
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use keeper::kept::Kept;
+use keeper::lines::Line;
+use keeper::text::harmless;
+use load::{Error, Moment, Stop};
+use result::evidence::{Second, Work};
+use result::plan::Value;
+use serde::Deserialize;
+
+use super::{Drive, Driven, Driver, Driving, Ended, Outside, Passage, Readiness, Sign};
+use crate::contract::program::{Payloads, Told};
+use crate::place::Running;
+
+/// Between two looks whether the run is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// What a program may take beyond its seconds: to end a unit, and to sum up.
+const BEYOND: Duration = Duration::from_secs(30);
+/// What it is told to work beyond warm-up and window, each of which begins and ends with a line.
+const MORE_S: f64 = 1.0;
+/// How long its process may take to end after its last line.
+const ENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// Contenders that drive themselves.
+#[derive(Debug, Clone, Copy)]
+pub struct Program;
+
+impl Driver for Program {
+    fn is_asked(&self) -> bool {
+        false
+    }
+
+    fn sign(&self) -> Sign {
+        Sign { given: "said that it is ready", missing: "didn't say that it is ready" }
+    }
+
+    fn arguments(&self, what: &Drive) -> Vec<String> {
+        let parameters = what.slot.setting.values.iter().map(|(name, value)| (&**name, value));
+        let seconds = what.warmup_s + what.plan.measure_s + MORE_S;
+        let own = [
+            ("seed", Value::Number(Payloads::seed(what.seed()))),
+            ("seconds", Value::Word(format!("{seconds:.3}"))),
+        ];
+        let own = own.iter().map(|(name, value)| (*name, value));
+        parameters
+            .chain(own)
+            .flat_map(|(name, value)| [format!("--{name}"), value.to_string()])
+            .collect()
+    }
+
+    fn ready(&self, on: &Running, _stop: &Stop) -> Readiness {
+        let Ok(line) = on.kept.next_line(Duration::ZERO) else {
+            return Readiness::NotYet("it printed nothing".into());
+        };
+        match Said::of(&line) {
+            Ok(Said::Ready { ready: true }) => Readiness::Yes,
+            Ok(Said::Ready { ready: false }) => Readiness::NotYet("it isn't ready".into()),
+            Ok(_) => Readiness::Failed("it worked before it said that it is ready".into()),
+            Err(why) => Readiness::Failed(why),
+        }
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        on: &'a Running,
+        what: &Drive,
+    ) -> Result<Box<dyn Driving + 'a>, Error> {
+        let (warmup, window) = (what.warmup(), what.window());
+        Ok(Box::new(Working { kept: &on.kept, warmup, window }))
+    }
+}
+
+/// A line of a program.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Said {
+    /// What it has done so far.
+    Interval { t: f64, done: u64, sum: Option<u64> },
+    /// It is done.
+    Result { result: serde_json::Map<String, serde_json::Value> },
+    /// It is about to begin.
+    Ready { ready: bool },
+}
+
+impl Said {
+    /// What a line says.
+    ///
+    /// # Errors
+    /// That it says nothing that a program may say, in a sentence with the line.
+    fn of(line: &Line) -> Result<Said, String> {
+        serde_json::from_str(&line.text).map_err(|_| {
+            format!(
+                "it printed {:?}; a line is {{\"ready\": true}}, {{\"t\": SECONDS, \"done\": \
+                 NUMBER, \"sum\": NUMBER}} or {{\"result\": {{}}}}, and all else belongs on its \
+                 standard error",
+                harmless(&line.text)
+            )
+        })
+    }
+}
+
+/// A program that works.
+struct Working<'a> {
+    kept: &'a Kept,
+    warmup: Duration,
+    window: Duration,
+}
+
+/// What was heard of it.
+#[derive(Debug, Default)]
+struct Heard {
+    /// Its intervals, with the time of arrival.
+    intervals: Vec<(Duration, Told)>,
+    /// Which of them begins the window, and which ends it.
+    begins: Option<usize>,
+    ends: Option<usize>,
+}
+
+impl Driving for Working<'_> {
+    fn outside(&self) -> Option<Outside> {
+        None
+    }
+
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, Error> {
+        let mut heard = Heard::default();
+        let began = Instant::now();
+        let at_most = self.warmup + self.window + BEYOND;
+        let mut first_at = None;
+        loop {
+            if stop.asked() {
+                return Ok(Ended::Stopped);
+            }
+            if began.elapsed() > at_most {
+                let seconds = at_most.as_secs_f64();
+                let why = format!("it didn't come to a result within {seconds:.0} s");
+                return Ok(Ended::Failed(why));
+            }
+            let line = match self.kept.next_line(LOOK_EVERY) {
+                Ok(line) => line,
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Ok(Ended::Failed(match self.kept.wait(ENDS_WITHIN) {
+                        Some(exit) => format!("it ended with {} before its result", exit.how),
+                        None => "it closed its standard output before its result".into(),
+                    }));
+                }
+            };
+            match Said::of(&line) {
+                Err(why) => return Ok(Ended::Failed(why)),
+                Ok(Said::Ready { .. }) => {}
+                Ok(Said::Result { .. }) => break,
+                Ok(Said::Interval { t, done, sum }) => {
+                    let arrived = line.at - *first_at.get_or_insert(line.at);
+                    let arrived_s = arrived.as_secs_f64();
+                    heard.intervals.push((line.at, Told { own_s: t, arrived_s, done, sum }));
+                    if let Some(why) = heard.fault() {
+                        return Ok(Ended::Failed(why));
+                    }
+                    let passes = heard.passes(arrived >= self.warmup, self.window);
+                    passes.into_iter().for_each(&mut *tell);
+                }
+            }
+        }
+        match self.kept.wait(ENDS_WITHIN) {
+            Some(exit) if exit.code == Some(0) => Ok(match heard.driven() {
+                Some(driven) => Ended::Driven(Box::new(driven)),
+                None => Ended::Failed(
+                    "it ended before its window did: it is to work for the seconds that it is \
+                     given, and to print a line every 200 ms"
+                        .into(),
+                ),
+            }),
+            Some(exit) => Ok(Ended::Failed(format!("after its result it ended with {}", exit.how))),
+            None => Ok(Ended::Failed("it didn't end after its result".into())),
+        }
+    }
+}
+
+impl Heard {
+    /// That its account goes backwards.
+    fn fault(&self) -> Option<String> {
+        let [.., (_, before), (_, now)] = self.intervals.as_slice() else { return None };
+        (now.done < before.done || now.own_s < before.own_s).then(|| {
+            format!(
+                "its account goes backwards: {} units at {} s, then {} at {} s",
+                before.done, before.own_s, now.done, now.own_s
+            )
+        })
+    }
+
+    /// Takes the last interval for the one that begins the window or ends it, if it does.
+    fn passes(&mut self, is_warm: bool, window: Duration) -> Option<Passage> {
+        let last = self.intervals.len() - 1;
+        match (self.begins, self.ends) {
+            (None, _) if is_warm => {
+                self.begins = Some(last);
+                Some(Passage::Begins { until: Instant::now() + window })
+            }
+            (Some(begins), None) if self.intervals[last].0 - self.intervals[begins].0 >= window => {
+                self.ends = Some(last);
+                Some(Passage::Ends)
+            }
+            _ => None,
+        }
+    }
+
+    fn driven(self) -> Option<Driven> {
+        let (begins, ends) = (self.begins?, self.ends?);
+        let (began_at, window) =
+            (self.intervals[begins].0, self.intervals[ends].0 - self.intervals[begins].0);
+        let told: Vec<Told> = self.intervals.into_iter().map(|(_, told)| told).collect();
+        let (first, last) = (&told[begins], &told[ends]);
+        let (seconds, done) = (window.as_secs_f64(), last.done - first.done);
+        let work = Work {
+            seconds,
+            done,
+            rate: done as f64 / seconds,
+            per_second: per_second(&told[begins..=ends]),
+            ..Work::default()
+        };
+        let window_began = Moment::at(began_at);
+        Some(Driven { window_began, window, work, clients: vec![], answers: vec![], told })
+    }
+}
+
+/// The whole seconds, from what was done by then between two lines.
+fn per_second(told: &[Told]) -> Vec<Second> {
+    let begin = told[0].arrived_s;
+    let done_by = |at: f64| {
+        let after = told.iter().position(|one| one.arrived_s >= at).unwrap_or(told.len() - 1);
+        let (before, after) = (&told[after.saturating_sub(1)], &told[after]);
+        let length = after.arrived_s - before.arrived_s;
+        let share = if length > 0.0 { (at - before.arrived_s) / length } else { 1.0 };
+        before.done as f64 + (after.done - before.done) as f64 * share.clamp(0.0, 1.0)
+    };
+    let seconds = (told[told.len() - 1].arrived_s - begin) as usize;
+    let each = (0..seconds).map(|second| {
+        let at = begin + second as f64;
+        let good = (done_by(at + 1.0) - done_by(at)).round() as u64;
+        Second { good, ..Second::default() }
+    });
+    each.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Result<Said, String> {
+        Said::of(&Line { at: Duration::ZERO, text: text.into() })
+    }
+
+    fn heard(intervals: &[(f64, u64)]) -> Heard {
+        let intervals = intervals.iter().map(|&(at, done)| {
+            let told = Told { own_s: at, arrived_s: at, done, sum: None };
+            (Duration::from_secs_f64(at), told)
+        });
+        Heard { intervals: intervals.collect(), ..Heard::default() }
+    }
+
+    #[test]
+    fn a_line_is_read_or_quoted() {
+        let interval = Said::Interval { t: 0.5, done: 7, sum: Some(u64::MAX) };
+        assert_eq!(said(&format!(r#"{{"t": 0.5, "done": 7, "sum": {}}}"#, u64::MAX)), Ok(interval));
+        assert_eq!(said(r#"{"ready": true}"#), Ok(Said::Ready { ready: true }));
+        assert!(matches!(said(r#"{"result": {"bytes": 3}}"#), Ok(Said::Result { .. })));
+        for garbage in ["", "Loading…", r#"{"t": 0.5, "done": -1}"#, "[1, 2]"] {
+            let why = said(garbage).unwrap_err();
+            assert!(why.starts_with(&format!("it printed {garbage:?}; a line is")), "{why}");
+        }
+    }
+
+    #[test]
+    fn an_account_that_goes_backwards_is_told_with_both_lines() {
+        assert_eq!(heard(&[(0.1, 5), (0.2, 5), (0.3, 9)]).fault(), None);
+        let why = heard(&[(0.1, 5), (0.2, 4)]).fault().unwrap();
+        assert_eq!(why, "its account goes backwards: 5 units at 0.1 s, then 4 at 0.2 s");
+    }
+
+    /// What the warm-up did is none of the window's.
+    #[test]
+    fn the_window_is_between_two_lines() {
+        let mut all = heard(&[]);
+        for (at, done) in [(0.2, 10), (0.4, 20), (0.6, 60), (1.6, 160), (2.6, 300), (2.8, 900)] {
+            all.intervals.push(heard(&[(at, done)]).intervals.remove(0));
+            let passes = all.passes(at >= 0.5, Duration::from_secs(2));
+            assert_eq!(matches!(passes, Some(Passage::Begins { .. })), at == 0.6, "{at}");
+            assert_eq!(matches!(passes, Some(Passage::Ends)), at == 2.6, "{at}");
+        }
+        let Driven { window, work, told, .. } = all.driven().unwrap();
+        assert_eq!((window, work.done, told.len()), (Duration::from_secs(2), 240, 6));
+        assert!((work.rate - 120.0).abs() < 1e-9, "{work:?}");
+        assert_eq!(work.per_second.iter().map(|it| it.good).collect::<Vec<_>>(), [100, 140]);
+    }
+
+    #[test]
+    fn who_ends_before_its_window_has_no_figure() {
+        let mut all = heard(&[(0.2, 10), (0.4, 20)]);
+        assert!(all.passes(true, Duration::from_secs(2)).is_some());
+        assert!(all.driven().is_none());
+    }
+}
