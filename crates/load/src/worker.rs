@@ -397,7 +397,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             };
             // Before it is taken for this one.
             let free_since = self.may_connect_since();
-            let slot = self.connects.begin_next();
+            let slot = self.connects.begin_next(self.now());
             if let Some(turn) = turn {
                 self.take_up(slot, turn, free_since);
             }
