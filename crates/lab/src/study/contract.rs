@@ -1,0 +1,141 @@
+//! What a contender must do: `[contract]` of `study.toml`, and `[lighter.NAME]`.
+
+use result::plan::Asks;
+use serde::Deserialize;
+
+use super::limits;
+use super::{Driver, DriverKind};
+
+/// What a contender must do.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ContractFile {
+    /// The same in one or two sentences, for readers.
+    pub says: String,
+    /// What the load generator asks it.
+    pub request: Option<Request>,
+    /// What it has to answer.
+    pub answer: Option<RightAnswer>,
+    /// Requests that must be refused, and how.
+    #[serde(default, deserialize_with = "limits::refusals")]
+    pub refuses: Vec<Refusal>,
+    /// What shows that a contender that drives itself did its work.
+    pub sum: Option<Sum>,
+}
+
+/// What shows that work was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sum {
+    /// The sum of the payloads of all units done: numbers that follow from the trial's seed.
+    Payloads,
+}
+
+/// What a contender has to answer to HTTP/1.1.
+#[derive(Debug, Clone)]
+pub struct HttpContract {
+    /// What it is asked.
+    pub request: Request,
+    /// What it has to answer.
+    pub answer: RightAnswer,
+    /// Requests that it has to refuse.
+    pub refuses: Vec<Refusal>,
+}
+
+/// What a contender is asked.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Path and query; `{nonce}` stands for digits that are new in every request,
+    /// `{counter}` for its number.
+    #[serde(deserialize_with = "limits::path")]
+    pub path: String,
+}
+
+/// What a contender has to answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RightAnswer {
+    /// The status.
+    #[serde(deserialize_with = "limits::success")]
+    pub status: u16,
+    /// What the body holds; may have the request's `{nonce}` and `{counter}`.
+    #[serde(deserialize_with = "limits::not_empty")]
+    pub body: String,
+    /// Whether that is all of it, and no byte may stand around it.
+    #[serde(default)]
+    pub whole_body: bool,
+    /// Whether two answers to the same request must differ, because a part of
+    /// them is made anew each time.
+    pub fresh: bool,
+}
+
+impl ContractFile {
+    /// What it asks by HTTP/1.1; `None` where it doesn't.
+    pub fn http(&self) -> Option<HttpContract> {
+        let (request, answer) = (self.request.clone()?, self.answer.clone()?);
+        Some(HttpContract { request, answer, refuses: self.refuses.clone() })
+    }
+
+    /// What speaks against it under this driver.
+    pub(super) fn complaint(&self, driver: &Driver) -> Option<&'static str> {
+        match driver.kind {
+            DriverKind::Generator if self.request.is_none() => {
+                Some("missing key `request`: the load generator has to know what it asks")
+            }
+            DriverKind::Generator if self.answer.is_none() => {
+                Some("missing key `answer`: the load generator has to know what is right")
+            }
+            DriverKind::Generator if self.sum.is_some() => {
+                Some("`sum` is for contenders that drive themselves")
+            }
+            DriverKind::Program
+                if self.request.is_some() || self.answer.is_some() || !self.refuses.is_empty() =>
+            {
+                Some("nobody asks a contender that drives itself: it has `sum`")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl HttpContract {
+    /// What it asks for, as a run's record has it.
+    pub(super) fn asks(&self) -> Asks {
+        let refused = |refusal: &Refusal| result::plan::Refusal {
+            method: refusal.method.clone(),
+            path: refusal.path.clone(),
+            status: refusal.status,
+        };
+        Asks {
+            path: self.request.path.clone(),
+            status: self.answer.status,
+            body: self.answer.body.clone(),
+            whole_body: self.answer.whole_body,
+            fresh: self.answer.fresh,
+            refuses: self.refuses.iter().map(refused).collect(),
+        }
+    }
+}
+
+/// A request that must be refused.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Refusal {
+    /// What is wrong with it, for readers.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub what: String,
+    /// Its method.
+    #[serde(default = "get", deserialize_with = "limits::method")]
+    pub method: String,
+    /// Its path and query.
+    #[serde(deserialize_with = "limits::path")]
+    pub path: String,
+    /// The status that it must get.
+    #[serde(deserialize_with = "limits::refusal")]
+    pub status: u16,
+}
+
+fn get() -> String {
+    "GET".into()
+}

@@ -1,0 +1,128 @@
+//! What puts work on contenders: `[driver]` of `study.toml`, and `[[parameter]]`.
+
+use std::collections::BTreeMap;
+
+use result::plan::{Dimension, Value};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::limits;
+
+/// What puts work on a contender.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Driver {
+    /// Which it is.
+    pub kind: DriverKind,
+    /// What the load generator speaks with a contender.
+    pub protocol: Option<Protocol>,
+    /// What is counted of a contender that drives itself.
+    pub unit: Option<Noun>,
+}
+
+/// The drivers that there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DriverKind {
+    /// The load generator.
+    Generator,
+    /// The contender itself, which works and tells of it.
+    Program,
+}
+
+/// What the load generator can speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protocol {
+    /// HTTP/1.1.
+    Http1,
+}
+
+/// What something is called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Noun {
+    /// One of it: `message`.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub one: String,
+    /// Several: `messages`.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub many: String,
+}
+
+/// A parameter of contenders that drive themselves: a dimension of the study.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// What it is passed as: `pairs` of `--pairs 100`.
+    #[serde(deserialize_with = "limits::option")]
+    pub name: Spanned<String>,
+    /// What its values count, where they are numbers.
+    pub unit: Option<Noun>,
+    /// The values that it can have, where they are no numbers, each with its words.
+    #[serde(default)]
+    pub words: BTreeMap<String, String>,
+}
+
+impl Driver {
+    /// What speaks against it in a study with parameters, or without.
+    pub(super) fn complaint(&self, has_parameters: bool) -> Option<&'static str> {
+        match self.kind {
+            DriverKind::Generator if self.protocol.is_none() => {
+                Some("missing key `protocol`: the load generator has to know what it speaks")
+            }
+            DriverKind::Generator if self.unit.is_some() || has_parameters => {
+                Some("`unit` and `parameter` are for contenders that drive themselves")
+            }
+            DriverKind::Program if self.unit.is_none() => {
+                Some("missing key `unit`: what contenders do is counted in it")
+            }
+            DriverKind::Program if self.protocol.is_some() => {
+                Some("`protocol` is the load generator's: nobody speaks with these contenders")
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Parameter {
+    /// As a run's record has it.
+    pub(super) fn dimension(&self) -> Dimension {
+        let unit = self.unit.clone().unwrap_or_default();
+        let (id, words) = (self.name.get_ref().clone(), self.words.clone());
+        Dimension { id, one: unit.one, many: unit.many, words }
+    }
+
+    /// What speaks against it.
+    pub(super) fn complaint(&self) -> Option<&'static str> {
+        let has_one = self.unit.is_some() != !self.words.is_empty();
+        (!has_one).then_some("a parameter has either `unit`, for numbers, or `words`")
+    }
+
+    /// Its values in a setting of a file.
+    ///
+    /// # Errors
+    /// What they have to be.
+    pub(super) fn values(&self, file: &toml::Value) -> Result<Vec<Value>, String> {
+        let value = |value: &toml::Value| match value {
+            toml::Value::Integer(number) if self.words.is_empty() => {
+                u64::try_from(*number).ok().map(Value::Number)
+            }
+            toml::Value::String(word) if self.words.contains_key(word) => {
+                Some(Value::Word(word.clone()))
+            }
+            _ => None,
+        };
+        let allowed = || match self.words.is_empty() {
+            true => "a list of whole numbers that aren't negative".to_string(),
+            false => {
+                let words = self.words.keys().map(|word| format!("`{word}`"));
+                format!("a list of some of {}", words.collect::<Vec<_>>().join(", "))
+            }
+        };
+        let values = file.as_array().and_then(|list| list.iter().map(value).collect());
+        let values: Option<Vec<Value>> = values;
+        let values = values.filter(|values| !values.is_empty());
+        values.ok_or_else(|| format!("this has to be {}", allowed()))
+    }
+}

@@ -1,0 +1,186 @@
+//! How much is measured: `[profile.NAME]` of `study.toml`.
+
+use std::collections::BTreeMap;
+
+use result::plan::{Cores, Pace, Setting, Value};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Parameter;
+use super::limits;
+
+/// How much is measured.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Blocks of the closed loop and of the equal rate: each holds every
+    /// contender once a load.
+    #[serde(deserialize_with = "limits::blocks")]
+    pub blocks: u32,
+    /// Seconds measured a trial.
+    #[serde(deserialize_with = "limits::seconds")]
+    pub measure_s: f64,
+    /// Seconds of load before measuring.
+    #[serde(deserialize_with = "limits::seconds")]
+    pub warmup_s: f64,
+    /// What contenders are compared under in the closed loop.
+    #[serde(deserialize_with = "limits::settings")]
+    pub settings: Vec<Settings>,
+    /// One rate for all.
+    pub equal_rate: Option<Spanned<EqualRate>>,
+    /// Rates up to each contender's own maximum, and beyond.
+    pub curve: Option<Spanned<Curve>>,
+    /// These contenders only, unless somebody chooses others; all, if none is
+    /// named.
+    #[serde(default)]
+    pub contenders: Vec<Spanned<String>>,
+}
+
+/// Settings that have cores in common: one for each combination of values.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "SettingsTable")]
+pub struct Settings {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once; none where contenders drive themselves.
+    pub connections: Vec<u32>,
+    /// Whether connections are kept alive.
+    pub kept: Vec<bool>,
+    /// The values of a study's own parameters.
+    pub parameters: BTreeMap<String, Spanned<toml::Value>>,
+    /// These parameters, in the study's order. They stand elsewhere in its file.
+    pub declared: Vec<Parameter>,
+}
+
+/// The same as a file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SettingsTable {
+    cores: Cores,
+    #[serde(default, deserialize_with = "limits::connections")]
+    connections: Vec<u32>,
+    #[serde(default = "kept_alive", deserialize_with = "limits::modes")]
+    kept: Vec<bool>,
+    #[serde(default)]
+    parameters: BTreeMap<String, Spanned<toml::Value>>,
+}
+
+fn kept_alive() -> Vec<bool> {
+    vec![true]
+}
+
+impl TryFrom<SettingsTable> for Settings {
+    type Error = String;
+
+    fn try_from(table: SettingsTable) -> Result<Settings, String> {
+        let SettingsTable { cores, connections, kept, parameters } = table;
+        match connections.is_empty() && parameters.is_empty() {
+            true => Err("missing key `connections`, or `parameters` of contenders that drive \
+                         themselves"
+                .into()),
+            false => Ok(Settings { cores, connections, kept, parameters, declared: Vec::new() }),
+        }
+    }
+}
+
+/// An open loop at one rate for all contenders.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EqualRate {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once.
+    pub connections: u32,
+    /// Whether they are kept alive.
+    #[serde(default = "yes")]
+    pub kept: bool,
+    /// The rate, out of 100 of the lowest maximum.
+    #[serde(deserialize_with = "limits::percent")]
+    pub percent: u32,
+}
+
+/// Open loops at shares of each contender's own maximum.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Curve {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once.
+    pub connections: u32,
+    /// Whether they are kept alive.
+    #[serde(default = "yes")]
+    pub kept: bool,
+    /// The rates, out of 100 of the contender's own maximum.
+    #[serde(deserialize_with = "limits::percents")]
+    pub percent: Vec<u32>,
+    /// Blocks: each holds every contender once a rate.
+    #[serde(deserialize_with = "limits::blocks")]
+    pub blocks: u32,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Profile {
+    /// The contenders that it names.
+    pub fn contender_names(&self) -> Vec<String> {
+        self.contenders.iter().map(|name| name.get_ref().clone()).collect()
+    }
+
+    /// All settings at a free pace, each once.
+    pub fn free_settings(&self) -> Vec<Setting> {
+        let mut settings = Vec::new();
+        for declared in &self.settings {
+            for setting in declared.combinations() {
+                if !settings.contains(&setting) {
+                    settings.push(setting);
+                }
+            }
+        }
+        settings
+    }
+}
+
+impl Settings {
+    /// One setting for each combination of values, the first dimension's going fastest.
+    fn combinations(&self) -> Vec<Setting> {
+        if !self.connections.is_empty() {
+            let each = self.kept.iter().flat_map(|&kept| {
+                let loads = self.connections.iter();
+                loads.map(move |&connections| Setting::closed(connections, self.cores, kept))
+            });
+            return each.collect();
+        }
+        let mut all = vec![Vec::new()];
+        for parameter in self.declared.iter().rev() {
+            let name = parameter.name.get_ref();
+            let values = self.parameters.get(name).map(|it| parameter.values(it.get_ref()));
+            let values = values.and_then(Result::ok).unwrap_or_default();
+            all = all
+                .iter()
+                .flat_map(|others: &Vec<(String, Value)>| {
+                    values
+                        .iter()
+                        .map(|value| [vec![(name.clone(), value.clone())], others.clone()].concat())
+                })
+                .collect();
+        }
+        let (cores, pace) = (self.cores, Pace::Free);
+        all.into_iter().map(|values| Setting { cores, values, pace }).collect()
+    }
+}
+
+impl EqualRate {
+    /// The closed loop that shows the maxima.
+    pub fn closed_loop(&self) -> Setting {
+        Setting::closed(self.connections, self.cores, self.kept)
+    }
+}
+
+impl Curve {
+    /// The closed loop that shows the maxima.
+    pub fn closed_loop(&self) -> Setting {
+        Setting::closed(self.connections, self.cores, self.kept)
+    }
+}
