@@ -87,7 +87,7 @@ impl Connects {
         self.under_way += 1;
         if self.first_begun < self.first {
             self.first_begun += 1;
-            if self.first_begun % self.first_together == 0 {
+            if self.first_begun.is_multiple_of(self.first_together) {
                 self.first_at = now + FIRST_APART_NS;
             }
         }

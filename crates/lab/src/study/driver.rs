@@ -95,7 +95,7 @@ impl Parameter {
 
     /// What speaks against it.
     pub(super) fn complaint(&self) -> Option<&'static str> {
-        let has_one = self.unit.is_some() != !self.words.is_empty();
+        let has_one = self.unit.is_some() == self.words.is_empty();
         (!has_one).then_some("a parameter has either `unit`, for numbers, or `words`")
     }
 
