@@ -226,14 +226,46 @@ pub struct Work {
     pub rate: f64,
     /// Errors by kind.
     pub errors: Vec<ErrorKind>,
-    /// Seconds of the window in turn.
+    /// Seconds of the window in turn, where the load generator drove it.
     pub per_second: Vec<Second>,
+    /// What was done between the lines of a contender that drives itself, within the window.
+    pub intervals: Vec<Interval>,
+    /// The same from its first line to the window: its warm-up, which no figure counts.
+    pub warmup: Vec<Interval>,
     /// From the intended start to the whole answer, in µs.
     pub response_us: Percentiles,
     /// From the send to the whole answer, in µs.
     pub service_us: Percentiles,
     /// Whether it was cut short.
     pub interrupted: bool,
+}
+
+impl Work {
+    /// Its rates in turn, each with the seconds that it held for. A part of a second at the
+    /// window's end is left out: it would look like a part of the rate.
+    pub fn rates(&self) -> Vec<(f64, f64)> {
+        if !self.intervals.is_empty() {
+            return self.intervals.iter().map(|it| (it.seconds, it.rate())).collect();
+        }
+        let whole = (self.seconds + 0.01) as usize;
+        self.per_second.iter().take(whole).map(|second| (1.0, second.good as f64)).collect()
+    }
+}
+
+/// What a contender did between two of its lines.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// Between the arrivals of both.
+    pub seconds: f64,
+    /// Units of work done.
+    pub done: u64,
+}
+
+impl Interval {
+    /// Units of work done a second; 0 for lines that arrived together.
+    pub fn rate(&self) -> f64 {
+        if self.seconds > 0.0 { self.done as f64 / self.seconds } else { 0.0 }
+    }
 }
 
 /// What one process of the load generator saw. Its own report has more; this is what is

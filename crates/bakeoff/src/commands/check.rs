@@ -63,7 +63,7 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         .map_err(|error| Ended::Failed(SYSTEM, format!("waiting for Ctrl-C: {error}")))?;
     keeper::leftovers::remove();
     let failed = |sentence: String| Err(Ended::Failed(FAILED, sentence));
-    let record = match prepare(contender, &stop) {
+    let record = match prepare(contender, false, &stop) {
         Prepared::Ready(record) => record,
         Prepared::Absent(why) => return failed(format!("{name} is absent: {why}")),
         Prepared::Failed(why) => return failed(format!("{name}: {why}")),
@@ -78,10 +78,10 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
     let (driver, contract) = (study.file.driver.get_ref(), study.contract_of(contender));
     let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
     let bench = Bench { host: &machine, driver: &*driver, contract: &*contract, stop: &stop };
-    // Where there are several, the first tells whether it does its job.
+    // Where there are several, the first that it can do tells whether it does its job.
     let settings = study.file.profile.values().flat_map(|profile| profile.free_settings());
-    let Some(setting) = settings.into_iter().next() else {
-        return failed(format!("{name}: its study has no settings"));
+    let Some(setting) = settings.into_iter().find(|setting| contender.takes(setting)) else {
+        return failed(format!("{name}: its study has no setting that it can do"));
     };
     let (mut kept, mut broken) = (Vec::new(), Vec::new());
     for cores in machine.ways() {

@@ -1,9 +1,9 @@
 //! Studies of programs: contenders that drive themselves.
 
-use result::State;
 use result::figure::{CPU_US, RATE};
 use result::finding::Verdict;
 use result::plan::Value;
+use result::{Run, State};
 
 use crate::fixture::Lab;
 
@@ -36,6 +36,12 @@ fn programs_are_compared_by_what_they_tell_and_the_lab_sees() {
     lab.assert_nothing_is_left();
 }
 
+/// Whether a contender kept its contract.
+fn contract(run: &Run, name: &str) -> Verdict {
+    let row = run.outcomes[0].rows.iter().find(|row| row.contender == name).unwrap();
+    row.findings.iter().find(|finding| finding.check == "contract").unwrap().verdict
+}
+
 /// What would make any program the fastest.
 #[test]
 fn work_that_was_not_done_is_invalid_and_a_stopped_clock_is() {
@@ -45,14 +51,9 @@ fn work_that_was_not_done_is_invalid_and_a_stopped_clock_is() {
     lab.program("clock", "stopped-clock");
     lab.bakeoff(&["run", "s"]);
     let run = lab.run();
-    let row = |name: &str| run.outcomes[0].rows.iter().find(|row| row.contender == name).unwrap();
-    let contract = |name: &str| {
-        let finding = row(name).findings.iter().find(|finding| finding.check == "contract");
-        finding.unwrap().verdict
-    };
-    assert_eq!(contract("honest"), Verdict::Valid);
-    assert_eq!(contract("twice"), Verdict::Invalid);
-    assert_eq!(contract("clock"), Verdict::Invalid);
+    assert_eq!(contract(&run, "honest"), Verdict::Valid);
+    assert_eq!(contract(&run, "twice"), Verdict::Invalid);
+    assert_eq!(contract(&run, "clock"), Verdict::Invalid);
     lab.assert_nothing_is_left();
 }
 
@@ -77,6 +78,62 @@ fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
     assert!(why("dies").contains("code 3"), "{}", why("dies"));
     assert!(why("no-result").ends_with("code 0 before its result"), "{}", why("no-result"));
     lab.assert_nothing_is_left();
+}
+
+/// Experiments with flags aren't copies of folders.
+#[test]
+fn a_variant_is_a_contender_with_flags_of_its_own_and_the_same_build() {
+    let lab = Lab::of_programs();
+    lab.write("studies/s/p/program.pl", include_str!("../fixture/program.pl"));
+    let more = "build = [\"sh\", \"-c\", \"echo built >> $BUILD/builds\"]\n\
+                [variant.lies]\ntitle = \"counted twice\"\narguments = [\"counts-twice\"]\n\
+                remark = \"It counts twice.\"\n\
+                [variant.honest]\ntitle = \"told so\"\narguments = [\"honest\"]\n";
+    lab.contender("p", "[\"perl\", \"$SOURCE/program.pl\", \"$VARIANT\"]", more);
+    lab.change_study(
+        "pieces = [100] } }]\n\n[profile.full]",
+        "pieces = [100] } }]\n\
+                      contenders = [\"p-lies\", \"p-honest\"]\n\n[profile.full]",
+    );
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let names: Vec<_> = run.contenders.iter().map(|it| (&*it.name, &*it.title)).collect();
+    assert_eq!(names, [("p-honest", "p, told so"), ("p-lies", "p, counted twice")], "{said:?}");
+    assert_eq!(run.contenders[1].remark.as_deref(), Some("It counts twice."));
+    assert_eq!(run.contenders[1].run.last().map(|it| &**it), Some("counts-twice"));
+    assert_eq!(contract(&run, "p-lies"), Verdict::Invalid);
+    assert_eq!(contract(&run, "p-honest"), Verdict::Valid);
+    let builds = std::fs::read_to_string(lab.path("studies/s/p/build/builds")).unwrap();
+    assert_eq!(builds, "built\n", "variants have one build");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_contender_is_only_given_what_it_can_do() {
+    let lab = Lab::of_programs();
+    lab.program("all", "honest");
+    lab.program("some", "honest");
+    let file = std::fs::read_to_string(lab.path("studies/s/some/contender.toml")).unwrap();
+    lab.write("studies/s/some/contender.toml", &format!("{file}only = {{ pieces = [7] }}\n"));
+    lab.change_study(
+        "pieces = [100] } }]\n\n[profile.full]",
+        "pieces = [7, 100] } }]\n\n[profile.full]",
+    );
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let tried = |name: &str, pieces: u64| {
+        let slots = run.trials.iter().map(|trial| &trial.slot);
+        let at = |value: Option<&Value>| value == Some(&Value::Number(pieces));
+        slots.filter(|it| it.contender == name && at(it.setting.value("pieces"))).count() > 0
+    };
+    assert!(tried("all", 7) && tried("all", 100) && tried("some", 7), "{said:?}");
+    assert!(!tried("some", 100), "{said:?}");
+    let said = lab.bakeoff(&["check", "s/some"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+
+    lab.write("studies/s/some/contender.toml", &format!("{file}only = {{ bytes = [7] }}\n"));
+    let said = lab.bakeoff(&["check", "s/some"]);
+    assert!(said.stderr.contains("there is no parameter `bytes`; the study has"), "{said:?}");
 }
 
 #[test]

@@ -102,10 +102,10 @@ fn the_time_left_is_that_of_the_trials_left_however_long_others_warm_up() {
     // A trial of `good` comes first, and its twin's is among the other two.
     let study = Study::read(&lab.path("studies"), "s").unwrap();
     let profile = &study.file.profile["quick"];
-    let names = ["good", "slow"].map(String::from);
+    let contenders: Vec<_> = study.contenders.iter().collect();
     let is_it = |seed: &u64| {
         let order = (*seed, Order::Shuffled);
-        let slots = plan("quick", profile, &Choice::default(), &names, order).slots;
+        let slots = plan("quick", profile, &Choice::default(), &contenders, order).slots;
         slots[0].contender == "good" && slots.iter().any(|it| it.twin && it.contender == "good")
     };
     let seed = (1..).find(is_it).unwrap().to_string();

@@ -579,9 +579,13 @@ fn writes_head_and_body_apart() {
         let load = |server: &Server| {
             load(&[&server.url("/"), "-n", "120", "-c", "4", "-t", "1", "--backend", backend])
         };
-        let said = load(&apart);
-        assert_eq!((said.count("good"), said.code), (120, 0), "{backend}: {}", said.stderr);
-        assert!(warns_of(&said, "delayed_ack"), "{backend}: {}", said.json["service_us"]);
+        // A machine that is late by as much as the kernel waits hides that it waits.
+        let is_told = (0..3).any(|_| {
+            let said = load(&apart);
+            assert_eq!((said.count("good"), said.code), (120, 0), "{backend}: {}", said.stderr);
+            warns_of(&said, "delayed_ack")
+        });
+        assert!(is_told, "{backend}");
         assert!(!warns_of(&load(&at_once), "delayed_ack"), "{backend}");
     }
 }

@@ -81,6 +81,17 @@ impl File {
         File { example: contender(), complaint: contender_complaint }
     }
 
+    /// One with variants.
+    fn contender_of_programs() -> File {
+        let contenders = page("contenders.md");
+        let keys = contenders.split("\n### `[variant.NAME]`\n").nth(1).expect("variants");
+        let complaint = |text: &str| {
+            let study = page("study-toml.md");
+            complaint(nth_example(&study, 2), &[("erlang", text)])
+        };
+        File { example: example(keys).into(), complaint }
+    }
+
     fn mistake() -> File {
         let example = example(&page("mistake-toml.md")).into();
         File { example, complaint: mistake_complaint }
@@ -306,7 +317,9 @@ fn the_page_of_contender_toml_has_every_key_with_its_bounds_and_no_other() {
     let page = page("contenders.md");
     let section = page.split("\n## Keys of `contender.toml`\n").nth(1).expect("the keys");
     let section = section.split("\n## ").next().unwrap();
-    hold(&File::contender(), &format!("\n# Keys\n{section}"), &[]);
+    let page = format!("\n# Keys\n{section}");
+    hold(&File::contender(), &page, &[]);
+    hold(&File::contender_of_programs(), &page, &[]);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use lab::plan::{Choice, Order, plan};
+use lab::study::contender::Contender;
 use lab::study::{Profile, Study};
 use result::plan::{Cores, Pace, Plan, Published, Setting, Slot};
 
@@ -18,8 +19,10 @@ fn study() -> Study {
 }
 
 /// The plan of a profile, or of a part of it, for these contenders.
-fn planned(profile: &Profile, choice: &Choice, contenders: &[String]) -> Plan {
-    plan("web", profile, choice, contenders, (1, Order::Shuffled))
+fn planned(profile: &Profile, choice: &Choice, names: &[String]) -> Plan {
+    let study = study().only(names).unwrap_or_else(|why| panic!("{why}"));
+    let contenders: Vec<&Contender> = study.contenders.iter().collect();
+    plan("web", profile, choice, &contenders, (1, Order::Shuffled))
 }
 
 fn loads(plan: &Plan) -> BTreeSet<Setting> {

@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::steady::whole_seconds;
+use super::steady::rates;
 use super::{Check, Scope, Seen, Word};
 use crate::statistics::median;
 
@@ -21,7 +21,7 @@ pub(super) const STALL: Check = Check {
 };
 
 fn look(seen: &Seen, work: &Work) -> Word {
-    let rates = whole_seconds(work);
+    let rates = rates(work);
     let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
         return Word::not_checked("The window has no two whole seconds to compare.")
             .advise("Measure for longer (`measure_s` of the profile).");

@@ -1,21 +1,21 @@
 //! Was the rate steady?
 
-use result::evidence::{Second, Work};
+use result::evidence::Work;
 
 use super::{Check, Scope, Seen, Word};
 
 /// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;
-/// A change-point has so many seconds on either side, or it is one odd second.
+/// A change-point has so many rates on either side, or it is one odd second or interval.
 const SIDE_MIN: usize = 2;
-/// The levels on both sides are so many times as far apart as their seconds
+/// The levels on both sides are so many times as far apart as their rates
 /// scatter, or the change is chance.
 const SCATTERS_MIN: f64 = 4.0;
 
 pub(super) const STEADY: Check = Check {
     id: "steady",
-    signal: "Answers second by second: the first half of the window against the second; the point that best divides it into two levels.",
-    threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side, 10 % between its levels, and four times the scatter of the seconds around them",
+    signal: "The rate second by second, of programs from line to line: the first half of the window against the second; the point that best divides it into two levels.",
+    threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side (of programs two lines), 10 % between its levels, and four times the scatter around them",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
     scope: Scope::Drift { look: |seen, work| Some(look(seen, work)), drift },
@@ -38,7 +38,9 @@ fn look(seen: &Seen, work: &Work) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("halves within 10 % of each other");
     }
-    if let Some((at_s, before, after)) = change_point(&whole_seconds(work)) {
+    if let Some((point, before, after)) = change_point(&rates(work)) {
+        let at_s: f64 = work.rates()[..point].iter().map(|(seconds, _)| seconds).sum();
+        let at_s = (at_s * 10.0).round() / 10.0;
         let change = after / before - 1.0;
         let value = match before {
             0.0 => format!("no answer before {at_s} s"),
@@ -48,7 +50,7 @@ fn look(seen: &Seen, work: &Work) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("no change-point of more than 10 % and four times the scatter");
     }
-    match whole_seconds(work).len() < 2 * SIDE_MIN {
+    match rates(work).len() < 2 * SIDE_MIN {
         true => Word::valid(
             value,
             "Both halves tell the same; the window is too short to have a change-point.",
@@ -78,23 +80,20 @@ fn drift(work: &Work) -> Option<f64> {
     (first > 0.0 && second > 0.0).then(|| (second / first).ln())
 }
 
-/// Good answers of each second; the last one may be a part of a second, and isn't
-/// counted then.
-pub(super) fn whole_seconds(work: &Work) -> Vec<f64> {
-    let whole = (work.seconds + 0.01) as usize;
-    let good = |second: &Second| second.good as f64;
-    work.per_second.iter().take(whole).map(good).collect()
+/// Its rates in turn.
+pub(super) fn rates(work: &Work) -> Vec<f64> {
+    work.rates().into_iter().map(|(_, rate)| rate).collect()
 }
 
 /// The mean rates of the first half and the second; `None` of less than two whole
-/// seconds. Of an odd number, the middle second belongs to neither half.
+/// seconds or intervals. Of an odd number, the middle one belongs to neither half.
 fn halves(work: &Work) -> Option<(f64, f64)> {
-    let rates = whole_seconds(work);
+    let rates = rates(work);
     let half = rates.len() / 2;
     (half > 0).then(|| (mean(&rates[..half]), mean(&rates[rates.len() - half..])))
 }
 
-/// The point, in seconds, that best divides the rates into two levels, and both
+/// The point, a number of rates, that best divides the rates into two levels, and both
 /// levels; `None` where they differ by no more than chance.
 fn change_point(rates: &[f64]) -> Option<(usize, f64, f64)> {
     let points = SIDE_MIN..(rates.len() + 1).saturating_sub(SIDE_MIN);
@@ -106,7 +105,7 @@ fn change_point(rates: &[f64]) -> Option<(usize, f64, f64)> {
     (is_far && is_much).then_some((best, from, to))
 }
 
-/// How far seconds scatter around the levels before and after a point.
+/// How far rates scatter around the levels before and after a point.
 fn scatter(rates: &[f64], at: usize) -> f64 {
     let (before, after) = rates.split_at(at);
     let squares = |part: &[f64]| -> f64 {
@@ -123,6 +122,7 @@ fn mean(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use result::evidence::{Interval, Second};
     use result::finding::Verdict;
 
     use super::super::tests::{word_after, word_after_load};
@@ -175,6 +175,23 @@ mod tests {
         assert_eq!(scatter.verdict, Verdict::Valid, "{scatter:?}");
         let small = with_seconds(&[500, 502, 498, 501, 499, 500, 470, 470]);
         assert_eq!(small.verdict, Verdict::Valid, "{small:?}");
+    }
+
+    /// A compiler that makes code of a loop only after half of a window of 1.6 s.
+    #[test]
+    fn a_program_that_gets_warm_in_its_window_is_found_between_its_lines() {
+        let with = |rates: [u64; 8]| {
+            word_after_load(&STEADY, |load| {
+                let interval = |rate: u64| Interval { seconds: 0.2, done: rate / 5 };
+                load.work.intervals = rates.map(interval).to_vec();
+            })
+        };
+        let warm = with([500, 505, 600, 600, 595, 600, 605, 600]);
+        assert_eq!(
+            (warm.verdict, &*warm.value),
+            (Verdict::Suspect, "+19.4 % from 0.4 s on, its cores' own speed +0.0 %")
+        );
+        assert_eq!(with([600, 605, 600, 600, 595, 600, 605, 600]).verdict, Verdict::Valid);
     }
 
     #[test]

@@ -159,6 +159,7 @@ fn work(seen: &load::Outcome) -> Work {
         response_us: latency(&seen.response),
         service_us: latency(&seen.service),
         interrupted: seen.interrupted,
+        ..Work::default()
     }
 }
 

@@ -17,7 +17,7 @@ use keeper::kept::Kept;
 use keeper::lines::Line;
 use keeper::text::harmless;
 use load::{Error, Moment, Stop};
-use result::evidence::{Second, Work};
+use result::evidence::{Interval, Work};
 use result::plan::Value;
 use serde::Deserialize;
 
@@ -31,6 +31,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const BEYOND: Duration = Duration::from_secs(30);
 /// What it is told to work beyond warm-up and window, each of which begins and ends with a line.
 const MORE_S: f64 = 1.0;
+/// Lines that are kept of a program: a trial's record is to be read by people and programs.
+const LINES_MAX: usize = 50_000;
 /// How long its process may take to end after its last line.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
@@ -166,6 +168,10 @@ impl Driving for Working<'_> {
                     let arrived = line.at - *first_at.get_or_insert(line.at);
                     let arrived_s = arrived.as_secs_f64();
                     heard.intervals.push((line.at, Told { own_s: t, arrived_s, done, sum }));
+                    if heard.intervals.len() > LINES_MAX {
+                        let why = format!("it printed more than {LINES_MAX} lines");
+                        return Ok(Ended::Failed(why));
+                    }
                     if let Some(why) = heard.fault() {
                         return Ok(Ended::Failed(why));
                     }
@@ -222,13 +228,13 @@ impl Heard {
         let (began_at, window) =
             (self.intervals[begins].0, self.intervals[ends].0 - self.intervals[begins].0);
         let told: Vec<Told> = self.intervals.into_iter().map(|(_, told)| told).collect();
-        let (first, last) = (&told[begins], &told[ends]);
-        let (seconds, done) = (window.as_secs_f64(), last.done - first.done);
+        let (seconds, done) = (window.as_secs_f64(), told[ends].done - told[begins].done);
         let work = Work {
             seconds,
             done,
             rate: done as f64 / seconds,
-            per_second: per_second(&told[begins..=ends]),
+            intervals: intervals(&told[begins..=ends]),
+            warmup: intervals(&told[..=begins]),
             ..Work::default()
         };
         let window_began = Moment::at(began_at);
@@ -236,23 +242,13 @@ impl Heard {
     }
 }
 
-/// The whole seconds, from what was done by then between two lines.
-fn per_second(told: &[Told]) -> Vec<Second> {
-    let begin = told[0].arrived_s;
-    let done_by = |at: f64| {
-        let after = told.iter().position(|one| one.arrived_s >= at).unwrap_or(told.len() - 1);
-        let (before, after) = (&told[after.saturating_sub(1)], &told[after]);
-        let length = after.arrived_s - before.arrived_s;
-        let share = if length > 0.0 { (at - before.arrived_s) / length } else { 1.0 };
-        before.done as f64 + (after.done - before.done) as f64 * share.clamp(0.0, 1.0)
-    };
-    let seconds = (told[told.len() - 1].arrived_s - begin) as usize;
-    let each = (0..seconds).map(|second| {
-        let at = begin + second as f64;
-        let good = (done_by(at + 1.0) - done_by(at)).round() as u64;
-        Second { good, ..Second::default() }
+/// What was done between each line and the next.
+fn intervals(told: &[Told]) -> Vec<Interval> {
+    let pairs = told.windows(2).map(|pair| Interval {
+        seconds: pair[1].arrived_s - pair[0].arrived_s,
+        done: pair[1].done - pair[0].done,
     });
-    each.collect()
+    pairs.collect()
 }
 
 #[cfg(test)]
@@ -303,7 +299,8 @@ mod tests {
         let Driven { window, work, told, .. } = all.driven().unwrap();
         assert_eq!((window, work.done, told.len()), (Duration::from_secs(2), 240, 6));
         assert!((work.rate - 120.0).abs() < 1e-9, "{work:?}");
-        assert_eq!(work.per_second.iter().map(|it| it.good).collect::<Vec<_>>(), [100, 140]);
+        let done = |of: &[Interval]| of.iter().map(|it| it.done).collect::<Vec<_>>();
+        assert_eq!((done(&work.warmup), done(&work.intervals)), (vec![10, 40], vec![100, 140]));
     }
 
     #[test]

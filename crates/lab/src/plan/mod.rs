@@ -17,6 +17,7 @@ pub(crate) mod repeat;
 use result::plan::{Cores, Pace, Plan, Setting, Slot};
 
 use crate::study::Profile;
+use crate::study::contender::Contender;
 
 /// What of a profile is to be measured, where somebody chose.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +73,7 @@ pub fn plan(
     name: &str,
     profile: &Profile,
     choice: &Choice,
-    contenders: &[String],
+    contenders: &[&Contender],
     (seed, order): (u64, Order),
 ) -> Plan {
     let closed_loops = choice.closed_loops(profile);
@@ -89,7 +90,7 @@ pub fn plan(
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())
     {
-        let loads: Vec<(Setting, Option<&String>)> = curve
+        let loads: Vec<(Setting, Option<&Contender>)> = curve
             .percent
             .iter()
             .map(|&percent| (curve.closed_loop().with(Pace::Own { percent }), None))
@@ -108,44 +109,51 @@ pub fn plan(
 
 /// The trials, block by block.
 struct Blocks<'a> {
-    contenders: &'a [String],
+    contenders: &'a [&'a Contender],
     order: Order,
     rng: fastrand::Rng,
     /// Who hasn't been measured twice under a load since all had been.
-    twins_left: Vec<&'a String>,
+    twins_left: Vec<&'a Contender>,
     slots: Vec<Slot>,
 }
 
 impl<'a> Blocks<'a> {
     /// Blocks of loads under which contenders are ranked.
     fn add_ranked(&mut self, blocks: u32, loads: Vec<Setting>) {
-        let loads: Vec<(Setting, Option<&String>)> =
-            loads.into_iter().map(|load| (load, self.draw_twin())).collect();
+        let draw = |load: Setting| {
+            let twin = self.draw_twin(&load);
+            (load, twin)
+        };
+        let loads: Vec<(Setting, Option<&Contender>)> = loads.into_iter().map(draw).collect();
         self.add(blocks, &loads);
     }
 
-    /// Who is measured twice under the next load.
-    fn draw_twin(&mut self) -> Option<&'a String> {
-        if self.twins_left.is_empty() {
-            self.twins_left = self.contenders.iter().collect();
+    /// Who is measured twice under the next load: one who can be given it.
+    fn draw_twin(&mut self, load: &Setting) -> Option<&'a Contender> {
+        if !self.twins_left.iter().any(|contender| contender.takes(load)) {
+            self.twins_left = self.contenders.to_vec();
         }
-        let at = self.rng.choice(0..self.twins_left.len())?;
+        let left = self.twins_left.iter().enumerate();
+        let able: Vec<usize> =
+            left.filter(|(_, contender)| contender.takes(load)).map(|(at, _)| at).collect();
+        let at = self.rng.choice(able)?;
         Some(self.twins_left.swap_remove(at))
     }
 
     /// Blocks of loads, each with who is measured twice under it.
-    fn add(&mut self, blocks: u32, settings: &[(Setting, Option<&String>)]) {
+    fn add(&mut self, blocks: u32, settings: &[(Setting, Option<&Contender>)]) {
         for block in 0..blocks {
             let mut settings = settings.to_vec();
             self.shuffle(&mut settings);
             for (setting, twin) in settings {
-                let mut entries: Vec<(&String, bool)> =
-                    self.contenders.iter().map(|contender| (contender, false)).collect();
+                let able = self.contenders.iter().filter(|contender| contender.takes(&setting));
+                let mut entries: Vec<(&Contender, bool)> =
+                    able.map(|contender| (*contender, false)).collect();
                 entries.extend(twin.map(|contender| (contender, true)));
                 self.shuffle(&mut entries);
                 for (contender, twin) in entries {
                     let number = self.slots.len() as u32;
-                    let (contender, setting) = (contender.clone(), setting.clone());
+                    let (contender, setting) = (contender.name.clone(), setting.clone());
                     self.slots.push(Slot { number, block, contender, twin, setting });
                 }
             }
@@ -165,7 +173,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
-    use result::plan::PaceKind;
+    use result::plan::{PaceKind, Value};
 
     use super::*;
 
@@ -184,8 +192,21 @@ mod tests {
         toml::from_str(&text).unwrap()
     }
 
-    fn names(count: usize) -> Vec<String> {
-        (0..count).map(|number| format!("contender-{number}")).collect()
+    /// Contenders that take any setting.
+    fn contenders(count: usize) -> Vec<Contender> {
+        let file = "title = 't'\nlanguage = 'C'\ntier = 'idiomatic'\nrun = ['x']";
+        let contender = |number| Contender {
+            name: format!("contender-{number}"),
+            source: "/".into(),
+            file: toml::from_str(file).unwrap(),
+            only: BTreeMap::new(),
+        };
+        (0..count).map(contender).collect()
+    }
+
+    fn planned(profile: &Profile, choice: &Choice, of: &[Contender], seed: u64) -> Plan {
+        let of: Vec<&Contender> = of.iter().collect();
+        plan("quick", profile, choice, &of, (seed, Order::Shuffled))
     }
 
     fn of(plan: &Plan, phase: PaceKind) -> Vec<&Slot> {
@@ -197,8 +218,9 @@ mod tests {
         fn every_block_holds_every_contender_once_a_load_and_one_twin_where_it_ranks(
             seed in any::<u64>(), blocks in 1..8_u32, count in 1..6_usize,
         ) {
-            let names = names(count);
-            let plan = plan("quick", &profile(blocks), &Choice::default(), &names, (seed, Order::Shuffled));
+            let contenders = contenders(count);
+            let names: Vec<&String> = contenders.iter().map(|it| &it.name).collect();
+            let plan = planned(&profile(blocks), &Choice::default(), &contenders, seed);
             let mut twin_of: BTreeMap<&Setting, &String> = BTreeMap::new();
             for (phase, blocks, loads, twins) in [
                 (PaceKind::Free, blocks as usize, 4, 1),
@@ -214,7 +236,7 @@ mod tests {
                         .map(|slot| &slot.contender)
                         .collect();
                     seen.sort();
-                    prop_assert_eq!(seen, names.iter().collect::<Vec<_>>());
+                    prop_assert_eq!(&seen, &names);
                     let twin_slots: Vec<_> = group.iter().filter(|slot| slot.twin).collect();
                     prop_assert_eq!(twin_slots.len(), twins);
                     for slot in twin_slots {
@@ -241,7 +263,7 @@ mod tests {
             keep_alive in prop::option::of(prop::sample::subsequence(vec![true, false], 1..3)),
         ) {
             let choice = Choice { cores, connections, keep_alive };
-            let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
+            let plan = planned(&profile(1), &choice, &contenders(2), 1);
             for slot in &plan.slots {
                 let closed = slot.setting.with(Pace::Free);
                 prop_assert!(plan.slots.iter().any(|it| it.setting == closed), "{:?}", slot.setting);
@@ -249,18 +271,31 @@ mod tests {
         }
     }
 
+    /// One that can't do the work of a setting has no trial there, nor is it the pair.
+    #[test]
+    fn who_cannot_do_a_setting_is_left_out_of_it() {
+        let mut contenders = contenders(3);
+        contenders[1].only = BTreeMap::from([("connections".into(), vec![Value::Number(30)])]);
+        for seed in 0..20 {
+            let plan = planned(&profile(6), &Choice::default(), &contenders, seed);
+            let can =
+                |slot: &Slot| slot.contender != "contender-1" || slot.setting.connections() == 30;
+            assert!(plan.slots.iter().all(can));
+            let at_100 = |slot: &&Slot| slot.setting == Setting::closed(100, Cores::One, true);
+            assert_eq!(plan.slots.iter().filter(at_100).count(), 6 * 3, "two and a pair");
+        }
+    }
+
     #[test]
     fn the_seed_alone_decides_the_order() {
-        let plan = |seed| {
-            plan("quick", &profile(6), &Choice::default(), &names(3), (seed, Order::Shuffled)).slots
-        };
+        let plan = |seed| planned(&profile(6), &Choice::default(), &contenders(3), seed).slots;
         assert_eq!(plan(7), plan(7));
         assert_ne!(plan(7), plan(8));
     }
 
     #[test]
     fn nobody_is_always_first() {
-        let plan = plan("quick", &profile(6), &Choice::default(), &names(3), (1, Order::Shuffled));
+        let plan = planned(&profile(6), &Choice::default(), &contenders(3), 1);
         let closed = of(&plan, PaceKind::Free);
         let mut first: Vec<_> = closed.chunks(4).map(|group| &group[0].contender).collect();
         first.sort();
@@ -275,8 +310,8 @@ mod tests {
             connections: Some(vec![7, 7]),
             ..Choice::default()
         };
-        let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
-        assert_eq!(plan.profile, "part of full");
+        let plan = planned(&profile(1), &choice, &contenders(2), 1);
+        assert_eq!(plan.profile, "part of quick");
         assert_eq!(plan.slots.len(), 3, "one load, two contenders and a twin");
         assert!(plan.slots.iter().all(|slot| slot.setting.connections() == 7));
     }
@@ -284,18 +319,19 @@ mod tests {
     #[test]
     fn a_mode_is_chosen_as_cores_are() {
         let choice = Choice { keep_alive: Some(vec![false]), ..Choice::default() };
-        let plan = plan("full", &profile(1), &choice, &names(2), (1, Order::Shuffled));
+        let plan = planned(&profile(1), &choice, &contenders(2), 1);
         let loads: Vec<&Setting> = plan.slots.iter().map(|slot| &slot.setting).collect();
         assert_eq!(loads, [&Setting::closed(1000, Cores::All, false); 3]);
     }
 
     #[test]
     fn a_fixed_order_is_that_of_the_list_in_every_block() {
-        let names = names(3);
-        let plan = plan("m", &profile(2), &Choice::default(), &names, (1, Order::Fixed));
+        let contenders = contenders(3);
+        let of_them: Vec<&Contender> = contenders.iter().collect();
+        let plan = plan("m", &profile(2), &Choice::default(), &of_them, (1, Order::Fixed));
         for group in of(&plan, PaceKind::Free).chunks(4) {
             let order: Vec<_> = group.iter().take(3).map(|slot| &slot.contender).collect();
-            assert_eq!(order, names.iter().collect::<Vec<_>>());
+            assert_eq!(order, contenders.iter().map(|it| &it.name).collect::<Vec<_>>());
             assert!(group[3].twin, "the A/A pair's second entry is the last");
         }
     }

@@ -40,13 +40,13 @@ pub enum Prepared {
     Interrupted,
 }
 
-/// Makes a contender ready.
-pub fn prepare(contender: &Contender, stop: &Stop) -> Prepared {
+/// Makes a contender ready. It may be built already, as another variant of the same folder.
+pub fn prepare(contender: &Contender, is_built: bool, stop: &Stop) -> Prepared {
     if let Some(missing) = missing(contender) {
         return Prepared::Absent(missing);
     }
     let placeholders = placeholders(contender);
-    if let Err(instead) = build(contender, &placeholders, stop) {
+    if !is_built && let Err(instead) = build(contender, &placeholders, stop) {
         return instead;
     }
     let versions = versions(contender, &placeholders, true);

@@ -67,6 +67,8 @@ fn beyond_of_trial(trial: &Trial, contenders: &[&str]) -> Option<String> {
 fn counts(evidence: &Evidence) -> impl Iterator<Item = u64> {
     let of_work = evidence.work.iter().flat_map(|work| {
         let seconds = work.per_second.iter().flat_map(|second| [second.good, second.errors]);
+        let intervals = work.intervals.iter().chain(&work.warmup).map(|interval| interval.done);
+        let seconds = seconds.chain(intervals);
         seconds.chain(work.errors.iter().map(|error| error.count)).chain([work.done])
     });
     let of_clients = evidence.clients.iter().flat_map(|client| {

@@ -28,6 +28,7 @@ use crate::place::machine;
 use crate::plan::repeat::take_back_failed;
 use crate::plan::{Choice, Order, plan};
 use crate::ready::{Prepared, prepare, record};
+use crate::study::contender::Contender;
 use crate::study::digest;
 use crate::study::{Profile, Study};
 
@@ -107,10 +108,11 @@ pub struct Asked<'a> {
 /// [`Error`], if not one trial could be begun.
 pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
     let (study, (name, profile)) = (asked.study, asked.profile);
-    let plan_for =
-        |names: &[String]| plan(name, profile, asked.choice, names, (asked.seed, asked.order));
+    let plan_for = |contenders: &[&Contender]| {
+        plan(name, profile, asked.choice, contenders, (asked.seed, asked.order))
+    };
     let names: Vec<String> = study.contenders.iter().map(|it| it.name.clone()).collect();
-    let intended = plan_for(&names);
+    let intended = plan_for(&study.contenders.iter().collect::<Vec<_>>());
     // Builds may take minutes, for which nobody should wait in vain.
     if intended.slots.is_empty() {
         return Err(Error::NoLoad);
@@ -123,8 +125,9 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         seconds: time_left::before_builds(&intended, study),
     };
     let (contenders, builds_failed) = begin(intended, study, stop, tell)?;
-    let ready: Vec<String> =
-        contenders.iter().filter(|it| it.absent.is_none()).map(|it| it.name.clone()).collect();
+    let prepared = study.contenders.iter().zip(&contenders);
+    let ready: Vec<&Contender> =
+        prepared.filter(|(_, record)| record.absent.is_none()).map(|(it, _)| it).collect();
     if ready.is_empty() {
         return Err(Error::Nobody);
     }
@@ -261,10 +264,13 @@ fn begin(
     tell(Event::Intends { study, contenders, plan, trials, seconds });
     let mut builds_failed = Vec::new();
     let mut records = Vec::new();
+    // Variants have one build.
+    let mut built: Vec<&Path> = Vec::new();
     for contender in &of.contenders {
         tell(Event::Preparing(&contender.name));
-        let why = match prepare(contender, stop) {
+        let why = match prepare(contender, built.contains(&&*contender.source), stop) {
             Prepared::Ready(record) => {
+                built.push(&contender.source);
                 records.push(*record);
                 continue;
             }

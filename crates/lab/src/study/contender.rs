@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use result::plan::Tier;
+use result::plan::{Setting, Tier, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -16,22 +16,28 @@ pub const BUILD: &str = "build";
 /// What a contender says of itself, in its folder.
 pub const FILE: &str = "contender.toml";
 
+/// The word of a command that a variant's arguments take the place of.
+const VARIANT: &str = "$VARIANT";
+
 /// Where its keys are explained.
 const PAGE: &str = "docs/contenders.md";
 
 /// A contender as its folder has it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Contender {
     /// Its folder's name.
     pub name: String,
     /// Its folder.
     pub source: PathBuf,
-    /// What its file says.
+    /// What its file says; of a variant, with what is other there.
     pub file: ContenderFile,
+    /// The values of the study's parameters that it can be given; any of those that aren't
+    /// named.
+    pub only: BTreeMap<String, Vec<Value>>,
 }
 
 /// The content of `contender.toml`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ContenderFile {
     /// A short title for tables.
@@ -66,6 +72,12 @@ pub struct ContenderFile {
     /// Settings beside the command line.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
+    /// The values of the study's parameters that it can be given, where it can't be given all.
+    #[serde(default)]
+    pub only: BTreeMap<String, Spanned<toml::Value>>,
+    /// The same program with other flags, each a contender of its own.
+    #[serde(default)]
+    pub variant: BTreeMap<Spanned<String>, Variant>,
     /// Commands that tell a version: the program's name, and how to ask it.
     #[serde(default)]
     pub versions: BTreeMap<String, Vec<String>>,
@@ -76,6 +88,24 @@ pub struct ContenderFile {
     /// Seconds that it may take until its first right answer.
     #[serde(default = "ready_within_s", deserialize_with = "limits::seconds")]
     pub ready_within_s: f64,
+}
+
+/// The same program with other flags.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// What stands behind the contender's title in tables.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub title: String,
+    /// What stands for [`VARIANT`] in its command.
+    #[serde(default)]
+    pub arguments: Vec<String>,
+    /// Settings beside the contender's own, or instead of them.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// What a reader of its figures has to know of it, in one sentence.
+    #[serde(default, deserialize_with = "limits::remark")]
+    pub remark: Option<String>,
 }
 
 fn ready_within_s() -> f64 {
@@ -92,6 +122,17 @@ struct Words {
     environment: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     versions: BTreeMap<String, Vec<Spanned<String>>>,
+    #[serde(default)]
+    variant: BTreeMap<String, VariantWords>,
+}
+
+/// Those of a variant.
+#[derive(Debug, Deserialize)]
+struct VariantWords {
+    #[serde(default)]
+    arguments: Vec<Spanned<String>>,
+    #[serde(default)]
+    environment: BTreeMap<String, Spanned<String>>,
 }
 
 impl Contender {
@@ -106,10 +147,71 @@ impl Contender {
         let file = toml_file::read(&path, PAGE)?;
         // Its programs are started elsewhere, so a relative path would mislead them.
         let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let contender = Contender { name: name.into(), source, file };
+        let contender = Contender { name: name.into(), source, file, only: BTreeMap::new() };
         contender.check_sources(&path)?;
         contender.check_paths(&path)?;
+        contender.check_variants(&path)?;
         Ok(contender)
+    }
+
+    /// The contender as its file has it, and each of its variants.
+    pub fn with_variants(self) -> Vec<Contender> {
+        let variants: Vec<Contender> =
+            self.file.variant.iter().map(|(name, it)| self.varied(name.get_ref(), it)).collect();
+        let own = Variant {
+            title: String::new(),
+            arguments: Vec::new(),
+            environment: BTreeMap::new(),
+            remark: self.file.remark.clone(),
+        };
+        let own = Contender { name: self.name.clone(), ..self.varied("", &own) };
+        [own].into_iter().chain(variants).collect()
+    }
+
+    fn varied(&self, name: &str, variant: &Variant) -> Contender {
+        let mut file = self.file.clone();
+        file.run = self
+            .file
+            .run
+            .iter()
+            .flat_map(|word| match word == VARIANT {
+                true => variant.arguments.clone(),
+                false => vec![word.clone()],
+            })
+            .collect();
+        file.environment.extend(variant.environment.clone());
+        file.remark.clone_from(&variant.remark);
+        if !variant.title.is_empty() {
+            file.title = format!("{}, {}", file.title, variant.title);
+        }
+        let name = format!("{}-{name}", self.name);
+        Contender { name, source: self.source.clone(), file, only: self.only.clone() }
+    }
+
+    /// Whether it can do what is asked under a setting.
+    pub fn takes(&self, setting: &Setting) -> bool {
+        let is_taken = |(parameter, values): (&String, &Vec<Value>)| {
+            setting.value(parameter).is_none_or(|value| values.contains(value))
+        };
+        self.only.iter().all(is_taken)
+    }
+
+    /// Refuses variants whose arguments would go nowhere, or whose names can't be folders'.
+    fn check_variants(&self, path: &Path) -> Result<(), toml_file::Error> {
+        for (name, variant) in &self.file.variant {
+            let is_name =
+                |char: char| char.is_ascii_lowercase() || char.is_ascii_digit() || char == '-';
+            let what = if !name.get_ref().chars().all(is_name) {
+                "a variant's name is made of lower-case letters, digits and dashes".to_string()
+            } else if !variant.arguments.is_empty() && !self.file.run.iter().any(|it| it == VARIANT)
+            {
+                format!("its arguments go nowhere: `run` has no word `{VARIANT}`")
+            } else {
+                continue;
+            };
+            return Err(toml_file::refuse(path, name.span(), what));
+        }
+        Ok(())
     }
 
     /// The folders beside its own that it is made from as well, each by the name that its
@@ -147,7 +249,10 @@ impl Contender {
         let words: Words = toml_file::read(path, PAGE)?;
         let commands = words.build.iter().chain(&words.run);
         let commands = commands.chain(words.versions.values().flatten());
-        for word in commands.chain(words.environment.values()) {
+        let variants = words.variant.values();
+        let of_variants =
+            variants.flat_map(|it| it.arguments.iter().chain(it.environment.values()));
+        for word in commands.chain(words.environment.values()).chain(of_variants) {
             if let Some((_, to)) = self.stray(word.get_ref()) {
                 return Err(toml_file::refuse(path, word.span(), unnoticed(to)));
             }

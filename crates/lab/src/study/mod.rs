@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
-use result::plan::{Dimension, LighterContract};
+use result::plan::{Dimension, LighterContract, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -152,11 +152,39 @@ impl StudyFile {
         }
     }
 
+    /// What a file has for the values of one of the study's parameters.
+    fn values_of(
+        &self,
+        parameter: &str,
+        values: &Spanned<toml::Value>,
+        path: &Path,
+    ) -> Result<Vec<Value>, toml_file::Error> {
+        let names = || self.parameters.iter().map(|parameter| parameter.name.get_ref());
+        let known = self.parameters.iter().find(|known| known.name.get_ref() == parameter);
+        let read = match known {
+            Some(known) => known.values(values.get_ref()),
+            None if self.parameters.is_empty() => {
+                Err(format!("there is no parameter `{parameter}`: the study has none"))
+            }
+            None => {
+                let have: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+                let have = have.join(", ");
+                Err(format!("there is no parameter `{parameter}`; the study has {have}"))
+            }
+        };
+        read.map_err(|what| toml_file::refuse(path, values.span(), what))
+    }
+
     /// Reads one of the study's contenders, and refuses it if it names a contract
     /// that the study doesn't have.
     fn read_contender(&self, folder: &Path, name: &str) -> Result<Contender, toml_file::Error> {
         let folder = folder.join(name);
-        let contender = Contender::read(&folder, name)?;
+        let mut contender = Contender::read(&folder, name)?;
+        let path = folder.join(contender::FILE);
+        for (parameter, values) in &contender.file.only {
+            let values = self.values_of(parameter, values, &path)?;
+            contender.only.insert(parameter.clone(), values);
+        }
         match &contender.file.contract {
             Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
                 let have = match self.lighter.is_empty() {
@@ -168,7 +196,7 @@ impl StudyFile {
                     }
                 };
                 let what = format!("unknown contract `{}`; {have}", contract.get_ref());
-                Err(toml_file::refuse(&folder.join("contender.toml"), contract.span(), what))
+                Err(toml_file::refuse(&path, contract.span(), what))
             }
             _ => Ok(contender),
         }
@@ -183,8 +211,9 @@ impl Study {
         let path = folder.join("study.toml");
         let contenders = folders_with(&folder, "contender.toml")?
             .iter()
-            .map(|contender| file.read_contender(&folder, contender))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map(|contender| Ok(file.read_contender(&folder, contender)?.with_variants()))
+            .collect::<Result<Vec<_>, Error>>()?
+            .concat();
         if contenders.is_empty() {
             return Err(Error::Empty { study: name.into(), path: folder });
         }
@@ -235,21 +264,8 @@ impl Study {
         let driver = self.file.driver.get_ref();
         let refuse = |span, what| Err(toml_file::refuse(path, span, what));
         for settings in &profile.settings {
-            let names = self.file.parameters.iter().map(|parameter| parameter.name.get_ref());
             for (name, values) in &settings.parameters {
-                let parameter = self.file.parameters.iter().find(|it| it.name.get_ref() == name);
-                let Some(parameter) = parameter else {
-                    let own: Vec<String> = names.map(|it| format!("`{it}`")).collect();
-                    let have = match own.is_empty() {
-                        true => "none, for want of a table `parameter`".into(),
-                        false => own.join(", "),
-                    };
-                    let what = format!("there is no parameter `{name}`; the study has {have}");
-                    return refuse(values.span(), what);
-                };
-                if let Err(what) = parameter.values(values.get_ref()) {
-                    return refuse(values.span(), what);
-                }
+                self.file.values_of(name, values, path)?;
             }
             if driver.kind == DriverKind::Program && !settings.connections.is_empty() {
                 let what = "`connections` are the load generator's: settings of contenders that \
@@ -260,7 +276,10 @@ impl Study {
             let missing = match driver.kind {
                 DriverKind::Generator if settings.connections.is_empty() => Some("connections"),
                 DriverKind::Generator => None,
-                DriverKind::Program => names.into_iter().find(is_missing).map(String::as_str),
+                DriverKind::Program => {
+                    let mut names = self.file.parameters.iter().map(|it| it.name.get_ref());
+                    names.find(is_missing).map(String::as_str)
+                }
             };
             if let Some(name) = missing {
                 return refuse(

@@ -1,11 +1,11 @@
-//! The rate second by second: whether a figure was steady.
+//! The rate second by second, or line by line of a program: whether a figure was steady.
 
 use std::fmt::Write;
 
 use maud::{Markup, html};
 use result::Run;
 use result::Trial;
-use result::evidence::Second;
+use result::evidence::Work;
 use result::outcome::Outcome;
 
 use super::checks::sign;
@@ -23,22 +23,24 @@ const GAP: f64 = 0.5;
 /// A strip a contender, every block of it in turn, on a common axis.
 pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
     let trials = |name| summary::trials(run, &outcome.setting, name);
-    let highest = outcome
-        .rows
-        .iter()
-        .flat_map(|row| trials(&row.contender))
-        .flat_map(seconds)
-        .map(|second| second.good)
-        .max();
-    let Some(highest @ 1..) = highest else { return html! {} };
+    let all = || outcome.rows.iter().flat_map(|row| trials(&row.contender));
+    let highest = all().flat_map(rates).map(|(_, rate)| rate).fold(0.0, f64::max);
+    if highest < 1.0 {
+        return html! {};
+    }
+    let is_of_lines = all().any(|trial| works(trial).any(|work| !work.intervals.is_empty()));
+    let (title, each) = match is_of_lines {
+        true => ("Line by line ", "what each program told"),
+        false => ("Second by second ", "seconds"),
+    };
     html! {
         figure {
             figcaption {
-                "Second by second "
+                (title)
                 span.quiet {
-                    "each from 0 to " (units::count(highest as f64)) "/s"
-                    ", seconds from left to right, with a gap between blocks; those with errors are \
-                     marked below"
+                    "each from 0 to " (units::count(highest)) "/s, " (each)
+                    " from left to right, with a gap between blocks"
+                    @if !is_of_lines { "; those with errors are marked below" }
                 }
             }
             @for row in &outcome.rows {
@@ -54,46 +56,40 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
     }
 }
 
-/// The whole seconds of a trial: of a window of 1.2 s the second one is a fifth, and would
-/// look like a fifth of the rate.
-fn seconds(trial: &Trial) -> &[Second] {
-    whole_and_cut(trial).0
+fn works(trial: &Trial) -> impl Iterator<Item = &Work> {
+    trial.evidence.work.iter()
 }
 
-/// The whole seconds of a trial, and what the window cuts.
-fn whole_and_cut(trial: &Trial) -> (&[Second], &[Second]) {
-    trial.evidence.work.as_ref().map_or((&[], &[]), |work| {
-        work.per_second.split_at(work.per_second.len().min(work.seconds as usize))
-    })
+/// The rates of a trial in turn, each with its seconds.
+fn rates(trial: &Trial) -> Vec<(f64, f64)> {
+    works(trial).flat_map(Work::rates).collect()
 }
 
 fn errors(trial: &Trial) -> u64 {
-    let work = trial.evidence.work.as_ref();
-    work.map_or(0, |work| work.per_second.iter().map(|second| second.errors).sum())
+    works(trial).flat_map(|work| &work.per_second).map(|second| second.errors).sum()
 }
 
-fn strip(trials: &[&Trial], highest: u64) -> Markup {
-    let mut rates = String::new();
+fn strip(trials: &[&Trial], highest: f64) -> Markup {
+    let mut path = String::new();
     let mut errors = String::new();
-    let mut mark = |at: f64| {
-        // Writing to a string can't fail.
-        let _ = write!(errors, "M{at},{}h1", HEIGHT - 1.0);
-    };
     let mut at = 0.0;
     for trial in trials {
-        let (whole, cut) = whole_and_cut(trial);
-        for (number, second) in whole.iter().enumerate() {
-            let y = HEIGHT - 2.0 - second.good as f64 / highest as f64 * (HEIGHT - 4.0);
-            let join = if number == 0 { format!("M{at}") } else { "V".into() };
-            let comma = if number == 0 { "," } else { "" };
-            let _ = write!(rates, "{join}{comma}{y:.1}H{}", at + 1.0);
-            if second.errors > 0 {
+        let mut errors_of = works(trial).flat_map(|work| &work.per_second).map(|it| it.errors);
+        // Writing to a string can't fail.
+        let mut mark = |at: f64| {
+            let _ = write!(errors, "M{at},{}h1", HEIGHT - 1.0);
+        };
+        for (number, (seconds, rate)) in rates(trial).into_iter().enumerate() {
+            let y = HEIGHT - 2.0 - rate / highest * (HEIGHT - 4.0);
+            let join = if number == 0 { format!("M{at},") } else { "V".into() };
+            if errors_of.next().is_some_and(|errors| errors > 0) {
                 mark(at);
             }
-            at += 1.0;
+            at += seconds;
+            let _ = write!(path, "{join}{y:.1}H{}", (at * 1e3).round() / 1e3);
         }
         // One that the window cuts has a place only for its errors.
-        if cut.iter().any(|second| second.errors > 0) {
+        if errors_of.any(|errors| errors > 0) {
             mark(at);
             at += 1.0;
         }
@@ -103,20 +99,18 @@ fn strip(trials: &[&Trial], highest: u64) -> Markup {
     let view = format!("0 0 {width} {HEIGHT}");
     html! {
         svg.strip viewBox=(view) preserveAspectRatio="none" aria-hidden="true" {
-            path.rates d=(rates) {}
+            path.rates d=(path) {}
             @if !errors.is_empty() { path.errors d=(errors) {} }
         }
     }
 }
 
 fn range(trials: &[&Trial]) -> String {
-    let all = || trials.iter().flat_map(|trial| seconds(trial));
-    let (Some(low), Some(high)) =
-        (all().map(|second| second.good).min(), all().map(|second| second.good).max())
-    else {
+    let all = || trials.iter().flat_map(|trial| rates(trial)).map(|(_, rate)| rate);
+    let (Some(low), Some(high)) = (all().reduce(f64::min), all().reduce(f64::max)) else {
         return units::NOTHING.into();
     };
-    let range = units::count_range((low as f64, high as f64));
+    let range = units::count_range((low, high));
     match trials.iter().map(|trial| errors(trial)).sum() {
         0 => range,
         errors => format!("{range}, {} came up", units::of(errors, "error")),
