@@ -1,0 +1,181 @@
+// Tasks are event-based actors of CAF, the C++ Actor Framework, written as its manual has
+// them: functions that return a behavior. What belongs together is linked, and so ends
+// together.
+
+#include <algorithm>
+#include <caf/all.hpp>
+#include <vector>
+
+#include "../cpp/messages.hpp"
+
+using namespace messages;
+using caf::actor;
+using caf::behavior;
+using Self = caf::event_based_actor*;
+
+// It stays in this process, so that nobody has to know how to write it down.
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Token)
+
+namespace {
+
+using CreditAtom = caf::atom_constant<caf::atom("credit")>;
+using DoneAtom = caf::atom_constant<caf::atom("done")>;
+using ConfirmedAtom = caf::atom_constant<caf::atom("confirmed")>;
+using ReleaseAtom = caf::atom_constant<caf::atom("release")>;
+
+/// Runs an actor, and whatever it spawns, until all have ended.
+template <typename... Arguments>
+void run_actor(Arguments... arguments) {
+    caf::actor_system_config config;
+    config.set("scheduler.max-threads", cores());
+    caf::actor_system system{config};
+    system.spawn(arguments...);
+}
+
+/// A work that begins with an actor.
+template <auto actor_function, auto... arguments>
+Result work(Payloads payloads, Account& account) {
+    run_actor(actor_function, &account, payloads, arguments...);
+    return {};
+}
+
+/// Once the time is over, ends an actor and all that are linked to it.
+bool goes_on(Self self, bool in_time) {
+    if (!in_time) {
+        self->quit(caf::exit_reason::user_shutdown);
+    }
+    return in_time;
+}
+
+behavior round_sender(Self self, actor receiver, Payloads payloads) {
+    return {[=](ConfirmedAtom) mutable {
+        for (int sent = 0; sent < round_length; ++sent) {
+            self->send(receiver, Payload(payloads()));
+        }
+        return DoneAtom::value;
+    }};
+}
+
+behavior round_receiver(Self self, Account* account, Payloads payloads) {
+    auto const sender = self->spawn<caf::linked>(round_sender, actor{self}, payloads);
+    account->begin();
+    self->send(sender, ConfirmedAtom::value);
+    return {[=](Payload payload) { goes_on(self, account->add(payload)); },
+            [=](DoneAtom) { return ConfirmedAtom::value; }};
+}
+
+behavior credit_sender(Self self, actor receiver, Payloads payloads) {
+    return {[=](CreditAtom, int credit) mutable {
+        for (; credit > 0; --credit) {
+            self->send(receiver, Payload(payloads()));
+        }
+    }};
+}
+
+behavior credit_receiver(Self self, Account* account, Payloads payloads, int window) {
+    auto const sender = self->spawn<caf::linked>(credit_sender, actor{self}, payloads);
+    auto const half = std::max(window / 2, 1);
+    account->begin();
+    self->send(sender, CreditAtom::value, window);
+    return {[=, used = 0](Payload payload) mutable {
+        if (goes_on(self, account->add(payload)) && ++used == half) {
+            self->send(sender, CreditAtom::value, used);
+            used = 0;
+        }
+    }};
+}
+
+behavior pong() {
+    return {[](Payload payload) { return payload; }};
+}
+
+behavior ping(Self self, Account* account, Payloads payloads) {
+    auto const other = self->spawn<caf::linked>(pong);
+    account->begin();
+    self->send(other, Payload(payloads()));
+    return {[=](Payload payload) mutable {
+        if (goes_on(self, account->add(payload))) {
+            self->send(other, Payload(payloads()));
+        }
+    }};
+}
+
+behavior hand_on(Self self, actor next) {
+    return {[=](Token token) {
+        token.hop();
+        self->send(next, token);
+    }};
+}
+
+behavior first_of_ring(Self self, Account* account, Payloads payloads) {
+    actor next{self};
+    for (int at = 1; at < ring_length; ++at) {
+        next = self->spawn<caf::linked>(hand_on, next);
+    }
+    account->begin();
+    self->send(next, Token{payloads});
+    return {[=](Token token) {
+        token.hop();
+        if (goes_on(self, account->look(token.done, token.sum))) {
+            self->send(next, token);
+        }
+    }};
+}
+
+behavior wait_and_hand_back(Self self, Payload payload) {
+    return {[=](ReleaseAtom) {
+        self->quit();
+        return payload;
+    }};
+}
+
+struct Batches {
+    Payloads payloads;
+    Growth memory;
+    int back = 0;
+};
+
+void make_batch(caf::stateful_actor<Batches>* self) {
+    std::vector<actor> tasks;
+    for (int task = 0; task < batch_length; ++task) {
+        tasks.push_back(self->spawn(wait_and_hand_back, Payload(self->state.payloads())));
+    }
+    self->state.memory.all_are_alive(batch_length);
+    for (auto const& task : tasks) {
+        self->send(task, ReleaseAtom::value);
+    }
+}
+
+behavior creator(caf::stateful_actor<Batches>* self, Account* account, Payloads payloads,
+                 Result* result) {
+    self->state.payloads = payloads;
+    // Tasks hand back in any order, so that only whole batches are told.
+    account->begin(batch_length);
+    make_batch(self);
+    return {[=](Payload payload) {
+        if (!goes_on(self, account->add(payload))) {
+            *result = self->state.memory.result();
+        } else if (++self->state.back % batch_length == 0) {
+            make_batch(self);
+        }
+    }};
+}
+
+Result spawn(Payloads payloads, Account& account) {
+    Result result;
+    run_actor(creator, &account, payloads, &result);
+    return result;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+    return run(count, words,
+               {{"oneway-unbounded", work<round_receiver>},
+                {"oneway-1", work<credit_receiver, 1>},
+                {"oneway-64", work<credit_receiver, 64>},
+                {"oneway-1024", work<credit_receiver, 1024>},
+                {"pingpong", work<ping>},
+                {"ring", work<first_of_ring>},
+                {"spawn", spawn}});
+}
