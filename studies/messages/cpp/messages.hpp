@@ -140,7 +140,11 @@ inline int run(int count, char** words, std::map<std::string, Work> const& works
         }
         Account account{std::stod(asked.at("--seconds"))};
         Payloads const payloads{std::stoul(asked.at("--seed"))};
-        auto const result = works.at(asked.at("--does"))(payloads, account);
+        auto const work = works.find(asked.at("--does"));
+        if (work == works.end()) {
+            throw std::invalid_argument("this contender doesn't do " + asked.at("--does"));
+        }
+        auto const result = work->second(payloads, account);
         std::string figures;
         for (auto const& [name, value] : result) {
             figures += (figures.empty() ? "\"" : ", \"") + name + "\": " + std::to_string(value);
@@ -148,7 +152,7 @@ inline int run(int count, char** words, std::map<std::string, Work> const& works
         std::printf("{\"result\": {%s}}\n", figures.c_str());
         return EXIT_SUCCESS;
     } catch (std::out_of_range const&) {
-        std::fputs("it takes --does WORK --seed N --seconds S, with a work of its own\n", stderr);
+        std::fputs("it takes --does WORK --seed N --seconds S\n", stderr);
     } catch (std::exception const& error) {
         std::fprintf(stderr, "the work ended: %s\n", error.what());
     }
