@@ -1,0 +1,168 @@
+%% What a message between two processes costs. Messages are tagged, as Erlang's programming
+%% rules have it.
+-module(messages).
+-export([main/0]).
+
+-define(INTERVAL_S, 0.2).
+%% Units between two looks at the clock.
+-define(CLOCK_EVERY, 1000).
+-define(ROUND, 1000000).
+-define(RING, 1000).
+-define(BATCH, 10000).
+
+%% Called by `erl -s messages main -extra --does WORK --seed N --seconds S`.
+main() ->
+    #{"--does" := Does, "--seed" := Seed, "--seconds" := S} = given(init:get_plain_arguments()),
+    Seconds = try list_to_float(S) catch error:badarg -> list_to_integer(S) end,
+    %% What formats is loaded where it is first called: before the work.
+    io:format("{\"ready\": ~s}\n", [true]),
+    Self = self(),
+    spawn_link(fun() -> start(Self, Does, list_to_integer(Seed), Seconds) end),
+    tell().
+
+%% A process of its own prints: whoever prints waits for a reply, which the receiver would look
+%% for behind all of its messages.
+tell() ->
+    receive
+        {interval, T, Done, Sum} ->
+            io:format("{\"t\": ~.6f, \"done\": ~b, \"sum\": ~b}\n", [T, Done, Sum]),
+            tell();
+        {result, Result} ->
+            io:format("{\"result\": {~s}}\n", [Result]),
+            halt()
+    end.
+
+start(Teller, Does, Seed, Seconds) ->
+    Begun = now_s(),
+    {Step, State} = work(Does, Seed),
+    Last = repeat(Step, State, 0, 0, Teller, Begun, Begun + ?INTERVAL_S, Begun + Seconds),
+    Teller ! {result, result(Does, Last)}.
+
+given([Name, Value | More]) -> (given(More))#{Name => Value};
+given([]) -> #{}.
+
+now_s() -> erlang:monotonic_time() / erlang:convert_time_unit(1, second, native).
+
+%% Repeats the step of a work until its time is over. A step takes what the one before it left,
+%% and returns how many units it did, their sum, and what it leaves.
+repeat(Step, State, DoneBefore, SumBefore, Teller, Begun, Due, Until) ->
+    {Units, Payloads, Next} = Step(State),
+    Done = DoneBefore + Units,
+    Sum = (SumBefore + Payloads) band 16#FFFFFFFF,
+    case now_s() of
+        Now when Now < Due ->
+            repeat(Step, Next, Done, Sum, Teller, Begun, Due, Until);
+        Now ->
+            Teller ! {interval, Now - Begun, Done, Sum},
+            case Now < Until of
+                true -> repeat(Step, Next, Done, Sum, Teller, Begun, Now + ?INTERVAL_S, Until);
+                false -> Next
+            end
+    end.
+
+%% The step of a work, and what its first one takes.
+work("oneway-unbounded", Seed) ->
+    Self = self(),
+    Sender = spawn_link(fun() -> send_rounds(Self, Seed, ?ROUND) end),
+    {fun(Longest) ->
+        Sum = take(?CLOCK_EVERY, Sender, 0),
+        {message_queue_len, Length} = process_info(self(), message_queue_len),
+        {?CLOCK_EVERY, Sum, max(Length, Longest)}
+    end, 0};
+work("oneway-" ++ Window, Seed) ->
+    Self = self(),
+    Credit = list_to_integer(Window),
+    Sender = spawn_link(fun() -> send_on_credit(Self, Seed, Credit) end),
+    %% More is granted once half is used, as RabbitMQ does between its processes.
+    Half = max(1, Credit div 2),
+    Grants = max(1, ?CLOCK_EVERY div Half),
+    {fun(none) -> {Grants * Half, take_and_grant(Grants, Half, Sender, 0), none} end, none};
+work("pingpong", Seed) ->
+    Other = spawn_link(fun pong/0),
+    {fun(X) -> ping(?CLOCK_EVERY, Other, X, 0) end, Seed};
+work("ring", Seed) ->
+    Before = fun(_, Next) -> spawn_link(fun() -> hop(Next) end) end,
+    Second = lists:foldl(Before, self(), lists:seq(2, ?RING)),
+    {fun(X) -> lap(Second, X) end, Seed};
+work("spawn", Seed) ->
+    {fun batch/1, {Seed, none}}.
+
+result("oneway-unbounded", Longest) -> io_lib:format("\"longest_queue\": ~b", [Longest]);
+result("spawn", {_, BytesEach}) -> io_lib:format("\"bytes_each\": ~b", [BytesEach]);
+result(_, _) -> "".
+
+%% The payload after X: C++'s minstd_rand.
+next(X) -> X * 48271 rem 2147483647.
+
+send_rounds(Receiver, X, 0) ->
+    Receiver ! done,
+    receive confirmed -> send_rounds(Receiver, X, ?ROUND) end;
+send_rounds(Receiver, X, Left) ->
+    Next = next(X),
+    Receiver ! {payload, Next},
+    send_rounds(Receiver, Next, Left - 1).
+
+send_on_credit(Receiver, X, 0) ->
+    receive {credit, More} -> send_on_credit(Receiver, X, More) end;
+send_on_credit(Receiver, X, Credit) ->
+    Next = next(X),
+    Receiver ! {payload, Next},
+    send_on_credit(Receiver, Next, Credit - 1).
+
+%% Receives so many payloads, and returns their sum.
+take(0, _, Sum) -> Sum;
+take(Left, Sender, Sum) ->
+    receive
+        {payload, X} -> take(Left - 1, Sender, Sum + X);
+        done ->
+            Sender ! confirmed,
+            take(Left, Sender, Sum)
+    end.
+
+take_and_grant(0, _, _, Sum) -> Sum;
+take_and_grant(Grants, Half, Sender, Sum) ->
+    More = take(Half, Sender, Sum),
+    Sender ! {credit, Half},
+    take_and_grant(Grants - 1, Half, Sender, More).
+
+ping(0, _, X, Sum) -> {?CLOCK_EVERY, Sum, X};
+ping(Left, Other, X, Sum) ->
+    Next = next(X),
+    Other ! {ping, self(), Next},
+    receive {pong, Back} -> ping(Left - 1, Other, Next, Sum + Back) end.
+
+pong() ->
+    receive {ping, From, X} -> From ! {pong, X} end,
+    pong().
+
+%% The first of the ring begins each lap anew, and its hop is the lap's last.
+lap(Second, X) ->
+    Second ! {token, X, 0, 0},
+    receive {token, Last, Sum, Done} -> Next = next(Last), {Done + 1, Sum + Next, Next} end.
+
+hop(To) ->
+    receive {token, X, Sum, Done} -> Next = next(X), To ! {token, Next, Sum + Next, Done + 1} end,
+    hop(To).
+
+batch({X, BytesEach}) ->
+    Before = resident(),
+    {Next, Waiting} = spawn_waiting(?BATCH, X, []),
+    Each = case BytesEach of none -> (resident() - Before) div ?BATCH; _ -> BytesEach end,
+    [Pid ! release || Pid <- Waiting],
+    {?BATCH, join(?BATCH, 0), {Next, Each}}.
+
+spawn_waiting(0, X, Pids) -> {X, Pids};
+spawn_waiting(Left, X, Pids) ->
+    Next = next(X),
+    {Pid, _} = spawn_monitor(fun() -> receive release -> exit({payload, Next}) end end),
+    spawn_waiting(Left - 1, Next, [Pid | Pids]).
+
+%% Where a process ends, its monitor is told why: that is what it hands back.
+join(0, Sum) -> Sum;
+join(Left, Sum) ->
+    receive {'DOWN', _, process, _, {payload, X}} -> join(Left - 1, Sum + X) end.
+
+resident() ->
+    {ok, Status} = file:read_file("/proc/self/status"),
+    {match, [KB]} = re:run(Status, "VmRSS:\\s+(\\d+)", [{capture, all_but_first, binary}]),
+    binary_to_integer(KB) * 1024.
