@@ -1,0 +1,205 @@
+"""What a message between two of asyncio's tasks costs, over its queues."""
+
+import argparse
+import asyncio
+import json
+import os
+import time
+from functools import partial
+from pathlib import Path
+
+INTERVAL_S = 0.2
+# Units between two looks at the clock.
+CLOCK_EVERY = 1_000
+ROUND = 1_000_000
+# Sends between two turns of the other task.
+TURN = 10_000
+RING = 1_000
+BATCH = 10_000
+# What ends a round.
+DONE = None
+
+
+def following(x):
+    """The payload after x: C++'s minstd_rand."""
+    return x * 48271 % 2147483647
+
+
+def payloads(x):
+    while True:
+        x = following(x)
+        yield x
+
+
+class Account:
+    """What was received, which is told every now and then."""
+
+    def __init__(self, seconds):
+        self.done = 0
+        self.sum = 0
+        self.begun = time.monotonic()
+        self.told_s = 0
+        self.until_s = seconds
+
+    def add(self, payload):
+        """Counts a unit, and returns whether the work goes on."""
+        self.done += 1
+        self.sum += payload
+        return self.done % CLOCK_EVERY != 0 or self.tell()
+
+    def tell(self):
+        """Prints what was done, if that is due, and returns whether the work goes on."""
+        now_s = time.monotonic() - self.begun
+        if now_s >= self.told_s + INTERVAL_S:
+            line = {"t": round(now_s, 6), "done": self.done, "sum": self.sum % 2**32}
+            print(json.dumps(line), flush=True)
+            self.told_s = now_s
+        return self.told_s < self.until_s
+
+
+async def send_rounds(queue, confirmed, seed):
+    for number, payload in enumerate(payloads(seed), start=1):
+        queue.put_nowait(payload)
+        if number % ROUND == 0:
+            queue.put_nowait(DONE)
+            await confirmed.get()
+        elif number % TURN == 0:
+            # Who waits for nothing keeps the others from running, and this is the
+            # documentation's way to let them.
+            await asyncio.sleep(0)
+
+
+async def oneway_unbounded(seed, account):
+    queue, confirmed = asyncio.Queue(), asyncio.Queue()
+    sender = asyncio.create_task(send_rounds(queue, confirmed, seed))
+    longest, goes_on = 0, True
+    while goes_on:
+        payload = await queue.get()
+        if payload is DONE:
+            confirmed.put_nowait(DONE)
+            continue
+        goes_on = account.add(payload)
+        if account.done % CLOCK_EVERY == 0:
+            longest = max(longest, queue.qsize())
+    sender.cancel()
+    return {"longest_queue": longest}
+
+
+async def send(queue, seed):
+    for payload in payloads(seed):
+        await queue.put(payload)
+
+
+async def oneway(window, seed, account):
+    queue = asyncio.Queue(window)
+    sender = asyncio.create_task(send(queue, seed))
+    while account.add(await queue.get()):
+        pass
+    sender.cancel()
+    return {}
+
+
+async def answer(ping, pong):
+    while True:
+        await pong.put(await ping.get())
+
+
+async def pingpong(seed, account):
+    ping, pong = asyncio.Queue(1), asyncio.Queue(1)
+    other = asyncio.create_task(answer(ping, pong))
+    for payload in payloads(seed):
+        await ping.put(payload)
+        if not account.add(await pong.get()):
+            break
+    other.cancel()
+    return {}
+
+
+def hop(token):
+    x, total, done = token
+    x = following(x)
+    return x, (total + x) % 2**32, done + 1
+
+
+async def relay(before, after):
+    while True:
+        await after.put(hop(await before.get()))
+
+
+async def ring(seed, account):
+    queues = [asyncio.Queue(1) for _ in range(RING)]
+    others = [asyncio.create_task(relay(*pair)) for pair in zip(queues, queues[1:])]
+    token = (seed, 0, 0)
+    goes_on = True
+    while goes_on:
+        await queues[0].put(token)
+        token = hop(await queues[-1].get())
+        _, account.sum, account.done = token
+        goes_on = account.tell()
+    for other in others:
+        other.cancel()
+    return {}
+
+
+async def wait(released, payload):
+    await released.wait()
+    return payload
+
+
+async def spawn(seed, account):
+    before = resident_bytes()
+    bytes_each = 0
+    numbers = payloads(seed)
+    while True:
+        released = asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(wait(released, next(numbers))) for _ in range(BATCH)]
+            # Each begins now: one that hasn't would never wait.
+            await asyncio.sleep(0)
+            bytes_each = bytes_each or (resident_bytes() - before) // BATCH
+            released.set()
+        account.done += BATCH
+        account.sum += sum(task.result() for task in tasks)
+        if not account.tell():
+            return {"bytes_each": bytes_each}
+
+
+def resident_bytes():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+async def hand(numbers, account):
+    while account.add(next(numbers)):
+        await asyncio.sleep(0)
+
+
+async def switch(seed, account):
+    numbers = payloads(seed)
+    await asyncio.gather(hand(numbers, account), hand(numbers, account))
+    return {}
+
+
+WORKS = {
+    "oneway-unbounded": oneway_unbounded,
+    "oneway-1": partial(oneway, 1),
+    "oneway-64": partial(oneway, 64),
+    "oneway-1024": partial(oneway, 1024),
+    "pingpong": pingpong,
+    "ring": ring,
+    "spawn": spawn,
+    "switch": switch,
+}
+
+
+async def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--does", choices=WORKS, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--seconds", type=float, required=True)
+    given = parser.parse_args()
+    print(json.dumps({"ready": True}), flush=True)
+    result = await WORKS[given.does](given.seed, Account(given.seconds))
+    print(json.dumps({"result": result}), flush=True)
+
+
+asyncio.run(main())
