@@ -54,11 +54,15 @@ pub fn setting_names(dimensions: &[Dimension], settings: &[impl Borrow<Setting>]
 
 /// What the settings of a section have in common: all but the first dimension.
 pub fn section_name(dimensions: &[Dimension], setting: &Setting) -> String {
-    let first = dimensions.first().map(|dimension| visible_name(&dimension.many).into_owned());
-    let first = first.filter(|_| dimensions.len() > 1);
     let parts = [cores(setting).to_string()].into_iter();
-    let name = parts.chain(described(first, dimensions, setting)).collect::<Vec<_>>().join(", ");
+    let name = parts.chain(beside_cores(dimensions, setting)).collect::<Vec<_>>().join(", ");
     sentence_case(&name)
+}
+
+/// The same but for the cores.
+pub fn beside_cores(dimensions: &[Dimension], setting: &Setting) -> Vec<String> {
+    let first = dimensions.first().map(|dimension| visible_name(&dimension.many).into_owned());
+    described(first.filter(|_| dimensions.len() > 1), dimensions, setting)
 }
 
 /// What tells a setting from the others of its section: `100 connections`.
@@ -138,7 +142,23 @@ fn some_of(dimension: &Dimension, values: &[&Value]) -> String {
     }
 }
 
-fn value_name(dimension: &Dimension, value: &Value) -> String {
+/// What the first dimension of a study is called at the head of a column.
+pub fn first_name(dimensions: &[Dimension]) -> String {
+    let many = dimensions.first().map(|dimension| visible_name(&dimension.many).into_owned());
+    many.filter(|many| !many.is_empty()).unwrap_or_else(|| "what".into())
+}
+
+/// The value of the first dimension among these, as it stands in a column.
+pub fn first_named(dimensions: &[Dimension], values: &[(String, Value)]) -> String {
+    let named = dimensions.first().and_then(|dimension| {
+        let (_, value) = values.iter().find(|(id, _)| *id == dimension.id)?;
+        Some(value_name(dimension, value))
+    });
+    named.unwrap_or_else(|| units::NOTHING.into())
+}
+
+/// The words of a value.
+pub fn value_name(dimension: &Dimension, value: &Value) -> String {
     match value {
         Value::Number(number) => units::whole(*number),
         other => {

@@ -6,9 +6,10 @@ use result::Run;
 use result::figure::{P99_US, RATE, Unit};
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
-use result::plan::{Cores, PaceKind, Published, PublishedFigure};
+use result::plan::{Cores, Pace, PaceKind, Published, PublishedFigure, Setting, Value};
 
 use crate::figures;
+use crate::names;
 use crate::summary;
 use crate::text::visible_name;
 use crate::units::Range;
@@ -30,9 +31,9 @@ pub struct Pair<'a> {
 pub struct Today<'a> {
     /// Where it stands in this run.
     pub row: &'a Row,
-    /// How connections are used today, where that differs: such figures stand
-    /// beside each other, and no ratio is made of them.
-    pub other_mode: Option<&'static str>,
+    /// In what today's setting differs, where it does, as connections that are kept today:
+    /// such figures stand beside each other, and no ratio is made of them.
+    pub other_mode: Option<String>,
     /// Today's rate by the published one, unless it is invalid.
     pub ratio: Option<Ratio>,
 }
@@ -60,6 +61,12 @@ pub struct Ratio {
     pub median: f64,
     /// From the interval of today's.
     pub interval: Option<Range>,
+}
+
+/// What the rate is called at the head of a column.
+pub fn rate_name(run: &Run) -> String {
+    let rate = run.study.figures.iter().find(|figure| figure.id == RATE);
+    rate.map(figures::short).unwrap_or_default()
 }
 
 /// All published rows of the run's study.
@@ -94,39 +101,32 @@ impl Pair<'_> {
         }
     }
 
-    /// The load that was published, but for its connections.
-    pub fn load(&self) -> Option<String> {
-        let cores = self.published.cores.map(|cores| match cores {
+    /// The setting that was published, but for its first dimension.
+    pub fn load(&self, run: &Run) -> Option<String> {
+        let cores = self.published.cores?;
+        let words = match cores {
             Cores::One => "one core",
             Cores::All => "several cores",
-        });
-        let mode = self.published.keep_alive.map(mode);
-        let parts: Vec<&str> = cores.into_iter().chain(mode).collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        };
+        let values = self.published.figures.first()?.values.clone();
+        let setting = Setting { cores, values, pace: Pace::Free };
+        let others = names::beside_cores(&run.study.dimensions, &setting).into_iter();
+        Some([words.to_string()].into_iter().chain(others).collect::<Vec<_>>().join(", "))
     }
 }
 
-fn mode(keep_alive: bool) -> &'static str {
-    if keep_alive { "kept alive" } else { "a connection a request" }
-}
-
-/// The figure under the same load; else under the one that differs only in how
+/// The figure under the same setting; else under one that differs only in a flag, as in how
 /// connections are used.
 fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> Option<Today<'a>> {
     let contender = published.contender.as_deref()?;
-    let (cores, keep_alive) = (published.cores?, published.keep_alive?);
-    let under = |keep_alive: bool| {
-        let fits = |outcome: &&Outcome| {
-            let load = &outcome.setting;
-            (load.cores, load.connections(), load.kept()) == (cores, figure.connections, keep_alive)
-        };
-        run.outcomes_at(PaceKind::Free)
-            .find(fits)?
-            .rows
-            .iter()
-            .find(|row| row.contender == contender)
-    };
-    if let Some(row) = under(keep_alive) {
+    let cores = published.cores?;
+    let of_cores =
+        || run.outcomes_at(PaceKind::Free).filter(move |outcome| outcome.setting.cores == cores);
+    let row = |outcome: &'a Outcome| outcome.rows.iter().find(|row| row.contender == contender);
+    let is_known = !figure.values.is_empty();
+    let same = of_cores().find(|outcome| is_known && differs(figure, outcome).is_empty());
+    if let Some(outcome) = same {
+        let row = row(outcome)?;
         let stands = row.verdict != Verdict::Invalid && figure.rate > 0.0;
         let ratio = row.figure(RATE).filter(|_| stands).map(|rate| Ratio {
             median: rate.median / figure.rate,
@@ -134,6 +134,15 @@ fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> O
         });
         return Some(Today { row, other_mode: None, ratio });
     }
-    let row = under(!keep_alive)?;
-    Some(Today { row, other_mode: Some(mode(!keep_alive)), ratio: None })
+    of_cores().find_map(|outcome| {
+        let [(id, value @ Value::Flag(_))] = differs(figure, outcome)[..] else { return None };
+        let dimension = run.study.dimensions.iter().find(|it| it.id == *id)?;
+        let other_mode = Some(names::value_name(dimension, value));
+        Some(Today { row: row(outcome)?, other_mode, ratio: None })
+    })
+}
+
+/// What of today's setting is other than what was published.
+fn differs<'a>(figure: &PublishedFigure, today: &'a Outcome) -> Vec<&'a (String, Value)> {
+    today.setting.values.iter().filter(|it| !figure.values.contains(it)).collect()
 }

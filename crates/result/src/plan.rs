@@ -92,20 +92,20 @@ pub struct Published {
     pub source: String,
     /// What was wrong with it, where that is known.
     pub mistake: Option<String>,
-    /// Cores that the server had.
+    /// Cores that it had.
     pub cores: Option<Cores>,
-    /// Whether a connection served many requests or one.
-    pub keep_alive: Option<bool>,
-    /// The figures, one a load.
+    /// The figures, one a setting.
     pub figures: Vec<PublishedFigure>,
 }
 
 /// One published figure.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublishedFigure {
-    /// Connections at once.
-    pub connections: u32,
-    /// Answers a second.
+    /// The values of the study's dimensions that it was measured under; those that aren't known
+    /// are left out.
+    #[serde(default)]
+    pub values: Vec<(String, Value)>,
+    /// Units of work a second.
     pub rate: f64,
     /// The time within which 99 % of requests were answered, in milliseconds.
     pub p99_ms: Option<f64>,

@@ -176,6 +176,13 @@ fn describe(run: &mut Value) {
     if let Some(study) = run.get_mut("study") {
         study["dimensions"] = json!(Dimension::of_generator());
         study["figures"] = json!(Figure::of_generator());
+        for published in each(study, "published") {
+            let keep_alive = published["keep_alive"].clone();
+            for figure in each(published, "figures") {
+                let connections = &figure["connections"];
+                figure["values"] = json!([["connections", connections], ["kept", keep_alive]]);
+            }
+        }
     }
     for slot in run.get_mut("plan").into_iter().flat_map(|plan| each(plan, "slots")) {
         slot["setting"] = setting(&slot["load"]);

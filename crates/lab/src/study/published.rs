@@ -1,8 +1,9 @@
 //! Figures that somebody published: `[[published]]` of `study.toml`.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use result::plan::{Cores, Published, PublishedFigure};
+use result::plan::{Cores, Published, PublishedFigure, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -24,8 +25,11 @@ struct PublishedColumns {
     source: String,
     mistake: Option<String>,
     cores: Cores,
-    kept: bool,
+    kept: Option<bool>,
+    #[serde(default)]
     connections: Vec<u32>,
+    #[serde(default)]
+    parameters: BTreeMap<String, Vec<Value>>,
     rate: Vec<f64>,
     p99_ms: Option<Vec<f64>>,
 }
@@ -34,37 +38,56 @@ impl TryFrom<PublishedColumns> for PublishedRow {
     type Error = String;
 
     fn try_from(columns: PublishedColumns) -> Result<PublishedRow, String> {
-        let PublishedColumns {
-            row,
-            contender,
-            source,
-            mistake,
-            cores,
-            kept,
-            connections,
-            rate,
-            p99_ms,
-        } = columns;
-        let lengths_differ = rate.len() != connections.len()
-            || p99_ms.as_ref().is_some_and(|p99| p99.len() != connections.len());
+        let settings = columns.settings()?;
+        let PublishedColumns { row, contender, source, mistake, cores, rate, p99_ms, .. } = columns;
+        let lengths_differ = rate.len() != settings.len()
+            || p99_ms.as_ref().is_some_and(|p99| p99.len() != settings.len());
         if lengths_differ {
             return Err(format!(
-                "the row `{row}` needs as many values in `rate` and `p99_ms` as in `connections`"
+                "the row `{row}` needs as many values in `rate` and `p99_ms` as in `connections`, \
+                 or in each of `parameters`"
             ));
         }
-        let figures = connections
-            .iter()
-            .enumerate()
-            .map(|(at, &connections)| PublishedFigure {
-                connections,
-                rate: rate[at],
-                p99_ms: p99_ms.as_ref().map(|p99| p99[at]),
-            })
-            .collect();
-        let (cores, keep_alive) = (Some(cores), Some(kept));
+        let figures = settings.into_iter().enumerate().map(|(at, values)| PublishedFigure {
+            values,
+            rate: rate[at],
+            p99_ms: p99_ms.as_ref().map(|p99| p99[at]),
+        });
+        let figures = figures.collect();
         let contender_at = contender.as_ref().map(Spanned::span);
         let contender = contender.map(Spanned::into_inner);
-        let row = Published { row, contender, source, mistake, cores, keep_alive, figures };
+        let row = Published { row, contender, source, mistake, cores: Some(cores), figures };
         Ok(PublishedRow { row, contender_at })
+    }
+}
+
+impl PublishedColumns {
+    /// The values that each figure was measured under.
+    fn settings(&self) -> Result<Vec<Vec<(String, Value)>>, String> {
+        if self.parameters.is_empty() {
+            let Some(kept) = self.kept.filter(|_| !self.connections.is_empty()) else {
+                return Err("missing key `connections` or `kept`, or `parameters` of contenders \
+                            that drive themselves"
+                    .into());
+            };
+            let each = self.connections.iter();
+            return Ok(each
+                .map(|&count| Setting::closed(count, self.cores, kept).values)
+                .collect());
+        }
+        let count = self.parameters.values().map(Vec::len).max().unwrap_or(0);
+        if self.parameters.values().any(|values| values.len() != count) {
+            return Err(format!(
+                "the row `{}` needs as many values in each of `parameters`",
+                self.row
+            ));
+        }
+        let values = |at: usize| {
+            self.parameters
+                .iter()
+                .map(|(name, values)| (name.clone(), values[at].clone()))
+                .collect()
+        };
+        Ok((0..count).map(values).collect())
     }
 }

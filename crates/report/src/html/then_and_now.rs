@@ -8,6 +8,8 @@ use result::plan::PublishedFigure;
 
 use super::checks::sign;
 use super::{figure, prose, scrolling};
+use crate::figures;
+use crate::names;
 use crate::text::visible_name;
 use crate::then_and_now::{self, MEANING, Pair, Today};
 use crate::units;
@@ -32,20 +34,22 @@ fn one(run: &Run, pair: &Pair) -> Markup {
                 span {
                     strong { (then) } " (" (prose(&pair.published.source)) ") beside "
                     strong { (now) }
-                    @if let Some(load) = pair.load() { "; " (load) }
+                    @if let Some(load) = pair.load(run) { "; " (load) }
                 }
             }
             thead {
                 tr {
-                    th.number scope="col" { "connections" }
-                    th.number scope="col" { "answers/s then" }
+                    th.number scope="col" { (names::first_name(&run.study.dimensions)) }
+                    th.number scope="col" { (then_and_now::rate_name(run)) " then" }
                     th.number scope="col" { "today" }
                     th.number scope="col" { "times" }
-                    th.number scope="col" { "p99 then" }
-                    th.number scope="col" { "today" }
+                    @if figures::has_times(run) {
+                        th.number scope="col" { "p99 then" }
+                        th.number scope="col" { "today" }
+                    }
                 }
             }
-            tbody { @for (figure, today) in &pair.figures { (line(pair, figure, today.as_ref())) } }
+            tbody { @for (figure, today) in &pair.figures { (line(run, pair, figure, today.as_ref())) } }
         }
     };
     let verdicts = pair.figures.iter().filter_map(|(_, today)| today.as_ref());
@@ -69,16 +73,18 @@ fn contender<'a>(pair: &'a Pair) -> Cow<'a, str> {
     visible_name(pair.published.contender.as_deref().unwrap_or_default())
 }
 
-fn line(pair: &Pair, then: &PublishedFigure, today: Option<&Today>) -> Markup {
+fn line(run: &Run, pair: &Pair, then: &PublishedFigure, today: Option<&Today>) -> Markup {
     let verdict = today.map(|today| today.row.verdict.word()).unwrap_or_default();
     html! {
         tr data-contender=(contender(pair)) data-verdicts=(verdict) {
-            th.number scope="row" { (units::whole(then.connections.into())) }
+            th.number scope="row" { (names::first_named(&run.study.dimensions, &then.values)) }
             td.number { (units::count(then.rate)) }
             td.number { (today.map_or(html! { (units::NOTHING) }, rate)) }
             td.number { (today.map_or(html! { (units::NOTHING) }, ratio)) }
-            td.number { (then.p99_ms.map_or(units::NOTHING.into(), |ms| units::time(ms * 1e3))) }
-            td.number { (today.map_or(html! { (units::NOTHING) }, p99)) }
+            @if figures::has_times(run) {
+                td.number { (then.p99_ms.map_or(units::NOTHING.into(), |ms| units::time(ms * 1e3))) }
+                td.number { (today.map_or(html! { (units::NOTHING) }, p99)) }
+            }
         }
     }
 }
@@ -87,7 +93,7 @@ fn rate(today: &Today) -> Markup {
     let row = today.row;
     html! {
         (figure(row.verdict, today.rate())) " " (sign(row.verdict))
-        @if let Some(mode) = today.other_mode { " " span.quiet { (mode) } }
+        @if let Some(mode) = &today.other_mode { " " span.quiet { (mode) } }
     }
 }
 

@@ -16,6 +16,7 @@ use self::escape::{code_block, plain, prose};
 use self::table::{Side, table};
 use crate::figures;
 use crate::lead;
+use crate::names;
 use crate::summary;
 use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
@@ -217,7 +218,7 @@ fn then_and_now(run: &Run) -> Option<String> {
             rows.push(vec![
                 plain(&pair.then()),
                 plain(&pair.now(run)),
-                units::whole(then.connections.into()),
+                plain(&names::first_named(&run.study.dimensions, &then.values)),
                 units::count(then.rate),
                 of(rate_today),
                 of(ratio_today),
@@ -226,11 +227,13 @@ fn then_and_now(run: &Run) -> Option<String> {
             ]);
         }
     }
+    let first = &*plain(&names::first_name(&run.study.dimensions));
+    let rate = &*format!("{} then", plain(&then_and_now::rate_name(run)));
     let columns = [
         ("then", Side::Left),
         ("today", Side::Left),
-        ("connections", Side::Right),
-        ("answers/s then", Side::Right),
+        (first, Side::Right),
+        (rate, Side::Right),
         ("today", Side::Right),
         ("times", Side::Right),
         ("p99 then", Side::Right),
@@ -239,7 +242,7 @@ fn then_and_now(run: &Run) -> Option<String> {
     let notes: Vec<String> = pairs
         .iter()
         .map(|pair| {
-            let load = pair.load().map(|load| format!("; {load}")).unwrap_or_default();
+            let load = pair.load(run).map(|load| format!("; {}", plain(&load))).unwrap_or_default();
             let mistake = match &pair.published.mistake {
                 Some(mistake) => format!("; what was wrong then: {}", prose(mistake)),
                 None => "; nothing is known to have been wrong then".into(),
@@ -255,7 +258,7 @@ fn then_and_now(run: &Run) -> Option<String> {
 
 fn rate_today(today: &Today) -> String {
     let verdict = today.row.verdict;
-    let mode = today.other_mode.map(|mode| format!(", {mode}")).unwrap_or_default();
+    let mode = today.other_mode.as_ref().map(|mode| format!(", {mode}")).unwrap_or_default();
     format!("{} {}{mode}", struck(verdict, today.rate()), summary::sign(verdict))
 }
 
