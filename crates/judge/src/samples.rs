@@ -118,6 +118,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             blocks: 6,
             measure_s: 1.0,
             warmup_s: 0.0,
+            may_idle: false,
             slots: Vec::new(),
         },
         trials,

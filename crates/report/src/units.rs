@@ -139,7 +139,12 @@ impl Scale {
             scaled if scaled >= 10.0 => 2,
             _ => 1,
         };
-        let places = if is_whole && factor == 1.0 { 0 } else { 3 - whole_digits };
+        let places = match rounded / factor {
+            _ if is_whole && factor == 1.0 => 0,
+            // Two digits that tell it from nothing.
+            tiny if (1e-9..0.1).contains(&tiny) => 1 + (-tiny.log10()).ceil() as usize,
+            _ => 3 - whole_digits,
+        };
         Scale { factor, unit, places }
     }
 
@@ -169,6 +174,15 @@ mod tests {
             ["0", "7", "987", "1.00k", "12.3k", "1.00M", "1.23M"],
             "a rate lost digits or has the wrong unit"
         );
+    }
+
+    #[test]
+    fn a_part_of_a_microsecond_is_not_rounded_to_none() {
+        assert_eq!(
+            [0.25, 0.0999, 0.0124, 0.05, 0.0].map(plain),
+            ["0.25", "0.100", "0.012", "0.050", "0.00"]
+        );
+        assert_eq!(plain_range((0.0104, 0.0131)), "0.010–0.013");
     }
 
     #[test]

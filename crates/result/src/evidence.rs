@@ -16,6 +16,8 @@ pub use crate::sampled::{
 pub struct Evidence {
     /// Where the contender and the load ran.
     pub place: Place,
+    /// Whether the study lets it leave cores idle.
+    pub may_idle: bool,
     /// How the contender's process fared.
     pub process: Process,
     /// The contract's steps, each with what came of it.

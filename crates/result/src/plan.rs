@@ -252,6 +252,10 @@ pub struct Plan {
     pub measure_s: f64,
     /// Seconds of load before measuring.
     pub warmup_s: f64,
+    /// Whether contenders may leave cores idle: the study doesn't expect its work to keep
+    /// them busy.
+    #[serde(default)]
+    pub may_idle: bool,
     /// All trials, in order; then those that were added for another A/A pair, each of
     /// which is made at the end of its block.
     pub slots: Vec<Slot>,

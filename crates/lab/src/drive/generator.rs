@@ -311,6 +311,7 @@ mod tests {
             blocks: 1,
             measure_s: 1.0,
             warmup_s: 1.0,
+            may_idle: false,
             slots: vec![slot.clone()],
         };
         let address = "127.0.0.1:1".parse().unwrap();

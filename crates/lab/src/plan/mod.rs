@@ -103,6 +103,7 @@ pub fn plan(
         blocks: profile.blocks,
         measure_s: profile.measure_s,
         warmup_s: profile.warmup_s,
+        may_idle: false,
         slots: blocks.slots,
     }
 }

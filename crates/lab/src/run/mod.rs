@@ -109,7 +109,8 @@ pub struct Asked<'a> {
 pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
     let (study, (name, profile)) = (asked.study, asked.profile);
     let plan_for = |contenders: &[&Contender]| {
-        plan(name, profile, asked.choice, contenders, (asked.seed, asked.order))
+        let plan = plan(name, profile, asked.choice, contenders, (asked.seed, asked.order));
+        Plan { may_idle: !study.file.expects.saturates, ..plan }
     };
     let names: Vec<String> = study.contenders.iter().map(|it| it.name.clone()).collect();
     let intended = plan_for(&study.contenders.iter().collect::<Vec<_>>());

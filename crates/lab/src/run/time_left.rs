@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use result::Run;
 use result::plan::{Plan, Setting, Slot};
 
-use crate::study::Study;
+use crate::drive::program::MORE_S;
+use crate::study::{DriverKind, Study};
 
 /// Seconds that a trial takes beside warm-up and window, until the first trials
 /// have shown it: start, contract and stop.
@@ -27,7 +28,12 @@ pub(super) fn before_builds(plan: &Plan, study: &Study) -> f64 {
         let contender = study.contenders.iter().find(|it| it.name == slot.contender);
         contender.map_or(plan.warmup_s, |it| plan.warmup_s.max(it.file.warmup_s))
     };
-    plan.slots.iter().map(|slot| plan.measure_s + warmup_s(slot) + OVERHEAD_S).sum()
+    let beyond_s = match study.file.driver.get_ref().kind {
+        DriverKind::Generator => 0.0,
+        DriverKind::Program => MORE_S,
+    };
+    let overhead_s = OVERHEAD_S + beyond_s;
+    plan.slots.iter().map(|slot| plan.measure_s + warmup_s(slot) + overhead_s).sum()
 }
 
 /// Seconds of load before a trial's window.

@@ -21,6 +21,7 @@ use toml::Spanned;
 
 pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnswer, Sum};
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol};
+pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, Profile, Settings};
 pub use self::published::PublishedRow;
 
@@ -56,6 +57,9 @@ pub struct StudyFile {
     /// it. Whoever keeps one is labelled so wherever it is ranked.
     #[serde(default)]
     pub lighter: BTreeMap<String, Spanned<ContractFile>>,
+    /// What else is expected of contenders.
+    #[serde(default)]
+    pub expects: Expects,
     /// How much is measured, by the profile's name.
     pub profile: BTreeMap<String, Profile>,
     /// Figures that somebody published for the same question.

@@ -9,6 +9,20 @@ use toml::Spanned;
 use super::Parameter;
 use super::limits;
 
+/// What is expected of contenders beside their contract: `[expects]`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expects {
+    /// Whether the work keeps all cores busy that a contender is given.
+    pub saturates: bool,
+}
+
+impl Default for Expects {
+    fn default() -> Expects {
+        Expects { saturates: true }
+    }
+}
+
 /// How much is measured.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

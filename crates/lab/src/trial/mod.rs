@@ -81,7 +81,8 @@ impl Bench<'_> {
         let cpus = place.client_cpus.clone();
         let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
         let drive = Drive { plan, slot, warmup_s, rate, cpus: &cpus };
-        let mut evidence = Evidence { place: self.own(place), ..Evidence::default() };
+        let may_idle = plan.may_idle;
+        let mut evidence = Evidence { place: self.own(place), may_idle, ..Evidence::default() };
         let speeds = self.speeds_ahead(&evidence.place);
         let measured = self.with_running(contender, &drive, &mut evidence, |running, evidence| {
             let steps = || self.contract.check(running, Depth::Quick, self.stop, &mut |_| {});
@@ -140,6 +141,7 @@ impl Bench<'_> {
             blocks: 1,
             measure_s: 1.0,
             warmup_s: 0.1,
+            may_idle: false,
             slots: Vec::new(),
         };
         let drive =

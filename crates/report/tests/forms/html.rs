@@ -479,7 +479,7 @@ fn what_was_made_again_is_shown_and_not_counted() {
     answers/s, made again
     nginx, by configuration alone
     38.4k
-    0.02
+    0.020
     0.1 %
     54.9k
     ○

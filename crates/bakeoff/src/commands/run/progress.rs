@@ -213,7 +213,8 @@ fn warmup(run: &Run) -> String {
     let more: Vec<String> = more
         .map(|contender| format!("{} {} s", contender.name, units::plain(contender.warmup_s)))
         .collect();
-    let all = format!("{} s of load", units::plain(plan.warmup_s));
+    let what = if run.study.asks.is_some() { "load" } else { "work" };
+    let all = format!("{} s of {what}", units::plain(plan.warmup_s));
     if more.is_empty() { all } else { format!("{all} ({})", more.join(", ")) }
 }
 
@@ -232,7 +233,8 @@ fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str
     Some(match pace {
         PaceKind::Free => {
             let all = setting_names(&study.dimensions, &settings);
-            ("closed loop", format!("{all}; {blocks}"))
+            let loops = if study.asks.is_some() { "closed loop" } else { "settings" };
+            (loops, format!("{all}; {blocks}"))
         }
         PaceKind::Equal => {
             ("equal rate", format!("{percents} % of the lowest maximum, for all: {base}; {blocks}"))
