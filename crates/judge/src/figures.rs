@@ -2,7 +2,7 @@
 
 use result::Trial;
 use result::evidence::Work;
-use result::figure::{CLIENT_CPU_US, CPU_US, P50_US, P99_US, RATE};
+use result::figure::{CLIENT_CPU_US, CPU_US, MEMORY, P50_US, P99_US, RATE};
 
 /// What a trial gives for a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,7 +28,8 @@ pub fn value(trial: &Trial, figure: &str) -> Option<Value> {
         CLIENT_CPU_US => a_unit(trial.evidence.client_cpu_s()?, work),
         P50_US => percentile(work, 50.0),
         P99_US => percentile(work, 99.0),
-        _ => None,
+        MEMORY => Some((trial.evidence.server_rss_max_bytes? as f64).into()),
+        told => work.result.get(told).map(|&value| value.into()),
     }
 }
 

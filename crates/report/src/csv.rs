@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use csv::{Terminator, WriterBuilder};
 use result::evidence::Work;
+use result::figure::{Figure, MEMORY, Unit};
 use result::finding::{Verdict, worst};
 use result::plan::{Contender, Cores, Pace};
 use result::{Run, Trial};
@@ -89,7 +90,8 @@ const AFTER_THE_SETTING: [Fixed; 25] = [
     ("others_cpu_s", |it| number(it.trial.evidence.others_cpu_s)),
 ];
 
-/// The columns of a study: its dimensions among those that every study has.
+/// The columns of a study: its dimensions among those that every study has, and what its
+/// contenders tell of themselves.
 fn columns(run: &Run) -> Vec<Column<'_>> {
     let fixed = |(name, of): Fixed| Column { name: name.into(), of: Box::new(of) };
     let dimensions = run.study.dimensions.iter().map(|dimension| Column {
@@ -99,8 +101,16 @@ fn columns(run: &Run) -> Vec<Column<'_>> {
             value.map(|value| text(&value.to_string())).unwrap_or_default()
         }),
     });
+    // All else is among the fixed columns.
+    let is_told =
+        |figure: &&Figure| matches!(figure.unit, Unit::Bytes | Unit::Count) && figure.id != MEMORY;
+    let told = run.study.figures.iter().filter(is_told).map(|figure| Column {
+        name: visible(&figure.id),
+        of: Box::new(|it| of_work(it, |work| work.result.get(&figure.id).copied())),
+    });
     let before = BEFORE_THE_SETTING.into_iter().map(fixed);
-    before.chain(dimensions).chain(AFTER_THE_SETTING.into_iter().map(fixed)).collect()
+    let after = AFTER_THE_SETTING.into_iter().map(fixed);
+    before.chain(dimensions).chain(after).chain(told).collect()
 }
 
 /// All trials that figures are made of, in the order of measuring, under a line

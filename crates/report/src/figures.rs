@@ -15,6 +15,8 @@ pub fn number(unit: Unit, value: f64) -> String {
         Unit::PerSecond => units::count(value),
         Unit::CpuMicros => units::plain(value),
         Unit::Micros => units::time(value),
+        Unit::Bytes => units::bytes(value as u64),
+        Unit::Count => units::count(value),
     }
 }
 
@@ -23,7 +25,8 @@ fn between(unit: Unit, (low, high): units::Range) -> String {
     match unit {
         Unit::PerSecond => units::count_range((low, high)),
         Unit::CpuMicros => units::plain_range((low, high)),
-        Unit::Micros => format!("{}–{}", units::time(low), units::time(high)),
+        Unit::Micros | Unit::Bytes => format!("{}–{}", number(unit, low), number(unit, high)),
+        Unit::Count => units::count_range((low, high)),
     }
 }
 
@@ -35,9 +38,9 @@ pub fn median(unit: Unit, estimate: &Estimate) -> String {
 /// The same with what it is measured in.
 pub fn median_with_unit(unit: Unit, estimate: &Estimate) -> String {
     let sign = match unit {
-        // It stands in a time already.
-        Unit::Micros => "",
-        Unit::PerSecond | Unit::CpuMicros => unit.sign(),
+        // It stands in these already.
+        Unit::Micros | Unit::Bytes => "",
+        Unit::PerSecond | Unit::CpuMicros | Unit::Count => unit.sign(),
     };
     format!("{}{sign}", median(unit, estimate))
 }
@@ -62,13 +65,20 @@ pub fn ranking<'a>(run: &'a Run, outcome: &Outcome) -> Option<&'a Figure> {
 }
 
 /// The figures of an outcome that tables have beside that one: no details, and no rate where
-/// one was given to all.
-pub fn beside<'a>(run: &'a Run, outcome: &Outcome) -> impl Iterator<Item = &'a Figure> {
+/// one was given to all. What contenders tell of themselves has a column where one of them did.
+pub fn beside<'a>(
+    run: &'a Run,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = &'a Figure> + use<'a> {
     let first = outcome.ranking().map(|ranking| ranking.figure.clone());
     let is_offered = outcome.offered.is_some();
     plain(run)
         .filter(move |figure| Some(&figure.id) != first.as_ref())
         .filter(move |figure| !is_offered || figure.unit != Unit::PerSecond)
+        .filter(|figure| {
+            let is_told = matches!(figure.unit, Unit::Bytes | Unit::Count);
+            !is_told || outcome.rows.iter().any(|row| row.figure(&figure.id).is_some())
+        })
 }
 
 /// All of a study's figures but details.

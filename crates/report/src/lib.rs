@@ -36,5 +36,5 @@ pub use comparison::comparison;
 pub use csv::csv;
 pub use html::html;
 pub use markdown::markdown;
-pub use names::setting_names;
+pub use names::{setting_names, work_name};
 pub use terminal::{Terminal, terminal};

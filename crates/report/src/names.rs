@@ -73,6 +73,13 @@ pub fn point_name(dimensions: &[Dimension], setting: &Setting) -> String {
     }
 }
 
+/// The values of all dimensions, in words.
+pub fn work_name(dimensions: &[Dimension], setting: &Setting) -> String {
+    let first = first_value(dimensions, setting).zip(dimensions.first());
+    let first = first.map(|(value, dimension)| some_of(dimension, &[value]));
+    described(first, dimensions, setting).join(", ")
+}
+
 /// The same as the head of a column, where the dimension is named beside it: `100`.
 pub fn point(dimensions: &[Dimension], setting: &Setting) -> String {
     match (dimensions.first(), first_value(dimensions, setting)) {

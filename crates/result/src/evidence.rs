@@ -1,6 +1,6 @@
 //! What one trial saw. Facts only: a missing sensor is `None`, never a zero.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -234,6 +234,8 @@ pub struct Work {
     pub intervals: Vec<Interval>,
     /// The same from its first line to the window: its warm-up, which no figure counts.
     pub warmup: Vec<Interval>,
+    /// Numbers that such a contender told at its end, by their names.
+    pub result: BTreeMap<String, f64>,
     /// From the intended start to the whole answer, in µs.
     pub response_us: Percentiles,
     /// From the send to the whole answer, in µs.

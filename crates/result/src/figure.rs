@@ -18,6 +18,9 @@ pub const P50_US: &str = "p50_us";
 /// The 99th percentile of these, in µs.
 pub const P99_US: &str = "p99_us";
 
+/// The most memory that the contender's processes had resident at once, in bytes.
+pub const MEMORY: &str = "memory_bytes";
+
 /// A figure that contenders are compared by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Figure {
@@ -73,6 +76,12 @@ pub enum Unit {
     /// Microseconds that passed.
     #[serde(rename = "us")]
     Micros,
+    /// Bytes.
+    #[serde(rename = "B")]
+    Bytes,
+    /// So many of something.
+    #[serde(rename = "number")]
+    Count,
 }
 
 impl Unit {
@@ -81,6 +90,7 @@ impl Unit {
         match self {
             Unit::PerSecond => "/s",
             Unit::CpuMicros | Unit::Micros => " µs",
+            Unit::Bytes | Unit::Count => "",
         }
     }
 }
@@ -150,6 +160,12 @@ impl Figure {
         let rate = Figure::new(RATE, &rate, &format!("{many}/s"), Unit::PerSecond, Better::More);
         let cpu =
             Figure { words: Some(takes), ..Figure::new(CPU_US, &cpu, "CPU µs", micros, less) };
-        vec![rate.ranking(PaceKind::Free, does), cpu]
+        let memory = Figure::new(MEMORY, "peak memory", "memory", Unit::Bytes, less);
+        vec![rate.ranking(PaceKind::Free, does), cpu, memory]
+    }
+
+    /// One that a contender tells of itself in its result, under this id.
+    pub fn told(id: &str, title: &str, short: &str, unit: Unit, better: Better) -> Figure {
+        Figure::new(id, title, short, unit, better)
     }
 }

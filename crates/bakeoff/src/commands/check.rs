@@ -8,8 +8,8 @@ use lab::drive;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
-use lab::study::Study;
 use lab::study::contender::Contender;
+use lab::study::{DriverKind, Study};
 use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
@@ -78,22 +78,30 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
     let (driver, contract) = (study.file.driver.get_ref(), study.contract_of(contender));
     let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
     let bench = Bench { host: &machine, driver: &*driver, contract: &*contract, stop: &stop };
-    // Where there are several, the first that it can do tells whether it does its job.
-    let settings = study.file.profile.values().flat_map(|profile| profile.free_settings());
-    let Some(setting) = settings.into_iter().find(|setting| contender.takes(setting)) else {
+    let works = works(&study, contender);
+    if works.is_empty() {
         return failed(format!("{name}: its study has no setting that it can do"));
-    };
+    }
     let (mut kept, mut broken) = (Vec::new(), Vec::new());
     for cores in machine.ways() {
         let on = match cores {
             Cores::All => "on all cores",
             Cores::One => "on one core",
         };
-        output.line(&format!("{on}:"));
-        let steps = steps_on(&bench, contender, &setting, (cores, on), &mut output)?;
-        match steps.iter().filter(|step| step.wrong.is_some()).count() {
-            0 => kept.push(format!("{0} of {0} steps {on}", steps.len())),
-            wrong => broken.push(format!("{wrong} of {} steps {on}", steps.len())),
+        let (mut all, mut wrong) = (0, 0);
+        for setting in &works {
+            let of = match driver_is_program(&study) {
+                true => format!("{on}, {}", work_name(&study, setting)),
+                false => on.to_string(),
+            };
+            output.line(&format!("{of}:"));
+            let steps = steps_on(&bench, contender, setting, (cores, &of), &mut output)?;
+            all += steps.len();
+            wrong += steps.iter().filter(|step| step.wrong.is_some()).count();
+        }
+        match wrong {
+            0 => kept.push(format!("{all} of {all} steps {on}")),
+            wrong => broken.push(format!("{wrong} of {all} steps {on}")),
         }
     }
     if !broken.is_empty() {
@@ -103,6 +111,29 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
     output.failure().map_or(Ok(()), |error| {
         Err(Ended::Failed(SYSTEM, format!("it keeps the contract; printing that: {error}")))
     })
+}
+
+/// The settings that show whether a contender does its job: of one that serves the first,
+/// whatever the connections; of one that drives itself each kind of work that it can do.
+fn works(study: &Study, contender: &Contender) -> Vec<Setting> {
+    let all = study.file.profile.values().flat_map(|profile| profile.free_settings());
+    let mut works: Vec<Setting> = Vec::new();
+    for setting in all.filter(|setting| contender.takes(setting)) {
+        if works.iter().all(|known| known.values != setting.values) {
+            works.push(setting);
+        }
+    }
+    works.truncate(if driver_is_program(study) { works.len() } else { 1 });
+    works
+}
+
+fn driver_is_program(study: &Study) -> bool {
+    study.file.driver.get_ref().kind == DriverKind::Program
+}
+
+/// What a contender is to do: `length 10, in a loop`.
+fn work_name(study: &Study, setting: &Setting) -> String {
+    report::work_name(&study.file.dimensions(), setting)
 }
 
 /// The study that is asked for, with this contender alone.

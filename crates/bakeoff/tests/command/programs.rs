@@ -1,6 +1,6 @@
 //! Studies of programs: contenders that drive themselves.
 
-use result::figure::{CPU_US, RATE};
+use result::figure::{CPU_US, MEMORY, RATE};
 use result::finding::Verdict;
 use result::plan::Value;
 use result::{Run, State};
@@ -31,6 +31,8 @@ fn programs_are_compared_by_what_they_tell_and_the_lab_sees() {
     }
     let row = &run.outcomes[0].rows[0];
     assert!(row.figure(RATE).is_some() && row.figure(CPU_US).is_some());
+    assert_eq!(row.figure("pieces").map(|it| it.median), Some(100.0), "from its result");
+    assert!(row.figure(MEMORY).is_some_and(|it| it.median > 1e5), "{row:?}");
     assert!(said.stdout.contains("pieces/s"), "{said:?}");
     assert!(said.stdout.contains("100 pieces at once"), "{said:?}");
     lab.assert_nothing_is_left();
@@ -176,6 +178,7 @@ fn what_a_study_of_programs_lacks_is_said_with_its_line() {
         "{ bytes = [100] } }]\n\n[profile.full]",
         "there is no parameter `bytes`; the study has `pieces`",
     );
+    refused("id = \"pieces\"", "id = \"rate\"", "there is a figure `rate` already");
     refused("pieces = [10, 1000]", "pieces = [-1]", "this has to be a list of whole numbers");
     refused("parameters = { pieces = [10, 1000] }", "parameters = {}", "missing key `connections`");
     refused(

@@ -10,6 +10,7 @@
 //! `t` are seconds by its own clock, `done` what it has done since its start, and `sum` the sum
 //! of those units' payloads, modulo 2^32. After the result it ends with 0.
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,8 @@ const BEYOND: Duration = Duration::from_secs(30);
 pub const MORE_S: f64 = 0.7;
 /// Lines that are kept of a program: a trial's record is to be read by people and programs.
 const LINES_MAX: usize = 50_000;
+/// Numbers of a result.
+const RESULT_MAX: usize = 20;
 /// How long its process may take to end after its last line.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
@@ -92,7 +95,7 @@ enum Said {
     /// What it has done so far.
     Interval { t: f64, done: u64, sum: Option<u64> },
     /// It is done.
-    Result { result: serde_json::Map<String, serde_json::Value> },
+    Result { result: BTreeMap<String, f64> },
     /// It is about to begin.
     Ready { ready: bool },
 }
@@ -129,6 +132,8 @@ struct Heard {
     /// Which of them begins the window, and which ends it.
     begins: Option<usize>,
     ends: Option<usize>,
+    /// What it told at its end.
+    result: BTreeMap<String, f64>,
 }
 
 impl Driving for Working<'_> {
@@ -163,7 +168,14 @@ impl Driving for Working<'_> {
             match Said::of(&line) {
                 Err(why) => return Ok(Ended::Failed(why)),
                 Ok(Said::Ready { .. }) => {}
-                Ok(Said::Result { .. }) => break,
+                Ok(Said::Result { result }) if result.len() > RESULT_MAX => {
+                    let why = format!("its result has more than {RESULT_MAX} numbers");
+                    return Ok(Ended::Failed(why));
+                }
+                Ok(Said::Result { result }) => {
+                    heard.result = result;
+                    break;
+                }
                 Ok(Said::Interval { t, done, sum }) => {
                     let arrived = line.at - *first_at.get_or_insert(line.at);
                     let arrived_s = arrived.as_secs_f64();
@@ -235,6 +247,7 @@ impl Heard {
             rate: done as f64 / seconds,
             intervals: intervals(&told[begins..=ends]),
             warmup: intervals(&told[..=begins]),
+            result: self.result,
             ..Work::default()
         };
         let window_began = Moment::at(began_at);
@@ -273,7 +286,9 @@ mod tests {
         assert_eq!(said(&format!(r#"{{"t": 0.5, "done": 7, "sum": {}}}"#, u64::MAX)), Ok(interval));
         assert_eq!(said(r#"{"ready": true}"#), Ok(Said::Ready { ready: true }));
         assert!(matches!(said(r#"{"result": {"bytes": 3}}"#), Ok(Said::Result { .. })));
-        for garbage in ["", "Loading…", r#"{"t": 0.5, "done": -1}"#, "[1, 2]"] {
+        for garbage in
+            ["", "Loading…", r#"{"result": {"of": "x"}}"#, r#"{"t": 0.5, "done": -1}"#, "[1, 2]"]
+        {
             let why = said(garbage).unwrap_err();
             assert!(why.starts_with(&format!("it printed {garbage:?}; a line is")), "{why}");
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use result::figure::{Better, Figure, Unit};
 use result::plan::{Dimension, Value};
 use serde::Deserialize;
 use toml::Spanned;
@@ -64,15 +65,55 @@ pub struct Parameter {
     pub words: BTreeMap<String, String>,
 }
 
+/// A figure that contenders tell of themselves, in their result: `[[figure]]`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToldFigure {
+    /// What it stands under in a result.
+    #[serde(deserialize_with = "limits::result_name")]
+    pub id: String,
+    /// What readers call it.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub title: String,
+    /// The same in the head of a column.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub short: String,
+    /// What it is told in.
+    pub unit: ToldUnit,
+    /// Which end of it is the good one.
+    pub better: Better,
+}
+
+/// What contenders tell their own figures in.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToldUnit {
+    /// Bytes.
+    Bytes,
+    /// So many of something.
+    Number,
+}
+
+impl ToldFigure {
+    /// As a run's record has it.
+    pub(super) fn figure(&self) -> Figure {
+        let unit = match self.unit {
+            ToldUnit::Bytes => Unit::Bytes,
+            ToldUnit::Number => Unit::Count,
+        };
+        Figure::told(&self.id, &self.title, &self.short, unit, self.better)
+    }
+}
+
 impl Driver {
-    /// What speaks against it in a study with parameters, or without.
-    pub(super) fn complaint(&self, has_parameters: bool) -> Option<&'static str> {
+    /// What speaks against it in a study that has what only programs have, or hasn't.
+    pub(super) fn complaint(&self, is_of_programs: bool) -> Option<&'static str> {
         match self.kind {
             DriverKind::Generator if self.protocol.is_none() => {
                 Some("missing key `protocol`: the load generator has to know what it speaks")
             }
-            DriverKind::Generator if self.unit.is_some() || has_parameters => {
-                Some("`unit` and `parameter` are for contenders that drive themselves")
+            DriverKind::Generator if self.unit.is_some() || is_of_programs => {
+                Some("`unit`, `parameter` and `figure` are for contenders that drive themselves")
             }
             DriverKind::Program if self.unit.is_none() => {
                 Some("missing key `unit`: what contenders do is counted in it")

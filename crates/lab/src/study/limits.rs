@@ -161,6 +161,16 @@ pub(crate) fn file_names<'de, D: Deserializer<'de>>(
     })
 }
 
+/// What a number stands under in a program's result.
+pub(crate) fn result_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let allowed = "1 to 30 lower-case letters, digits and underscores, the first a letter";
+    checked(deserializer, allowed, |name: &String| {
+        name.starts_with(|char: char| char.is_ascii_lowercase())
+            && name.len() <= 30
+            && name.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_')
+    })
+}
+
 /// What a parameter is passed as.
 pub(crate) fn option<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnswer, Sum};
-pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol};
+pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, Profile, Settings};
 pub use self::published::PublishedRow;
@@ -51,6 +51,9 @@ pub struct StudyFile {
     /// What a contender that drives itself is started with, in the order of tables.
     #[serde(default, rename = "parameter")]
     pub parameters: Vec<Parameter>,
+    /// What contenders that drive themselves tell at their end, beside what is measured.
+    #[serde(default, rename = "figure")]
+    pub told: Vec<ToldFigure>,
     /// What a contender must do.
     pub contract: Spanned<ContractFile>,
     /// Contracts that ask for less, by name, for contenders that can't do all of
@@ -151,7 +154,10 @@ impl StudyFile {
     /// What contenders are compared by.
     pub fn figures(&self) -> Vec<Figure> {
         match &self.driver.get_ref().unit {
-            Some(unit) => Figure::of_programs(&unit.one, &unit.many),
+            Some(unit) => {
+                let told = self.told.iter().map(ToldFigure::figure);
+                Figure::of_programs(&unit.one, &unit.many).into_iter().chain(told).collect()
+            }
             None => Figure::of_generator(),
         }
     }
@@ -297,12 +303,18 @@ impl Study {
 
     /// Refuses a driver that lacks what it needs, and contracts that it can't ask.
     fn check_driver(&self, path: &Path) -> Result<(), toml_file::Error> {
-        let StudyFile { driver, contract, lighter, parameters, .. } = &self.file;
+        let StudyFile { driver, contract, lighter, parameters, told, .. } = &self.file;
         let of_driver = driver.get_ref();
         let contracts = [contract].into_iter().chain(lighter.values());
-        let has_parameters = !parameters.is_empty();
-        if let Some(what) = of_driver.complaint(has_parameters) {
+        let is_of_programs = !parameters.is_empty() || !told.is_empty();
+        if let Some(what) = of_driver.complaint(is_of_programs) {
             return Err(toml_file::refuse(path, driver.span(), what.into()));
+        }
+        for ToldFigure { id, .. } in told {
+            if self.file.figures().iter().filter(|figure| figure.id == *id).count() > 1 {
+                let what = format!("there is a figure `{id}` already");
+                return Err(toml_file::refuse(path, driver.span(), what));
+            }
         }
         for parameter in parameters {
             if let Some(what) = parameter.complaint() {

@@ -120,7 +120,7 @@ impl Bench<'_> {
     }
 
     /// Starts a contender under a setting, goes through its contract, and stops it. One that
-    /// drives itself works for a second.
+    /// drives itself works for about a second.
     ///
     /// # Errors
     /// Where the machine let no contender start.
@@ -139,7 +139,7 @@ impl Bench<'_> {
             profile: String::new(),
             seed: 1,
             blocks: 1,
-            measure_s: 1.0,
+            measure_s: 0.4,
             warmup_s: 0.1,
             may_idle: false,
             slots: Vec::new(),
