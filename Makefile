@@ -10,11 +10,12 @@ proof := $(target)/release/proof
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-run: ## install what is missing, build, and run the web study, quick
-	@setup/install run
+STUDY ?= web
+run: ## install what is missing, build, and run the web study, quick (STUDY=messages: another)
+	@setup/install run $(STUDY)
 	cargo build --locked --release -p bakeoff
 	@# 3 says that all ran and no figure stands, as on a busy machine: the report tells why.
-	$(bakeoff) run web --quick || [ $$? -eq 3 ]
+	$(bakeoff) run $(STUDY) --quick || [ $$? -eq 3 ]
 
 test: ## install what is missing, then lint and run every test
 	@setup/install test
@@ -65,7 +66,7 @@ fuzz: ## feed the decoder anything for five minutes (needs `cargo install --lock
 
 RUNS ?= 20
 false-alarms: proof ## the quick profile RUNS=20 times, and what the checks said (nearly two hours)
-	@setup/install run
+	@setup/install run web
 	@# Runs of another time, or of one that was stopped, are no part of this tally.
 	@rm -rf $(target)/false-alarms
 	@for run in $$(seq $(RUNS)); do \

@@ -121,6 +121,23 @@ fn everything_that_a_contender_needs_is_seen_by_the_set_up() {
     assert!(contenders > 0, "no contender was found");
 }
 
+/// Else `make run` would install Boost's fibers to compare web servers.
+#[test]
+fn of_one_study_only_its_own_contenders_are_seen_to() {
+    let of = |study: &str| {
+        let mut command = Command::new(root().join("setup/needs"));
+        let output = command.args(["run", study]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let (web, messages) = (of("web"), of("messages"));
+    assert!(
+        web.contains("the contender web/") && !web.contains("the contender messages/"),
+        "{web}"
+    );
+    assert!(messages.contains("the contender messages/"), "{messages}");
+    assert!(!messages.contains("the contender web/"), "{messages}");
+}
+
 #[test]
 fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
     let (run, test) = (needs("run"), needs("test"));
