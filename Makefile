@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed false-alarms calibrate fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed check-programs false-alarms calibrate fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -30,6 +30,17 @@ mistakes: ## make every known mistake again, and see whether its check names it 
 	cargo build --locked --release -p bakeoff
 	@# 3 says that all that could be made was caught, but not all could be made here.
 	$(bakeoff) mistakes $(ARGS) || [ $$? -eq 3 ]
+
+check-programs: ## every contender of studies of programs does each kind of its work (half an hour)
+	@setup/install run
+	cargo build --locked --release -p bakeoff
+	@rm -f $(target)/unkept
+	@set -e; for study in $$(grep -l '^kind = "program"' studies/*/study.toml | xargs -n1 dirname | xargs -n1 basename); do \
+		for contender in $$(ls -d studies/$$study/*/contender.toml | xargs -n1 dirname | xargs -n1 basename); do \
+			$(bakeoff) check $$study/$$contender || echo "^ $$study/$$contender" >>$(target)/unkept; \
+		done; \
+	done
+	@if [ -s $(target)/unkept ]; then cat $(target)/unkept; rm $(target)/unkept; exit 1; fi
 
 lint: ## formatting and clippy, warnings denied
 	cargo fmt --all --check
