@@ -109,6 +109,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             }),
             lighter: Vec::new(),
             published: Vec::new(),
+            cannot_say: Vec::new(),
             file_sha256: None,
         },
         contenders: contenders.to_vec(),

@@ -56,6 +56,9 @@ pub fn shares<'a>(run: &Run, outcome: &'a Outcome) -> Vec<Option<&'a Estimate>> 
     consistent(&rows.collect::<Vec<_>>())
 }
 
+/// What stands over a study's own sentences on that.
+pub const CANNOT_SAY: &str = "What these figures can't say";
+
 /// The names of settings of a run.
 pub fn names(run: &Run, settings: &[impl Borrow<Setting>]) -> String {
     names::setting_names(&run.study.dimensions, settings)

@@ -30,6 +30,9 @@ pub struct Study {
     pub lighter: Vec<LighterContract>,
     /// Figures that somebody published for the same question.
     pub published: Vec<Published>,
+    /// What its figures can't say, a sentence each.
+    #[serde(default)]
+    pub cannot_say: Vec<String>,
     /// SHA-256 of its `study.toml`, in hex, so that no run is gone on with under
     /// another contract.
     pub file_sha256: Option<String>,

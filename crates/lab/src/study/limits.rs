@@ -118,6 +118,14 @@ pub(crate) fn remark<'de, D: Deserializer<'de>>(
     checked(deserializer, allowed, |text: &String| is_line(text, 300)).map(Some)
 }
 
+/// Several of those.
+pub(crate) fn remarks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let allowed = "a list of 10 texts at most, each of 1 to 300 characters in one line";
+    checked(deserializer, allowed, |texts: &Vec<String>| {
+        texts.len() <= 10 && texts.iter().all(|text| is_line(text, 300))
+    })
+}
+
 fn is_line(text: &str, chars_max: usize) -> bool {
     !text.is_empty() && text.chars().count() <= chars_max && !text.chars().any(char::is_control)
 }

@@ -46,6 +46,9 @@ pub struct StudyFile {
     pub title: String,
     /// The question in one or two sentences.
     pub question: String,
+    /// What its figures can't say, a sentence each.
+    #[serde(default, deserialize_with = "limits::remarks")]
+    pub cannot_say: Vec<String>,
     /// What puts work on a contender.
     pub driver: Spanned<Driver>,
     /// What a contender that drives itself is started with, in the order of tables.
@@ -396,6 +399,7 @@ impl Study {
                 })
                 .collect(),
             published: self.file.published.iter().map(|it| it.row.clone()).collect(),
+            cannot_say: self.file.cannot_say.clone(),
             file_sha256: self.file.sha256.clone(),
         }
     }

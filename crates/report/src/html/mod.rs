@@ -175,6 +175,10 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
             }
             (curve::curves(run, detail))
             (then_and_now::then_and_now(run))
+            @if !run.study.cannot_say.is_empty() {
+                h2 { (summary::CANNOT_SAY) }
+                ul { @for sentence in &run.study.cannot_say { li { (prose(sentence)) } } }
+            }
             (repeated::repeated(run, detail))
             (repeated::failed(run))
         };

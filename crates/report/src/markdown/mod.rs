@@ -80,6 +80,11 @@ fn text(run: &Run, points: Points) -> String {
     parts.extend(absent(run));
     parts.extend(against(run));
     parts.extend(then_and_now(run));
+    if !run.study.cannot_say.is_empty() {
+        let each = run.study.cannot_say.iter().map(|sentence| format!("- {}", prose(sentence)));
+        let list = each.collect::<Vec<_>>().join("\n");
+        parts.push(format!("### {}\n\n{list}", summary::CANNOT_SAY));
+    }
     parts.push("### How it was measured".into());
     parts.push(machine(run));
     parts.push(code_block(&run.command));
