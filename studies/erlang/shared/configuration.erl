@@ -30,6 +30,7 @@ keep("ets", Settings) ->
     ets:insert(settings, Settings);
 keep("persistent-term", Settings) ->
     [persistent_term:put({?MODULE, Key}, Value) || {Key, Value} <- Settings];
+keep("persistent-map", Settings) -> persistent_term:put(?MODULE, maps:from_list(Settings));
 keep("compiled-module", Settings) -> compile_settings(Settings).
 
 start(By, Count) ->
@@ -57,6 +58,7 @@ power(Base, N) -> Base * power(Base, N - 1) rem 2147483647.
 reads("gen-server") -> fun by_call/3;
 reads("ets") -> fun from_table/3;
 reads("persistent-term") -> fun from_terms/3;
+reads("persistent-map") -> fun from_map/3;
 reads("compiled-module") -> fun from_module/3.
 
 by_call(0, _, Sum) -> Sum;
@@ -80,6 +82,13 @@ from_terms(Left, Before, Sum) ->
     {limit, Number} = persistent_term:get({?MODULE, Key}),
     from_terms(Left - 1, X, Sum + X - Key + Number).
 
+from_map(0, _, Sum) -> Sum;
+from_map(Left, Before, Sum) ->
+    X = ?NEXT(Before),
+    Key = X band ?MASK,
+    #{Key := {limit, Number}} = persistent_term:get(?MODULE),
+    from_map(Left - 1, X, Sum + X - Key + Number).
+
 from_module(0, _, Sum) -> Sum;
 from_module(Left, Before, Sum) ->
     X = ?NEXT(Before),
@@ -97,6 +106,13 @@ configures("ets") ->
 configures("persistent-term") ->
     Put = fun(Key, Value) -> persistent_term:put({?MODULE, Key}, Value) end,
     Get = fun(Key) -> persistent_term:get({?MODULE, Key}) end,
+    fun(X) -> change(100, Put, Get, X, 0, 0) end;
+configures("persistent-map") ->
+    Put = fun(Key, Value) ->
+        Settings = persistent_term:get(?MODULE),
+        persistent_term:put(?MODULE, Settings#{Key := Value})
+    end,
+    Get = fun(Key) -> map_get(Key, persistent_term:get(?MODULE)) end,
     fun(X) -> change(100, Put, Get, X, 0, 0) end;
 configures("compiled-module") ->
     Put = fun(Key, Value) -> compile_settings(lists:keystore(Key, 1, settings(), {Key, Value})) end,
