@@ -7,7 +7,8 @@
 -define(UNITS, 1000).
 
 set_up("grouped", Seed) -> {gives(fun clauses_grouped:handle/1), Seed, []};
-set_up("interleaved", Seed) -> {gives(fun clauses_interleaved:handle/1), Seed, []}.
+set_up("interleaved", Seed) -> {gives(fun clauses_interleaved:handle/1), Seed, []};
+set_up("split", Seed) -> {gives(fun clauses_split:handle/1), Seed, []}.
 
 gives(Handle) ->
     Tags = {enter, leave, say, move, take, drop, trade, ask},
