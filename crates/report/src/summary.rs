@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use result::figure::{Better, RATE};
 use result::finding::{Finding, Verdict};
 use result::outcome::{Curve, CurveLine, Estimate, Outcome, Row};
-use result::plan::{Contender, Pace, PaceKind, Setting, Tier};
+use result::plan::{Contender, Pace, PaceKind, Setting, Slot, Tier};
 use result::{LeftOut, Run, State, Trial};
 
 use crate::figures;
@@ -421,6 +421,7 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
     run.contenders
         .iter()
         .filter(|contender| contender.absent.is_none() && !has_row(&contender.name))
+        .filter(|contender| is_planned(run, setting, &contender.name))
         .map(|contender| {
             let trials = trials(run, setting, &contender.name);
             let failure = trials.iter().find_map(|trial| {
@@ -442,6 +443,15 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
             Missing { who: who(run, &contender.name), reason, last_words }
         })
         .collect()
+}
+
+/// Whether a contender was to be measured under a setting: others can't do what it asks. Plans
+/// of older runs may leave out what was left out.
+fn is_planned(run: &Run, setting: &Setting, contender: &str) -> bool {
+    let is_it = |slot: &Slot| slot.contender == contender && slot.setting == *setting;
+    let is_of_setting = |slot: &Slot| slot.setting == *setting;
+    let mut slots = run.plan.slots.iter();
+    slots.any(is_it) || !run.plan.slots.iter().any(is_of_setting)
 }
 
 /// Contenders that could not be had, with the reason.

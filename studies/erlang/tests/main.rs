@@ -1,0 +1,13 @@
+//! One contender of each experiment does its work, and what it counts was read.
+//! `make check-programs` has all of them do all.
+
+#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
+mod fixture;
+
+const OF_EACH: [&str; 5] = ["process-dictionary", "gen-server", "binary", "array", "clauses-split"];
+const WORKS: [&str; 5] = ["get-64", "configuration-8", "broadcast-64", "update-1000", "clauses"];
+
+#[test]
+fn what_experiments_count_was_read() {
+    fixture::try_works("erlang", &OF_EACH, &WORKS);
+}
