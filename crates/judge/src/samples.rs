@@ -110,6 +110,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             lighter: Vec::new(),
             published: Vec::new(),
             cannot_say: Vec::new(),
+            claims: Vec::new(),
             file_sha256: None,
         },
         contenders: contenders.to_vec(),
@@ -129,5 +130,6 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         spent: result::Spent::default(),
         outcomes: Vec::new(),
         curves: Vec::new(),
+        claims: Vec::new(),
     }
 }

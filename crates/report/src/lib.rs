@@ -18,6 +18,7 @@
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
 //! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
 
+mod claims;
 mod comparison;
 mod csv;
 mod figures;

@@ -13,6 +13,7 @@ use result::figure::{Figure, Unit};
 use result::finding::Verdict;
 use result::outcome::{CurvePoint, Estimate, Outcome, Row};
 
+use crate::claims::{self, RULE};
 use crate::figures;
 use crate::lead;
 use crate::summary::{self, Case, Group, Range, Section};
@@ -43,6 +44,7 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
     for note in summary::notes(run) {
         page.paragraph(PLAIN, "", &note);
     }
+    page.claims(run);
     page.figures(run);
     page.curves(run);
     page.legend(run);
@@ -231,6 +233,25 @@ impl Page {
             let number = figures::median_with_unit(figure.unit, estimate);
             self.line(&format!("  {name:<NAME_CHARS$} {bar} {number}"));
         }
+    }
+
+    /// A study's claims, each with what became of it.
+    fn claims(&mut self, run: &Run) {
+        let all = claims::all(run);
+        if all.is_empty() {
+            return;
+        }
+        self.paragraph(BOLD, "", "What was claimed");
+        self.paragraph(PLAIN, "", RULE);
+        for claim in &all {
+            self.out.push('\n');
+            let says = format!("{}: {} ({})", claim.word.says(), claim.says, claim.source);
+            self.paragraph(BOLD, "", &says);
+            for setting in &claim.settings {
+                self.paragraph(PLAIN, "  ", setting);
+            }
+        }
+        self.out.push('\n');
     }
 
     /// A table over all sections that have the same figures, so that its columns stand below

@@ -94,6 +94,9 @@ pub struct Run {
     /// What follows from shares of each contender's own maximum.
     #[serde(default)]
     pub curves: Vec<outcome::Curve>,
+    /// What became of the study's claims, in its order.
+    #[serde(default)]
+    pub claims: Vec<outcome::ClaimOutcome>,
 }
 
 impl Run {

@@ -28,6 +28,52 @@ impl Outcome {
     }
 }
 
+/// What became of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimOutcome {
+    /// Under all its settings together.
+    pub word: ClaimWord,
+    /// Under each that was measured.
+    pub settings: Vec<ClaimInSetting>,
+}
+
+/// What became of a claim under one setting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimInSetting {
+    /// The setting.
+    pub setting: Setting,
+    /// Whether it holds there.
+    pub word: ClaimWord,
+    /// Those that it should be ahead of and isn't: they are as fast, or faster.
+    pub not_behind: Vec<String>,
+}
+
+/// Whether a claim holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimWord {
+    /// It is ahead of all others, beyond chance and noise.
+    Holds,
+    /// One of the others is as fast, or faster.
+    DoesNot,
+    /// It holds under some settings.
+    Depends,
+    /// Those that it compares have no ranks.
+    NotKnown,
+}
+
+impl ClaimWord {
+    /// For readers.
+    pub fn says(self) -> &'static str {
+        match self {
+            ClaimWord::Holds => "holds",
+            ClaimWord::DoesNot => "doesn't hold",
+            ClaimWord::Depends => "depends",
+            ClaimWord::NotKnown => "not known",
+        }
+    }
+}
+
 /// One rate for all.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Offered {

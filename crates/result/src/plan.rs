@@ -1,6 +1,8 @@
 //! What a run was asked to do: the study, its contenders, the machine, and the
 //! trials in their order.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
@@ -30,6 +32,9 @@ pub struct Study {
     pub lighter: Vec<LighterContract>,
     /// Figures that somebody published for the same question.
     pub published: Vec<Published>,
+    /// What somebody claimed, for the run to decide.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
     /// What its figures can't say, a sentence each.
     #[serde(default)]
     pub cannot_say: Vec<String>,
@@ -82,6 +87,21 @@ pub struct Refusal {
     pub path: String,
     /// The status that it has to get.
     pub status: u16,
+}
+
+/// A claim that one contender does more than others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// In its author's words.
+    pub says: String,
+    /// Who said it, and when.
+    pub source: String,
+    /// The contender that it speaks for.
+    pub contender: String,
+    /// Those that it has to be ahead of.
+    pub against: Vec<String>,
+    /// The settings that it speaks of, by values of dimensions.
+    pub values: BTreeMap<String, Vec<Value>>,
 }
 
 /// A row of figures that somebody published.

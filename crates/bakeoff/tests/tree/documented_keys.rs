@@ -87,7 +87,7 @@ impl File {
         let keys = contenders.split("\n### `[variant.NAME]`\n").nth(1).expect("variants");
         let complaint = |text: &str| {
             let study = page("study-toml.md");
-            complaint(nth_example(&study, 2), &[("erlang", text)])
+            complaint(nth_example(&study, 2), &[("erlang", text), ("go", &contender())])
         };
         File { example: example(keys).into(), complaint }
     }

@@ -1,7 +1,8 @@
 //! What follows from the trials: estimates over blocks, ratios, ranks with ties,
 //! and the verdict that each figure carries. Outcomes of settings are in `ranked`,
-//! curves in `curve`, and what they have in common in `group`.
+//! curves in `curve`, a study's claims in `claims`, and what they have in common in `group`.
 
+mod claims;
 mod curve;
 mod group;
 mod limit;
@@ -19,6 +20,7 @@ pub fn conclude(run: &mut Run) {
     run.outcomes = ranked::at_free_pace(run);
     run.outcomes.extend(ranked::at_one_rate(run));
     run.curves = curve::outcomes(run);
+    run.claims = claims::outcomes(run);
 }
 
 /// The trials at a kind of pace by setting, in the order in which a reader expects these.

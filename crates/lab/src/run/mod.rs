@@ -156,6 +156,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         spent: Spent::default(),
         outcomes: Vec::new(),
         curves: Vec::new(),
+        claims: Vec::new(),
     };
     folder.write(&run)?;
     folder.is_latest();

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
-use result::plan::{Dimension, LighterContract, Value};
+use result::plan::{Claim, Dimension, LighterContract, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -23,7 +23,7 @@ pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnsw
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, Profile, Settings};
-pub use self::published::PublishedRow;
+pub use self::published::{ClaimFile, PublishedRow};
 
 use self::contender::Contender;
 
@@ -71,6 +71,9 @@ pub struct StudyFile {
     /// Figures that somebody published for the same question.
     #[serde(default)]
     pub published: Vec<PublishedRow>,
+    /// What somebody claimed, for the run to decide.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<ClaimFile>,
     /// SHA-256 of the file, which has no such key; `None` if it couldn't be read again.
     #[serde(skip)]
     pub sha256: Option<String>,
@@ -234,6 +237,7 @@ impl Study {
         study.check_driver(&path)?;
         study.check_profiles(&path)?;
         study.check_published(&path)?;
+        study.check_claims(&path)?;
         Ok(study)
     }
 
@@ -345,6 +349,21 @@ impl Study {
         Ok(())
     }
 
+    /// Refuses claims of contenders or settings that aren't there.
+    fn check_claims(&self, path: &Path) -> Result<(), toml_file::Error> {
+        for claim in &self.file.claims {
+            for name in [&claim.contender].into_iter().chain(&claim.against) {
+                if self.contenders.iter().all(|it| it.name != *name.get_ref()) {
+                    return Err(toml_file::refuse(path, name.span(), self.lacks(name.get_ref())));
+                }
+            }
+            for (parameter, values) in &claim.parameters {
+                self.file.values_of(parameter, values, path)?;
+            }
+        }
+        Ok(())
+    }
+
     fn lacks(&self, contender: &str) -> String {
         format!("there is no contender `{contender}`; the study has {}", self.names())
     }
@@ -378,6 +397,21 @@ impl Study {
         lighter.unwrap_or(&self.file.contract).get_ref()
     }
 
+    /// A claim as a run's record has it. Its values were read with the file.
+    fn claim(&self, claim: &ClaimFile) -> Claim {
+        let values = claim.parameters.iter().filter_map(|(name, values)| {
+            let parameter = self.file.parameters.iter().find(|it| it.name.get_ref() == name)?;
+            Some((name.clone(), parameter.values(values.get_ref()).ok()?))
+        });
+        Claim {
+            says: claim.says.clone(),
+            source: claim.source.clone(),
+            contender: claim.contender.get_ref().clone(),
+            against: claim.against.iter().map(|it| it.get_ref().clone()).collect(),
+            values: values.collect(),
+        }
+    }
+
     /// The study as a run's record has it.
     pub fn record(&self) -> result::plan::Study {
         result::plan::Study {
@@ -399,6 +433,7 @@ impl Study {
                 })
                 .collect(),
             published: self.file.published.iter().map(|it| it.row.clone()).collect(),
+            claims: self.file.claims.iter().map(|claim| self.claim(claim)).collect(),
             cannot_say: self.file.cannot_say.clone(),
             file_sha256: self.file.sha256.clone(),
         }

@@ -1,4 +1,4 @@
-//! Figures that somebody published: `[[published]]` of `study.toml`.
+//! What somebody published or claimed: `[[published]]` and `[[claim]]` of `study.toml`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,6 +6,23 @@ use std::ops::Range;
 use result::plan::{Cores, Published, PublishedFigure, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
+
+/// A claim, as a file has it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimFile {
+    /// In its author's words.
+    pub says: String,
+    /// Who said it, and when.
+    pub source: String,
+    /// The contender that it speaks for.
+    pub contender: Spanned<String>,
+    /// Those that it has to be ahead of.
+    pub against: Vec<Spanned<String>>,
+    /// The settings that it speaks of: values of parameters.
+    #[serde(default)]
+    pub parameters: BTreeMap<String, Spanned<toml::Value>>,
+}
 
 /// A row of published figures, as a file has it: columns of equal length.
 #[derive(Debug, Deserialize)]

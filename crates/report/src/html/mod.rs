@@ -7,6 +7,7 @@
 
 mod bars;
 mod checks;
+mod claims;
 mod curve;
 mod disclosure;
 mod figures;
@@ -166,6 +167,7 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
         };
         let main = html! {
             (checks::against(run, detail))
+            (claims::claims(run))
             (overview::figures(run))
             (overview::absent(run))
             @for (outcomes, section) in &sections {

@@ -14,6 +14,7 @@ use result::outcome::{Estimate, Outcome, Row};
 
 use self::escape::{code_block, plain, prose};
 use self::table::{Side, table};
+use crate::claims;
 use crate::figures;
 use crate::lead;
 use crate::names;
@@ -60,6 +61,7 @@ fn text(run: &Run, points: Points) -> String {
         parts.push(verdicts.join(" · "));
     }
     parts.extend(summary::notes(run).iter().map(|note| prose(note)));
+    parts.extend(claims(run));
     for section in summary::sections(run) {
         parts.push(format!("### {}", plain(&section.name)));
         if summary::shares_cores(run, &section) {
@@ -211,6 +213,19 @@ fn against(run: &Run) -> Option<String> {
         }
     }
     (!text.is_empty()).then(|| format!("### Before you use a figure\n\n{}", text.trim_end()))
+}
+
+fn claims(run: &Run) -> Option<String> {
+    let all = claims::all(run);
+    let rows = all.iter().map(|claim| {
+        let settings: Vec<String> = claim.settings.iter().map(|it| plain(it)).collect();
+        let says = format!("{} ({})", plain(&claim.says), plain(&claim.source));
+        vec![says, claim.word.says().into(), settings.join("; ")]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let columns = ["claim", "today", "where"].map(|name| (name.to_string(), Side::Left));
+    let table = table(&columns, &rows);
+    (!all.is_empty()).then(|| format!("### What was claimed\n\n{}\n\n{table}", claims::RULE))
 }
 
 fn then_and_now(run: &Run) -> Option<String> {

@@ -5,6 +5,7 @@
 //! - [`colours`]: those of the page;
 //! - [`fixture`]: the runs.
 
+mod claims;
 mod colours;
 mod csv;
 #[path = "../fixture/mod.rs"]
