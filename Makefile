@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed check-programs false-alarms calibrate fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure check-programs false-alarms calibrate fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -30,6 +30,14 @@ mistakes: ## make every known mistake again, and see whether its check names it 
 	cargo build --locked --release -p bakeoff
 	@# 3 says that all that could be made was caught, but not all could be made here.
 	$(bakeoff) mistakes $(ARGS) || [ $$? -eq 3 ]
+
+measure: ## run a study and write what came out into its README.md (STUDY=messages)
+	@setup/install run $(STUDY)
+	cargo build --locked --release -p bakeoff
+	$(bakeoff) run $(STUDY) --quick
+	@{ sed -n 's/^title = "\(.*\)"/# \1/p' studies/$(STUDY)/study.toml; \
+		echo; echo 'Written by `make measure STUDY=$(STUDY)` from its last run.'; echo; \
+		cat runs/latest/report.md; } >studies/$(STUDY)/README.md
 
 check-programs: ## every contender of studies of programs does each kind of its work (half an hour)
 	@setup/install run

@@ -22,8 +22,10 @@ pub fn outcome<'a>(run: &'a Run, outcome: &'a Outcome) -> impl Fn(Detail) -> Mar
         (limits(run, outcome))
         (checks::missing(&summary::without_figure(run, outcome)))
         @for figure in beside { (unranked(run, outcome, figure)) }
-        @if figures::has_times(run) { (percentiles::plot(run, &outcome.setting, rows())) }
-        (times::table(run, outcome))
+        @if figures::has_times(run) {
+            (percentiles::plot(run, &outcome.setting, rows()))
+            (times::table(run, outcome))
+        }
     };
     let strips = seconds::strips(run, outcome);
     move |detail| {
