@@ -9,14 +9,14 @@ use lab::place::{Host, ThisMachine};
 use lab::plan::{Choice, Order};
 use lab::run::folder::Folder;
 use lab::run::{self, Asked, Early, Ended, Event};
-use lab::study::{Profile, Study};
+use lab::study::Study;
 use load::Stop;
 use result::finding::Verdict;
 use result::{Run, shell};
 
 use crate::condition::{Conditions, Neighbour};
 use crate::mistake::{Mistake, Sabotage, SetUp};
-use crate::stage::{self, Stage};
+use crate::stage::{self, PROFILE, Stage};
 
 /// The folder of mistakes, where no other is named.
 pub const MISTAKES: &str = "mistakes";
@@ -103,8 +103,8 @@ impl Museum<'_> {
         let sabotage = &set_up.sabotage;
         let honest = Sabotage::default();
         let mut made_again = 0;
-        let mut make = |study: &Study, profile, sabotage: &Sabotage, from: Verdict| loop {
-            let kept = self.run(mistake, study, profile, sabotage, tell)?;
+        let mut make = |study: &Study, sabotage: &Sabotage, from: Verdict| loop {
+            let kept = self.run(mistake, study, sabotage, tell)?;
             // A machine that is disturbed on purpose is so the next time.
             let is_meant = sabotage.neighbours.is_some();
             if is_meant || made_again == REPEATS_MAX || !was_disturbed(&kept.run, from) {
@@ -114,12 +114,9 @@ impl Museum<'_> {
         };
         let sabotaged = match &stage.sabotaged {
             None => None,
-            Some(study) => {
-                let profile = set_up.sabotaged_run();
-                Some(make(study, profile, sabotage, Verdict::Invalid)?)
-            }
+            Some(study) => Some(make(study, sabotage, Verdict::Invalid)?),
         };
-        let clean = make(&stage.clean, set_up.run.get_ref(), &honest, Verdict::Suspect)?;
+        let clean = make(&stage.clean, &honest, Verdict::Suspect)?;
         Ok(match sabotaged {
             None => Exhibit { sabotaged: clean, clean: None, made_again },
             Some(sabotaged) => Exhibit { sabotaged, clean: Some(clean), made_again },
@@ -138,13 +135,12 @@ impl Museum<'_> {
         &self,
         mistake: &Mistake,
         study: &Study,
-        profile: &Profile,
         sabotage: &Sabotage,
         tell: &mut dyn FnMut(&Event),
     ) -> Result<Kept, Error> {
         let asked = Asked {
             study,
-            profile: ("mistake", profile),
+            profile: (PROFILE, &study.file.profile[PROFILE]),
             choice: &Choice::default(),
             order: if sabotage.fixed_order { Order::Fixed } else { Order::Shuffled },
             seed: self.seed,

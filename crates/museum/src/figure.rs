@@ -17,15 +17,15 @@ const NS_A_US: f64 = 1_000.0;
 /// A figure as somebody would print it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Figure {
-    /// Answers a second.
-    Rate(f64),
+    /// So many of these a second: `answers/s`.
+    Rate(f64, Box<str>),
     /// A 99th percentile, in µs.
     TimeUs(f64),
     /// The longest of all times, in µs.
     LongestUs(f64),
     /// Connections at once.
     Connections(f64),
-    /// Who answers most, and how many times as many as the next.
+    /// Who does most, and how many times as much as the next.
     Winner(String, f64),
     /// None before another.
     Tie,
@@ -38,8 +38,13 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
     let both = |figure: fn(&Evidence) -> Option<f64>, as_a: fn(f64) -> Figure| {
         (median_of(sabotaged, figure, as_a), median_of(clean, figure, as_a))
     };
+    let unit = sabotaged.study.figure(RATE).map(|it| it.short.as_str()).unwrap_or_default();
+    let a_second = |rate| Figure::Rate(rate, unit.into());
     match naive {
-        Naive::Rate => both(rate, Figure::Rate),
+        Naive::Rate => (median_of(sabotaged, rate, a_second), median_of(clean, rate, a_second)),
+        Naive::RateByOwnClock => {
+            (median_of(sabotaged, rate_by_own_clock, a_second), median_of(clean, rate, a_second))
+        }
         Naive::P99 => both(response_p99, Figure::TimeUs),
         Naive::LongestConnect => both(|it| it.clients.first()?.connect_us.max, Figure::LongestUs),
         Naive::Connections => {
@@ -69,18 +74,29 @@ fn measured<'a>(run: &'a Run, contender: &str) -> Vec<&'a Evidence> {
 }
 
 /// Of the contender that the run names first.
-fn median_of(run: &Run, figure: fn(&Evidence) -> Option<f64>, as_a: fn(f64) -> Figure) -> Figure {
+fn median_of(
+    run: &Run,
+    figure: fn(&Evidence) -> Option<f64>,
+    as_a: impl Fn(f64) -> Figure,
+) -> Figure {
     let first = run.contenders.first().map(|it| it.name.as_str()).unwrap_or_default();
     let figures: Vec<f64> = measured(run, first).into_iter().filter_map(figure).collect();
     median(&figures).map_or(Figure::None, as_a)
 }
 
-/// Answers a second, whatever they hold.
+/// Units of work a second: of answers, whatever they hold.
 fn rate(evidence: &Evidence) -> Option<f64> {
     let work = evidence.work.as_ref()?;
     let is_answer = |kind: &str| matches!(kind, "wrong_body" | "wrong_status");
     let wrong: u64 = work.errors.iter().filter(|it| is_answer(&it.kind)).map(|it| it.count).sum();
     Some(work.rate + wrong as f64 / work.seconds)
+}
+
+/// What a program says that it does a second.
+fn rate_by_own_clock(evidence: &Evidence) -> Option<f64> {
+    let work = evidence.work.as_ref()?;
+    let seconds = work.own_seconds.filter(|&seconds| seconds > 0.0)?;
+    Some(work.done as f64 / seconds)
 }
 
 fn response_p99(evidence: &Evidence) -> Option<f64> {
@@ -165,6 +181,24 @@ mod tests {
             });
         }
         run
+    }
+
+    /// The clock of who stops it while he waits: a half of the time.
+    #[test]
+    fn a_rate_has_its_studys_unit_and_may_be_by_the_programs_own_clock() {
+        let mut run = run_of_ranks([None, None]);
+        run.study.figures = result::figure::Figure::of_programs("message", "messages");
+        for trial in &mut run.trials {
+            let work = trial.evidence.work.as_mut().unwrap();
+            (work.done, work.own_seconds) = (200, Some(0.5));
+        }
+        let told = |rate| Figure::Rate(rate, "messages/s".into());
+        assert_eq!(of(&run, &run, Naive::Rate), (told(200.0), told(200.0)));
+        assert_eq!(of(&run, &run, Naive::RateByOwnClock), (told(400.0), told(200.0)));
+        for trial in &mut run.trials {
+            trial.evidence.work.as_mut().unwrap().own_seconds = Some(0.0);
+        }
+        assert_eq!(of(&run, &run, Naive::RateByOwnClock).0, Figure::None, "it stands still");
     }
 
     fn true_figure(naive: Naive, ranks: [Option<u32>; 2]) -> Figure {

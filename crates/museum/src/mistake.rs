@@ -77,8 +77,8 @@ pub struct SetUp {
 
 impl SetUp {
     /// What is measured with the mistake.
-    pub fn sabotaged_run(&self) -> &Profile {
-        self.sabotage.run.as_ref().unwrap_or(&self.run).get_ref()
+    pub fn sabotaged_run(&self) -> &Spanned<Profile> {
+        self.sabotage.run.as_ref().unwrap_or(&self.run)
     }
 }
 
@@ -156,8 +156,8 @@ pub enum NeighboursOf {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// The file, in the contender's folder.
-    #[serde(deserialize_with = "file_within")]
+    /// The file, in the contender's folder, or in one of its `sources`.
+    #[serde(deserialize_with = "file_of_contender")]
     pub file: String,
     /// The words, which have to be there.
     pub from: Spanned<String>,
@@ -165,13 +165,29 @@ pub struct Change {
     pub to: String,
 }
 
-/// A file in a folder, and in none beside it: it is written to.
-fn file_within<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+impl Change {
+    /// Whether the file is in a folder beside the contender's.
+    pub fn is_outside(&self) -> bool {
+        self.is_in(Path::new(".."))
+    }
+
+    /// Whether the file is in this folder, as the contender names it.
+    pub fn is_in(&self, folder: &Path) -> bool {
+        Path::new(&self.file).starts_with(folder)
+    }
+}
+
+/// A file in a contender's folder, or in one beside it: it is written to.
+fn file_of_contender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let file = String::deserialize(deserializer)?;
+    let path = Path::new(&file);
+    let own = path.strip_prefix("..").unwrap_or(path);
     let is_within = |part| matches!(part, Component::Normal(_));
-    match !file.is_empty() && Path::new(&file).components().all(is_within) {
+    match own.file_name().is_some() && own.components().all(is_within) {
         true => Ok(file),
-        false => Err(D::Error::custom("this has to be a file in the contender's folder")),
+        false => Err(D::Error::custom(
+            "this has to be a file in the contender's folder, or in one of its `sources`",
+        )),
     }
 }
 
@@ -215,8 +231,10 @@ impl CaughtBy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Naive {
-    /// Answers a second, whatever they hold.
+    /// Units of work a second: answers, whatever they hold, and what a program counts.
     Rate,
+    /// The same by the program's own clock.
+    RateByOwnClock,
     /// The 99th percentile of service time, of however many samples.
     P99,
     /// The same, of a server that stalls: the true one counts waits by the time
@@ -226,9 +244,9 @@ pub enum Naive {
     LongestConnect,
     /// Connections established at once.
     Connections,
-    /// Who answers most, by the median of his trials.
+    /// Who does most, by the median of his trials.
     Winner,
-    /// Who answers most, by the best of his first three trials.
+    /// Who does most, by the best of his first three trials.
     BestOfThree,
 }
 

@@ -10,9 +10,13 @@ use std::path::{Path, PathBuf};
 use keeper::leftovers;
 use lab::study::contender::{BUILD, Contender};
 use lab::study::toml_file;
-use lab::study::{self, Profile, Study, StudyFile};
+use lab::study::{self, Profile, Study};
+use toml::Spanned;
 
 use crate::mistake::{Change, Mistake, SetUp};
+
+/// What the profile of a mistake is called in its study and its runs.
+pub const PROFILE: &str = "mistake";
 
 /// Why a set-up couldn't be made.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +47,16 @@ pub struct Stage {
     pub sabotaged: Option<Study>,
     /// Without it.
     pub clean: Study,
-    folder: PathBuf,
+    _folder: Folder,
 }
 
-impl Drop for Stage {
+/// A folder that is gone when it is dropped.
+#[derive(Debug)]
+struct Folder(PathBuf);
+
+impl Drop for Folder {
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.folder);
+        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -63,62 +71,64 @@ impl Stage {
         mistake: &Mistake,
         set_up: &SetUp,
     ) -> Result<Stage, Error> {
-        let source = studies.join(&set_up.study);
-        let empty = Study {
-            name: String::new(),
-            file: StudyFile::read(studies, &set_up.study)?,
-            contenders: Vec::new(),
-        };
-        let mut stage = Stage {
-            sabotaged: None,
-            clean: empty,
-            // A name that the next run knows, should this one be killed.
-            folder: std::env::temp_dir().join(leftovers::name()),
-        };
-        let named = |how: &str| format!("{}-{how}", mistake.name);
-        let of = |profile: &Profile, folder: &Path, how: &str| -> Result<Study, Error> {
-            let mut study = Study {
-                name: named(how),
-                file: StudyFile::read(studies, &set_up.study)?,
-                contenders: Vec::new(),
-            };
+        // What is wrong with the study itself is told of its own files, not of copies.
+        Study::read(studies, &set_up.study)?;
+        // A name that the next run knows, should this one be killed.
+        let folder = Folder(std::env::temp_dir().join(leftovers::name()));
+        let of = |studies: &Path, profile: &Spanned<Profile>, how: &str| -> Result<Study, Error> {
+            let study = Study::read(studies, &set_up.study)?;
+            let mut study = study.with_profile(PROFILE, profile, file)?;
+            let again = set_up.again.iter().map(|name| (name, true));
+            let names = profile.get_ref().contender_names();
+            let named = names.iter().map(|name| (name, false)).chain(again);
+            study.contenders = named
+                .map(|(name, is_again)| contender(&study, name, is_again))
+                .collect::<Result<_, study::Error>>()?;
+            study.name = format!("{}-{how}", mistake.name);
             let MistakeTitle { title, question } = MistakeTitle::of(mistake, how);
             (study.file.title, study.file.question) = (title, question);
             study.file.published.clear();
-            for name in profile.contender_names() {
-                study.contenders.push(Contender::read(&folder.join(&name), &name)?);
-            }
-            for name in &set_up.again {
-                let mut again = Contender::read(&folder.join(name), &format!("{name}-again"))?;
-                again.file.title.push_str(", again");
-                study.contenders.push(again);
-            }
             Ok(study)
         };
         let mut changes: Vec<&Change> = set_up.changes.iter().collect();
-        stage.clean = if changes.is_empty() {
-            of(set_up.run.get_ref(), &source, "clean")?
-        } else {
-            let to = stage.folder.join("clean");
-            let copied = set_up.run.get_ref().contender_names().into_iter().next();
-            copy(&source, &to, file, None, copied.as_deref(), &changes)?;
-            of(set_up.run.get_ref(), &to, "clean")?
+        let copied = |to: &str, profile: &Profile, files: Option<&Path>, changes: &[&Change]| {
+            let to = folder.0.join(to);
+            let first = profile.contender_names().into_iter().next();
+            // Where none of its files is another, a contender is a link like the rest.
+            let first = first.filter(|_| files.is_some() || !changes.is_empty());
+            let study = studies.join(&set_up.study);
+            copy(&study, &to.join(&set_up.study), file, files, first.as_deref(), changes)?;
+            Ok::<PathBuf, Error>(to)
+        };
+        let clean = match changes.is_empty() {
+            true => of(studies, &set_up.run, "clean")?,
+            false => {
+                let studies = copied("clean", set_up.run.get_ref(), None, &changes)?;
+                of(&studies, &set_up.run, "clean")?
+            }
         };
         let sabotage = &set_up.sabotage;
-        let has_files = mistake.folder.is_dir();
-        if has_files || !sabotage.is_nothing() {
+        let files = mistake.folder.is_dir().then_some(mistake.folder.as_path());
+        let mut sabotaged = None;
+        if files.is_some() || !sabotage.is_nothing() {
             let profile = set_up.sabotaged_run();
-            let files = has_files.then_some(mistake.folder.as_path());
             changes.extend(&sabotage.changes);
-            // Where none of its files is another, a contender is a link like the rest.
-            let is_changed = has_files || !changes.is_empty();
-            let copied = profile.contender_names().into_iter().next().filter(|_| is_changed);
-            let to = stage.folder.join("sabotaged");
-            copy(&source, &to, file, files, copied.as_deref(), &changes)?;
-            stage.sabotaged = Some(of(profile, &to, "sabotaged")?);
+            let studies = copied("sabotaged", profile.get_ref(), files, &changes)?;
+            sabotaged = Some(of(&studies, profile, "sabotaged")?);
         }
-        Ok(stage)
+        Ok(Stage { sabotaged, clean, _folder: folder })
     }
+}
+
+/// One of a study's contenders; as another one of the same kind, if it takes part again.
+fn contender(study: &Study, name: &str, is_again: bool) -> Result<Contender, study::Error> {
+    let found = study.contenders.iter().find(|it| it.name == name);
+    let mut contender = found.cloned().ok_or_else(|| study.lacks_contender(name))?;
+    if is_again {
+        contender.name.push_str("-again");
+        contender.file.title.push_str(", again");
+    }
+    Ok(contender)
 }
 
 struct MistakeTitle {
@@ -137,9 +147,9 @@ impl MistakeTitle {
     }
 }
 
-/// Makes a folder with the study's contenders: the one that is changed as a copy, the
-/// others as links, since contenders may use what lies beside them. `files` is a folder
-/// whose files the copy is given.
+/// Makes a folder with the study's contenders: the one that is changed as a copy, and what
+/// it shares with others likewise; the others as links, since contenders may use what lies
+/// beside them. `files` is a folder whose files the copy is given.
 fn copy(
     source: &Path,
     to: &Path,
@@ -151,17 +161,30 @@ fn copy(
     let failed = |name: &str, source| Error::Copy { name: name.into(), to: to.into(), source };
     let study = source.canonicalize().map_err(|error| failed("", error))?;
     fs::create_dir_all(to).map_err(|error| failed("", error))?;
+    let shared = match copied {
+        Some(name) => sources(&study, name)?,
+        None => Vec::new(),
+    };
     for entry in fs::read_dir(&study).map_err(|error| failed("", error))?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let made = match copied == Some(name.as_str()) {
-            false => symlink(entry.path(), to.join(&name)),
-            true => copy_folder(&entry.path(), &to.join(&name))
-                .and_then(|()| files.map_or(Ok(()), |files| copy_folder(files, &to.join(&name)))),
+        let (path, to) = (entry.path(), to.join(&name));
+        let made = if copied == Some(name.as_str()) {
+            let own = copy_folder(&path, &to);
+            own.and_then(|()| files.map_or(Ok(()), |files| copy_folder(files, &to)))
+        } else if shared.contains(&Path::new("..").join(&name)) {
+            copy_folder(&path, &to)
+        } else {
+            symlink(&path, &to)
         };
         made.map_err(|error| failed(&name, error))?;
     }
     let Some(name) = copied else { return Ok(()) };
     for change in changes {
+        let is_copied = !change.is_outside() || shared.iter().any(|it| change.is_in(it));
+        if !is_copied {
+            let what = format!("the file {} lies in none of the `sources` of {name}", change.file);
+            return Err(toml_file::refuse(file, change.from.span(), what).into());
+        }
         let path = to.join(name).join(&change.file);
         let text = fs::read_to_string(&path).unwrap_or_default();
         let from = change.from.get_ref();
@@ -173,6 +196,12 @@ fn copy(
         fs::write(&path, changed).map_err(|error| failed(name, error))?;
     }
     Ok(())
+}
+
+/// The folders that a contender shares with others, as it names them: `../NAME`.
+fn sources(study: &Path, contender: &str) -> Result<Vec<PathBuf>, toml_file::Error> {
+    let contender = Contender::read(&study.join(contender), contender)?;
+    Ok(contender.sources().map(|(name, _)| name.into()).collect())
 }
 
 fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {

@@ -33,7 +33,7 @@ fn only_mistakes_of_stores_wait_for_a_study() {
 fn every_contender_that_a_mistake_names_is_there() {
     for mistake in all() {
         let Some(set_up) = &mistake.file.set_up else { continue };
-        let profiles = [set_up.run.get_ref(), set_up.sabotaged_run()];
+        let profiles = [set_up.run.get_ref(), set_up.sabotaged_run().get_ref()];
         let named = profiles.into_iter().flat_map(|profile| profile.contender_names());
         for name in named.chain(set_up.again.iter().cloned()) {
             let file = root().join("studies").join(&set_up.study).join(&name);
@@ -133,7 +133,9 @@ fn complaints_have_file_line_and_advice() {
         ),
         WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),
         head.into(),
-        format!("{WHOLE}[[set_up.changes]]\nfile = \"../go/main.go\"\nfrom = \"a\"\nto = \"b\"\n"),
+        format!(
+            "{WHOLE}[[set_up.changes]]\nfile = \"../../web/go/main.go\"\nfrom = \"a\"\nto = \"b\"\n"
+        ),
         format!("{WHOLE}[[set_up.changes]]\nfile = \"/main.go\"\nfrom = \"a\"\nto = \"b\"\n"),
     ]
     .iter()
@@ -142,22 +144,88 @@ fn complaints_have_file_line_and_advice() {
     insta::assert_snapshot!(complaints.join("\n\n"));
 }
 
+/// Both set-ups of a mistake whose file says this, or the complaint.
+fn staged(text: &str) -> Result<museum::stage::Stage, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("m.toml");
+    std::fs::write(&file, text).unwrap();
+    let mistake = mistake::read(&file).unwrap_or_else(|error| panic!("{error}"));
+    let set_up = mistake.file.set_up.as_ref().unwrap();
+    let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
+    stage.map_err(|error| error.to_string())
+}
+
 #[test]
 fn a_change_of_words_that_are_not_there_is_refused_with_its_line() {
     let text = format!(
         "{WHOLE}\n[[set_up.sabotage.changes]]\nfile = \"main.go\"\nfrom = \"no such words\"\nto = \"\"\n"
     );
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("m.toml");
-    std::fs::write(&file, text).unwrap();
-    let mistake = mistake::read(&file).unwrap();
-    let set_up = mistake.file.set_up.as_ref().unwrap();
-    let error = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
-    let error = error.unwrap_err().to_string();
+    let error = staged(&text).unwrap_err();
     assert!(
         error.contains("m.toml:20:8: the file main.go of go doesn't hold these words"),
         "{error}"
     );
+}
+
+/// A mistake that is made with a contender of programs that shares a folder with others.
+const OF_PROGRAMS: &str = r#"
+number = 1
+title = "t"
+made_by = "m"
+story = { done = "d", said = "s", gave_away = "g" }
+[set_up]
+study = "messages"
+[set_up.run]
+contenders = ["cpp-threads", "cpp-coroutines"]
+blocks = 1
+measure_s = 1
+warmup_s = 1
+settings = [{ cores = "one", parameters = { does = ["pingpong"] } }]
+[set_up.expect]
+caught_by = { check = "contract" }
+naive = "rate"
+[[set_up.sabotage.changes]]
+file = "../cpp/messages.hpp"
+from = "steady_clock"
+to = "system_clock"
+"#;
+
+#[test]
+fn what_contenders_share_is_changed_for_the_first_of_them_alone() {
+    let stage = staged(OF_PROGRAMS).unwrap_or_else(|error| panic!("{error}"));
+    let sabotaged = stage.sabotaged.as_ref().unwrap();
+    let shared = |of: usize| {
+        let file = sabotaged.contenders[of].source.join("../cpp/messages.hpp");
+        std::fs::read_to_string(file).unwrap()
+    };
+    let names: Vec<_> = sabotaged.contenders.iter().map(|it| &*it.name).collect();
+    assert_eq!(names, ["cpp-threads", "cpp-coroutines"], "in the order of the file");
+    assert!(shared(0).contains("std::chrono::system_clock"));
+    assert!(shared(1).contains("std::chrono::steady_clock"));
+}
+
+#[test]
+fn a_change_of_what_its_contender_does_not_use_is_refused_with_its_line() {
+    let error = staged(&OF_PROGRAMS.replace("../cpp/messages", "../jvm/messages")).unwrap_err();
+    let what = "m.toml:19:8: the file ../jvm/messages.hpp lies in none of the `sources` of \
+                cpp-threads";
+    assert!(error.contains(what), "{error}");
+}
+
+#[test]
+fn a_run_that_is_none_of_its_study_is_refused_with_its_line() {
+    let stage = staged(OF_PROGRAMS).unwrap_or_else(|error| panic!("{error}"));
+    let settings = stage.clean.file.profile[museum::stage::PROFILE].free_settings();
+    assert_eq!(settings.len(), 1);
+    assert!(settings[0].value("does").is_some(), "{settings:?}");
+
+    let refused = |from: &str, to: &str| staged(&OF_PROGRAMS.replace(from, to)).unwrap_err();
+    let error = refused("\"pingpong\"", "\"pong\"");
+    assert!(error.contains("m.toml:13:52: this has to be a list of some of"), "{error}");
+    let error = refused("parameters = { does = [\"pingpong\"] }", "connections = [1]");
+    assert!(error.contains("m.toml:8:1: `connections` are the load generator's"), "{error}");
+    let error = refused("\"cpp-coroutines\"]", "\"cpp\"]");
+    assert!(error.contains("m.toml:9:30: there is no contender `cpp`; the study"), "{error}");
 }
 
 /// Else the set-up without the mistake would differ by more than the mistake.
@@ -170,13 +238,7 @@ fn changes_of_the_set_up_stand_in_both_runs_and_those_of_the_sabotage_in_one() {
          [[set_up.sabotage.changes]]\nfile = \"contender.toml\"\nfrom = 'language = \"G\"'\n\
          to = 'language = \"None\"'\n"
     );
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("m.toml");
-    std::fs::write(&file, text).unwrap();
-    let mistake = mistake::read(&file).unwrap();
-    let set_up = mistake.file.set_up.as_ref().unwrap();
-    let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
-    let stage = stage.unwrap_or_else(|error| panic!("{error}"));
+    let stage = staged(&text).unwrap_or_else(|error| panic!("{error}"));
     let language = |study: &lab::study::Study| study.contenders[0].file.language.clone();
     assert_eq!(language(&stage.clean), "G");
     assert_eq!(stage.sabotaged.as_ref().map(language), Some("None".into()));

@@ -236,6 +236,8 @@ pub struct Work {
     pub warmup: Vec<Interval>,
     /// Numbers that such a contender told at its end, by their names.
     pub result: BTreeMap<String, f64>,
+    /// How long the window was by the clock of a contender that drives itself.
+    pub own_seconds: Option<f64>,
     /// From the intended start to the whole answer, in µs.
     pub response_us: Percentiles,
     /// From the send to the whole answer, in µs.

@@ -248,6 +248,7 @@ impl Heard {
             intervals: intervals(&told[begins..=ends]),
             warmup: intervals(&told[..=begins]),
             result: self.result,
+            own_seconds: Some(told[ends].own_s - told[begins].own_s),
             ..Work::default()
         };
         let window_began = Moment::at(began_at);

@@ -12,6 +12,7 @@ pub mod toml_file;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
@@ -143,9 +144,7 @@ impl StudyFile {
             });
         }
         let mut file: StudyFile = toml_file::read(&path, "docs/study-toml.md")?;
-        for settings in file.profile.values_mut().flat_map(|profile| &mut profile.settings) {
-            settings.declared.clone_from(&file.parameters);
-        }
+        file.profile.values_mut().for_each(|profile| profile.declare(&file.parameters));
         Ok(StudyFile { sha256: digest::of_file(&path).ok(), ..file })
     }
 
@@ -235,16 +234,34 @@ impl Study {
         }
         let study = Study { name: name.into(), file, contenders };
         study.check_driver(&path)?;
-        study.check_profiles(&path)?;
+        study.check_profiles(&path, study.file.driver.span())?;
         study.check_published(&path)?;
         study.check_claims(&path)?;
         Ok(study)
     }
 
-    /// Refuses profiles that name what isn't there.
-    fn check_profiles(&self, path: &Path) -> Result<(), toml_file::Error> {
+    /// The study with a profile of another file in place of its own.
+    ///
+    /// # Errors
+    /// What its own profiles would be refused for, with the other file's line.
+    pub fn with_profile(
+        mut self,
+        name: &str,
+        profile: &Spanned<Profile>,
+        path: &Path,
+    ) -> Result<Study, toml_file::Error> {
+        let mut own = profile.get_ref().clone();
+        own.declare(&self.file.parameters);
+        self.file.profile = BTreeMap::from([(name.into(), own)]);
+        self.check_profiles(path, profile.span())?;
+        Ok(self)
+    }
+
+    /// Refuses profiles that name what isn't there, or lack what the driver needs: that is
+    /// told at this place of the file.
+    fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Error> {
         for (name, profile) in &self.file.profile {
-            self.check_settings(path, profile)?;
+            self.check_settings(path, place.clone(), profile)?;
             let closed_loops = profile.free_settings();
             let equal_rate = profile.equal_rate.as_ref();
             let curve = profile.curve.as_ref();
@@ -277,9 +294,14 @@ impl Study {
     }
 
     /// Refuses settings that aren't of this study's dimensions.
-    fn check_settings(&self, path: &Path, profile: &Profile) -> Result<(), toml_file::Error> {
+    fn check_settings(
+        &self,
+        path: &Path,
+        place: Range<usize>,
+        profile: &Profile,
+    ) -> Result<(), toml_file::Error> {
         let driver = self.file.driver.get_ref();
-        let refuse = |span, what| Err(toml_file::refuse(path, span, what));
+        let refuse = |what| Err(toml_file::refuse(path, place.clone(), what));
         for settings in &profile.settings {
             for (name, values) in &settings.parameters {
                 self.file.values_of(name, values, path)?;
@@ -287,7 +309,7 @@ impl Study {
             if driver.kind == DriverKind::Program && !settings.connections.is_empty() {
                 let what = "`connections` are the load generator's: settings of contenders that \
                             drive themselves have `parameters`";
-                return refuse(self.file.driver.span(), what.into());
+                return refuse(what.into());
             }
             let is_missing = |name: &&String| !settings.parameters.contains_key(*name);
             let missing = match driver.kind {
@@ -299,10 +321,9 @@ impl Study {
                 }
             };
             if let Some(name) = missing {
-                return refuse(
-                    self.file.driver.span(),
-                    format!("missing key `{name}` in the `settings` of a study with this driver"),
-                );
+                return refuse(format!(
+                    "missing key `{name}` in the `settings` of a study with this driver"
+                ));
             }
         }
         Ok(())
@@ -364,6 +385,11 @@ impl Study {
         Ok(())
     }
 
+    /// That it has no contender of this name.
+    pub fn lacks_contender(&self, name: &str) -> Error {
+        Error::UnknownContender { name: name.into(), study: self.name.clone(), have: self.names() }
+    }
+
     fn lacks(&self, contender: &str) -> String {
         format!("there is no contender `{contender}`; the study has {}", self.names())
     }
@@ -377,11 +403,7 @@ impl Study {
     pub fn only(mut self, names: &[String]) -> Result<Study, Error> {
         for name in names {
             if !self.contenders.iter().any(|contender| contender.name == *name) {
-                return Err(Error::UnknownContender {
-                    name: name.clone(),
-                    study: self.name.clone(),
-                    have: self.names(),
-                });
+                return Err(self.lacks_contender(name));
             }
         }
         if !names.is_empty() {

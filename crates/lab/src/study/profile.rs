@@ -142,6 +142,13 @@ impl Profile {
         self.contenders.iter().map(|name| name.get_ref().clone()).collect()
     }
 
+    /// Tells its settings what parameters their study has.
+    pub(super) fn declare(&mut self, parameters: &[Parameter]) {
+        for settings in &mut self.settings {
+            settings.declared = parameters.to_vec();
+        }
+    }
+
     /// All settings at a free pace, each once.
     pub fn free_settings(&self) -> Vec<Setting> {
         let mut settings = Vec::new();

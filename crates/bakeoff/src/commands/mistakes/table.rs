@@ -123,7 +123,7 @@ pub fn word(seen: &Seen) -> &'static str {
 
 fn figure(figure: &Figure) -> String {
     match figure {
-        Figure::Rate(rate) => format!("{} answers/s", units::count(*rate)),
+        Figure::Rate(rate, unit) => format!("{} {}", units::count(*rate), visible(unit)),
         Figure::TimeUs(us) => format!("p99 {}", units::time(*us)),
         Figure::LongestUs(us) => format!("up to {}", units::time(*us)),
         Figure::Connections(count) => format!("{} connections", units::whole(*count as u64)),
@@ -210,8 +210,8 @@ mod tests {
 
     fn made(seen: Seen) -> Came {
         Came::Made {
-            naive: Figure::Rate(64_800.0),
-            truth: Figure::Rate(74_700.0),
+            naive: Figure::Rate(64_800.0, "answers/s".into()),
+            truth: Figure::Rate(74_700.0, "answers/s".into()),
             by: "load-arrived".into(),
             seen,
             made_again: 0,
