@@ -1,5 +1,5 @@
-//! The museum of mistakes in a short form: a few of them, made with the contenders
-//! of the web study. `make mistakes` makes all.
+//! The museum of mistakes in a short form: a few of them, made with servers and with a
+//! program. `make mistakes` makes all.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -8,9 +8,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fixture::{Said, said, skipped};
 
-/// Diverse, quick, and never outdone by a busy machine: a broken contract, wrong answers,
-/// and a figure that is withheld.
-const FEW: &str = "canned-answers,errors-with-200,few-samples";
+/// Diverse, quick, and never outdone by a busy machine: a program that breaks its contract,
+/// wrong answers, and a figure that is withheld.
+const FEW: &str = "sent-not-received,errors-with-200,few-samples";
 
 fn mistakes(arguments: &[&str], tmp: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_bakeoff"));
