@@ -77,7 +77,8 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
     let machine = ThisMachine::new(&machine::describe());
     let (driver, contract) = (study.file.driver.get_ref(), study.contract_of(contender));
     let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
-    let bench = Bench { host: &machine, driver: &*driver, contract: &*contract, stop: &stop };
+    let data = study.file.data.as_ref();
+    let bench = Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: &stop };
     let works = works(&study, contender);
     if works.is_empty() {
         return failed(format!("{name}: its study has no setting that it can do"));

@@ -44,6 +44,70 @@ fn contract(run: &Run, name: &str) -> Verdict {
     row.findings.iter().find(|finding| finding.check == "contract").unwrap().verdict
 }
 
+/// Prints words, and of each its length as the number.
+const MAKER: &str = r#"
+my %given = @ARGV;
+print STDERR "made for $given{'--pieces'} from $given{'--seed'}\n";
+srand $given{'--seed'};
+for (1 .. 50) {
+    my $length = 1 + int rand 100;
+    print "$length\t", 'x' x $length, "\n";
+}
+"#;
+
+/// A study whose contenders work on records that this program makes.
+fn of_records(maker: &str) -> Lab {
+    let lab = Lab::of_programs();
+    lab.write("studies/s/records.pl", maker);
+    let data = "[data]\nmake = [\"perl\", \"records.pl\"]\n\n[contract]";
+    lab.change_study("[contract]", data);
+    lab.change_study("sum = \"payloads\"", "sum = \"records\"");
+    lab
+}
+
+#[test]
+fn records_are_made_for_each_trial_and_what_was_done_with_them_is_held_against_their_numbers() {
+    let lab = of_records(MAKER);
+    lab.program("honest", "honest");
+    lab.program("twice", "counts-twice");
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete, "{said:?}");
+    assert_eq!(contract(&run, "honest"), Verdict::Valid);
+    assert_eq!(contract(&run, "twice"), Verdict::Invalid);
+    let said = lab.bakeoff(&["check", "s/honest"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("✓ sums the numbers of all records"), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn records_that_cannot_be_made_end_the_run_with_what_their_maker_said() {
+    for (maker, says) in [
+        ("print \"7 no tab\\n\";", "it printed \"7 no tab\"; a line is a number"),
+        ("print STDERR \"no seed\\n\"; exit 4;", "code 4: no seed"),
+        ("", "it printed no record"),
+    ] {
+        let lab = of_records(maker);
+        lab.program("honest", "honest");
+        let said = lab.bakeoff(&["run", "s"]);
+        assert_ne!(said.code, Some(0), "{said:?}");
+        assert!(said.stderr.contains(says), "{says}: {said:?}");
+        lab.assert_nothing_is_left();
+    }
+}
+
+/// Else figures of other records would be put beside them.
+#[test]
+fn a_run_is_not_resumed_with_another_maker_of_its_records() {
+    let lab = of_records(MAKER);
+    lab.program("honest", "honest");
+    lab.bakeoff(&["run", "s"]);
+    lab.write("studies/s/records.pl", &MAKER.replace("50", "60"));
+    let said = lab.bakeoff(&["run", "--resume", "runs/latest"]);
+    assert!(said.stderr.contains("or what makes its records, is not what it was"), "{said:?}");
+}
+
 /// What would make any program the fastest.
 #[test]
 fn work_that_was_not_done_is_invalid_and_a_stopped_clock_is() {
@@ -179,6 +243,8 @@ fn what_a_study_of_programs_lacks_is_said_with_its_line() {
         "there is no parameter `bytes`; the study has `pieces`",
     );
     refused("id = \"pieces\"", "id = \"rate\"", "there is a figure `rate` already");
+    refused("sum = \"payloads\"", "sum = \"records\"", "takes `[data]`");
+    refused("name = \"pieces\"", "name = \"seed\"", "is started with `--seed`");
     refused("pieces = [10, 1000]", "pieces = [-1]", "this has to be a list of whole numbers");
     refused("parameters = { pieces = [10, 1000] }", "parameters = {}", "missing key `connections`");
     refused(

@@ -13,7 +13,7 @@ use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
 use result::plan::Setting;
 
 use crate::contract::http_client::{Answer, Connection, Wrong, start, whole};
-use crate::contract::program::Told;
+use crate::contract::program::{Given, Told};
 use crate::contract::{Contract, Depth};
 use crate::place::Running;
 use crate::study::HttpContract;
@@ -71,7 +71,7 @@ impl Contract for Http {
         &self,
         answers: &[SampledAnswer],
         _told: &[Told],
-        _seed: u64,
+        _given: &Given,
     ) -> Vec<ContractStep> {
         under_load(&self.asks, answers)
     }

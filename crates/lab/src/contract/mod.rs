@@ -13,7 +13,7 @@ use crate::place::Running;
 use crate::study::{ContractFile, Driver, DriverKind};
 
 use self::http::Http;
-use self::program::{Program, Told};
+use self::program::{Given, Program, Told};
 
 /// How much time a check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +42,13 @@ pub trait Contract {
     }
 
     /// The steps that can be gone through by what was seen while there was work: a few answers
-    /// of a contender that was asked, or what one told that drives itself, from this seed.
-    fn under_work(&self, answers: &[SampledAnswer], told: &[Told], seed: u64) -> Vec<ContractStep>;
+    /// of a contender that was asked, or what one told that drives itself, of what it was given.
+    fn under_work(
+        &self,
+        answers: &[SampledAnswer],
+        told: &[Told],
+        given: &Given,
+    ) -> Vec<ContractStep>;
 }
 
 /// What a study's file asks of a contender, as its driver can ask it.

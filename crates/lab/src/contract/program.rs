@@ -1,7 +1,6 @@
 //! What a contender that drives itself has to keep: its own account of its work.
 //!
-//! It is held against the lab's clock and against the numbers that follow from the trial's
-//! seed, so that work which wasn't done, was counted twice or was timed by a clock that stands
+//! It is held against the lab's clock and against the numbers of what it was given to work on, so that work which wasn't done, was counted twice or was timed by a clock that stands
 //! still is found.
 
 use load::Stop;
@@ -43,6 +42,15 @@ pub struct Told {
     pub sum: Option<u64>,
 }
 
+/// What a contender that drives itself was given to work on.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The trial's seed.
+    pub seed: u64,
+    /// The numbers of its records, in their order; none where the study has no records.
+    pub records: &'a [u64],
+}
+
 impl Contract for Program {
     /// Nobody can ask it anything before its work.
     fn check(
@@ -59,10 +67,19 @@ impl Contract for Program {
         &self,
         _answers: &[SampledAnswer],
         told: &[Told],
-        seed: u64,
+        given: &Given,
     ) -> Vec<ContractStep> {
         let (Some(first), Some(last)) = (told.first(), told.last()) else { return Vec::new() };
-        let sum = self.sum.map(|Sum::Payloads| sum(told, seed));
+        let sum = self.sum.map(|of| match of {
+            Sum::Payloads => {
+                let payloads = Payloads::new(Payloads::seed(given.seed));
+                sum(told, "sums the payloads of all that it has done", payloads)
+            }
+            Sum::Records => {
+                let numbers = given.records.iter().copied().cycle();
+                sum(told, "sums the numbers of all records that it has done", numbers)
+            }
+        });
         [clock(first, last)].into_iter().chain(sum).collect()
     }
 }
@@ -85,14 +102,12 @@ fn clock(first: &Told, last: &Told) -> ContractStep {
     )
 }
 
-/// Each sum has to be that of as many payloads as it says it has done.
-fn sum(told: &[Told], seed: u64) -> ContractStep {
-    let asked = "sums the payloads of all that it has done";
-    let mut payloads = Payloads::new(Payloads::seed(seed));
+/// Each sum has to be that of as many units, with these numbers, as it says it has done.
+fn sum(told: &[Told], asked: &str, mut numbers: impl Iterator<Item = u64>) -> ContractStep {
     let (mut expected, mut done) = (0, 0);
     for one in told {
-        let next = payloads.by_ref().take((one.done - done) as usize);
-        expected = next.fold(expected, |sum, payload| (sum + payload) % SUMS_END);
+        let next = numbers.by_ref().take((one.done - done) as usize);
+        expected = next.fold(expected, |sum, number| (sum + number) % SUMS_END);
         done = one.done;
         let saw = match one.sum {
             Some(sum) if sum == expected => continue,
@@ -156,11 +171,15 @@ mod tests {
         told.collect()
     }
 
-    fn wrong(told: &[Told]) -> Vec<String> {
-        let program = Program { sum: Some(Sum::Payloads) };
-        let steps = program.under_work(&[], told, SEED);
+    fn wrong_of(sum: Sum, records: &[u64], told: &[Told]) -> Vec<String> {
+        let program = Program { sum: Some(sum) };
+        let steps = program.under_work(&[], told, &Given { seed: SEED, records });
         assert_eq!(steps.len(), 2);
         steps.into_iter().filter(|step| step.wrong.is_some()).map(|step| step.id).collect()
+    }
+
+    fn wrong(told: &[Told]) -> Vec<String> {
+        wrong_of(Sum::Payloads, &[], told)
     }
 
     fn with(change: impl Fn(&mut Told)) -> Vec<String> {
@@ -180,6 +199,20 @@ mod tests {
         assert_eq!(with(|told| told.done -= 1), [SUM], "one more was summed than counted");
         assert_eq!(with(|told| told.sum = Some(0)), [SUM], "nothing was summed");
         assert_eq!(with(|told| told.sum = None), [SUM]);
+    }
+
+    #[test]
+    fn records_are_summed_in_their_order_and_round_and_round() {
+        let records = [5, SUMS_END - 1, 7];
+        // Before each line as many records: 2, 4, and 1 more.
+        let told = |sums: [u64; 3]| {
+            let lines = [(0.0, 2, sums[0]), (0.5, 6, sums[1]), (1.0, 7, sums[2])];
+            lines.map(|(at, done, sum)| Told { own_s: at, arrived_s: at, done, sum: Some(sum) })
+        };
+        assert!(wrong_of(Sum::Records, &records, &told([4, 22, 27])).is_empty());
+        assert_eq!(wrong_of(Sum::Records, &records, &told([5, 22, 27])), [SUM], "it left one out");
+        assert_eq!(wrong_of(Sum::Records, &records, &told([4, 22, 22])), [SUM]);
+        assert_eq!(wrong_of(Sum::Records, &[], &told([4, 22, 27])), [SUM], "nothing was given");
     }
 
     #[test]

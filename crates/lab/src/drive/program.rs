@@ -8,7 +8,7 @@
 //! ```
 //!
 //! `t` are seconds by its own clock, `done` what it has done since its start, and `sum` the sum
-//! of those units' payloads, modulo 2^32. After the result it ends with 0.
+//! of those units' payloads or records, modulo 2^32. After the result it ends with 0.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
@@ -53,17 +53,8 @@ impl Driver for Program {
     }
 
     fn arguments(&self, what: &Drive) -> Vec<String> {
-        let parameters = what.slot.setting.values.iter().map(|(name, value)| (&**name, value));
         let seconds = what.warmup_s + what.plan.measure_s + MORE_S;
-        let own = [
-            ("seed", Value::Number(Payloads::seed(what.seed()))),
-            ("seconds", Value::Word(format!("{seconds:.3}"))),
-        ];
-        let own = own.iter().map(|(name, value)| (*name, value));
-        parameters
-            .chain(own)
-            .flat_map(|(name, value)| [format!("--{name}"), value.to_string()])
-            .collect()
+        [setting_and_seed(what), vec!["--seconds".into(), format!("{seconds:.3}")]].concat()
     }
 
     fn ready(&self, on: &Running, _stop: &Stop) -> Readiness {
@@ -86,6 +77,16 @@ impl Driver for Program {
         let (warmup, window) = (what.warmup(), what.window());
         Ok(Box::new(Working { kept: &on.kept, warmup, window }))
     }
+}
+
+/// What a program and what makes its records are started with alike.
+pub fn setting_and_seed(what: &Drive) -> Vec<String> {
+    let parameters = what.slot.setting.values.iter().map(|(name, value)| (&**name, value));
+    let seed = Value::Number(Payloads::seed(what.seed()));
+    parameters
+        .chain([("seed", &seed)])
+        .flat_map(|(name, value)| [format!("--{name}"), value.to_string()])
+        .collect()
 }
 
 /// A line of a program.

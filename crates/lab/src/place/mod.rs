@@ -30,6 +30,8 @@ pub struct Running {
     pub kept: Kept,
     /// Where it is to answer.
     pub address: SocketAddr,
+    /// The numbers of the records that it was given; none where the study has no records.
+    pub records: Vec<u64>,
 }
 
 /// What a trial asks of a host that contenders run on.

@@ -24,7 +24,10 @@ pub(super) fn changed(run: &Run, study: &Study) -> Option<String> {
         return Some("an older bakeoff didn't keep which study.toml it began with".into());
     }
     if *before != study.file.sha256 {
-        return Some("its study.toml is not what it was".into());
+        return Some(match study.file.data {
+            None => "its study.toml is not what it was".into(),
+            Some(_) => "its study.toml, or what makes its records, is not what it was".into(),
+        });
     }
     let is_described = |slot: &Slot| study.contenders.iter().any(|it| it.name == slot.contender);
     if !run.plan.slots.iter().all(is_described) {

@@ -211,8 +211,9 @@ impl<'a> UnderWay<'a> {
         let (driver, contract) =
             (self.study.file.driver.get_ref(), self.study.contract_of(contender));
         let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
+        let data = self.study.file.data.as_ref();
         let bench =
-            Bench { host: &machine, driver: &*driver, contract: &*contract, stop: self.stop };
+            Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: self.stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let place = machine.split(slot.setting.cores);
         let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {

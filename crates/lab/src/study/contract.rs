@@ -29,6 +29,8 @@ pub struct ContractFile {
 pub enum Sum {
     /// The sum of the payloads of all units done: numbers that follow from the trial's seed.
     Payloads,
+    /// The sum of the numbers of all records done, in order, round and round.
+    Records,
 }
 
 /// What a contender has to answer to HTTP/1.1.
@@ -77,8 +79,8 @@ impl ContractFile {
         Some(HttpContract { request, answer, refuses: self.refuses.clone() })
     }
 
-    /// What speaks against it under this driver.
-    pub(super) fn complaint(&self, driver: &Driver) -> Option<&'static str> {
+    /// What speaks against it under this driver, in a study with `[data]` or without.
+    pub(super) fn complaint(&self, driver: &Driver, has_data: bool) -> Option<&'static str> {
         match driver.kind {
             DriverKind::Generator if self.request.is_none() => {
                 Some("missing key `request`: the load generator has to know what it asks")
@@ -93,6 +95,9 @@ impl ContractFile {
                 if self.request.is_some() || self.answer.is_some() || !self.refuses.is_empty() =>
             {
                 Some("nobody asks a contender that drives itself: it has `sum`")
+            }
+            DriverKind::Program if self.sum == Some(Sum::Records) && !has_data => {
+                Some("`sum = \"records\"` takes `[data]`: a command that makes records")
             }
             _ => None,
         }

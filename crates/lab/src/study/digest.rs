@@ -160,6 +160,17 @@ pub fn of_file(path: &Path) -> io::Result<String> {
     Ok(hex(digest))
 }
 
+/// The same of a file and others that belong to it. Without others it is that of the file.
+///
+/// # Errors
+/// The system's, if one can't be read.
+pub fn of_file_with(path: &Path, others: impl IntoIterator<Item = PathBuf>) -> io::Result<String> {
+    let whole = of_file(path)?;
+    others.into_iter().try_fold(whole, |whole, other| {
+        Ok(hex(Sha256::new().chain_update(whole).chain_update(of_file(&other)?)))
+    })
+}
+
 /// Adds a file's bytes, and tells how many they are. It may be larger than what memory is for.
 fn read(path: &Path, digest: &mut Sha256) -> io::Result<u64> {
     let mut file = fs::File::open(path)?;

@@ -112,9 +112,9 @@ impl Driver {
             DriverKind::Generator if self.protocol.is_none() => {
                 Some("missing key `protocol`: the load generator has to know what it speaks")
             }
-            DriverKind::Generator if self.unit.is_some() || is_of_programs => {
-                Some("`unit`, `parameter` and `figure` are for contenders that drive themselves")
-            }
+            DriverKind::Generator if self.unit.is_some() || is_of_programs => Some(
+                "`unit`, `parameter`, `figure` and `data` are for contenders that drive themselves",
+            ),
             DriverKind::Program if self.unit.is_none() => {
                 Some("missing key `unit`: what contenders do is counted in it")
             }
@@ -137,7 +137,13 @@ impl Parameter {
     /// What speaks against it.
     pub(super) fn complaint(&self) -> Option<&'static str> {
         let has_one = self.unit.is_some() == self.words.is_empty();
-        (!has_one).then_some("a parameter has either `unit`, for numbers, or `words`")
+        match &**self.name.get_ref() {
+            _ if !has_one => Some("a parameter has either `unit`, for numbers, or `words`"),
+            "seed" | "seconds" | "records" => {
+                Some("each program is started with `--seed`, `--seconds` and `--records` already")
+            }
+            _ => None,
+        }
     }
 
     /// Its values in a setting of a file.

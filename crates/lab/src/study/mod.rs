@@ -3,6 +3,7 @@
 
 pub mod contender;
 mod contract;
+mod data;
 pub(crate) mod digest;
 mod driver;
 pub(crate) mod limits;
@@ -21,6 +22,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnswer, Sum};
+pub use self::data::Data;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, Profile, Settings};
@@ -58,6 +60,8 @@ pub struct StudyFile {
     /// What contenders that drive themselves tell at their end, beside what is measured.
     #[serde(default, rename = "figure")]
     pub told: Vec<ToldFigure>,
+    /// What such a contender works on, where it doesn't follow from a seed.
+    pub data: Option<Data>,
     /// What a contender must do.
     pub contract: Spanned<ContractFile>,
     /// Contracts that ask for less, by name, for contenders that can't do all of
@@ -75,7 +79,8 @@ pub struct StudyFile {
     /// What somebody claimed, for the run to decide.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimFile>,
-    /// SHA-256 of the file, which has no such key; `None` if it couldn't be read again.
+    /// SHA-256 of the file, which has no such key, with what makes its records; `None` if that
+    /// couldn't be read.
     #[serde(skip)]
     pub sha256: Option<String>,
 }
@@ -145,7 +150,12 @@ impl StudyFile {
         }
         let mut file: StudyFile = toml_file::read(&path, "docs/study-toml.md")?;
         file.profile.values_mut().for_each(|profile| profile.declare(&file.parameters));
-        Ok(StudyFile { sha256: digest::of_file(&path).ok(), ..file })
+        if let Some(data) = &mut file.data {
+            data.folder = studies.join(name);
+        }
+        let made_by = file.data.iter().flat_map(Data::files);
+        let sha256 = digest::of_file_with(&path, made_by).ok();
+        Ok(StudyFile { sha256, ..file })
     }
 
     /// In what settings differ.
@@ -331,10 +341,11 @@ impl Study {
 
     /// Refuses a driver that lacks what it needs, and contracts that it can't ask.
     fn check_driver(&self, path: &Path) -> Result<(), toml_file::Error> {
-        let StudyFile { driver, contract, lighter, parameters, told, .. } = &self.file;
+        let StudyFile { driver, contract, lighter, parameters, told, data, .. } = &self.file;
         let of_driver = driver.get_ref();
         let contracts = [contract].into_iter().chain(lighter.values());
-        let is_of_programs = !parameters.is_empty() || !told.is_empty();
+        let has_data = data.is_some();
+        let is_of_programs = !parameters.is_empty() || !told.is_empty() || has_data;
         if let Some(what) = of_driver.complaint(is_of_programs) {
             return Err(toml_file::refuse(path, driver.span(), what.into()));
         }
@@ -350,7 +361,7 @@ impl Study {
             }
         }
         for contract in contracts {
-            if let Some(what) = contract.get_ref().complaint(of_driver) {
+            if let Some(what) = contract.get_ref().complaint(of_driver, has_data) {
                 return Err(toml_file::refuse(path, contract.span(), what.into()));
             }
         }

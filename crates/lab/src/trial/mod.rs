@@ -4,6 +4,7 @@
 //! on the way is evidence: a contender that fails is a result, not an error.
 
 pub mod nobody;
+mod records;
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,13 +19,17 @@ use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process};
 use result::plan::{Plan, Setting, Slot};
 
+use crate::contract::program::Given;
 use crate::contract::{Contract, Depth};
 use crate::drive::{Drive, Driver, Ended, Readiness};
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
 use crate::ready::programs;
 use crate::sample::{Expected, Sampler};
+use crate::study::Data;
 use crate::study::contender::{Contender, Placeholders};
+
+use self::records::Records;
 
 /// Lines of a contender's output that are kept where it failed.
 const LINES: usize = 10;
@@ -43,6 +48,8 @@ pub struct Bench<'a> {
     pub host: &'a dyn Host,
     /// What puts work on it.
     pub driver: &'a dyn Driver,
+    /// What it works on, where the study makes that.
+    pub data: Option<&'a Data>,
     /// What it has to do.
     pub contract: &'a dyn Contract,
     /// Ends a trial early.
@@ -188,16 +195,23 @@ impl Bench<'_> {
         evidence: &mut Evidence,
         act: impl FnOnce(&Running, &mut Evidence) -> T,
     ) -> Result<Option<T>, load::Error> {
+        let system = |what: String, why: String| {
+            Err(load::Error::System { what, source: io::Error::other(why) })
+        };
+        let records = match self.data.map(|data| records::make(data, drive, self.stop)).transpose()
+        {
+            Ok(records) => records.unwrap_or_default(),
+            Err(why) => return system("making records".into(), why),
+        };
         let began = Instant::now();
-        let mut running = match self.start(contender, drive, &evidence.place) {
+        let mut running = match self.start(contender, drive, records, &evidence.place) {
             Ok(running) => running,
             Err(Fails::Contender(process)) => {
                 evidence.process = process;
                 return Ok(None);
             }
             Err(Fails::Machine(why)) => {
-                let what = format!("starting {}", contender.name);
-                return Err(load::Error::System { what, source: io::Error::other(why) });
+                return system(format!("starting {}", contender.name), why);
             }
         };
         evidence.ready_s = Some(began.elapsed().as_secs_f64());
@@ -234,15 +248,26 @@ impl Bench<'_> {
     }
 
     /// Starts a contender and waits until it can be given work.
-    fn start(&self, contender: &Contender, drive: &Drive, place: &Place) -> Result<Running, Fails> {
+    fn start(
+        &self,
+        contender: &Contender,
+        drive: &Drive,
+        records: Records,
+        place: &Place,
+    ) -> Result<Running, Fails> {
         let failed = |why| Fails::Contender(never_ran(why));
         let address = self.host.free_address().map_err(Fails::Machine)?;
-        let order = self.order(contender, drive, place, address).map_err(failed)?;
+        let mut order = self.order(contender, drive, place, address).map_err(failed)?;
+        if let Some(scratch) = order.scratch.as_mut().filter(|_| self.data.is_some()) {
+            let path = scratch.path.join(records::FILE).display().to_string();
+            order.command.extend(["--records".into(), path]);
+            scratch.files.push((records::FILE.into(), records.text));
+        }
         let kept = self.host.start(&order).map_err(|why| match why {
             NotStarted::Program(why) => failed(why),
             NotStarted::Machine(why) => Fails::Machine(why),
         })?;
-        let mut running = Running { kept, address };
+        let mut running = Running { kept, address, records: records.numbers };
         let ready = self.wait_until_ready(contender, &running);
         if self.stop.asked() {
             running.kept.hurry();
@@ -298,7 +323,7 @@ impl Bench<'_> {
     }
 
     fn wait_until_ready(&self, contender: &Contender, running: &Running) -> Result<(), String> {
-        let Running { kept, address } = running;
+        let Running { kept, address, .. } = running;
         let within = Duration::from_secs_f64(contender.file.ready_within_s);
         let began = Instant::now();
         let mut first_wrong = None;
@@ -402,8 +427,8 @@ impl Bench<'_> {
         evidence.server_folder_bytes =
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(driven.window_began, driven.window, evidence);
-        let seed = what.seed();
-        let steps = self.contract.under_work(&driven.answers, &driven.told, seed);
+        let given = Given { seed: what.seed(), records: &running.records };
+        let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
         match self.driver.is_asked() {
             true => evidence.contract_under_load = steps,
             false => evidence.contract = steps,
