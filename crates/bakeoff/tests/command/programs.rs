@@ -59,7 +59,7 @@ for (1 .. 50) {
 fn of_records(maker: &str) -> Lab {
     let lab = Lab::of_programs();
     lab.write("studies/s/records.pl", maker);
-    let data = "[data]\nmake = [\"perl\", \"records.pl\"]\n\n[contract]";
+    let data = "[data]\nmade_by = [\"perl\", \"records.pl\"]\n\n[contract]";
     lab.change_study("[contract]", data);
     lab.change_study("sum = \"payloads\"", "sum = \"records\"");
     lab

@@ -12,7 +12,7 @@ use super::limits;
 pub struct Data {
     /// The command that makes them, run in the study's folder.
     #[serde(deserialize_with = "limits::command")]
-    pub make: Vec<String>,
+    pub made_by: Vec<String>,
     /// The study's folder, which its file doesn't tell.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -21,7 +21,7 @@ pub struct Data {
 impl Data {
     /// The files of the study that its command names: what they say is the study's as well.
     pub(super) fn files(&self) -> impl Iterator<Item = PathBuf> {
-        let words = self.make.iter().filter(|word| !Path::new(word).is_absolute());
+        let words = self.made_by.iter().filter(|word| !Path::new(word).is_absolute());
         words.map(|word| self.folder.join(word)).filter(|path| path.is_file())
     }
 }

@@ -45,7 +45,7 @@ pub struct Records {
 /// # Errors
 /// That they couldn't be made, in a sentence.
 pub fn make(data: &Data, what: &Drive, stop: &Stop) -> Result<Records, String> {
-    let command = [data.make.clone(), setting_and_seed(what)].concat();
+    let command = [data.made_by.clone(), setting_and_seed(what)].concat();
     let folder = Some(data.folder.clone());
     let order =
         Order { folder, lines: true, ..Order::tool(command.clone(), programs::environment()) };
