@@ -1,0 +1,74 @@
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
+
+/** The study's works, with any codec. */
+final class Codecs {
+    private Codecs() {}
+
+    /** What is done to the thing at a place. It returns the one whose fields show that. */
+    private interface Work<T> {
+        T at(int place) throws Exception;
+    }
+
+    /** What was encoded last: else a compiler might leave it out. */
+    static volatile byte[] last;
+
+    /** Does what the arguments say, with the form of a row and that of a list of rows. */
+    static void run(String[] arguments, Form<Row> one, Form<List<Row>> many) throws Exception {
+        List<String> given = List.of(arguments);
+        List<Row> rows = Row.read(Path.of(after("--records", given)));
+        int atOnce = Integer.parseInt(after("--at-once", given));
+        String does = after("--does", given);
+        double seconds = Double.parseDouble(after("--seconds", given));
+        if (atOnce == 1) {
+            work(rows, one, does, seconds, 1, Row::number);
+        } else {
+            IntStream begins = IntStream.range(0, rows.size() / atOnce).map(list -> list * atOnce);
+            List<List<Row>> lists = begins.mapToObj(begin -> rows.subList(begin, begin + atOnce)).toList();
+            work(lists, many, does, seconds, atOnce, list -> {
+                int sum = 0;
+                for (Row row : list) {
+                    sum += row.number();
+                }
+                return sum;
+            });
+        }
+    }
+
+    private static String after(String name, List<String> given) {
+        return given.get(given.indexOf(name) + 1);
+    }
+
+    private static <T> void work(
+            List<T> things, Form<T> form, String does, double seconds, int records, ToIntFunction<T> number)
+            throws Exception {
+        byte[][] encoded = new byte[things.size()][];
+        long bytes = 0;
+        for (int place = 0; place < encoded.length; place++) {
+            encoded[place] = form.encode().of(things.get(place));
+            bytes += encoded[place].length;
+            if (!form.decode().of(encoded[place]).equals(things.get(place))) {
+                System.err.println("it isn't the same after the round trip: " + things.get(place));
+                System.exit(1);
+            }
+        }
+        Work<T> work = switch (does) {
+            case "encode" -> place -> {
+                last = form.encode().of(things.get(place));
+                return things.get(place);
+            };
+            case "decode" -> place -> form.decode().of(encoded[place]);
+            case "both" -> place -> form.decode().of(form.encode().of(things.get(place)));
+            default -> throw new IllegalArgumentException("it can't do " + does);
+        };
+        System.out.println("{\"ready\": true}");
+        Account account = new Account(seconds);
+        int place = 0;
+        while (account.add(records, number.applyAsInt(work.at(place)))) {
+            place = (place + 1) % encoded.length;
+        }
+        System.out.println("{\"result\": {\"bytes\": " + bytes + "}}");
+    }
+}

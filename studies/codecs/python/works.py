@@ -1,0 +1,110 @@
+"""The study's works, with any codec. A record is a dict."""
+
+import argparse
+import json
+import sys
+import time
+
+INTERVAL_S = 0.2
+# Records between two looks at the clock.
+CLOCK_EVERY = 1_000
+
+DEFAULT_TYPE, DEFAULT_TTL = "A", 86_400
+
+
+def read(path):
+    """The records of a file: a line each, with tabs between its fields."""
+    with open(path, encoding="utf-8") as file:
+        return [record(*line.rstrip("\n").split("\t")) for line in file]
+
+
+def record(key, value, type_, first, last, ttl):
+    return {"key": key, "value": value, "type": type_, "ttl": int(ttl), "first": first, "last": last}
+
+
+def begin(text):
+    return ord(text[0]) if text else 0
+
+
+def number(of):
+    """What shows that each field was read."""
+    texts = begin(of["key"]) + begin(of["value"]) + begin(of["type"]) + begin(of["first"]) + begin(of["last"])
+    return of["ttl"] + texts
+
+
+def number_of_all(records):
+    return sum(number(of) for of in records)
+
+
+class Account:
+    """What was done, which is told every now and then."""
+
+    def __init__(self, seconds):
+        self.done = 0
+        self.sum = 0
+        self.look_at = CLOCK_EVERY
+        self.begun = time.monotonic()
+        self.told_s = 0
+        self.until_s = seconds
+
+    def add(self, records, numbers):
+        """Counts records with the sum of their numbers, and returns whether the work goes on."""
+        self.done += records
+        self.sum += numbers
+        if self.done < self.look_at:
+            return True
+        self.look_at += CLOCK_EVERY
+        return self.tell()
+
+    def tell(self):
+        now_s = time.monotonic() - self.begun
+        if now_s >= self.told_s + INTERVAL_S:
+            line = {"t": round(now_s, 6), "done": self.done, "sum": self.sum % 2**32}
+            print(json.dumps(line), flush=True)
+            self.told_s = now_s
+        # Until it was told of at its end.
+        return self.told_s < self.until_s
+
+
+def checked(thing, encode, decode):
+    """What it is encoded, once it is known to be the same after the round trip."""
+    encoded = encode(thing)
+    if decode(encoded) != thing:
+        sys.exit(f"it isn't the same after the round trip: {thing}")
+    return encoded
+
+
+def run(one, many):
+    """Does what the arguments say, with the codec of a record and that of a list of records:
+    each two functions, one to bytes and one from them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--does", choices=["encode", "decode", "both"], required=True)
+    parser.add_argument("--data")
+    parser.add_argument("--at-once", type=int, required=True)
+    parser.add_argument("--seed")
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--records", required=True)
+    given = parser.parse_args()
+    things, (encode, decode), number_of = read(given.records), one, number
+    if given.at_once > 1:
+        begins = range(0, len(things), given.at_once)
+        things = [things[begin : begin + given.at_once] for begin in begins]
+        (encode, decode), number_of = many, number_of_all
+    encoded = [checked(thing, encode, decode) for thing in things]
+
+    def only_encode(place):
+        encode(things[place])
+        return things[place]
+
+    works = {
+        "encode": only_encode,
+        "decode": lambda place: decode(encoded[place]),
+        "both": lambda place: decode(encode(things[place])),
+    }
+    work = works[given.does]
+    print(json.dumps({"ready": True}), flush=True)
+    account = Account(given.seconds)
+    place = 0
+    while account.add(given.at_once, number_of(work(place))):
+        place = (place + 1) % len(things)
+    print(json.dumps({"result": {"bytes": sum(map(len, encoded))}}), flush=True)
