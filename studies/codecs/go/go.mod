@@ -1,0 +1,3 @@
+module works
+
+go 1.23.0
