@@ -163,7 +163,8 @@ void work(std::vector<Thing> const& things, Form<Thing> form, std::string const&
     for (std::size_t at = 0; account.add(records, number_at(at));) {
         at = (at + 1) % things.size();
     }
-    std::printf("{\"result\": {\"bytes\": %zu}}\n", bytes);
+    auto const each = static_cast<double>(bytes) / static_cast<double>(things.size() * records);
+    std::printf("{\"result\": {\"bytes_each\": %f}}\n", each);
 }
 
 /// Does what the command line says, with the form of a row and that of a list of rows.

@@ -21,7 +21,8 @@ main() ->
     io:format("{\"ready\": ~s}\n", [true]),
     Begun = now_s(),
     repeat(Work, All, All, 0, 0, ?CLOCK_EVERY, {Begun, Begun + ?INTERVAL_S, Begun + Seconds}),
-    io:format("{\"result\": {\"bytes\": ~b}}\n", [iolist_size(Encoded)]),
+    Each = iolist_size(Encoded) / length(Things) / list_to_integer(AtOnce),
+    io:format("{\"result\": {\"bytes_each\": ~w}}\n", [Each]),
     halt().
 
 given([Name, Value | More]) -> (given(More))#{Name => Value};

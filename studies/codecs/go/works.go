@@ -162,6 +162,7 @@ func work[T any](things []T, form Form[T], does string, until time.Duration, rec
 			break
 		}
 	}
-	fmt.Printf("{\"result\": {\"bytes\": %d}}\n", bytes)
+	each := float64(bytes) / float64(len(things)) / float64(records)
+	fmt.Printf("{\"result\": {\"bytes_each\": %v}}\n", each)
 	return nil
 }

@@ -69,6 +69,7 @@ final class Codecs {
         while (account.add(records, number.applyAsInt(work.at(place)))) {
             place = (place + 1) % encoded.length;
         }
-        System.out.println("{\"result\": {\"bytes\": " + bytes + "}}");
+        double each = (double) bytes / encoded.length / records;
+        System.out.println("{\"result\": {\"bytes_each\": " + each + "}}");
     }
 }

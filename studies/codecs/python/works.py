@@ -107,4 +107,5 @@ def run(one, many):
     place = 0
     while account.add(given.at_once, number_of(work(place))):
         place = (place + 1) % len(things)
-    print(json.dumps({"result": {"bytes": sum(map(len, encoded))}}), flush=True)
+    each = sum(map(len, encoded)) / len(things) / given.at_once
+    print(json.dumps({"result": {"bytes_each": each}}), flush=True)

@@ -150,6 +150,7 @@ fn work<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Result<(), Box<
         place = (place + 1) % things.len();
     }
     let bytes: usize = encoded.iter().map(Vec::len).sum();
-    println!(r#"{{"result": {{"bytes": {bytes}}}}}"#);
+    let each = bytes as f64 / things.len() as f64 / records as f64;
+    println!(r#"{{"result": {{"bytes_each": {each}}}}}"#);
     Ok(())
 }

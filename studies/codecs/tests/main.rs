@@ -1,0 +1,221 @@
+//! The records of the study are what it says, and formats have the sizes that follow from them.
+
+#[path = "../../../crates/bakeoff/tests/fixture/skipped.rs"]
+mod skipped;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use lab::ready::{missing, programs};
+use lab::study::Study;
+use lab::study::contender::{Contender, Placeholders};
+use serde_json::Value;
+use skipped::skipped;
+
+const SETS: [&str; 4] = ["defaults", "full", "utf8", "shape-2009"];
+const DEFAULT_TYPE: &str = "A";
+const DEFAULT_TTL: u32 = 86_400;
+/// A build's word that something is missing which no package is known to give.
+const ABSENT: i32 = 69;
+
+fn studies() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies")
+}
+
+/// A record, with the number that was told of it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Record {
+    number: u32,
+    /// Key, value, type, first, last.
+    texts: [String; 5],
+    ttl: u32,
+}
+
+/// What `records.py` prints; `None` where there is no Python.
+fn printed(data: &str, seed: u32) -> Option<String> {
+    let python = "/usr/bin/python3";
+    if !Path::new(python).exists() {
+        skipped("skipped", "python3 is not installed; apt-get install python3");
+        return None;
+    }
+    let mut maker = Command::new(python);
+    maker.arg("records.py").args(["--data", data, "--seed", &seed.to_string()]);
+    let Output { status, stdout, stderr } =
+        maker.current_dir(studies().join("codecs")).output().unwrap();
+    assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
+    Some(String::from_utf8(stdout).unwrap())
+}
+
+fn records(data: &str, seed: u32) -> Option<Vec<Record>> {
+    let record = |line: &str| {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [number, key, value, r#type, first, last, ttl] = fields.try_into().expect("7 fields");
+        let texts = [key, value, r#type, first, last].map(String::from);
+        Record { number: number.parse().unwrap(), texts, ttl: ttl.parse().unwrap() }
+    };
+    Some(printed(data, seed)?.lines().map(record).collect())
+}
+
+#[test]
+fn records_are_distinct_follow_from_the_seed_and_have_their_numbers() {
+    for data in SETS {
+        let Some(all) = records(data, 7) else { return };
+        let distinct: BTreeSet<_> = all.iter().collect();
+        assert!(distinct.len() >= 1_000 && distinct.len() == all.len(), "{data}");
+        assert_eq!(all, records(data, 7).unwrap(), "{data}: one seed, other records");
+        let of_another_seed = records(data, 8).unwrap();
+        assert!(of_another_seed.iter().all(|it| !distinct.contains(it)), "{data}");
+        for record in &all {
+            let begin = |text: &String| text.chars().next().map_or(0, u32::from);
+            let number = record.texts.iter().map(begin).sum::<u32>() + record.ttl;
+            assert_eq!(record.number, number, "{data}: {record:?}");
+        }
+    }
+}
+
+#[test]
+fn each_data_set_is_what_its_name_says() {
+    for data in SETS {
+        let Some(all) = records(data, 7) else { return };
+        for Record { texts, ttl, .. } in &all {
+            let [key, value, r#type, first, last] = texts;
+            let is_default = *ttl == DEFAULT_TTL && r#type == DEFAULT_TYPE;
+            let is_ascii = texts.iter().all(|text| text.is_ascii());
+            match data {
+                "defaults" => assert!(is_default && first.is_empty() && last.is_empty()),
+                "utf8" => assert!(!key.is_ascii() && !value.is_ascii()),
+                _ => assert!(is_ascii, "{texts:?}"),
+            }
+            if data != "defaults" {
+                assert!(*ttl != DEFAULT_TTL && r#type != DEFAULT_TYPE, "{texts:?}");
+                assert!(texts.iter().all(|text| !text.is_empty()), "{texts:?}");
+            }
+        }
+        let longest =
+            |bytes: usize| all.iter().any(|it| it.texts[0].chars().any(|c| c.len_utf8() == bytes));
+        assert_eq!(longest(2) && longest(3) && longest(4), data == "utf8", "{data}");
+    }
+}
+
+/// Thrift's binary protocol: a field's type and number in 3 bytes, a text's length in 4.
+fn thrift_binary(record: &Record) -> usize {
+    let texts = record.texts.iter().map(|text| 3 + 4 + text.len());
+    let ttl = if record.ttl == DEFAULT_TTL { 0 } else { 3 + 4 };
+    let stop = 1;
+    texts.sum::<usize>() + ttl + stop
+}
+
+/// Bytes of a number that has seven bits in each.
+fn varint(number: usize) -> usize {
+    (1..).find(|bytes| number >> (7 * bytes) == 0).expect("some number of bytes")
+}
+
+/// A field of Protocol Buffers: number and type in a byte, the length, and what is in it.
+fn delimited(bytes: usize) -> usize {
+    1 + varint(bytes) + bytes
+}
+
+fn protobuf(record: &Record) -> usize {
+    let [key, value, r#type, first, last] = &record.texts;
+    let texts = [key, value, first, last].map(|text| delimited(text.len()));
+    let r#type = if r#type == DEFAULT_TYPE { 0 } else { delimited(r#type.len()) };
+    let ttl = if record.ttl == DEFAULT_TTL { 0 } else { 1 + varint(record.ttl as usize) };
+    texts.iter().sum::<usize>() + r#type + ttl
+}
+
+/// What 2009 has: 1,130,000,000 bytes of 10,000,000 records, and 83,000,419 of 1,000,000.
+#[test]
+fn records_of_the_shape_of_2009_have_its_sizes_to_the_byte() {
+    let Some(all) = records("shape-2009", 7) else { return };
+    for record in &all {
+        assert_eq!((thrift_binary(record), protobuf(record)), (113, 83), "{record:?}");
+    }
+}
+
+/// What stands for the placeholders of its file.
+fn placeholders(contender: &Contender, folder: &Path) -> Placeholders {
+    let build = contender.build_folder();
+    let (source, dir) = (contender.source.clone(), folder.into());
+    Placeholders { source, build, dir, cores: 1, ..Placeholders::default() }
+}
+
+/// Builds a contender; whether it can be had here.
+fn is_built(contender: &Contender) -> bool {
+    if let Some(missing) = missing(contender) {
+        skipped("skipped in part", &format!("{}: {missing}", contender.name));
+        return false;
+    }
+    let command = placeholders(contender, Path::new("")).fill_all(&contender.file.build);
+    fs::create_dir_all(contender.build_folder()).unwrap();
+    let mut build = Command::new(&command[0]);
+    build.args(&command[1..]).current_dir(&contender.source).stdin(Stdio::null());
+    let output = build.env_clear().envs(programs::environment()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    if output.status.code() == Some(ABSENT) {
+        let why = said.lines().last().unwrap_or_default();
+        skipped("skipped in part", &format!("{}: {why}", contender.name));
+        return false;
+    }
+    assert!(output.status.success(), "{}: {output:?}", contender.name);
+    true
+}
+
+/// What a contender tells in its result, after a short work on what was printed.
+fn bytes_each(contender: &Contender, data: &str, at_once: usize, printed: &str) -> f64 {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("records");
+    let records = printed.lines().map(|line| line.split_once('\t').unwrap().1.to_string() + "\n");
+    fs::write(&file, records.collect::<String>()).unwrap();
+    let placeholders = placeholders(contender, folder.path());
+    let command = placeholders.fill_all(&contender.file.run);
+    let mut program = Command::new(&command[0]);
+    program
+        .args(&command[1..])
+        .args(["--does", "both", "--data", data, "--at-once", &at_once.to_string()])
+        .args(["--seed", "1", "--seconds", "0.1", "--records", &file.display().to_string()])
+        .current_dir(folder.path())
+        .env("PATH", programs::search_path());
+    for (name, value) in &contender.file.environment {
+        program.env(name, placeholders.fill(value));
+    }
+    let output = program.output().unwrap();
+    assert!(output.status.success(), "{}: {output:?}", contender.name);
+    let said = String::from_utf8(output.stdout).unwrap();
+    let result: Value = serde_json::from_str(said.lines().last().expect("a result")).unwrap();
+    result["result"]["bytes_each"].as_f64().expect("bytes a record")
+}
+
+/// So a contender of a format sends what the others do.
+#[test]
+fn formats_have_the_bytes_that_follow_from_their_descriptions() {
+    let study = Study::read(&studies(), "codecs").unwrap_or_else(|why| panic!("{why}"));
+    let seed = 7;
+    for contender in &study.contenders {
+        let is_of_schema = contender.sources().any(|(name, _)| name == "../schema");
+        let size = match &*contender.name {
+            "java-thrift-binary" => thrift_binary,
+            "java-thrift-compact" => continue,
+            _ if is_of_schema => protobuf,
+            _ => continue,
+        };
+        if !is_built(contender) {
+            continue;
+        }
+        for (data, at_once) in [("shape-2009", 1), ("utf8", 1), ("defaults", 1), ("full", 100)] {
+            let Some(all) = records(data, seed) else { return };
+            let told = bytes_each(contender, data, at_once, &printed(data, seed).unwrap());
+            let alone: usize = all.iter().map(size).sum();
+            let around = match (at_once, &*contender.name) {
+                (1, _) => 0,
+                // Of a list: its field, the type and number of what is in it, and a stop.
+                (_, "java-thrift-binary") => all.len() / at_once * (3 + 1 + 4 + 1),
+                _ => all.iter().map(|it| delimited(size(it)) - size(it)).sum(),
+            };
+            let expected = (alone + around) as f64 / all.len() as f64;
+            let name = &contender.name;
+            assert!((told - expected).abs() < 1e-6, "{name}, {data}: {told}, not {expected}");
+        }
+    }
+}
