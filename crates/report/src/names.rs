@@ -62,7 +62,9 @@ pub fn section_name(dimensions: &[Dimension], setting: &Setting) -> String {
 /// The same but for the cores.
 pub fn beside_cores(dimensions: &[Dimension], setting: &Setting) -> Vec<String> {
     let first = dimensions.first().map(|dimension| visible_name(&dimension.many).into_owned());
-    described(first.filter(|_| dimensions.len() > 1), dimensions, setting)
+    // One whose values are words has no name of its own.
+    let is_said = |name: &String| dimensions.len() > 1 && !name.is_empty();
+    described(first.filter(is_said), dimensions, setting)
 }
 
 /// What tells a setting from the others of its section: `100 connections`.
@@ -218,6 +220,9 @@ mod tests {
         let setting = Setting { cores: Cores::All, values: values.to_vec(), pace: Pace::Free };
         insta::assert_snapshot!(setting_names(&dimensions, &[&setting]), @"10,000 pairs of tasks, 64 bytes a message, no limit to the queue, all cores");
         insta::assert_snapshot!(section_name(&dimensions, &setting), @"All cores, pairs of tasks, 64 bytes a message, no limit to the queue");
+        let [pairs, bytes, flow] = dimensions;
+        let words_first = [flow, pairs, bytes];
+        insta::assert_snapshot!(section_name(&words_first, &setting), @"All cores, 10,000 pairs of tasks, 64 bytes a message");
         let bare = Setting { values: vec![], ..setting };
         insta::assert_snapshot!(setting_names(&[], &[&bare]), @"all cores");
         insta::assert_snapshot!(section_name(&[], &bare), @"All cores");
