@@ -1,19 +1,23 @@
-//! The records of the study are what it says, and formats have the sizes that follow from them.
+//! The records of the study are what it says, formats have the sizes that follow from them, and
+//! what contenders count was done. `make check-programs` has all of them do all.
 
-#[path = "../../../crates/bakeoff/tests/fixture/skipped.rs"]
-mod skipped;
+#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
+mod fixture;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use fixture::skipped;
 use lab::ready::{missing, programs};
 use lab::study::Study;
 use lab::study::contender::{Contender, Placeholders};
 use serde_json::Value;
-use skipped::skipped;
 
+/// One a language, none of which another test here builds meanwhile.
+const LIGHT: [&str; 6] =
+    ["erlang-term", "go-json", "java-jackson", "node-json", "python-json", "rust-postcard"];
 const SETS: [&str; 4] = ["defaults", "full", "utf8", "shape-2009"];
 const DEFAULT_TYPE: &str = "A";
 const DEFAULT_TTL: u32 = 86_400;
@@ -185,6 +189,12 @@ fn bytes_each(contender: &Contender, data: &str, at_once: usize, printed: &str) 
     let said = String::from_utf8(output.stdout).unwrap();
     let result: Value = serde_json::from_str(said.lines().last().expect("a result")).unwrap();
     result["result"]["bytes_each"].as_f64().expect("bytes a record")
+}
+
+#[test]
+fn what_contenders_count_was_done() {
+    let parameters = r#"does = ["both"], data = ["utf8"], at-once = [1, 100]"#;
+    fixture::try_settings("codecs", &LIGHT, parameters);
 }
 
 /// So a contender of a format sends what the others do.
