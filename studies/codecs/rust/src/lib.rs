@@ -55,10 +55,13 @@ impl Thing for Vec<Row> {
     }
 }
 
+/// What a step gave, or why it failed.
+pub type Outcome<T> = Result<T, Box<dyn Error>>;
+
 /// How something becomes bytes, and is made of them again.
 pub struct Form<T> {
-    pub encode: fn(&T) -> Result<Vec<u8>, Box<dyn Error>>,
-    pub decode: fn(&[u8]) -> Result<T, Box<dyn Error>>,
+    pub encode: fn(&T) -> Outcome<Vec<u8>>,
+    pub decode: fn(&[u8]) -> Outcome<T>,
 }
 
 /// What was done, which is told every now and then.
@@ -112,7 +115,7 @@ fn argument(name: &str) -> String {
 }
 
 /// Does what the arguments say, with the form of a row and that of a list of rows.
-pub fn run(one: Form<Row>, many: Form<Vec<Row>>) -> Result<(), Box<dyn Error>> {
+pub fn run(one: Form<Row>, many: Form<Vec<Row>>) -> Outcome<()> {
     let file = fs::read_to_string(argument("--records"))?;
     let rows: Vec<Row> = file.lines().map(Row::of).collect();
     match argument("--at-once").parse()? {
@@ -124,7 +127,7 @@ pub fn run(one: Form<Row>, many: Form<Vec<Row>>) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn work<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Result<(), Box<dyn Error>> {
+fn work<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Outcome<()> {
     let Form { encode, decode } = form;
     let encoded = things.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
     for (thing, bytes) in things.iter().zip(&encoded) {
@@ -133,7 +136,7 @@ fn work<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Result<(), Box<
             process::exit(1);
         }
     }
-    let number_at = |place: usize, does: &str| -> Result<u32, Box<dyn Error>> {
+    let number_at = |place: usize, does: &str| -> Outcome<u32> {
         Ok(match does {
             "encode" => {
                 black_box(encode(&things[place])?);
