@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::Figure;
+use crate::setting::CONNECTIONS;
 pub use crate::setting::{Cores, Dimension, Pace, PaceKind, Setting, Value};
 
 /// The question that a study asks.
@@ -44,6 +45,11 @@ pub struct Study {
 }
 
 impl Study {
+    /// Whether the load generator asks its contenders; others drive themselves.
+    pub fn is_asked(&self) -> bool {
+        self.dimensions.iter().any(|dimension| dimension.id == CONNECTIONS)
+    }
+
     /// One of its figures.
     pub fn figure(&self, id: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.id == id)

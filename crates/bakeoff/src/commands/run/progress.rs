@@ -213,7 +213,7 @@ fn warmup(run: &Run) -> String {
     let more: Vec<String> = more
         .map(|contender| format!("{} {} s", contender.name, units::plain(contender.warmup_s)))
         .collect();
-    let what = if run.study.asks.is_some() { "load" } else { "work" };
+    let what = if run.study.is_asked() { "load" } else { "work" };
     let all = format!("{} s of {what}", units::plain(plan.warmup_s));
     if more.is_empty() { all } else { format!("{all} ({})", more.join(", ")) }
 }
@@ -233,7 +233,7 @@ fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str
     Some(match pace {
         PaceKind::Free => {
             let all = setting_names(&study.dimensions, &settings);
-            let loops = if study.asks.is_some() { "closed loop" } else { "settings" };
+            let loops = if study.is_asked() { "closed loop" } else { "settings" };
             (loops, format!("{all}; {blocks}"))
         }
         PaceKind::Equal => {
