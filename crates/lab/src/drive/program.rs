@@ -31,7 +31,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a program may take beyond its seconds: to end a unit, and to sum up.
 const BEYOND: Duration = Duration::from_secs(30);
 /// What it is told to work beyond warm-up and window, each of which begins and ends with a line.
-pub const MORE_S: f64 = 0.7;
+pub const MORE_S: f64 = 1.0;
 /// Lines that are kept of a program: a trial's record is to be read by people and programs.
 const LINES_MAX: usize = 50_000;
 /// Numbers of a result.
