@@ -5,7 +5,7 @@
 mod fixture;
 
 /// Those whose build takes a few seconds.
-const LIGHT: [&str; 6] = ["cpp-coroutines", "erlang", "go", "java-threads", "node", "python"];
+const LIGHT: [&str; 5] = ["cpp-coroutines", "erlang", "go", "node", "python"];
 
 #[test]
 fn what_contenders_count_was_received() {

@@ -146,7 +146,7 @@ impl Bench<'_> {
             profile: String::new(),
             seed: 1,
             blocks: 1,
-            measure_s: 0.4,
+            measure_s: 0.2,
             warmup_s: 0.1,
             may_idle: false,
             slots: Vec::new(),
