@@ -35,7 +35,7 @@ measure: ## run a study and write what came out into its README.md (STUDY=messag
 	@setup/install run $(STUDY)
 	cargo build --locked --release -p bakeoff
 	$(bakeoff) run $(STUDY) --quick
-	@{ sed -n 's/^title = "\(.*\)"/# \1/p' studies/$(STUDY)/study.toml; \
+	@{ sed -n '/^title = /{s/^title = "\(.*\)"/# \1/p;q}' studies/$(STUDY)/study.toml; \
 		echo; echo 'Written by `make measure STUDY=$(STUDY)` from its last run.'; echo; \
 		cat runs/latest/report.md; } >studies/$(STUDY)/README.md
 
