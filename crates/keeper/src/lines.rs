@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Bytes of a line; what is longer is cut.
 const LINE_BYTES_MAX: usize = 4096;
 /// Lines that are told. Those of a program that prints more tell nothing.
-const LINES_MAX: usize = 20_000;
+pub const LINES_MAX: usize = 20_000;
 
 /// A line that a program printed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

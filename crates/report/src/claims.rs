@@ -1,14 +1,17 @@
 //! What became of a study's claims, in words for every form of the report.
 
 use result::Run;
-use result::outcome::{ClaimInSetting, ClaimWord};
+use result::outcome::{ClaimInSetting, ClaimOutcome, ClaimWord};
+use result::plan::{Claim, Value};
 
+use crate::names;
 use crate::summary::{self, and};
 use crate::text::visible;
 
 /// What decides a claim.
 pub const RULE: &str = "A claim holds under a setting where its contender is ahead of all that it \
-    names, beyond chance and the noise floor. A tie is no lead.";
+    names and that were measured there, beyond chance and the noise floor. A tie is no lead. Of \
+    settings that weren't measured nothing is said.";
 
 /// A claim with what became of it.
 pub struct Claimed {
@@ -29,20 +32,45 @@ pub fn all(run: &Run) -> Vec<Claimed> {
         says: visible(&claim.says).into_owned(),
         source: visible(&claim.source).into_owned(),
         word: outcome.word,
-        settings: outcome.settings.iter().map(|it| in_setting(run, it)).collect(),
+        settings: outcome
+            .settings
+            .iter()
+            .map(|it| in_setting(run, it))
+            .chain(unmeasured(run, claim, outcome))
+            .collect(),
     });
     claimed.collect()
 }
 
+/// What it speaks of beside, and what was not measured.
+fn unmeasured(run: &Run, claim: &Claim, outcome: &ClaimOutcome) -> Option<String> {
+    let is_measured = |id: &str, value: &Value| {
+        outcome.settings.iter().any(|it| it.setting.value(id) == Some(value))
+    };
+    let left = claim.values.iter().flat_map(|(id, values)| {
+        let dimension = run.study.dimensions.iter().find(|dimension| dimension.id == *id);
+        let left = values.iter().filter(|value| !is_measured(id, value));
+        left.filter_map(move |value| Some(names::value_name(dimension?, value)))
+    });
+    let left: Vec<String> = left.collect();
+    (!left.is_empty()).then(|| format!("not measured: {}", left.join("; ")))
+}
+
 fn in_setting(run: &Run, it: &ClaimInSetting) -> String {
     let setting = summary::names(run, &[&it.setting]);
-    let others: Vec<String> =
-        it.not_behind.iter().map(|name| summary::who(run, name).into_owned()).collect();
+    let titles = |names: &[String]| -> Vec<String> {
+        names.iter().map(|name| summary::who(run, name).into_owned()).collect()
+    };
+    let others = titles(&it.not_behind);
+    let missing = match it.not_measured.as_slice() {
+        [] => String::new(),
+        names => format!(" ({} not measured there)", and(&titles(names))),
+    };
     match it.word {
         ClaimWord::DoesNot => {
             let verb = if others.len() == 1 { "is" } else { "are" };
-            format!("{setting}: {}; {} {verb} not behind", it.word.says(), and(&others))
+            format!("{setting}: {}; {} {verb} not behind{missing}", it.word.says(), and(&others))
         }
-        _ => format!("{setting}: {}", it.word.says()),
+        _ => format!("{setting}: {}{missing}", it.word.says()),
     }
 }

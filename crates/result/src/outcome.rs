@@ -46,13 +46,16 @@ pub struct ClaimInSetting {
     pub word: ClaimWord,
     /// Those that it should be ahead of and isn't: they are as fast, or faster.
     pub not_behind: Vec<String>,
+    /// Those that it should be ahead of and that have no figure there: they decide nothing.
+    #[serde(default)]
+    pub not_measured: Vec<String>,
 }
 
 /// Whether a claim holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClaimWord {
-    /// It is ahead of all others, beyond chance and noise.
+    /// It is ahead of all others that were measured, beyond chance and noise.
     Holds,
     /// One of the others is as fast, or faster.
     DoesNot,

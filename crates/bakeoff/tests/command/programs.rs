@@ -115,18 +115,20 @@ fn work_that_was_not_done_is_invalid_and_a_stopped_clock_is() {
     lab.program("honest", "honest");
     lab.program("twice", "counts-twice");
     lab.program("clock", "stopped-clock");
+    lab.program("boasts", "boasts");
     lab.bakeoff(&["run", "s"]);
     let run = lab.run();
     assert_eq!(contract(&run, "honest"), Verdict::Valid);
     assert_eq!(contract(&run, "twice"), Verdict::Invalid);
     assert_eq!(contract(&run, "clock"), Verdict::Invalid);
+    assert_eq!(contract(&run, "boasts"), Verdict::Invalid, "and the lab has ended");
     lab.assert_nothing_is_left();
 }
 
 #[test]
 fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
     let lab = Lab::of_programs();
-    for mode in ["honest", "garbage", "dies", "no-result"] {
+    for mode in ["honest", "garbage", "floods", "dies", "no-result"] {
         lab.program(mode, mode);
     }
     lab.bakeoff(&["run", "s"]);
@@ -141,6 +143,7 @@ fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
         "{}",
         why("garbage")
     );
+    assert!(why("floods").starts_with("it printed more than"), "{}", why("floods"));
     assert!(why("dies").contains("code 3"), "{}", why("dies"));
     assert!(why("no-result").ends_with("code 0 before its result"), "{}", why("no-result"));
     lab.assert_nothing_is_left();
@@ -172,6 +175,10 @@ fn a_variant_is_a_contender_with_flags_of_its_own_and_the_same_build() {
     let builds = std::fs::read_to_string(lab.path("studies/s/p/build/builds")).unwrap();
     assert_eq!(builds, "built\n", "variants have one build");
     lab.assert_nothing_is_left();
+
+    lab.program("p-lies", "honest");
+    let said = lab.bakeoff(&["run", "s"]);
+    assert!(said.stderr.contains("two contenders `p-lies`: a folder and a variant"), "{said:?}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ const AWAY_MIN_S: f64 = 0.25;
 
 pub(super) const STALL: Check = Check {
     id: "stall",
-    signal: "Answers second by second: the slowest second against the median.",
+    signal: "The rate second by second, of programs from line to line: the slowest against the median.",
     threshold: "no second with less than half of the usual, and answers in most seconds",
     why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
     fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",

@@ -35,6 +35,8 @@ fn in_setting(claim: &Claim, outcome: &Outcome) -> Option<ClaimInSetting> {
     let row = |name: &String| outcome.rows.iter().find(|row| row.contender == *name);
     let own = row(&claim.contender)?;
     let others: Vec<&Row> = claim.against.iter().filter_map(row).collect();
+    let not_measured: Vec<String> =
+        claim.against.iter().filter(|name| row(name).is_none()).cloned().collect();
     if others.is_empty() {
         return None;
     }
@@ -50,7 +52,7 @@ fn in_setting(claim: &Claim, outcome: &Outcome) -> Option<ClaimInSetting> {
         (true, true) => ClaimWord::Holds,
         (true, false) => ClaimWord::NotKnown,
     };
-    Some(ClaimInSetting { setting: outcome.setting.clone(), word, not_behind })
+    Some(ClaimInSetting { setting: outcome.setting.clone(), word, not_behind, not_measured })
 }
 
 #[cfg(test)]
@@ -97,7 +99,9 @@ mod tests {
     #[test]
     fn a_claim_holds_only_beyond_chance_and_where_all_are_behind() {
         let all = [("a", 30, 100.0), ("b", 30, 50.0), ("a", 100, 100.0), ("c", 100, 40.0)];
-        assert_eq!(word(&all).word, ClaimWord::Holds);
+        let holds = word(&all);
+        assert_eq!(holds.word, ClaimWord::Holds);
+        assert_eq!(holds.settings[0].not_measured, ["c"], "who isn't there is told");
         let tie = word(&[("a", 30, 100.0), ("b", 30, 100.05)]);
         assert_eq!(tie.word, ClaimWord::DoesNot, "a tie is no lead");
         assert_eq!(tie.settings[0].not_behind, ["b"]);

@@ -1,7 +1,8 @@
 //! What a contender that drives itself has to keep: its own account of its work.
 //!
-//! It is held against the lab's clock and against the numbers of what it was given to work on, so that work which wasn't done, was counted twice or was timed by a clock that stands
-//! still is found.
+//! It is held against the lab's clock and against the numbers of what it was given to work on,
+//! so that work which wasn't done, was counted twice or was timed by a clock that stands still
+//! is found.
 
 use load::Stop;
 use load::outcome::SampledAnswer;
@@ -17,8 +18,14 @@ const CLOCKS_APART: f64 = 0.02;
 /// The same in seconds, for short windows.
 const CLOCKS_APART_S: f64 = 0.1;
 
+/// Units a second that no program does, on however many processors: the lab, which adds up a
+/// number of each, would be busy with a lie for ever.
+const RATE_MAX: f64 = 2e9;
+
 /// The id of the step that its clock passes.
 const CLOCK: &str = "clock";
+/// Seconds that its first line may tell of: it came when the lab's clock began.
+const BEFORE_S: f64 = 1.0;
 /// The id of the step that its sum passes.
 const SUM: &str = "sum";
 
@@ -106,6 +113,10 @@ fn clock(first: &Told, last: &Told) -> ContractStep {
 fn sum(told: &[Told], asked: &str, mut numbers: impl Iterator<Item = u64>) -> ContractStep {
     let (mut expected, mut done) = (0, 0);
     for one in told {
+        if one.done as f64 > RATE_MAX * one.arrived_s.max(BEFORE_S) {
+            let saw = format!("{} units after {:.3} s", one.done, one.arrived_s);
+            return step(SUM, asked, saw, false, "no program does so much");
+        }
         let next = numbers.by_ref().take((one.done - done) as usize);
         expected = next.fold(expected, |sum, number| (sum + number) % SUMS_END);
         done = one.done;
@@ -199,6 +210,15 @@ mod tests {
         assert_eq!(with(|told| told.done -= 1), [SUM], "one more was summed than counted");
         assert_eq!(with(|told| told.sum = Some(0)), [SUM], "nothing was summed");
         assert_eq!(with(|told| told.sum = None), [SUM]);
+    }
+
+    /// Else the lab would add up numbers for years.
+    #[test]
+    fn a_count_that_nobody_reaches_is_not_added_up() {
+        for done in [u64::MAX, 1 << 60, 100_000_000_000] {
+            let told = |at: f64| Told { own_s: at, arrived_s: at, done, sum: Some(0) };
+            assert_eq!(wrong(&[told(0.0), told(0.5)]), [SUM], "{done}");
+        }
     }
 
     #[test]

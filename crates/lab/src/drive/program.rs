@@ -15,7 +15,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use keeper::kept::Kept;
-use keeper::lines::Line;
+use keeper::lines::{LINES_MAX, Line};
 use keeper::text::harmless;
 use load::{Error, Moment, Stop};
 use result::evidence::{Interval, Work};
@@ -32,8 +32,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const BEYOND: Duration = Duration::from_secs(30);
 /// What it is told to work beyond warm-up and window, each of which begins and ends with a line.
 pub const MORE_S: f64 = 1.0;
-/// Lines that are kept of a program: a trial's record is to be read by people and programs.
-const LINES_MAX: usize = 50_000;
+/// Intervals of a program: so many of its lines are told at most, and one of them is `ready`.
+const INTERVALS_MAX: usize = LINES_MAX - 2;
 /// Numbers of a result.
 const RESULT_MAX: usize = 20;
 /// How long its process may take to end after its last line.
@@ -181,8 +181,8 @@ impl Driving for Working<'_> {
                     let arrived = line.at - *first_at.get_or_insert(line.at);
                     let arrived_s = arrived.as_secs_f64();
                     heard.intervals.push((line.at, Told { own_s: t, arrived_s, done, sum }));
-                    if heard.intervals.len() > LINES_MAX {
-                        let why = format!("it printed more than {LINES_MAX} lines");
+                    if heard.intervals.len() > INTERVALS_MAX {
+                        let why = format!("it printed more than {INTERVALS_MAX} intervals");
                         return Ok(Ended::Failed(why));
                     }
                     if let Some(why) = heard.fault() {

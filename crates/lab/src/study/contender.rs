@@ -156,36 +156,27 @@ impl Contender {
 
     /// The contender as its file has it, and each of its variants.
     pub fn with_variants(self) -> Vec<Contender> {
-        let variants: Vec<Contender> =
-            self.file.variant.iter().map(|(name, it)| self.varied(name.get_ref(), it)).collect();
-        let own = Variant {
-            title: String::new(),
-            arguments: Vec::new(),
-            environment: BTreeMap::new(),
-            remark: self.file.remark.clone(),
-        };
-        let own = Contender { name: self.name.clone(), ..self.varied("", &own) };
+        let variants = self.file.variant.iter().map(|(name, variant)| {
+            let own = self.with_arguments(&variant.arguments);
+            let mut file = ContenderFile {
+                title: format!("{}, {}", own.title, variant.title),
+                remark: variant.remark.clone(),
+                ..own
+            };
+            file.environment.extend(variant.environment.clone());
+            Contender { name: format!("{}-{}", self.name, name.get_ref()), file, ..self.clone() }
+        });
+        let own = Contender { file: self.with_arguments(&[]), ..self.clone() };
         [own].into_iter().chain(variants).collect()
     }
 
-    fn varied(&self, name: &str, variant: &Variant) -> Contender {
-        let mut file = self.file.clone();
-        file.run = self
-            .file
-            .run
-            .iter()
-            .flat_map(|word| match word == VARIANT {
-                true => variant.arguments.clone(),
-                false => vec![word.clone()],
-            })
-            .collect();
-        file.environment.extend(variant.environment.clone());
-        file.remark.clone_from(&variant.remark);
-        if !variant.title.is_empty() {
-            file.title = format!("{}, {}", file.title, variant.title);
-        }
-        let name = format!("{}-{name}", self.name);
-        Contender { name, source: self.source.clone(), file, only: self.only.clone() }
+    /// What its file says, with these in its command for [`VARIANT`].
+    fn with_arguments(&self, arguments: &[String]) -> ContenderFile {
+        let run = self.file.run.iter().flat_map(|word| match word == VARIANT {
+            true => arguments.to_vec(),
+            false => vec![word.clone()],
+        });
+        ContenderFile { run: run.collect(), ..self.file.clone() }
     }
 
     /// Whether it can do what is asked under a setting.

@@ -11,7 +11,7 @@ mod profile;
 mod published;
 pub mod toml_file;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -243,6 +243,7 @@ impl Study {
             return Err(Error::Empty { study: name.into(), path: folder });
         }
         let study = Study { name: name.into(), file, contenders };
+        study.check_names()?;
         study.check_driver(&path)?;
         study.check_profiles(&path, study.file.driver.span())?;
         study.check_published(&path)?;
@@ -265,6 +266,18 @@ impl Study {
         self.file.profile = BTreeMap::from([(name.into(), own)]);
         self.check_profiles(path, profile.span())?;
         Ok(self)
+    }
+
+    /// Refuses a folder and a variant of one name.
+    fn check_names(&self) -> Result<(), toml_file::Error> {
+        let mut known = BTreeSet::new();
+        for Contender { name, source, .. } in &self.contenders {
+            if !known.insert(name) {
+                let what = format!("there are two contenders `{name}`: a folder and a variant");
+                return Err(toml_file::refuse(&source.join(contender::FILE), 0..0, what));
+            }
+        }
+        Ok(())
     }
 
     /// Refuses profiles that name what isn't there, or lack what the driver needs: that is
