@@ -19,8 +19,8 @@ pub struct Claimed {
     pub says: String,
     /// Who said it, visible.
     pub source: String,
-    /// Whether it holds.
-    pub word: ClaimWord,
+    /// Whether it holds, and whether all that it speaks of was measured.
+    pub word: String,
     /// Where it holds, where not and beside whom, and where that isn't known.
     pub settings: Vec<String>,
 }
@@ -28,18 +28,24 @@ pub struct Claimed {
 /// All claims of the run's study.
 pub fn all(run: &Run) -> Vec<Claimed> {
     let pairs = run.study.claims.iter().zip(&run.claims);
-    let claimed = pairs.map(|(claim, outcome)| Claimed {
+    pairs.map(|(claim, outcome)| claimed(run, claim, outcome)).collect()
+}
+
+fn claimed(run: &Run, claim: &Claim, outcome: &ClaimOutcome) -> Claimed {
+    let unmeasured = unmeasured(run, claim, outcome);
+    let is_whole =
+        unmeasured.is_none() && outcome.settings.iter().all(|it| it.not_measured.is_empty());
+    let word = match (outcome.word, is_whole) {
+        (ClaimWord::NotKnown, _) | (_, true) => outcome.word.says().to_string(),
+        (word, false) => format!("{}, as far as measured", word.says()),
+    };
+    let settings = outcome.settings.iter().map(|it| in_setting(run, it));
+    Claimed {
         says: visible(&claim.says).into_owned(),
         source: visible(&claim.source).into_owned(),
-        word: outcome.word,
-        settings: outcome
-            .settings
-            .iter()
-            .map(|it| in_setting(run, it))
-            .chain(unmeasured(run, claim, outcome))
-            .collect(),
-    });
-    claimed.collect()
+        word,
+        settings: settings.chain(unmeasured).collect(),
+    }
 }
 
 /// What it speaks of beside, and what was not measured.

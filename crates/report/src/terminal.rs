@@ -245,7 +245,7 @@ impl Page {
         self.paragraph(PLAIN, "", RULE);
         for claim in &all {
             self.out.push('\n');
-            let says = format!("{}: {} ({})", claim.word.says(), claim.says, claim.source);
+            let says = format!("{}: {} ({})", claim.word, claim.says, claim.source);
             self.paragraph(BOLD, "", &says);
             for setting in &claim.settings {
                 self.paragraph(PLAIN, "  ", setting);

@@ -25,7 +25,7 @@ pub fn claims(run: &Run) -> Markup {
                 @for claim in &all {
                     tr {
                         th scope="row" { (prose(&claim.says)) " " span.quiet { (prose(&claim.source)) } }
-                        td { strong { (claim.word.says()) } }
+                        td { strong { (claim.word) } }
                         td { @for setting in &claim.settings { div { (prose(setting)) } } }
                     }
                 }

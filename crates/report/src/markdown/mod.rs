@@ -220,7 +220,7 @@ fn claims(run: &Run) -> Option<String> {
     let rows = all.iter().map(|claim| {
         let settings: Vec<String> = claim.settings.iter().map(|it| plain(it)).collect();
         let says = format!("{} ({})", plain(&claim.says), plain(&claim.source));
-        vec![says, claim.word.says().into(), settings.join("; ")]
+        vec![says, claim.word.clone(), settings.join("; ")]
     });
     let rows: Vec<Vec<String>> = rows.collect();
     let columns = ["claim", "today", "where"].map(|name| (name.to_string(), Side::Left));
