@@ -1,12 +1,14 @@
 //! What became of a study's claims, in words for every form of the report.
 
 use result::Run;
-use result::outcome::{ClaimInSetting, ClaimOutcome, ClaimWord};
+use result::figure::{Better, Figure, RATE};
+use result::outcome::{Beside, ClaimAgainst, ClaimInSetting, ClaimOutcome, ClaimWord, Estimate};
 use result::plan::{Claim, Value};
 
 use crate::names;
-use crate::summary::{self, and};
+use crate::summary::{self, Range, and};
 use crate::text::visible;
+use crate::units;
 
 /// What decides a claim.
 pub const RULE: &str = "A claim holds under a setting where its contender is ahead of all that it \
@@ -14,37 +16,134 @@ pub const RULE: &str = "A claim holds under a setting where its contender is ahe
     settings that weren't measured nothing is said.";
 
 /// A claim with what became of it.
-pub struct Claimed {
+pub struct Claimed<'a> {
     /// In its author's words, visible.
     pub says: String,
     /// Who said it, visible.
     pub source: String,
     /// Whether it holds, and whether all that it speaks of was measured.
     pub word: String,
-    /// Where it holds, where not and beside whom, and where that isn't known.
-    pub settings: Vec<String>,
+    /// The contender that it speaks for, visible.
+    pub who: String,
+    /// What decides it; `None` where the study has no such figure.
+    pub figure: Option<&'a Figure>,
+    /// What is known under each setting.
+    pub settings: Vec<InSetting<'a>>,
+    /// What it speaks of beside, and what was not measured.
+    pub unmeasured: Option<String>,
+}
+
+/// What is known of a claim under one setting.
+pub struct InSetting<'a> {
+    /// The setting's name.
+    pub name: String,
+    /// Whether it holds there.
+    pub word: &'static str,
+    /// Each that its contender should be ahead of.
+    pub others: Vec<Other<'a>>,
+}
+
+/// One that a claim's contender should be ahead of.
+pub struct Other<'a> {
+    /// Its title, visible.
+    pub who: String,
+    /// Where it stands.
+    pub stands: Beside,
+    /// The figure of the claim's contender divided by its own.
+    pub ratio: Option<&'a Estimate>,
 }
 
 /// All claims of the run's study.
-pub fn all(run: &Run) -> Vec<Claimed> {
+pub fn all(run: &Run) -> Vec<Claimed<'_>> {
     let pairs = run.study.claims.iter().zip(&run.claims);
     pairs.map(|(claim, outcome)| claimed(run, claim, outcome)).collect()
 }
 
-fn claimed(run: &Run, claim: &Claim, outcome: &ClaimOutcome) -> Claimed {
+fn claimed<'a>(run: &'a Run, claim: &'a Claim, outcome: &'a ClaimOutcome) -> Claimed<'a> {
     let unmeasured = unmeasured(run, claim, outcome);
-    let is_whole =
-        unmeasured.is_none() && outcome.settings.iter().all(|it| it.not_measured.is_empty());
+    let mut others = outcome.settings.iter().flat_map(|it| &it.against);
+    let is_whole = unmeasured.is_none() && others.all(|other| other.stands != Beside::NotMeasured);
     let word = match (outcome.word, is_whole) {
         (ClaimWord::NotKnown, _) | (_, true) => outcome.word.says().to_string(),
         (word, false) => format!("{}, as far as measured", word.says()),
     };
-    let settings = outcome.settings.iter().map(|it| in_setting(run, it));
     Claimed {
         says: visible(&claim.says).into_owned(),
         source: visible(&claim.source).into_owned(),
         word,
-        settings: settings.chain(unmeasured).collect(),
+        who: summary::who(run, &claim.contender).into_owned(),
+        figure: run.study.figure(&claim.figure),
+        settings: outcome.settings.iter().map(|it| in_setting(run, it)).collect(),
+        unmeasured,
+    }
+}
+
+fn in_setting<'a>(run: &'a Run, it: &'a ClaimInSetting) -> InSetting<'a> {
+    let other = |it: &'a ClaimAgainst| Other {
+        who: summary::who(run, &it.contender).into_owned(),
+        stands: it.stands,
+        ratio: it.ratio.as_ref(),
+    };
+    InSetting {
+        name: summary::names(run, &[&it.setting]),
+        word: it.word.says(),
+        others: it.against.iter().map(other).collect(),
+    }
+}
+
+impl Claimed<'_> {
+    /// By what it is decided, where that isn't the rate, which goes without saying.
+    pub fn by(&self) -> Option<String> {
+        let figure = self.figure.filter(|figure| figure.id != RATE)?;
+        let better = match figure.better {
+            Better::More => "more",
+            Better::Less => "less",
+        };
+        Some(format!("by {}, of which {better} is better", visible(&figure.title)))
+    }
+
+    /// What is known of it, a line a setting.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        self.settings.iter().map(InSetting::line).chain(self.unmeasured.clone())
+    }
+}
+
+impl InSetting<'_> {
+    fn line(&self) -> String {
+        let known: Vec<String> = self.others.iter().filter_map(Other::times).collect();
+        let not_measured = self.others.iter().filter(|other| other.stands == Beside::NotMeasured);
+        let not_measured: Vec<&str> = not_measured.map(|other| &*other.who).collect();
+        let missing = match not_measured.as_slice() {
+            [] => String::new(),
+            names => format!("; {} not measured there", and(names)),
+        };
+        // None where nobody could be ranked.
+        let known = if known.is_empty() { String::new() } else { format!(": {}", and(&known)) };
+        format!("{}: {}{known}{missing}", self.name, self.word)
+    }
+}
+
+impl Other<'_> {
+    /// How many times its own the figure of the claim's contender is: `2.50 times Erlang
+    /// (2.38–2.63)`.
+    fn times(&self) -> Option<String> {
+        let ratio = self.ratio?;
+        let (times, range) = (times(ratio), range(ratio));
+        Some(format!("{times} {} {range}", self.who).trim_end().into())
+    }
+}
+
+/// A ratio: `2.50 times`.
+pub fn times(ratio: &Estimate) -> String {
+    format!("{}{} times", units::at_least(ratio.at_least), units::plain(ratio.median))
+}
+
+/// What it lies between: `(2.38–2.63)`; empty of one block.
+pub fn range(ratio: &Estimate) -> String {
+    match summary::range(ratio) {
+        Range::Interval(range) => format!("({})", units::plain_range(range)),
+        Range::Blocks(range) => format!("[{}]", units::plain_range(range)),
+        Range::None => String::new(),
     }
 }
 
@@ -60,23 +159,4 @@ fn unmeasured(run: &Run, claim: &Claim, outcome: &ClaimOutcome) -> Option<String
     });
     let left: Vec<String> = left.collect();
     (!left.is_empty()).then(|| format!("not measured: {}", left.join("; ")))
-}
-
-fn in_setting(run: &Run, it: &ClaimInSetting) -> String {
-    let setting = summary::names(run, &[&it.setting]);
-    let titles = |names: &[String]| -> Vec<String> {
-        names.iter().map(|name| summary::who(run, name).into_owned()).collect()
-    };
-    let others = titles(&it.not_behind);
-    let missing = match it.not_measured.as_slice() {
-        [] => String::new(),
-        names => format!(" ({} not measured there)", and(&titles(names))),
-    };
-    match it.word {
-        ClaimWord::DoesNot => {
-            let verb = if others.len() == 1 { "is" } else { "are" };
-            format!("{setting}: {}; {} {verb} not behind{missing}", it.word.says(), and(&others))
-        }
-        _ => format!("{setting}: {}{missing}", it.word.says()),
-    }
 }

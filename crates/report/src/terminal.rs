@@ -247,8 +247,8 @@ impl Page {
             self.out.push('\n');
             let says = format!("{}: {} ({})", claim.word, claim.says, claim.source);
             self.paragraph(BOLD, "", &says);
-            for setting in &claim.settings {
-                self.paragraph(PLAIN, "  ", setting);
+            for line in claim.by().into_iter().chain(claim.lines()) {
+                self.paragraph(PLAIN, "  ", &line);
             }
         }
         self.out.push('\n');

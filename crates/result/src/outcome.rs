@@ -44,11 +44,47 @@ pub struct ClaimInSetting {
     pub setting: Setting,
     /// Whether it holds there.
     pub word: ClaimWord,
-    /// Those that it should be ahead of and isn't: they are as fast, or faster.
-    pub not_behind: Vec<String>,
-    /// Those that it should be ahead of and that have no figure there: they decide nothing.
+    /// Each that its contender should be ahead of, in the claim's order.
     #[serde(default)]
-    pub not_measured: Vec<String>,
+    pub against: Vec<ClaimAgainst>,
+}
+
+/// What became of a claim beside one of those that it names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClaimAgainst {
+    /// The other contender.
+    pub contender: String,
+    /// Where that stands.
+    pub stands: Beside,
+    /// The figure of the claim's contender divided by the other's, from paired blocks; `None`
+    /// where one of them has none.
+    pub ratio: Option<Estimate>,
+}
+
+/// Where another contender stands beside the one that a claim speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// It is worse, beyond chance and noise.
+    Behind,
+    /// It is as good, or better.
+    NotBehind,
+    /// One of the two may not be ranked.
+    NotRanked,
+    /// It has no figure there, and decides nothing.
+    NotMeasured,
+}
+
+impl Beside {
+    /// For readers.
+    pub fn says(self) -> &'static str {
+        match self {
+            Beside::Behind => "behind",
+            Beside::NotBehind => "not behind",
+            Beside::NotRanked => "not ranked",
+            Beside::NotMeasured => "not measured",
+        }
+    }
 }
 
 /// Whether a claim holds.
@@ -57,7 +93,7 @@ pub struct ClaimInSetting {
 pub enum ClaimWord {
     /// It is ahead of all others that were measured, beyond chance and noise.
     Holds,
-    /// One of the others is as fast, or faster.
+    /// One of the others is as good, or better.
     DoesNot,
     /// It holds under some settings.
     Depends,

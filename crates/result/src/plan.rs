@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::figure::Figure;
+use crate::figure::{Figure, RATE};
 use crate::setting::CONNECTIONS;
 pub use crate::setting::{Cores, Dimension, Pace, PaceKind, Setting, Value};
 
@@ -95,7 +95,7 @@ pub struct Refusal {
     pub status: u16,
 }
 
-/// A claim that one contender does more than others.
+/// A claim that one contender is better than others by a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// In its author's words.
@@ -106,8 +106,19 @@ pub struct Claim {
     pub contender: String,
     /// Those that it has to be ahead of.
     pub against: Vec<String>,
+    /// The id of the figure that decides.
+    #[serde(default = "rate")]
+    pub figure: String,
+    /// The cores that it speaks of; `None` of any.
+    #[serde(default)]
+    pub cores: Option<Cores>,
     /// The settings that it speaks of, by values of dimensions.
     pub values: BTreeMap<String, Vec<Value>>,
+}
+
+/// What decides claims that don't say it.
+fn rate() -> String {
+    RATE.into()
 }
 
 /// A row of figures that somebody published.

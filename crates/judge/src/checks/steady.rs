@@ -1,20 +1,25 @@
 //! Was the rate steady?
 
-use result::evidence::Work;
+use result::evidence::{Interval, Work};
 
 use super::{Check, Scope, Seen, Word};
+use crate::statistics::median;
 
 /// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;
 /// A change-point has so many rates on either side, or it is one odd second or interval.
 const SIDE_MIN: usize = 2;
+/// What one more level costs, in squared noise, times the logarithm of how many rates there are.
+const LEVEL_PRICE: f64 = 4.0;
+/// More rates aren't divided into levels, which would take their square in steps.
+const RATES_MAX: usize = 1_000;
 /// The levels on both sides are so many times as far apart as their rates
 /// scatter, or the change is chance.
 const SCATTERS_MIN: f64 = 4.0;
 
 pub(super) const STEADY: Check = Check {
     id: "steady",
-    signal: "The rate second by second, of programs from line to line: the first half of the window against the second; the point that best divides it into two levels.",
+    signal: "The rate second by second, of programs from line to line: the first half of the window against the second; the point that best divides it into two levels. Of programs also the levels that warm-up and window are best divided into: since when these are within 10 % of the last.",
     threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side (of programs two lines), 10 % between its levels, and four times the scatter around them",
     why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
@@ -50,12 +55,91 @@ fn look(seen: &Seen, work: &Work) -> Word {
         return Word::suspect(value + &cores_changed(seen), says)
             .against("no change-point of more than 10 % and four times the scatter");
     }
+    let value = value + &since(work);
     match rates(work).len() < 2 * SIDE_MIN {
         true => Word::valid(
             value,
             "Both halves tell the same; the window is too short to have a change-point.",
         ),
         false => Word::valid(value, "All parts of the window tell the same."),
+    }
+}
+
+/// Since when a program's rate has been what it was at the end, beside when its window began.
+fn since(work: &Work) -> String {
+    let intervals = [&work.warmup[..], &work.intervals].concat();
+    let rates: Vec<f64> = intervals.iter().map(Interval::rate).collect();
+    let seconds = |of: &[Interval]| of.iter().fold(0.0, |sum, it| sum + it.seconds);
+    let (true, Some(at)) = (!work.warmup.is_empty(), steady_from(&rates)) else {
+        return String::new();
+    };
+    let (since, counted) = (seconds(&intervals[..at]), seconds(&work.warmup));
+    format!("; its level since {since:.1} s of its work, counted from {counted:.1} s on")
+}
+
+/// The first rate of those that are all of the last level, as Barrett and others have it
+/// ("Virtual machine warmup blows hot and cold", 2017); `None` of too few rates, or too many.
+fn steady_from(rates: &[f64]) -> Option<usize> {
+    let levels = levels(rates)?;
+    let (_, last) = *levels.last()?;
+    let is_last = |(_, level): &&(usize, f64)| (level - last).abs() <= CHANGE_MAX * last;
+    levels.iter().rev().take_while(is_last).last().map(|(at, _)| *at)
+}
+
+/// The levels that rates are best divided into: the first rate of each, and its mean.
+///
+/// Of all divisions the one whose squared distances, with a price for each level, are the
+/// least: optimal partitioning (Jackson and others, "An algorithm for optimal partitioning of
+/// data on an interval", 2005).
+fn levels(rates: &[f64]) -> Option<Vec<(usize, f64)>> {
+    if !(2 * SIDE_MIN..=RATES_MAX).contains(&rates.len()) {
+        return None;
+    }
+    let price = LEVEL_PRICE * (rates.len() as f64).ln() * noise(rates).powi(2);
+    let squares = Squares::of(rates);
+    // Of the first so many rates: the least price, and where their last level begins.
+    let mut best = vec![(f64::INFINITY, 0); rates.len() + 1];
+    best[0] = (-price, 0);
+    for end in SIDE_MIN..=rates.len() {
+        let begins =
+            (0..=end - SIDE_MIN).map(|at| (best[at].0 + squares.within(at, end) + price, at));
+        best[end] = begins.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    }
+    let mut levels = Vec::new();
+    let mut end = rates.len();
+    while end > 0 {
+        let begin = best[end].1;
+        levels.push((begin, mean(&rates[begin..end])));
+        end = begin;
+    }
+    levels.reverse();
+    Some(levels)
+}
+
+/// How far rates lie from each other where no level ends: from the median distance of one from
+/// the next, which a few jumps don't move; at least a hundredth of them.
+fn noise(rates: &[f64]) -> f64 {
+    let steps: Vec<f64> = rates.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    // What that median is of a normal distribution, by its standard deviation.
+    let of_normal = 0.6745 * f64::sqrt(2.0);
+    (median(&steps).unwrap_or(0.0) / of_normal).max(0.01 * mean(rates))
+}
+
+/// Sums from which the squared distances of any stretch of rates from its mean follow.
+struct Squares(Vec<(f64, f64)>);
+
+impl Squares {
+    fn of(rates: &[f64]) -> Squares {
+        let sums = rates.iter().scan((0.0, 0.0), |(sum, squares), rate| {
+            (*sum, *squares) = (*sum + rate, *squares + rate * rate);
+            Some((*sum, *squares))
+        });
+        Squares([(0.0, 0.0)].into_iter().chain(sums).collect())
+    }
+
+    fn within(&self, from: usize, to: usize) -> f64 {
+        let (sum, squares) = (self.0[to].0 - self.0[from].0, self.0[to].1 - self.0[from].1);
+        squares - sum * sum / (to - from) as f64
     }
 }
 
@@ -122,7 +206,7 @@ fn mean(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{Interval, Second};
+    use result::evidence::Second;
     use result::finding::Verdict;
 
     use super::super::tests::{word_after, word_after_load};
@@ -192,6 +276,26 @@ mod tests {
             (Verdict::Suspect, "+19.4 % from 0.4 s on, its cores' own speed +0.0 %")
         );
         assert_eq!(with([600, 605, 600, 600, 595, 600, 605, 600]).verdict, Verdict::Valid);
+    }
+
+    /// A warm-up that is too short or much too long is seen by it.
+    #[test]
+    fn of_a_program_it_is_told_since_when_its_level_is_the_last() {
+        let value = |warmup: &[u64]| {
+            let interval = |&rate: &u64| Interval { seconds: 0.5, done: rate / 2 };
+            let word = word_after_load(&STEADY, |load| {
+                load.work.warmup = warmup.iter().map(interval).collect();
+                load.work.intervals = [600, 602, 598, 600].iter().map(interval).collect();
+            });
+            assert_eq!(word.verdict, Verdict::Valid, "{word:?}");
+            word.value
+        };
+        let tail =
+            |since| format!("; its level since {since} s of its work, counted from 2.0 s on");
+        assert!(value(&[100, 104, 598, 604]).ends_with(&tail("1.0")));
+        assert!(value(&[598, 600, 604, 602]).ends_with(&tail("0.0")));
+        assert!(value(&[600, 602, 300, 302]).ends_with(&tail("2.0")), "it fell, and came back");
+        assert_eq!(value(&[]), "-0.3 %", "nobody saw its warm-up");
     }
 
     #[test]

@@ -168,7 +168,13 @@ impl<'a> Group<'a> {
 
     /// Whether `b`, which stands below `a` by its median, can't be told from it. It
     /// can't either if block by block it is the better one.
-    fn is_tie(&self, a: &str, b: &str, figure: &Figure, noise_floor: Option<f64>) -> bool {
+    pub(super) fn is_tie(
+        &self,
+        a: &str,
+        b: &str,
+        figure: &Figure,
+        noise_floor: Option<f64>,
+    ) -> bool {
         let ratios = log_ratios(&self.pairs(a, b, &figure.id));
         let by_chance = ratios.len() < BLOCKS_MIN || sign_flip_test(&ratios) > SIGNIFICANCE;
         let ahead = median(&ratios).map_or(0.0, |ratio| match figure.better {

@@ -88,7 +88,11 @@ fn in_order(a: &Row, b: &Row, figure: &Figure) -> std::cmp::Ordering {
 }
 
 /// Why a row may not be ranked by a figure.
-fn unranked(row: &Row, figure: &Figure, noise_floor: Result<f64, &str>) -> Option<String> {
+pub(super) fn unranked(
+    row: &Row,
+    figure: &Figure,
+    noise_floor: Result<f64, &str>,
+) -> Option<String> {
     let Some(estimate) = row.figure(&figure.id) else {
         return Some(format!("its {} is not known in every block", figure.title));
     };

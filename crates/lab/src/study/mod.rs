@@ -177,6 +177,18 @@ impl StudyFile {
         }
     }
 
+    /// Refuses the id of a figure that contenders aren't compared by.
+    fn figure_of(&self, id: &Spanned<String>, path: &Path) -> Result<(), toml_file::Error> {
+        let figures = self.figures();
+        if figures.iter().any(|figure| figure.id == *id.get_ref()) {
+            return Ok(());
+        }
+        let have: Vec<String> = figures.iter().map(|it| format!("`{}`", it.id)).collect();
+        let (id, at) = (id.get_ref(), id.span());
+        let what = format!("there is no figure `{id}`; the study has {}", have.join(", "));
+        Err(toml_file::refuse(path, at, what))
+    }
+
     /// What a file has for the values of one of the study's parameters.
     fn values_of(
         &self,
@@ -402,6 +414,9 @@ impl Study {
                     return Err(toml_file::refuse(path, name.span(), self.lacks(name.get_ref())));
                 }
             }
+            if let Some(id) = &claim.figure {
+                self.file.figure_of(id, path)?;
+            }
             for (parameter, values) in &claim.parameters {
                 self.file.values_of(parameter, values, path)?;
             }
@@ -454,6 +469,8 @@ impl Study {
             source: claim.source.clone(),
             contender: claim.contender.get_ref().clone(),
             against: claim.against.iter().map(|it| it.get_ref().clone()).collect(),
+            figure: claim.figure().into(),
+            cores: claim.cores,
             values: values.collect(),
         }
     }

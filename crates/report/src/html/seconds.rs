@@ -24,14 +24,17 @@ const GAP: f64 = 0.5;
 pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
     let trials = |name| summary::trials(run, &outcome.setting, name);
     let all = || outcome.rows.iter().flat_map(|row| trials(&row.contender));
-    let highest = all().flat_map(rates).map(|(_, rate)| rate).fold(0.0, f64::max);
+    let seen = |trial| warmup(trial).into_iter().chain(rates(trial));
+    let highest = all().flat_map(seen).map(|(_, rate)| rate).fold(0.0, f64::max);
     if highest < 1.0 {
         return html! {};
     }
     let is_of_lines = all().any(|trial| works(trial).any(|work| !work.intervals.is_empty()));
-    let (title, each) = match is_of_lines {
-        true => ("Line by line ", "what each program told"),
-        false => ("Second by second ", "seconds"),
+    let (title, each, beside) = match is_of_lines {
+        true => {
+            ("Line by line ", "what each program told", "pale is its warm-up, which isn't counted")
+        }
+        false => ("Second by second ", "seconds", "those with errors are marked below"),
     };
     html! {
         figure {
@@ -39,15 +42,19 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 (title)
                 span.quiet {
                     "each from 0 to " (units::count(highest)) "/s, " (each)
-                    " from left to right, with a gap between blocks"
-                    @if !is_of_lines { "; those with errors are marked below" }
+                    " from left to right, with a gap between blocks; " (beside)
                 }
             }
             @for row in &outcome.rows {
                 @let title = summary::who(run, &row.contender);
                 @let trials = trials(&row.contender);
                 div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-                    span.who { (title) " " (sign(row.verdict)) }
+                    span.who {
+                        (title) " " (sign(row.verdict))
+                        @if let (true, Some(seconds)) = (is_of_lines, ready_s(&trials)) {
+                            " " span.quiet { "ready in " (units::time(seconds * 1e6)) }
+                        }
+                    }
                     (strip(&trials, highest))
                     span.value.quiet { (figure(row.verdict, range(&trials))) }
                 }
@@ -65,12 +72,26 @@ fn rates(trial: &Trial) -> Vec<(f64, f64)> {
     works(trial).flat_map(Work::rates).collect()
 }
 
+/// The same of a program's warm-up.
+fn warmup(trial: &Trial) -> Vec<(f64, f64)> {
+    let intervals = works(trial).flat_map(|work| &work.warmup);
+    intervals.map(|it| (it.seconds, it.rate())).collect()
+}
+
+/// How long contenders took to start: the median over blocks.
+fn ready_s(trials: &[&Trial]) -> Option<f64> {
+    let mut seconds: Vec<f64> = trials.iter().filter_map(|trial| trial.evidence.ready_s).collect();
+    seconds.sort_by(f64::total_cmp);
+    seconds.get(seconds.len() / 2).copied()
+}
+
 fn errors(trial: &Trial) -> u64 {
     works(trial).flat_map(|work| &work.per_second).map(|second| second.errors).sum()
 }
 
 fn strip(trials: &[&Trial], highest: f64) -> Markup {
     let mut path = String::new();
+    let mut pale = String::new();
     let mut errors = String::new();
     let mut at = 0.0;
     for trial in trials {
@@ -79,14 +100,13 @@ fn strip(trials: &[&Trial], highest: f64) -> Markup {
         let mut mark = |at: f64| {
             let _ = write!(errors, "M{at},{}h1", HEIGHT - 1.0);
         };
-        for (number, (seconds, rate)) in rates(trial).into_iter().enumerate() {
-            let y = HEIGHT - 2.0 - rate / highest * (HEIGHT - 4.0);
-            let join = if number == 0 { format!("M{at},") } else { "V".into() };
+        at = steps(&mut pale, &warmup(trial), at, highest);
+        steps(&mut path, &rates(trial), at, highest);
+        for (seconds, _) in rates(trial) {
             if errors_of.next().is_some_and(|errors| errors > 0) {
                 mark(at);
             }
             at += seconds;
-            let _ = write!(path, "{join}{y:.1}H{}", (at * 1e3).round() / 1e3);
         }
         // One that the window cuts has a place only for its errors.
         if errors_of.any(|errors| errors > 0) {
@@ -99,10 +119,24 @@ fn strip(trials: &[&Trial], highest: f64) -> Markup {
     let view = format!("0 0 {width} {HEIGHT}");
     html! {
         svg.strip viewBox=(view) preserveAspectRatio="none" aria-hidden="true" {
+            @if !pale.is_empty() { path.rates.pale d=(pale) {} }
             path.rates d=(path) {}
             @if !errors.is_empty() { path.errors d=(errors) {} }
         }
     }
+}
+
+/// Draws rates from a place on, each for its seconds, and returns where they end.
+fn steps(path: &mut String, rates: &[(f64, f64)], from: f64, highest: f64) -> f64 {
+    let mut at = from;
+    for (number, (seconds, rate)) in rates.iter().enumerate() {
+        let y = HEIGHT - 2.0 - rate / highest * (HEIGHT - 4.0);
+        let join = if number == 0 { format!("M{at},") } else { "V".into() };
+        at = ((at + seconds) * 1e3).round() / 1e3;
+        // Writing to a string can't fail.
+        let _ = write!(path, "{join}{y:.1}H{at}");
+    }
+    at
 }
 
 fn range(trials: &[&Trial]) -> String {

@@ -218,9 +218,10 @@ fn against(run: &Run) -> Option<String> {
 fn claims(run: &Run) -> Option<String> {
     let all = claims::all(run);
     let rows = all.iter().map(|claim| {
-        let settings: Vec<String> = claim.settings.iter().map(|it| plain(it)).collect();
+        let settings: Vec<String> = claim.lines().map(|it| plain(&it)).collect();
         let says = format!("{} ({})", plain(&claim.says), plain(&claim.source));
-        vec![says, claim.word.clone(), settings.join("; ")]
+        let by = claim.by().map_or(String::new(), |by| format!(" ({})", plain(&by)));
+        vec![says, claim.word.clone() + &by, settings.join(". ")]
     });
     let rows: Vec<Vec<String>> = rows.collect();
     let columns = ["claim", "today", "where"].map(|name| (name.to_string(), Side::Left));

@@ -33,6 +33,9 @@ pub struct Arguments {
     /// These mistakes only; docs/mistakes.md has their names
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
     only: Vec<String>,
+    /// Write what came out to this file too, once all were made
+    #[arg(long, value_name = "FILE", conflicts_with = "only")]
+    write: Option<PathBuf>,
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long)]
     seed: Option<u64>,
@@ -94,9 +97,14 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let printed = print_text(|terminal| table::table(&entries, known, terminal));
     let runs = arguments.runs.display();
     let took = time(began.elapsed().as_secs_f64());
+    let page = arguments.write.filter(|_| early.is_none());
+    let written = page.map_or(Ok(()), |file| {
+        let text = table::page(&entries, known, &took);
+        std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))
+    });
     let which = if reports_are_written { "Every run has its" } else { "Some runs have no" };
     note(&format!("Took {took}. {which} report in {runs}."));
-    match (early, printed) {
+    match (early, printed.and(written)) {
         (Some(Error::Interrupted), _) => {
             let left = mistakes.len() - entries.len();
             failed(INTERRUPTED, format!("interrupted; {left} of {} were not made", mistakes.len()))

@@ -1,6 +1,7 @@
 //! The table of mistakes, as people read it, and the exit code that goes with it.
 
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 use museum::figure::Figure;
@@ -93,6 +94,34 @@ pub fn table(entries: &[Entry], known: usize, terminal: Terminal) -> String {
     }
     text.push_str(&format!("\n{}\n", sum(entries, known)));
     text
+}
+
+/// The same as a page in Markdown, with the machine and how long it took.
+pub fn page(entries: &[Entry], known: usize, took: &str) -> String {
+    let machine = lab::place::machine::describe();
+    let date = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    let date = date.split('T').next().unwrap_or_default();
+    let head = format!(
+        "# What the museum measured\n\nWritten by `bakeoff mistakes` (`make mistakes`) on {date}, \
+         on {} processors of {}, {}, in {took}. Nothing here is typed. The stories are in \
+         [mistakes.md](../mistakes.md).\n\n{}\n",
+        machine.cpus.len(),
+        machine.cpu,
+        machine.kernel,
+        sum(entries, known)
+    );
+    let mut page =
+        head + "\n| | naive figure | true figure | caught by | verdict |\n|---|---|---|---|---|\n";
+    for entry in entries {
+        let cells = cells(entry).map(|cell| cell.replace('|', "\\|")).join(" | ");
+        page.push_str(&format!("| {} {} | {cells} |\n", entry.number, entry.name));
+    }
+    let notes: Vec<String> = entries.iter().filter_map(note).collect();
+    if !notes.is_empty() {
+        page.push('\n');
+    }
+    notes.iter().for_each(|note| page.push_str(&format!("- {}\n", visible(note))));
+    page
 }
 
 fn cells(entry: &Entry) -> [String; 4] {
@@ -253,6 +282,22 @@ mod tests {
             entry(9, "Missing keys", Came::Waits("stores".into())),
         ];
         insta::assert_snapshot!(table(&entries, 8, Terminal::default()));
+    }
+
+    #[test]
+    fn the_page_has_a_row_a_mistake() {
+        let waits = Came::Waits("stores".into());
+        let page = page(&[entry(1, "t", made(caught())), entry(9, "t", waits)], 2, "6 min");
+        let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+        assert_eq!(
+            rows,
+            [
+                "| 1 mistake-1 | 64.8k answers/s | 74.7k answers/s | load-arrived: 931 of 5000 \
+                 accepted | caught |",
+                "| 9 mistake-9 | – | – | – | waits for stores |",
+            ]
+        );
+        assert!(page.contains("1 of 1 that were made are caught"), "{page}");
     }
 
     #[test]
