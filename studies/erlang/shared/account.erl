@@ -1,6 +1,7 @@
 %% What all experiments share: how they are called, and the account that they give. An
 %% experiment is a step: it takes what the one before it left, and returns how many units it
-%% did, the sum of their payloads, and what it leaves.
+%% did, the sum of their payloads, and what it leaves. What the last one leaves goes to a function
+%% that tells the numbers of the result.
 -module(account).
 -export([main/0]).
 
@@ -29,19 +30,19 @@ tell() ->
             io:format("{\"t\": ~.6f, \"done\": ~b, \"sum\": ~b}\n", [T, Done, Sum]),
             tell();
         {result, Result} ->
-            Members = [io_lib:format("\"~s\": ~b", [Name, Value]) || {Name, Value} <- Result],
+            Members = [io_lib:format("\"~s\": ~w", [Name, Value]) || {Name, Value} <- Result],
             io:format("{\"result\": {~s}}\n", [lists:join(", ", Members)]),
             halt()
     end.
 
 work(Teller, #{"--by" := By, "--does" := Does, "--seed" := Seed}, Seconds) ->
-    {Step, Left, Result} = set_up(Does, By, list_to_integer(Seed)),
+    {Step, First, Result} = set_up(Does, By, list_to_integer(Seed)),
     Teller ! ready,
     Begun = now_s(),
-    repeat(Step, Left, 0, 0, Teller, Begun, Begun + ?INTERVAL_S, Begun + Seconds),
-    Teller ! {result, Result}.
+    Last = repeat(Step, First, 0, 0, Teller, Begun, Begun + ?INTERVAL_S, Begun + Seconds),
+    Teller ! {result, Result(Last)}.
 
-%% The step of an experiment, what its first one takes, and what was found on the way there.
+%% The step of an experiment, what its first one takes, and what tells its result.
 set_up("get-" ++ Keys, By, Seed) -> keys:set_up(By, list_to_integer(Keys), Seed);
 set_up("configuration-" ++ Readers, By, Seed) ->
     configuration:read(By, list_to_integer(Readers), Seed);
@@ -53,7 +54,8 @@ set_up("clauses", By, Seed) -> clauses:set_up(By, Seed).
 
 now_s() -> erlang:monotonic_time() / erlang:convert_time_unit(1, second, native).
 
-%% Repeats the step until its time is over. Between two steps it looks at the clock.
+%% Repeats the step until its time is over, and returns what the last one left. Between two
+%% steps it looks at the clock.
 repeat(Step, Left, DoneBefore, SumBefore, Teller, Begun, Due, Until) ->
     {Units, Payloads, Next} = Step(Left),
     Done = DoneBefore + Units,
@@ -65,6 +67,6 @@ repeat(Step, Left, DoneBefore, SumBefore, Teller, Begun, Due, Until) ->
             Teller ! {interval, Now - Begun, Done, Sum},
             case Now < Until of
                 true -> repeat(Step, Next, Done, Sum, Teller, Begun, Now + ?INTERVAL_S, Until);
-                false -> ok
+                false -> Next
             end
     end.

@@ -23,7 +23,8 @@ set_up(By, Size, Seed) ->
         atomics:put(Read, 1, 0),
         {Count, atomics:exchange(Read, 2, 0), Next}
     end,
-    {Step, Seed, [{bytes_each, weigh(Sends, <<Seed:32, Filler/binary>>, Seed)}]}.
+    Bytes = weigh(Sends, <<Seed:32, Filler/binary>>, Seed),
+    {Step, Seed, fun(_) -> [{bytes_each, Bytes}] end}.
 
 %% Copies of the longest for ten thousand would take gigabytes.
 recipients(Size) when Size > 1024 -> 1000;

@@ -6,9 +6,9 @@
 
 -define(UNITS, 1000).
 
-set_up("grouped", Seed) -> {gives(fun clauses_grouped:handle/1), Seed, []};
-set_up("interleaved", Seed) -> {gives(fun clauses_interleaved:handle/1), Seed, []};
-set_up("split", Seed) -> {gives(fun clauses_split:handle/1), Seed, []}.
+set_up("grouped", Seed) -> {gives(fun clauses_grouped:handle/1), Seed, fun(_) -> [] end};
+set_up("interleaved", Seed) -> {gives(fun clauses_interleaved:handle/1), Seed, fun(_) -> [] end};
+set_up("split", Seed) -> {gives(fun clauses_split:handle/1), Seed, fun(_) -> [] end}.
 
 gives(Handle) ->
     Tags = {enter, leave, say, move, take, drop, trade, ask},

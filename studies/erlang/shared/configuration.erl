@@ -15,12 +15,12 @@ read(By, Count, Seed) ->
     keep(By, settings()),
     Readers = start(By, Count),
     Each = ?UNITS div Count,
-    {fun(X) -> take_turns(Readers, Each, X) end, Seed, []}.
+    {fun(X) -> take_turns(Readers, Each, X) end, Seed, fun(_) -> [] end}.
 
 configure(By, Seed) ->
     keep(By, settings()),
     take_turns(start(By, ?READERS), 1, Seed),
-    {configures(By), Seed, []}.
+    {configures(By), Seed, fun(_) -> [] end}.
 
 settings() -> [{Key, {limit, Key}} || Key <- lists:seq(0, ?MASK)].
 

@@ -9,7 +9,7 @@
 -define(UNITS, 1000).
 
 %% There are 2^N keys, so that a key is N bits of a payload: a division would cost more.
-set_up(By, Keys, Seed) -> {reads(By, lists:seq(0, Keys - 1), Keys - 1), Seed, []}.
+set_up(By, Keys, Seed) -> {reads(By, lists:seq(0, Keys - 1), Keys - 1), Seed, fun(_) -> [] end}.
 
 reads("process-dictionary", Keys, Mask) ->
     [put(Key, Key) || Key <- Keys],

@@ -9,13 +9,23 @@ look_up(By, Count, Seed) ->
     {Bytes, Rows} = weighed(By, Count),
     Find = finds(By),
     Step = fun(X) -> find(?UNITS, Find, Rows, Count, X, 0) end,
-    {Step, Seed, [{bytes_each, Bytes}]}.
+    {Step, Seed, fun(_) -> [{bytes_each, Bytes}, {gc_ms, collect(Find, Rows)}] end}.
 
 update(By, Count, Seed) ->
     {Bytes, Rows} = weighed(By, Count),
     {Find, Change, Units} = {finds(By), changes(By), units(By)},
     Step = fun({Before, X}) -> change(Units, Change, Find, Before, Count, X, 0, 0) end,
-    {Step, {Rows, Seed}, [{bytes_each, Bytes}]}.
+    Result = fun({Left, _}) -> [{bytes_each, Bytes}, {gc_ms, collect(Find, Left)}] end,
+    {Step, {Rows, Seed}, Result}.
+
+%% The milliseconds that this process stands still while all of its heap is collected.
+collect(Find, Rows) ->
+    Begun = erlang:monotonic_time(microsecond),
+    erlang:garbage_collect(),
+    Ms = (erlang:monotonic_time(microsecond) - Begun) / 1000,
+    %% Rows that nobody reads any more would have been thrown away, not looked at.
+    {0, _, _} = Find(0, Rows),
+    Ms.
 
 %% An update copies a tuple whole: of a million rows that takes milliseconds.
 units("tuple") -> 10;
