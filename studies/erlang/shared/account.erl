@@ -50,7 +50,8 @@ set_up("configure", By, Seed) -> configuration:configure(By, Seed);
 set_up("broadcast-" ++ Size, By, Seed) -> broadcast:set_up(By, list_to_integer(Size), Seed);
 set_up("look-up-" ++ Rows, By, Seed) -> rows:look_up(By, list_to_integer(Rows), Seed);
 set_up("update-" ++ Rows, By, Seed) -> rows:update(By, list_to_integer(Rows), Seed);
-set_up("clauses", By, Seed) -> clauses:set_up(By, Seed).
+set_up("clauses", By, Seed) -> clauses:set_up(By, Seed);
+set_up("handles", By, Seed) -> handles:set_up(By, Seed).
 
 now_s() -> erlang:monotonic_time() / erlang:convert_time_unit(1, second, native).
 

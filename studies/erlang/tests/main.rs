@@ -4,8 +4,10 @@
 #[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
 mod fixture;
 
-const OF_EACH: [&str; 5] = ["process-dictionary", "gen-server", "binary", "array", "clauses-split"];
-const WORKS: [&str; 5] = ["get-64", "configuration-8", "broadcast-64", "update-1000", "clauses"];
+const OF_EACH: [&str; 6] =
+    ["process-dictionary", "gen-server", "binary", "array", "clauses-split", "handles-1024"];
+const WORKS: [&str; 6] =
+    ["get-64", "configuration-8", "broadcast-64", "update-1000", "clauses", "handles"];
 
 #[test]
 fn what_experiments_count_was_read() {
