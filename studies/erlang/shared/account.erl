@@ -51,7 +51,8 @@ set_up("broadcast-" ++ Size, By, Seed) -> broadcast:set_up(By, list_to_integer(S
 set_up("look-up-" ++ Rows, By, Seed) -> rows:look_up(By, list_to_integer(Rows), Seed);
 set_up("update-" ++ Rows, By, Seed) -> rows:update(By, list_to_integer(Rows), Seed);
 set_up("clauses", By, Seed) -> clauses:set_up(By, Seed);
-set_up("handles", By, Seed) -> handles:set_up(By, Seed).
+set_up("handles", By, Seed) -> handles:set_up(By, Seed);
+set_up("mesh-" ++ Nodes, By, Seed) -> mesh:set_up(By, list_to_integer(Nodes), Seed).
 
 now_s() -> erlang:monotonic_time() / erlang:convert_time_unit(1, second, native).
 

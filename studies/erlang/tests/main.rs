@@ -4,10 +4,19 @@
 #[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
 mod fixture;
 
-const OF_EACH: [&str; 6] =
-    ["process-dictionary", "gen-server", "binary", "array", "clauses-split", "handles-1024"];
-const WORKS: [&str; 6] =
-    ["get-64", "configuration-8", "broadcast-64", "update-1000", "clauses", "handles"];
+const OF_EACH: [&str; 9] = [
+    "process-dictionary",
+    "gen-server",
+    "binary",
+    "array",
+    "clauses-split",
+    "handles-1024",
+    "one-node",
+    "mesh",
+    "mesh-star",
+];
+const WORKS: [&str; 7] =
+    ["get-64", "configuration-8", "broadcast-64", "update-1000", "clauses", "handles", "mesh-2"];
 
 #[test]
 fn what_experiments_count_was_read() {
