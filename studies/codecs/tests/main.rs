@@ -228,6 +228,18 @@ fn protobuf_list(records: &[usize]) -> usize {
     records.iter().map(|&bytes| delimited(bytes)).sum()
 }
 
+/// Avro's binary encoding: numbers as varints of twice their size (zig-zag), a text's length
+/// before it.
+fn avro(record: &Record) -> usize {
+    let texts = record.texts.iter().map(|text| varint(2 * text.len()) + text.len());
+    texts.sum::<usize>() + varint(2 * record.ttl as usize)
+}
+
+fn avro_list(records: &[usize]) -> usize {
+    let end = 1;
+    varint(2 * records.len()) + sum(records) + end
+}
+
 /// JSON without spaces. Nothing in a record is escaped.
 fn json(record: &Record) -> usize {
     let names = r#"{"key":"","value":"","type":"","ttl":,"first":"","last":""}"#;
@@ -244,6 +256,7 @@ fn sizes_of(contender: &Contender) -> Option<Sizes> {
     let is_of_schema = contender.sources().any(|(name, _)| name == "../schema");
     match &*contender.name {
         "go-json" | "rust-serde-json" => Some((json, Some(json_list))),
+        "java-avro" => Some((avro, Some(avro_list))),
         "java-thrift-binary" => Some((thrift_binary, Some(thrift_list))),
         "java-thrift-compact" => None,
         _ => is_of_schema.then_some((protobuf, Some(protobuf_list))),
