@@ -252,9 +252,31 @@ fn json_list(records: &[usize]) -> usize {
     brackets + commas + sum(records)
 }
 
+const FLATBUFFERS_ROOT: usize = 4;
+/// Where each of six fields is, after the sizes of the vtable and of the table: 2 bytes each.
+const FLATBUFFERS_VTABLE: usize = 2 * (2 + 6);
+
+/// FlatBuffers: an offset is 4 bytes, as a table's own to its vtable. A text has its length before
+/// it and a zero behind.
+fn flatbuffers(record: &Record) -> usize {
+    let texts = record.texts.iter().map(|text| 4 + (4 + text.len() + 1).next_multiple_of(4));
+    let ttl = if record.ttl == DEFAULT_TTL { 0 } else { 4 };
+    FLATBUFFERS_ROOT + FLATBUFFERS_VTABLE + 4 + texts.sum::<usize>() + ttl
+}
+
+/// Of records that have the same fields, and share a vtable.
+fn flatbuffers_list(records: &[usize]) -> usize {
+    let tables = sum(records) - records.len() * (FLATBUFFERS_ROOT + FLATBUFFERS_VTABLE);
+    let length_and_offsets = 4 + 4 * records.len();
+    let vtable_of_one_field = (2 * (2 + 1_usize)).next_multiple_of(4);
+    let response = vtable_of_one_field + 4 + 4;
+    FLATBUFFERS_ROOT + response + length_and_offsets + FLATBUFFERS_VTABLE + tables
+}
+
 fn sizes_of(contender: &Contender) -> Option<Sizes> {
     let is_of_schema = contender.sources().any(|(name, _)| name == "../schema");
     match &*contender.name {
+        "cpp-flatbuffers" => Some((flatbuffers, Some(flatbuffers_list))),
         "go-json" | "rust-serde-json" => Some((json, Some(json_list))),
         "java-avro" => Some((avro, Some(avro_list))),
         "java-thrift-binary" => Some((thrift_binary, Some(thrift_list))),
