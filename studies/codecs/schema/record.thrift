@@ -1,5 +1,6 @@
 // A row of a passive DNS, and what a search answers: as in 2009.
 namespace java codecs
+namespace cpp codecs
 
 struct DnsRecord {
   1: string key

@@ -224,6 +224,11 @@ fn thrift_list(records: &[usize]) -> usize {
     3 + 1 + 4 + sum(records) + 1
 }
 
+/// In C++ the ttl is sent also where it is at its default.
+fn thrift_binary_with_ttl(record: &Record) -> usize {
+    thrift_binary(&Record { ttl: DEFAULT_TTL - 1, ..record.clone() })
+}
+
 fn protobuf_list(records: &[usize]) -> usize {
     records.iter().map(|&bytes| delimited(bytes)).sum()
 }
@@ -289,6 +294,7 @@ fn sizes_of(contender: &Contender) -> Option<Sizes> {
         // A long list is in several segments, with pointers from one to another.
         "cpp-capnproto" => Some((capnproto, None)),
         "cpp-flatbuffers" => Some((flatbuffers, Some(flatbuffers_list))),
+        "cpp-thrift" => Some((thrift_binary_with_ttl, Some(thrift_list))),
         "go-json" | "rust-serde-json" => Some((json, Some(json_list))),
         "java-avro" => Some((avro, Some(avro_list))),
         "java-thrift-binary" => Some((thrift_binary, Some(thrift_list))),
