@@ -288,6 +288,18 @@ fn capnproto(record: &Record) -> usize {
     8 * words
 }
 
+/// rkyv, unaligned: a record has 8 bytes for each text, which hold it if it fits, and 4 for its
+/// ttl.
+fn rkyv(record: &Record) -> usize {
+    let apart = record.texts.iter().map(String::len).filter(|&bytes| bytes > 8);
+    5 * 8 + 4 + apart.sum::<usize>()
+}
+
+fn rkyv_list(records: &[usize]) -> usize {
+    let place_and_length = 8;
+    sum(records) + place_and_length
+}
+
 fn sizes_of(contender: &Contender) -> Option<Sizes> {
     let is_of_schema = contender.sources().any(|(name, _)| name == "../schema");
     match &*contender.name {
@@ -299,6 +311,7 @@ fn sizes_of(contender: &Contender) -> Option<Sizes> {
         "java-avro" => Some((avro, Some(avro_list))),
         "java-thrift-binary" => Some((thrift_binary, Some(thrift_list))),
         "java-thrift-compact" => None,
+        "rust-rkyv" => Some((rkyv, Some(rkyv_list))),
         _ => is_of_schema.then_some((protobuf, Some(protobuf_list))),
     }
 }
