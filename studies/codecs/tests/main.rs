@@ -307,7 +307,7 @@ fn sizes_of(contender: &Contender) -> Option<Sizes> {
         "cpp-capnproto" => Some((capnproto, None)),
         "cpp-flatbuffers" => Some((flatbuffers, Some(flatbuffers_list))),
         "cpp-thrift" => Some((thrift_binary_with_ttl, Some(thrift_list))),
-        "go-json" | "rust-serde-json" => Some((json, Some(json_list))),
+        "go-json" | "python-orjson" | "rust-serde-json" => Some((json, Some(json_list))),
         "java-avro" => Some((avro, Some(avro_list))),
         "java-thrift-binary" => Some((thrift_binary, Some(thrift_list))),
         "java-thrift-compact" => None,
