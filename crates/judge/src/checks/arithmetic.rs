@@ -1,6 +1,6 @@
 //! Do the figures fit each other?
 
-use result::evidence::Percentiles;
+use result::evidence::{Percentiles, Work};
 
 use super::{Check, Load, LoadRule, Scope, Seen, Word};
 
@@ -12,6 +12,8 @@ const BUSY_SUSPECT: f64 = 0.75;
 const BUSY_INVALID: f64 = 0.5;
 /// More than all can't be.
 const BUSY_MAX: f64 = 1.05;
+/// CPU time that a unit of a program takes at least.
+const UNIT_CPU_NS_MIN: f64 = 0.5;
 /// A percentile with fewer samples beyond it says little.
 const BEYOND_MIN: f64 = 100.0;
 /// With fewer answers a connection, requests that began before the window or
@@ -20,14 +22,32 @@ const ANSWERS_A_CONNECTION_MIN: f64 = 10.0;
 
 pub(super) const ARITHMETIC: Check = Check {
     id: "arithmetic",
-    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time, with the wait for the connection where each serves one request.",
-    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for",
-    why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window.",
+    signal: "The account of requests, answers against rate × time and against the seconds' sum, the order of percentiles, and in a closed loop Little's law: connections = rate × mean time, with the wait for the connection where each serves one request. Of programs the units that they count, beside the CPU time that they used meanwhile.",
+    threshold: "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it; by Little's law 75 to 105 % of connections busy, invalid outside of 50 to 105 %, where the longest answer's share of the window is allowed for; of programs at least half a nanosecond of CPU time a unit",
+    why: "These hold for every true measurement, so where they don't, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, but for the client's own work between an answer and the next request: where that is a quarter, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur this by the longest answer's share of the window. Half a nanosecond are one or two instructions: no unit of any work takes less.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
-    scope: Scope::Trial(|seen, _| {
-        seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))
+    scope: Scope::Trial(|seen, work| {
+        if seen.is_asked() {
+            return seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)));
+        }
+        Some(of_a_program(seen, work))
     }),
 };
+
+/// Whether a program can have done as much as it counts.
+fn of_a_program(seen: &Seen, work: &Work) -> Word {
+    let Some(cpu_s) = seen.evidence.contender_cpu_s() else {
+        return Word::not_checked("The CPU time that it used is not known.");
+    };
+    let a_unit_ns = cpu_s * 1e9 / work.done.max(1) as f64;
+    let value = format!("{a_unit_ns:.3} ns of CPU time a unit");
+    let word = if a_unit_ns < UNIT_CPU_NS_MIN {
+        Word::invalid(value, "It counts more work than its CPU time allows.")
+    } else {
+        Word::valid(value, "Its CPU time allows for the work that it counts.")
+    };
+    word.against("at least half a nanosecond of CPU time a unit")
+}
 
 /// The first that speaks is the word.
 const RULES: [LoadRule; 4] = [contradiction, of_an_open_loop, too_few_answers, littles_law];
@@ -174,7 +194,8 @@ mod tests {
     use result::finding::Verdict;
 
     use super::super::tests::{
-        LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, word_after_load, word_on,
+        LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, sound, word_after_load,
+        word_on,
     };
     use super::*;
 
@@ -195,6 +216,28 @@ mod tests {
             let (verdict, says) = with(change);
             assert_eq!(verdict, Verdict::Invalid, "{says}");
         }
+    }
+
+    /// One that prints whatever it likes while it sleeps.
+    #[test]
+    fn a_program_that_counts_more_than_its_cpu_time_allows_is_found() {
+        let (mut slot, mut evidence) = sound();
+        slot.setting.values.clear();
+        evidence.clients.clear();
+        let mut word = |done, cpu_s| {
+            evidence.work.as_mut().unwrap().done = done;
+            evidence.server_cpu_s = cpu_s;
+            let word = word_on(&ARITHMETIC, &slot, &evidence);
+            (word.verdict, word.value)
+        };
+        let second = Some(1.0);
+        assert_eq!(
+            word(100_000_000, second),
+            (Verdict::Valid, "10.000 ns of CPU time a unit".into())
+        );
+        assert_eq!(word(100_000_000, Some(0.04)).0, Verdict::Invalid);
+        assert_eq!(word(0, second).0, Verdict::Valid, "who did nothing counts nothing");
+        assert_eq!(word(1, None).0, Verdict::NotChecked);
     }
 
     #[test]
