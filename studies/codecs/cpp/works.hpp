@@ -137,18 +137,52 @@ struct Form {
     Thing (*decode)(std::string const&);
 };
 
-template <typename Thing>
-void work(std::vector<Thing> const& things, Form<Thing> form, std::string const& does,
-          double seconds, std::uint64_t records) {
+/// Writes what was encoded, each with its length before it: four bytes, the highest first.
+inline void store(std::string const& path, std::vector<std::string> const& encoded) {
+    std::ofstream file{path, std::ios::binary};
+    for (auto const& bytes : encoded) {
+        for (auto const shift : {24, 16, 8, 0}) {
+            file.put(static_cast<char>(bytes.size() >> shift));
+        }
+        file << bytes;
+    }
+    if (!file.flush()) {
+        throw std::runtime_error("couldn't write " + path);
+    }
+}
+
+inline std::vector<std::string> stored(std::string const& path) {
+    std::ifstream file{path, std::ios::binary};
     std::vector<std::string> encoded;
-    std::size_t bytes = 0;
+    for (unsigned char highest_first[4]; file.read(reinterpret_cast<char*>(highest_first), 4);) {
+        std::size_t length = 0;
+        for (auto const byte : highest_first) {
+            length = length << 8 | byte;
+        }
+        auto& bytes = encoded.emplace_back(length, '\0');
+        file.read(bytes.data(), static_cast<std::streamsize>(length));
+    }
+    return encoded;
+}
+
+/// What the command line gives, by its names.
+using Given = std::map<std::string, std::string>;
+
+/// What things are encoded, once it is known that they are the same after the round trip.
+template <typename Thing>
+std::vector<std::string> checked(std::vector<Thing> const& things, Form<Thing> form) {
+    std::vector<std::string> encoded;
     for (auto const& thing : things) {
-        encoded.push_back(form.encode(thing));
-        bytes += encoded.back().size();
-        if (form.decode(encoded.back()) != thing) {
+        if (form.decode(encoded.emplace_back(form.encode(thing))) != thing) {
             throw std::runtime_error("a record isn't the same after the round trip");
         }
     }
+    return encoded;
+}
+
+template <typename Thing>
+void work(std::vector<Thing> const& things, std::vector<std::string> const& encoded,
+          Form<Thing> form, std::string const& does, double seconds, std::uint64_t records) {
     // How many bytes were encoded: else a compiler might leave them out.
     std::size_t volatile length = 0;
     auto const number_at = [&](std::size_t at) {
@@ -163,30 +197,53 @@ void work(std::vector<Thing> const& things, Form<Thing> form, std::string const&
     for (std::size_t at = 0; account.add(records, number_at(at));) {
         at = (at + 1) % things.size();
     }
+    std::size_t bytes = 0;
+    for (auto const& each : encoded) {
+        bytes += each.size();
+    }
     auto const each = static_cast<double>(bytes) / static_cast<double>(things.size() * records);
     std::printf("{\"result\": {\"bytes_each\": %f}}\n", each);
+}
+
+/// Does what is given to things of so many records.
+template <typename Thing>
+void start(Given const& given, std::vector<Thing> const& things, Form<Thing> form,
+           std::uint64_t records) {
+    if (auto const path = given.find("--decode-from"); path != given.end()) {
+        std::vector<Thing> decoded;
+        for (auto const& bytes : stored(path->second)) {
+            decoded.push_back(form.decode(bytes));
+        }
+        if (decoded != things) {
+            throw std::runtime_error(path->second + " doesn't decode to the records");
+        }
+        return;
+    }
+    auto const encoded = checked(things, form);
+    if (auto const path = given.find("--encode-to"); path != given.end()) {
+        return store(path->second, encoded);
+    }
+    work(things, encoded, form, given.at("--does"), std::stod(given.at("--seconds")), records);
 }
 
 /// Does what the command line says, with the form of a row and that of a list of rows.
 inline int run(int count, char** words, Form<Row> one, Form<Rows> many) {
     try {
-        std::map<std::string, std::string> given;
+        Given given;
         for (int at = 1; at + 1 < count; at += 2) {
             given[words[at]] = words[at + 1];
         }
         auto const rows = read(given.at("--records"));
-        auto const does = given.at("--does");
         auto const at_once = std::stoul(given.at("--at-once"));
-        auto const seconds = std::stod(given.at("--seconds"));
         if (at_once == 1) {
-            work(rows, one, does, seconds, 1);
+            start(given, rows, one, 1);
             return EXIT_SUCCESS;
         }
         std::vector<Rows> lists;
         for (auto begin = rows.begin(); begin != rows.end(); begin += at_once) {
             lists.emplace_back(begin, begin + at_once);
         }
-        work(lists, many, does, seconds, at_once);
+        start(given, lists, many, at_once);
         return EXIT_SUCCESS;
     } catch (std::exception const& error) {
         std::fprintf(stderr, "%s\n", error.what());

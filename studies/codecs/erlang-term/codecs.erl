@@ -9,21 +9,28 @@
 %% Texts are binaries in UTF-8.
 -record(row, {key, value, type, ttl, first, last}).
 
-%% Called by `erl -s codecs main -extra --does WORK --at-once N --seconds S --records FILE`.
+%% Called by `erl -s codecs main -extra --does WORK --at-once N --seconds S --records FILE`, or
+%% with `--encode-to FILE` or `--decode-from FILE` instead of WORK and S.
 main() ->
-    #{"--does" := Does, "--at-once" := AtOnce, "--seconds" := S, "--records" := File} =
-        given(init:get_plain_arguments()),
+    Given = given(init:get_plain_arguments()),
+    #{"--at-once" := AtOnce, "--records" := File} = Given,
+    start(Given, things(read(File), list_to_integer(AtOnce))),
+    halt().
+
+start(#{"--decode-from" := File}, Things) ->
+    [binary_to_term(Bytes) || Bytes <- stored(File)] =:= Things orelse
+        fail("~s doesn't decode to the records", [File]);
+start(#{"--encode-to" := File}, Things) ->
+    store(File, checked(Things));
+start(#{"--does" := Does, "--at-once" := AtOnce, "--seconds" := S}, Things) ->
     Seconds = try list_to_float(S) catch error:badarg -> list_to_integer(S) end,
-    Things = things(read(File), list_to_integer(AtOnce)),
-    Encoded = [term_to_binary(Thing) || Thing <- Things],
-    [check(Thing, binary_to_term(Bytes)) || {Thing, Bytes} <- lists:zip(Things, Encoded)],
+    Encoded = checked(Things),
     {Work, All} = work(Does, Things, Encoded),
     io:format("{\"ready\": ~s}\n", [true]),
     Begun = now_s(),
     repeat(Work, All, All, 0, 0, ?CLOCK_EVERY, {Begun, Begun + ?INTERVAL_S, Begun + Seconds}),
     Each = iolist_size(Encoded) / length(Things) / list_to_integer(AtOnce),
-    io:format("{\"result\": {\"bytes_each\": ~w}}\n", [Each]),
-    halt().
+    io:format("{\"result\": {\"bytes_each\": ~w}}\n", [Each]).
 
 given([Name, Value | More]) -> (given(More))#{Name => Value};
 given([]) -> #{}.
@@ -48,10 +55,25 @@ things(Rows, AtOnce) ->
     {List, Others} = lists:split(AtOnce, Rows),
     [List | things(Others, AtOnce)].
 
-check(Thing, Thing) -> ok;
-check(Thing, _) ->
-    io:format(standard_error, "it isn't the same after the round trip: ~p\n", [Thing]),
+%% What things are encoded, once it is known that they are the same after the round trip.
+checked(Things) ->
+    Encoded = [term_to_binary(Thing) || Thing <- Things],
+    [binary_to_term(Bytes) =:= Thing orelse
+        fail("it isn't the same after the round trip: ~p", [Thing])
+        || {Thing, Bytes} <- lists:zip(Things, Encoded)],
+    Encoded.
+
+fail(Why, Of) ->
+    io:format(standard_error, Why ++ "\n", Of),
     halt(1).
+
+%% Writes what was encoded, each with its length before it: four bytes, the highest first.
+store(File, Encoded) ->
+    ok = file:write_file(File, [<<(byte_size(Bytes)):32, Bytes/binary>> || Bytes <- Encoded]).
+
+stored(File) ->
+    {ok, All} = file:read_file(File),
+    [Bytes || <<Length:32, Bytes:Length/binary>> <= All].
 
 %% What is done, and to what.
 work("encode", Things, _) -> {fun encode/1, Things};

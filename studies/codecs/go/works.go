@@ -2,6 +2,7 @@
 package works
 
 import (
+	"encoding/binary"
 	"flag"
 	"fmt"
 	"log"
@@ -69,6 +70,33 @@ type Form[T any] struct {
 	Decode func([]byte) (T, error)
 }
 
+// store writes what was encoded, each with its length before it: four bytes, the highest first.
+func store(path string, encoded [][]byte) error {
+	var file []byte
+	for _, bytes := range encoded {
+		file = binary.BigEndian.AppendUint32(file, uint32(len(bytes)))
+		file = append(file, bytes...)
+	}
+	return os.WriteFile(path, file, 0o666)
+}
+
+func stored(path string) ([][]byte, error) {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var encoded [][]byte
+	for len(file) > 0 {
+		if len(file) < 4 || uint64(len(file)-4) < uint64(binary.BigEndian.Uint32(file)) {
+			return nil, fmt.Errorf("%s ends too early", path)
+		}
+		ends := 4 + int(binary.BigEndian.Uint32(file))
+		encoded = append(encoded, file[4:ends])
+		file = file[ends:]
+	}
+	return encoded, nil
+}
+
 // last is what was encoded last: else a compiler might leave it out.
 var last []byte
 
@@ -97,11 +125,22 @@ func (a *account) add(records, numbers uint32) bool {
 	return t < a.until
 }
 
+// A task is what is done with things of so many records.
+type task struct {
+	does                 string
+	seconds              float64
+	encodeTo, decodeFrom string // Files, one of which may be given instead of what it does.
+	records              int
+}
+
 // Run does what the arguments say, with the form of a row and that of a list of rows.
 func Run(one Form[Row], many Form[[]Row]) {
-	does := flag.String("does", "", "the `work`")
-	atOnce := flag.Int("at-once", 1, "records of a list; a record alone for 1")
-	seconds := flag.Float64("seconds", 1, "how long it works")
+	var do task
+	flag.StringVar(&do.does, "does", "", "the `work`")
+	flag.Float64Var(&do.seconds, "seconds", 1, "how long it works")
+	flag.StringVar(&do.encodeTo, "encode-to", "", "encode once, to this `file`")
+	flag.StringVar(&do.decodeFrom, "decode-from", "", "decode once, from this `file`")
+	flag.IntVar(&do.records, "at-once", 1, "records of a list; a record alone for 1")
 	path := flag.String("records", "", "the `file` of records")
 	flag.String("data", "", "what the records are like, which the file has")
 	flag.Uint("seed", 1, "what the records come from")
@@ -110,12 +149,11 @@ func Run(one Form[Row], many Form[[]Row]) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	until := time.Duration(*seconds * float64(time.Second))
-	if *atOnce == 1 {
-		err = work(rows, one, *does, until, 1, Row.number)
+	if do.records == 1 {
+		err = start(do, rows, one, Row.number)
 	} else {
-		lists := slices.Collect(slices.Chunk(rows, *atOnce))
-		err = work(lists, many, *does, until, uint32(*atOnce), numbers)
+		lists := slices.Collect(slices.Chunk(rows, do.records))
+		err = start(do, lists, many, numbers)
 	}
 	if err != nil {
 		log.Fatal(err)
@@ -129,40 +167,81 @@ func numbers(rows []Row) (sum uint32) {
 	return sum
 }
 
-func work[T any](things []T, form Form[T], does string, until time.Duration, records uint32, number func(T) uint32) error {
+func start[T any](do task, things []T, form Form[T], number func(T) uint32) error {
+	if do.decodeFrom != "" {
+		return compare(do.decodeFrom, things, form)
+	}
+	encoded, err := checked(things, form)
+	if err != nil {
+		return err
+	}
+	if do.encodeTo != "" {
+		return store(do.encodeTo, encoded)
+	}
+	return work(do, things, encoded, form, number)
+}
+
+// compare says where what stands in a file doesn't decode to things.
+func compare[T any](path string, things []T, form Form[T]) error {
+	encoded, err := stored(path)
+	if err != nil {
+		return err
+	}
+	decoded := make([]T, len(encoded))
+	for at, bytes := range encoded {
+		if decoded[at], err = form.Decode(bytes); err != nil {
+			return err
+		}
+	}
+	if !reflect.DeepEqual(decoded, things) {
+		return fmt.Errorf("%s doesn't decode to the records", path)
+	}
+	return nil
+}
+
+// checked returns what things are encoded, once it is known that they are the same after the
+// round trip.
+func checked[T any](things []T, form Form[T]) ([][]byte, error) {
 	encoded := make([][]byte, len(things))
-	bytes := 0
 	for at, thing := range things {
 		var err error
 		if encoded[at], err = form.Encode(thing); err != nil {
-			return err
+			return nil, err
 		}
-		bytes += len(encoded[at])
 		if back, err := form.Decode(encoded[at]); err != nil || !reflect.DeepEqual(back, thing) {
-			return fmt.Errorf("it isn't the same after the round trip: %v: %v", thing, err)
+			return nil, fmt.Errorf("it isn't the same after the round trip: %v: %v", thing, err)
 		}
 	}
+	return encoded, nil
+}
+
+func work[T any](do task, things []T, encoded [][]byte, form Form[T], number func(T) uint32) error {
 	fmt.Println(`{"ready": true}`)
+	until := time.Duration(do.seconds * float64(time.Second))
 	a := &account{lookAt: clockEvery, begun: time.Now(), due: interval, until: until}
 	for at := 0; ; at = (at + 1) % len(things) {
 		thing, from := things[at], encoded[at]
 		var err error
-		if does != "decode" {
+		if do.does != "decode" {
 			if from, err = form.Encode(thing); err != nil {
 				return err
 			}
 			last = from
 		}
-		if does != "encode" {
+		if do.does != "encode" {
 			if thing, err = form.Decode(from); err != nil {
 				return err
 			}
 		}
-		if !a.add(records, number(thing)) {
+		if !a.add(uint32(do.records), number(thing)) {
 			break
 		}
 	}
-	each := float64(bytes) / float64(len(things)) / float64(records)
+	bytes := 0
+	for _, each := range encoded {
+		bytes += len(each)
+	}
+	each := float64(bytes) / float64(len(things)) / float64(do.records)
 	fmt.Printf("{\"result\": {\"bytes_each\": %v}}\n", each)
 	return nil
 }

@@ -1,4 +1,5 @@
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
@@ -20,14 +21,12 @@ final class Codecs {
         List<String> given = List.of(arguments);
         List<Row> rows = Row.read(Path.of(after("--records", given)));
         int atOnce = Integer.parseInt(after("--at-once", given));
-        String does = after("--does", given);
-        double seconds = Double.parseDouble(after("--seconds", given));
         if (atOnce == 1) {
-            work(rows, one, does, seconds, 1, Row::number);
+            start(given, rows, one, 1, Row::number);
         } else {
             IntStream begins = IntStream.range(0, rows.size() / atOnce).map(list -> list * atOnce);
             List<List<Row>> lists = begins.mapToObj(begin -> rows.subList(begin, begin + atOnce)).toList();
-            work(lists, many, does, seconds, atOnce, list -> {
+            start(given, lists, many, atOnce, list -> {
                 int sum = 0;
                 for (Row row : list) {
                     sum += row.number();
@@ -41,19 +40,55 @@ final class Codecs {
         return given.get(given.indexOf(name) + 1);
     }
 
-    private static <T> void work(
-            List<T> things, Form<T> form, String does, double seconds, int records, ToIntFunction<T> number)
+    private static <T> void start(
+            List<String> given, List<T> things, Form<T> form, int records, ToIntFunction<T> number)
             throws Exception {
+        if (given.contains("--decode-from")) {
+            Path file = Path.of(after("--decode-from", given));
+            List<T> decoded = new ArrayList<>();
+            for (byte[] bytes : Stored.read(file)) {
+                decoded.add(form.decode().of(bytes));
+            }
+            if (!decoded.equals(things)) {
+                fail(file + " doesn't decode to the records");
+            }
+            return;
+        }
+        byte[][] encoded = checked(things, form);
+        if (given.contains("--encode-to")) {
+            Stored.write(Path.of(after("--encode-to", given)), encoded);
+            return;
+        }
+        double seconds = Double.parseDouble(after("--seconds", given));
+        work(things, encoded, form, after("--does", given), seconds, records, number);
+    }
+
+    /** What things are encoded, once it is known that they are the same after the round trip. */
+    private static <T> byte[][] checked(List<T> things, Form<T> form) throws Exception {
         byte[][] encoded = new byte[things.size()][];
-        long bytes = 0;
         for (int place = 0; place < encoded.length; place++) {
             encoded[place] = form.encode().of(things.get(place));
-            bytes += encoded[place].length;
             if (!form.decode().of(encoded[place]).equals(things.get(place))) {
-                System.err.println("it isn't the same after the round trip: " + things.get(place));
-                System.exit(1);
+                fail("it isn't the same after the round trip: " + things.get(place));
             }
         }
+        return encoded;
+    }
+
+    private static void fail(String why) {
+        System.err.println(why);
+        System.exit(1);
+    }
+
+    private static <T> void work(
+            List<T> things,
+            byte[][] encoded,
+            Form<T> form,
+            String does,
+            double seconds,
+            int records,
+            ToIntFunction<T> number)
+            throws Exception {
         Work<T> work = switch (does) {
             case "encode" -> place -> {
                 last = form.encode().of(things.get(place));
@@ -68,6 +103,10 @@ final class Codecs {
         int place = 0;
         while (account.add(records, number.applyAsInt(work.at(place)))) {
             place = (place + 1) % encoded.length;
+        }
+        long bytes = 0;
+        for (byte[] each : encoded) {
+            bytes += each.length;
         }
         double each = (double) bytes / encoded.length / records;
         System.out.println("{\"result\": {\"bytes_each\": " + each + "}}");

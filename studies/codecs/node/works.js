@@ -1,7 +1,7 @@
 // The study's works, with any codec. A record is an object.
 'use strict';
 
-const { readFileSync } = require('node:fs');
+const { readFileSync, writeFileSync } = require('node:fs');
 const { parseArgs, isDeepStrictEqual } = require('node:util');
 
 const INTERVAL_MS = 200;
@@ -71,17 +71,47 @@ class Account {
   }
 }
 
-// What was encoded last: else a compiler might leave it out.
-let last;
+// Writes what was encoded, each with its length before it: four bytes, the highest first.
+function store(path, encoded) {
+  const pieces = encoded.flatMap((bytes) => {
+    const length = Buffer.alloc(4);
+    length.writeUInt32BE(bytes.length);
+    return [length, bytes];
+  });
+  writeFileSync(path, Buffer.concat(pieces));
+}
 
-function work(things, { encode, decode }, does, seconds, records, numberOf) {
+function stored(path) {
+  const file = readFileSync(path);
+  const encoded = [];
+  for (let at = 0; at < file.length; ) {
+    const begins = at + 4;
+    at = begins + file.readUInt32BE(at);
+    encoded.push(file.subarray(begins, at));
+  }
+  return encoded;
+}
+
+function fail(why) {
+  console.error(why);
+  process.exit(1);
+}
+
+// What things are encoded, once it is known that they are the same after the round trip.
+function checked(things, { encode, decode }) {
   const encoded = things.map(encode);
   things.forEach((thing, at) => {
     if (!isDeepStrictEqual(decode(encoded[at]), thing)) {
-      console.error(`it isn't the same after the round trip: ${JSON.stringify(thing)}`);
-      process.exit(1);
+      fail(`it isn't the same after the round trip: ${JSON.stringify(thing)}`);
     }
   });
+  return encoded;
+}
+
+// What was encoded last: else a compiler might leave it out.
+let last;
+
+function work(things, encoded, { encode, decode }, does, seconds, records, numberOf) {
   const works = {
     encode(at) {
       last = encode(things[at]);
@@ -104,23 +134,39 @@ function work(things, { encode, decode }, does, seconds, records, numberOf) {
   console.log(JSON.stringify({ result: { bytes_each: bytes / things.length / records } }));
 }
 
+// Does what the values of arguments say to things of so many records.
+function start(values, things, codec, records, numberOf) {
+  const { does, seconds, 'encode-to': encodeTo, 'decode-from': decodeFrom } = values;
+  if (decodeFrom !== undefined) {
+    if (!isDeepStrictEqual(stored(decodeFrom).map(codec.decode), things)) {
+      fail(`${decodeFrom} doesn't decode to the records`);
+    }
+    return;
+  }
+  const encoded = checked(things, codec);
+  if (encodeTo !== undefined) {
+    store(encodeTo, encoded);
+    return;
+  }
+  work(things, encoded, codec, does, Number(seconds), records, numberOf);
+}
+
 // Does what the arguments say, with the codec of a record and that of a list of records.
 function run(one, many) {
   const option = { type: 'string' };
-  const options = { does: option, data: option, 'at-once': option, seed: option, seconds: option, records: option };
-  const { values } = parseArgs({ options });
+  const names = ['does', 'encode-to', 'decode-from', 'data', 'at-once', 'seed', 'seconds', 'records'];
+  const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, option])) });
   const records = read(values.records);
   const atOnce = Number(values['at-once']);
-  const seconds = Number(values.seconds);
   if (atOnce === 1) {
-    work(records, one, values.does, seconds, 1, number);
+    start(values, records, one, 1, number);
     return;
   }
   const lists = [];
   for (let begins = 0; begins < records.length; begins += atOnce) {
     lists.push(records.slice(begins, begins + atOnce));
   }
-  work(lists, many, values.does, seconds, atOnce, numbers);
+  start(values, lists, many, atOnce, numbers);
 }
 
 module.exports = { DEFAULT_TYPE, DEFAULT_TTL, run };

@@ -66,6 +66,19 @@ class Account:
         return self.told_s < self.until_s
 
 
+def store(path, encoded):
+    """Writes what was encoded, each with its length before it: four bytes, the highest first."""
+    with open(path, "wb") as file:
+        for each in encoded:
+            file.write(len(each).to_bytes(4, "big") + each)
+
+
+def stored(path):
+    with open(path, "rb") as file:
+        while length := file.read(4):
+            yield file.read(int.from_bytes(length, "big"))
+
+
 def checked(thing, encode, decode):
     """What it is encoded, once it is known to be the same after the round trip."""
     encoded = encode(thing)
@@ -78,11 +91,14 @@ def run(one, many):
     """Does what the arguments say, with the codec of a record and that of a list of records:
     each two functions, one to bytes and one from them."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--does", choices=["encode", "decode", "both"], required=True)
+    task = parser.add_mutually_exclusive_group(required=True)
+    task.add_argument("--does", choices=["encode", "decode", "both"])
+    task.add_argument("--encode-to", metavar="FILE")
+    task.add_argument("--decode-from", metavar="FILE")
     parser.add_argument("--data")
     parser.add_argument("--at-once", type=int, required=True)
     parser.add_argument("--seed")
-    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--records", required=True)
     given = parser.parse_args()
     things, (encode, decode), number_of = read(given.records), one, number
@@ -90,7 +106,14 @@ def run(one, many):
         begins = range(0, len(things), given.at_once)
         things = [things[begin : begin + given.at_once] for begin in begins]
         (encode, decode), number_of = many, number_of_all
+    if given.decode_from:
+        if [decode(each) for each in stored(given.decode_from)] != things:
+            sys.exit(f"{given.decode_from} doesn't decode to the records")
+        return
     encoded = [checked(thing, encode, decode) for thing in things]
+    if given.encode_to:
+        store(given.encode_to, encoded)
+        return
 
     def only_encode(place):
         encode(things[place])

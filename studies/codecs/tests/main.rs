@@ -1,13 +1,15 @@
-//! The records of the study are what it says, formats have the sizes that follow from them, and
-//! what contenders count was done. `make check-programs` has all of them do all.
+//! The records of the study are what it says, formats have the sizes that follow from them,
+//! contenders of one read each other's bytes, and what they count was done. `make check-programs`
+//! has all of them do all.
 
 #[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
 mod fixture;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fixture::skipped;
 use lab::ready::{missing, programs};
@@ -15,11 +17,34 @@ use lab::study::Study;
 use lab::study::contender::{Contender, Placeholders};
 use serde_json::Value;
 
-/// One a language, none of which another test here builds meanwhile.
+/// One a language.
 const LIGHT: [&str; 6] =
-    ["erlang-term", "go-json", "java-jackson", "node-json", "python-json", "rust-postcard"];
+    ["erlang-term", "go-json", "java-jackson", "node-json", "python-json", "rust-serde-json"];
 /// Those of described formats whose build takes a few seconds.
 const SOON_BUILT: [&str; 2] = ["go-protobuf", "python-protobuf"];
+/// Who reads whose bytes.
+const FORMATS: [&[&str]; 12] = [
+    &["go-json", "java-jackson", "node-json", "python-json", "python-orjson", "rust-serde-json"],
+    &[
+        "cpp-protobuf",
+        "go-protobuf",
+        "java-protobuf",
+        "java-protobuf-code-size",
+        "node-protobufjs",
+        "python-protobuf",
+        "rust-prost",
+    ],
+    &["cpp-thrift", "java-thrift-binary"],
+    &["cpp-capnproto"],
+    &["cpp-flatbuffers"],
+    &["erlang-term"],
+    &["java-avro"],
+    &["java-fory"],
+    &["java-thrift-compact"],
+    &["python-msgpack"],
+    &["rust-postcard"],
+    &["rust-rkyv"],
+];
 const SETS: [&str; 4] = ["defaults", "full", "utf8", "shape-2009"];
 const DEFAULT_TYPE: &str = "A";
 const DEFAULT_TTL: u32 = 86_400;
@@ -140,6 +165,16 @@ fn records_of_the_shape_of_2009_have_its_sizes_to_the_byte() {
     }
 }
 
+/// Whether contenders that were built could be had, by their names.
+type Builds = BTreeMap<String, bool>;
+
+/// Held by a test for as long as it uses what contenders are built to: another one might build
+/// them anew meanwhile.
+fn builds() -> MutexGuard<'static, Builds> {
+    static BUILDS: Mutex<Builds> = Mutex::new(Builds::new());
+    BUILDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What stands for the placeholders of its file.
 fn placeholders(contender: &Contender, folder: &Path) -> Placeholders {
     let build = contender.build_folder();
@@ -147,13 +182,24 @@ fn placeholders(contender: &Contender, folder: &Path) -> Placeholders {
     Placeholders { source, build, dir, cores: 1, ..Placeholders::default() }
 }
 
-/// Builds a contender; whether it can be had here.
-fn is_built(contender: &Contender) -> bool {
+fn study() -> Study {
+    Study::read(&studies(), "codecs").unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Builds a contender, unless it was; whether it can be had here.
+fn is_built(contender: &Contender, builds: &mut Builds) -> bool {
+    *builds.entry(contender.name.clone()).or_insert_with(|| build(contender))
+}
+
+fn build(contender: &Contender) -> bool {
     if let Some(missing) = missing(contender) {
         skipped("skipped in part", &format!("{}: {missing}", contender.name));
         return false;
     }
     let command = placeholders(contender, Path::new("")).fill_all(&contender.file.build);
+    if command.is_empty() {
+        return true;
+    }
     fs::create_dir_all(contender.build_folder()).unwrap();
     let mut build = Command::new(&command[0]);
     build.args(&command[1..]).current_dir(&contender.source).stdin(Stdio::null());
@@ -168,33 +214,48 @@ fn is_built(contender: &Contender) -> bool {
     true
 }
 
-/// What a contender tells in its result, after a short work on what was printed.
-fn bytes_each(contender: &Contender, data: &str, at_once: usize, printed: &str) -> f64 {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("records");
+/// Starts a contender on what was printed: with these arguments, and in this folder.
+fn start(
+    contender: &Contender,
+    (at_once, printed): (usize, &str),
+    arguments: &[&str],
+    folder: &Path,
+) -> Output {
     let records = printed.lines().map(|line| line.split_once('\t').unwrap().1.to_string() + "\n");
-    fs::write(&file, records.collect::<String>()).unwrap();
-    let placeholders = placeholders(contender, folder.path());
+    fs::write(folder.join("records"), records.collect::<String>()).unwrap();
+    let placeholders = placeholders(contender, folder);
     let command = placeholders.fill_all(&contender.file.run);
     let mut program = Command::new(&command[0]);
     program
         .args(&command[1..])
-        .args(["--does", "both", "--data", data, "--at-once", &at_once.to_string()])
-        .args(["--seed", "1", "--seconds", "0.1", "--records", &file.display().to_string()])
-        .current_dir(folder.path())
+        .args(["--at-once", &at_once.to_string(), "--records", "records"])
+        .args(arguments)
+        .current_dir(folder)
         .env("PATH", programs::search_path());
     for (name, value) in &contender.file.environment {
         program.env(name, placeholders.fill(value));
     }
-    let output = program.output().unwrap();
+    program.output().unwrap()
+}
+
+/// What a contender tells in its result, after a short work on what was printed.
+fn result(contender: &Contender, data: &str, at_once: usize, printed: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--does", "both", "--data", data, "--seed", "1", "--seconds", "0.1"];
+    let output = start(contender, (at_once, printed), &arguments, folder.path());
     assert!(output.status.success(), "{}: {output:?}", contender.name);
     let said = String::from_utf8(output.stdout).unwrap();
-    let result: Value = serde_json::from_str(said.lines().last().expect("a result")).unwrap();
-    result["result"]["bytes_each"].as_f64().expect("bytes a record")
+    let last: Value = serde_json::from_str(said.lines().last().expect("a result")).unwrap();
+    last["result"].clone()
+}
+
+fn bytes_each(contender: &Contender, data: &str, at_once: usize, printed: &str) -> f64 {
+    result(contender, data, at_once, printed)["bytes_each"].as_f64().expect("bytes a record")
 }
 
 #[test]
 fn what_contenders_count_was_done() {
+    let _builds = builds();
     let parameters = r#"does = ["both"], data = ["utf8"], at-once = [100]"#;
     fixture::try_settings("codecs", &LIGHT, parameters);
 }
@@ -317,11 +378,11 @@ fn sizes_of(contender: &Contender) -> Option<Sizes> {
 }
 
 fn sizes_are_right(is_tried: impl Fn(&str) -> bool) {
-    let study = Study::read(&studies(), "codecs").unwrap_or_else(|why| panic!("{why}"));
+    let mut builds = builds();
     let seed = 7;
-    for contender in &study.contenders {
+    for contender in &study().contenders {
         let Some((alone, list)) = sizes_of(contender) else { continue };
-        if !is_tried(&contender.name) || !is_built(contender) {
+        if !is_tried(&contender.name) || !is_built(contender, &mut builds) {
             continue;
         }
         for (data, at_once) in [("shape-2009", 1), ("utf8", 1), ("defaults", 1), ("full", 100)] {
@@ -337,5 +398,109 @@ fn sizes_are_right(is_tried: impl Fn(&str) -> bool) {
             let name = &contender.name;
             assert!((told - expected).abs() < 1e-6, "{name}, {data}: {told}, not {expected}");
         }
+    }
+}
+
+#[test]
+fn each_contender_has_its_format() {
+    let mut listed = FORMATS.concat();
+    listed.sort_unstable();
+    let study = study();
+    let all: Vec<&str> = study.contenders.iter().map(|it| &*it.name).collect();
+    assert_eq!(listed, all, "who reads whose bytes, and the study's contenders");
+}
+
+#[test]
+fn contenders_of_a_format_decode_each_others_bytes() {
+    bytes_are_exchanged(|name| LIGHT.contains(&name) || SOON_BUILT.contains(&name));
+}
+
+#[test]
+#[ignore = "`make check-programs` builds all"]
+fn all_contenders_of_a_format_decode_each_others_bytes() {
+    bytes_are_exchanged(|_| true);
+}
+
+fn bytes_are_exchanged(is_tried: impl Fn(&str) -> bool) {
+    let mut builds = builds();
+    let study = study();
+    for format in FORMATS {
+        let of_format = |it: &&Contender| format.contains(&&*it.name) && is_tried(&it.name);
+        let contenders: Vec<&Contender> = study
+            .contenders
+            .iter()
+            .filter(of_format)
+            .filter(|it| is_built(it, &mut builds))
+            .collect();
+        for (data, at_once) in [("utf8", 1), ("utf8", 100), ("defaults", 1), ("defaults", 100)] {
+            let (Some(own), Some(others)) = (printed(data, 7), printed(data, 8)) else { return };
+            for writer in &contenders {
+                let folder = tempfile::tempdir().unwrap();
+                let encode = |printed: &str, file: &str| {
+                    let arguments = ["--encode-to", file];
+                    let output = start(writer, (at_once, printed), &arguments, folder.path());
+                    assert!(output.status.success(), "{}: {output:?}", writer.name);
+                };
+                encode(&own, "encoded");
+                encode(&others, "of-others");
+                fs::write(folder.path().join("nothing"), "").unwrap();
+                for reader in &contenders {
+                    let decode = |file: &str| {
+                        let arguments = ["--decode-from", file];
+                        let output = start(reader, (at_once, &own), &arguments, folder.path());
+                        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+                    };
+                    let names = format!("{} reads {}, {data}", reader.name, writer.name);
+                    assert_eq!(decode("encoded"), (Some(0), String::new()), "{names}");
+                    // Once a reader.
+                    if reader.name == writer.name {
+                        for wrong in ["of-others", "nothing"] {
+                            let (code, why) = decode(wrong);
+                            assert_eq!(code, Some(1), "{names}, {wrong}: {why}");
+                            assert!(
+                                why.contains("doesn't decode to the records"),
+                                "{names}: {why}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A codec that is wrong: its program is the shared one, as of all others in Python.
+#[test]
+fn a_codec_that_loses_a_field_has_no_figure() {
+    const MAIN: &str = r#"
+import json
+from works import run
+
+def decode(encoded):
+    return {**json.loads(encoded), "last": ""}
+
+def encode(thing):
+    return json.dumps(thing).encode()
+
+run((encode, decode), (encode, json.loads))
+"#;
+    let Some(records) = printed("full", 7) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("main.py"), MAIN).unwrap();
+    let study = study();
+    let python = study.contenders.iter().find(|it| it.name == "python-json").unwrap();
+    let losing = Contender { source: folder.path().into(), ..python.clone() };
+    let works = studies().join("codecs/python");
+    let run = |arguments: &[&str]| {
+        let mut losing = losing.clone();
+        losing.file.environment = [("PYTHONPATH".into(), works.display().to_string())].into();
+        start(&losing, (1, &records), arguments, folder.path())
+    };
+    for arguments in [["--does", "encode"], ["--encode-to", "encoded"]] {
+        let Output { status, stdout, stderr } = run(&arguments);
+        let why = String::from_utf8(stderr).unwrap();
+        assert_eq!(status.code(), Some(1), "{arguments:?}: {why}");
+        assert!(why.starts_with("it isn't the same after the round trip: {'key': "), "{why}");
+        assert!(stdout.is_empty(), "{arguments:?}: it told of a work");
     }
 }

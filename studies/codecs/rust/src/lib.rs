@@ -108,10 +108,34 @@ impl Account {
 
 /// The value of an argument, as of `--seed 7`.
 fn argument(name: &str) -> String {
-    env::args()
-        .skip_while(|argument| argument != name)
-        .nth(1)
-        .unwrap_or_else(|| panic!("{name} and its value have to be given"))
+    optional(name).unwrap_or_else(|| panic!("{name} and its value have to be given"))
+}
+
+fn optional(name: &str) -> Option<String> {
+    env::args().skip_while(|argument| argument != name).nth(1)
+}
+
+/// Writes what was encoded, each with its length before it: four bytes, the highest first.
+fn store(path: &str, encoded: &[Vec<u8>]) -> Outcome<()> {
+    let mut file = Vec::new();
+    for bytes in encoded {
+        file.extend(u32::try_from(bytes.len())?.to_be_bytes());
+        file.extend(bytes);
+    }
+    Ok(fs::write(path, file)?)
+}
+
+fn stored(path: &str) -> Outcome<Vec<Vec<u8>>> {
+    let file = fs::read(path)?;
+    let (mut encoded, mut rest) = (Vec::new(), file.as_slice());
+    while let Some((length, more)) = rest.split_first_chunk() {
+        let length = u32::from_be_bytes(*length) as usize;
+        let (bytes, more) =
+            more.split_at_checked(length).ok_or_else(|| format!("{path} ends too early"))?;
+        encoded.push(bytes.to_vec());
+        rest = more;
+    }
+    Ok(encoded)
 }
 
 /// Does what the arguments say, with the form of a row and that of a list of rows.
@@ -119,23 +143,48 @@ pub fn run(one: Form<Row>, many: Form<Vec<Row>>) -> Outcome<()> {
     let file = fs::read_to_string(argument("--records"))?;
     let rows: Vec<Row> = file.lines().map(Row::of).collect();
     match argument("--at-once").parse()? {
-        1 => work(&rows, &one, 1),
+        1 => start(&rows, &one, 1),
         at_once => {
             let lists: Vec<Vec<Row>> = rows.chunks(at_once).map(<[Row]>::to_vec).collect();
-            work(&lists, &many, at_once as u64)
+            start(&lists, &many, at_once as u64)
         }
     }
 }
 
-fn work<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Outcome<()> {
-    let Form { encode, decode } = form;
-    let encoded = things.iter().map(encode).collect::<Result<Vec<_>, _>>()?;
+fn start<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Outcome<()> {
+    if let Some(path) = optional("--decode-from") {
+        let encoded = stored(&path)?;
+        let decoded = encoded.iter().map(|bytes| (form.decode)(bytes));
+        if decoded.collect::<Result<Vec<_>, _>>()? != things {
+            fail(&format!("{path} doesn't decode to the records"));
+        }
+        return Ok(());
+    }
+    let encoded = checked(things, form)?;
+    if let Some(path) = optional("--encode-to") {
+        return store(&path, &encoded);
+    }
+    work(things, &encoded, form, records)
+}
+
+fn fail(why: &str) -> ! {
+    eprintln!("{why}");
+    process::exit(1);
+}
+
+/// What things are encoded, once it is known that they are the same after the round trip.
+fn checked<T: Thing>(things: &[T], form: &Form<T>) -> Outcome<Vec<Vec<u8>>> {
+    let encoded = things.iter().map(form.encode).collect::<Result<Vec<_>, _>>()?;
     for (thing, bytes) in things.iter().zip(&encoded) {
-        if decode(bytes)? != *thing {
-            eprintln!("it isn't the same after the round trip: {thing:?}");
-            process::exit(1);
+        if (form.decode)(bytes)? != *thing {
+            fail(&format!("it isn't the same after the round trip: {thing:?}"));
         }
     }
+    Ok(encoded)
+}
+
+fn work<T: Thing>(things: &[T], encoded: &[Vec<u8>], form: &Form<T>, records: u64) -> Outcome<()> {
+    let Form { encode, decode } = form;
     let number_at = |place: usize, does: &str| -> Outcome<u32> {
         Ok(match does {
             "encode" => {
