@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -217,6 +218,7 @@ func checked[T any](things []T, form Form[T]) ([][]byte, error) {
 
 func work[T any](do task, things []T, encoded [][]byte, form Form[T], number func(T) uint32) error {
 	fmt.Println(`{"ready": true}`)
+	before := allocatedBytes()
 	until := time.Duration(do.seconds * float64(time.Second))
 	a := &account{lookAt: clockEvery, begun: time.Now(), due: interval, until: until}
 	for at := 0; ; at = (at + 1) % len(things) {
@@ -237,11 +239,20 @@ func work[T any](do task, things []T, encoded [][]byte, form Form[T], number fun
 			break
 		}
 	}
+	allocated := allocatedBytes() - before
 	bytes := 0
 	for _, each := range encoded {
 		bytes += len(each)
 	}
-	each := float64(bytes) / float64(len(things)) / float64(do.records)
-	fmt.Printf("{\"result\": {\"bytes_each\": %v}}\n", each)
+	bytesEach := float64(bytes) / float64(len(things)*do.records)
+	allocatedEach := float64(allocated) / float64(a.done)
+	fmt.Printf("{\"result\": {\"bytes_each\": %v, \"allocated_each\": %v}}\n", bytesEach, allocatedEach)
 	return nil
+}
+
+// allocatedBytes returns what was allocated so far.
+func allocatedBytes() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
 }

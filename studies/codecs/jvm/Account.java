@@ -28,6 +28,10 @@ final class Account {
         return tell();
     }
 
+    long done() {
+        return done;
+    }
+
     private boolean tell() {
         long now = System.nanoTime() - begun;
         if (now >= toldNs + INTERVAL_NS) {

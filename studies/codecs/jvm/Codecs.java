@@ -1,3 +1,5 @@
+import com.sun.management.ThreadMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -98,17 +100,21 @@ final class Codecs {
             case "both" -> place -> form.decode().of(form.encode().of(things.get(place)));
             default -> throw new IllegalArgumentException("it can't do " + does);
         };
+        ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         System.out.println("{\"ready\": true}");
+        long allocatedBefore = threads.getCurrentThreadAllocatedBytes();
         Account account = new Account(seconds);
         int place = 0;
         while (account.add(records, number.applyAsInt(work.at(place)))) {
             place = (place + 1) % encoded.length;
         }
+        long allocated = threads.getCurrentThreadAllocatedBytes() - allocatedBefore;
         long bytes = 0;
         for (byte[] each : encoded) {
             bytes += each.length;
         }
-        double each = (double) bytes / encoded.length / records;
-        System.out.println("{\"result\": {\"bytes_each\": " + each + "}}");
+        double bytesEach = (double) bytes / encoded.length / records;
+        double allocatedEach = (double) allocated / account.done();
+        System.out.println("{\"result\": {\"bytes_each\": " + bytesEach + ", \"allocated_each\": " + allocatedEach + "}}");
     }
 }

@@ -504,3 +504,42 @@ run((encode, decode), (encode, json.loads))
         assert!(stdout.is_empty(), "{arguments:?}: it told of a work");
     }
 }
+
+#[test]
+fn what_is_told_of_bytes_is_true_of_those_that_were_encoded() {
+    figures_are_true(|name| LIGHT.contains(&name) || SOON_BUILT.contains(&name));
+}
+
+#[test]
+#[ignore = "`make check-programs` builds all"]
+fn what_all_contenders_tell_of_bytes_is_true() {
+    figures_are_true(|_| true);
+}
+
+fn figures_are_true(is_tried: impl Fn(&str) -> bool) {
+    let mut builds = builds();
+    for contender in study().contenders.iter().filter(|it| is_tried(&it.name)) {
+        let name = &contender.name;
+        if !is_built(contender, &mut builds) {
+            continue;
+        }
+        for (data, at_once) in [("utf8", 1), ("shape-2009", 1), ("full", 100)] {
+            let Some(records) = printed(data, 7) else { return };
+            let folder = tempfile::tempdir().unwrap();
+            let arguments = ["--encode-to", "encoded"];
+            let output = start(contender, (at_once, &records), &arguments, folder.path());
+            assert!(output.status.success(), "{name}: {output:?}");
+            let file = fs::metadata(folder.path().join("encoded")).unwrap().len() as usize;
+            let records_count = records.lines().count();
+            // Each thing has its length before it.
+            let bytes = (file - 4 * records_count / at_once) as f64 / records_count as f64;
+            let told = result(contender, data, at_once, &records);
+            let is_true = told["bytes_each"].as_f64().is_some_and(|it| (it - bytes).abs() < 1e-5);
+            assert!(is_true, "{name}, {data}: {bytes}, {told}");
+            // What is encoded is a part of what is allocated.
+            let counts = ["Go", "Java"].contains(&&*contender.file.language);
+            let is_whole = told["allocated_each"].as_f64().is_some_and(|it| it > bytes);
+            assert_eq!(is_whole, counts, "{name}, {data}: {bytes}, {told}");
+        }
+    }
+}
