@@ -234,7 +234,8 @@ pub struct Work {
     pub intervals: Vec<Interval>,
     /// The same from its first line to the window: its warm-up, which no figure counts.
     pub warmup: Vec<Interval>,
-    /// Numbers that such a contender told at its end, by their names.
+    /// Numbers that such a contender told at its end, or that its study counted of what it made,
+    /// by their names.
     pub result: BTreeMap<String, f64>,
     /// How long the window was by the clock of a contender that drives itself.
     pub own_seconds: Option<f64>,

@@ -128,10 +128,10 @@ func (a *account) add(records, numbers uint32) bool {
 
 // A task is what is done with things of so many records.
 type task struct {
-	does                 string
-	seconds              float64
-	encodeTo, decodeFrom string // Files, one of which may be given instead of what it does.
-	records              int
+	does             string // Nothing if empty.
+	seconds          float64
+	made, decodeFrom string // Files, if any.
+	records          int
 }
 
 // Run does what the arguments say, with the form of a row and that of a list of rows.
@@ -139,8 +139,8 @@ func Run(one Form[Row], many Form[[]Row]) {
 	var do task
 	flag.StringVar(&do.does, "does", "", "the `work`")
 	flag.Float64Var(&do.seconds, "seconds", 1, "how long it works")
-	flag.StringVar(&do.encodeTo, "encode-to", "", "encode once, to this `file`")
-	flag.StringVar(&do.decodeFrom, "decode-from", "", "decode once, from this `file`")
+	flag.StringVar(&do.made, "made", "", "the `file` for what records are encoded")
+	flag.StringVar(&do.decodeFrom, "decode-from", "", "decode what is in this `file`, and do nothing else")
 	flag.IntVar(&do.records, "at-once", 1, "records of a list; a record alone for 1")
 	path := flag.String("records", "", "the `file` of records")
 	flag.String("data", "", "what the records are like, which the file has")
@@ -176,8 +176,13 @@ func start[T any](do task, things []T, form Form[T], number func(T) uint32) erro
 	if err != nil {
 		return err
 	}
-	if do.encodeTo != "" {
-		return store(do.encodeTo, encoded)
+	if do.made != "" {
+		if err := store(do.made, encoded); err != nil {
+			return err
+		}
+	}
+	if do.does == "" {
+		return nil
 	}
 	return work(do, things, encoded, form, number)
 }
@@ -240,13 +245,7 @@ func work[T any](do task, things []T, encoded [][]byte, form Form[T], number fun
 		}
 	}
 	allocated := allocatedBytes() - before
-	bytes := 0
-	for _, each := range encoded {
-		bytes += len(each)
-	}
-	bytesEach := float64(bytes) / float64(len(things)*do.records)
-	allocatedEach := float64(allocated) / float64(a.done)
-	fmt.Printf("{\"result\": {\"bytes_each\": %v, \"allocated_each\": %v}}\n", bytesEach, allocatedEach)
+	fmt.Printf("{\"result\": {\"allocated_each\": %v}}\n", float64(allocated)/float64(a.done))
 	return nil
 }
 

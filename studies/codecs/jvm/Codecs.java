@@ -57,12 +57,13 @@ final class Codecs {
             return;
         }
         byte[][] encoded = checked(things, form);
-        if (given.contains("--encode-to")) {
-            Stored.write(Path.of(after("--encode-to", given)), encoded);
-            return;
+        if (given.contains("--made")) {
+            Stored.write(Path.of(after("--made", given)), encoded);
         }
-        double seconds = Double.parseDouble(after("--seconds", given));
-        work(things, encoded, form, after("--does", given), seconds, records, number);
+        if (given.contains("--does")) {
+            double seconds = Double.parseDouble(after("--seconds", given));
+            work(things, encoded, form, after("--does", given), seconds, records, number);
+        }
     }
 
     /** What things are encoded, once it is known that they are the same after the round trip. */
@@ -109,12 +110,7 @@ final class Codecs {
             place = (place + 1) % encoded.length;
         }
         long allocated = threads.getCurrentThreadAllocatedBytes() - allocatedBefore;
-        long bytes = 0;
-        for (byte[] each : encoded) {
-            bytes += each.length;
-        }
-        double bytesEach = (double) bytes / encoded.length / records;
         double allocatedEach = (double) allocated / account.done();
-        System.out.println("{\"result\": {\"bytes_each\": " + bytesEach + ", \"allocated_each\": " + allocatedEach + "}}");
+        System.out.println("{\"result\": {\"allocated_each\": " + allocatedEach + "}}");
     }
 }

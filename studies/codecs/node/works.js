@@ -130,13 +130,12 @@ function work(things, encoded, { encode, decode }, does, seconds, records, numbe
   while (account.add(records, numberOf(step(at)))) {
     at = (at + 1) % things.length;
   }
-  const bytes = encoded.reduce((sum, { length }) => sum + length, 0);
-  console.log(JSON.stringify({ result: { bytes_each: bytes / things.length / records } }));
+  console.log(JSON.stringify({ result: {} }));
 }
 
 // Does what the values of arguments say to things of so many records.
 function start(values, things, codec, records, numberOf) {
-  const { does, seconds, 'encode-to': encodeTo, 'decode-from': decodeFrom } = values;
+  const { does, seconds, made, 'decode-from': decodeFrom } = values;
   if (decodeFrom !== undefined) {
     if (!isDeepStrictEqual(stored(decodeFrom).map(codec.decode), things)) {
       fail(`${decodeFrom} doesn't decode to the records`);
@@ -144,17 +143,18 @@ function start(values, things, codec, records, numberOf) {
     return;
   }
   const encoded = checked(things, codec);
-  if (encodeTo !== undefined) {
-    store(encodeTo, encoded);
-    return;
+  if (made !== undefined) {
+    store(made, encoded);
   }
-  work(things, encoded, codec, does, Number(seconds), records, numberOf);
+  if (does !== undefined) {
+    work(things, encoded, codec, does, Number(seconds), records, numberOf);
+  }
 }
 
 // Does what the arguments say, with the codec of a record and that of a list of records.
 function run(one, many) {
   const option = { type: 'string' };
-  const names = ['does', 'encode-to', 'decode-from', 'data', 'at-once', 'seed', 'seconds', 'records'];
+  const names = ['does', 'made', 'decode-from', 'data', 'at-once', 'seed', 'seconds', 'records'];
   const { values } = parseArgs({ options: Object.fromEntries(names.map((name) => [name, option])) });
   const records = read(values.records);
   const atOnce = Number(values['at-once']);

@@ -97,6 +97,61 @@ fn records_that_cannot_be_made_end_the_run_with_what_their_maker_said() {
     }
 }
 
+/// Counts lines.
+const COUNTER: &str = r#"
+my %given = @ARGV;
+open my $made, '<', $given{'--made'} or die;
+my @lines = <$made>;
+printf "{\"pieces\": %d}\n", scalar @lines;
+"#;
+
+/// A study that counts what its contenders made by this program.
+fn counted_by(counter: &str) -> Lab {
+    let lab = of_records(MAKER);
+    lab.write("studies/s/count.pl", counter);
+    let makes = "made_by = [\"perl\", \"records.pl\"]";
+    lab.change_study(makes, &format!("{makes}\ncounted_by = [\"perl\", \"count.pl\"]"));
+    lab
+}
+
+#[test]
+fn what_was_made_of_records_is_counted_by_the_study() {
+    let lab = counted_by(COUNTER);
+    lab.program("one", "honest");
+    let said = lab.bakeoff(&["run", "s"]);
+    let row = &lab.run().outcomes[0].rows[0];
+    let told = row.figure("pieces").map(|it| it.median);
+    assert_eq!(told, Some(50.0), "the program's own word was taken: {said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn a_contender_whose_records_cant_be_counted_has_no_figure_and_is_told_why() {
+    let failure = |counter: &str, mode: &str| {
+        let lab = counted_by(counter);
+        lab.program("one", mode);
+        let said = lab.bakeoff(&["run", "s"]);
+        let run = lab.run();
+        assert_eq!(said.code, Some(1), "{said:?}");
+        lab.assert_nothing_is_left();
+        let trial = run.trials.iter().chain(&run.failed).next().unwrap();
+        assert!(trial.evidence.work.is_none(), "{trial:?}");
+        trial.evidence.process.failure.clone().unwrap_or_default()
+    };
+    for (counter, mode, says) in [
+        ("print '{}';", "makes-nothing", "it wrote nothing to the file that `--made` names"),
+        ("print 'many';", "honest", "`perl count.pl`: it printed \"many\", which is no object"),
+        (
+            "print STDERR 'too long'; exit 4;",
+            "honest",
+            "`perl count.pl`: it ended with exit code 4",
+        ),
+    ] {
+        let why = failure(counter, mode);
+        assert!(why.starts_with(says), "{says}: {why}");
+    }
+}
+
 /// Else figures of other records would be put beside them.
 #[test]
 fn a_run_is_not_resumed_with_another_maker_of_its_records() {
@@ -105,7 +160,10 @@ fn a_run_is_not_resumed_with_another_maker_of_its_records() {
     lab.bakeoff(&["run", "s"]);
     lab.write("studies/s/records.pl", &MAKER.replace("50", "60"));
     let said = lab.bakeoff(&["run", "--resume", "runs/latest"]);
-    assert!(said.stderr.contains("or what makes its records, is not what it was"), "{said:?}");
+    assert!(
+        said.stderr.contains("or what makes or counts its records, is not what it was"),
+        "{said:?}"
+    );
 }
 
 /// What would make any program the fastest.

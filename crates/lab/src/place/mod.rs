@@ -32,6 +32,8 @@ pub struct Running {
     pub address: SocketAddr,
     /// The numbers of the records that it was given; none where the study has no records.
     pub records: Vec<u64>,
+    /// The file that it writes what it made of them to, where the study counts that.
+    pub made: Option<PathBuf>,
 }
 
 /// What a trial asks of a host that contenders run on.

@@ -26,7 +26,9 @@ pub(super) fn changed(run: &Run, study: &Study) -> Option<String> {
     if *before != study.file.sha256 {
         return Some(match study.file.data {
             None => "its study.toml is not what it was".into(),
-            Some(_) => "its study.toml, or what makes its records, is not what it was".into(),
+            Some(_) => {
+                "its study.toml, or what makes or counts its records, is not what it was".into()
+            }
         });
     }
     let is_described = |slot: &Slot| study.contenders.iter().any(|it| it.name == slot.contender);

@@ -57,7 +57,8 @@ pub struct StudyFile {
     /// What a contender that drives itself is started with, in the order of tables.
     #[serde(default, rename = "parameter")]
     pub parameters: Vec<Parameter>,
-    /// What contenders that drive themselves tell at their end, beside what is measured.
+    /// What contenders that drive themselves tell at their end, or the study counts of what they
+    /// made, beside what is measured.
     #[serde(default, rename = "figure")]
     pub told: Vec<ToldFigure>,
     /// What such a contender works on, where it doesn't follow from a seed.
@@ -153,8 +154,8 @@ impl StudyFile {
         if let Some(data) = &mut file.data {
             data.folder = studies.join(name);
         }
-        let made_by = file.data.iter().flat_map(Data::files);
-        let sha256 = digest::of_file_with(&path, made_by).ok();
+        let of_data = file.data.iter().flat_map(Data::files);
+        let sha256 = digest::of_file_with(&path, of_data).ok();
         Ok(StudyFile { sha256, ..file })
     }
 

@@ -3,6 +3,7 @@
 //! start pinned → ready → contract → warm up → measure → stop. Whatever happens
 //! on the way is evidence: a contender that fails is a result, not an error.
 
+mod made;
 pub mod nobody;
 mod records;
 
@@ -258,16 +259,22 @@ impl Bench<'_> {
         let failed = |why| Fails::Contender(never_ran(why));
         let address = self.host.free_address().map_err(Fails::Machine)?;
         let mut order = self.order(contender, drive, place, address).map_err(failed)?;
-        if let Some(scratch) = order.scratch.as_mut().filter(|_| self.data.is_some()) {
+        let mut made = None;
+        if let (Some(scratch), Some(data)) = (order.scratch.as_mut(), self.data) {
             let path = scratch.path.join(records::FILE).display().to_string();
             order.command.extend(["--records".into(), path]);
             scratch.files.push((records::FILE.into(), records.text));
+            if !data.counted_by.is_empty() {
+                let path = scratch.path.join(made::FILE);
+                order.command.extend(["--made".into(), path.display().to_string()]);
+                made = Some(path);
+            }
         }
         let kept = self.host.start(&order).map_err(|why| match why {
             NotStarted::Program(why) => failed(why),
             NotStarted::Machine(why) => Fails::Machine(why),
         })?;
-        let mut running = Running { kept, address, records: records.numbers };
+        let mut running = Running { kept, address, records: records.numbers, made };
         let ready = self.wait_until_ready(contender, &running);
         if self.stop.asked() {
             running.kept.hurry();
@@ -433,9 +440,19 @@ impl Bench<'_> {
             true => evidence.contract_under_load = steps,
             false => evidence.contract = steps,
         }
-        evidence.work = Some(driven.work);
         evidence.clients = driven.clients;
         evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &self.host.speeds(&cpus));
+        let mut work = driven.work;
+        if let (Some(data), Some(made)) = (self.data, &running.made) {
+            match made::count(data, what, made, self.stop) {
+                Ok(figures) => work.result.extend(figures),
+                Err(why) => {
+                    evidence.process.failure = Some(why);
+                    return Ok(());
+                }
+            }
+        }
+        evidence.work = Some(work);
         Ok(())
     }
 }

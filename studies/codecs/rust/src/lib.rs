@@ -161,10 +161,13 @@ fn start<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Outcome<()> {
         return Ok(());
     }
     let encoded = checked(things, form)?;
-    if let Some(path) = optional("--encode-to") {
-        return store(&path, &encoded);
+    if let Some(path) = optional("--made") {
+        store(&path, &encoded)?;
     }
-    work(things, &encoded, form, records)
+    match optional("--does") {
+        Some(does) => work(things, &encoded, form, &does, records),
+        None => Ok(()),
+    }
 }
 
 fn fail(why: &str) -> ! {
@@ -183,9 +186,15 @@ fn checked<T: Thing>(things: &[T], form: &Form<T>) -> Outcome<Vec<Vec<u8>>> {
     Ok(encoded)
 }
 
-fn work<T: Thing>(things: &[T], encoded: &[Vec<u8>], form: &Form<T>, records: u64) -> Outcome<()> {
+fn work<T: Thing>(
+    things: &[T],
+    encoded: &[Vec<u8>],
+    form: &Form<T>,
+    does: &str,
+    records: u64,
+) -> Outcome<()> {
     let Form { encode, decode } = form;
-    let number_at = |place: usize, does: &str| -> Outcome<u32> {
+    let number_at = |place: usize| -> Outcome<u32> {
         Ok(match does {
             "encode" => {
                 black_box(encode(&things[place])?);
@@ -195,14 +204,11 @@ fn work<T: Thing>(things: &[T], encoded: &[Vec<u8>], form: &Form<T>, records: u6
             _ => decode(&black_box(encode(&things[place])?))?.number(),
         })
     };
-    let does = argument("--does");
     let mut account = Account::begin(argument("--seconds").parse()?);
     let mut place = 0;
-    while account.add(records, number_at(place, &does)?) {
+    while account.add(records, number_at(place)?) {
         place = (place + 1) % things.len();
     }
-    let bytes: usize = encoded.iter().map(Vec::len).sum();
-    let each = bytes as f64 / things.len() as f64 / records as f64;
-    println!(r#"{{"result": {{"bytes_each": {each}}}}}"#);
+    println!(r#"{{"result": {{}}}}"#);
     Ok(())
 }

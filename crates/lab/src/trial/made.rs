@@ -1,0 +1,94 @@
+//! What a contender made of its records, counted by the study's own command.
+//!
+//! A contender writes it to a file before it begins. Whatever is counted there is counted alike
+//! for all: of two that make the same bytes, none is smaller because its language has another way
+//! to count. And no contender is taken at its word.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use keeper::Order;
+use keeper::kept::Kept;
+use keeper::text::harmless;
+use load::Stop;
+
+use crate::drive::Drive;
+use crate::drive::program::setting_and_seed;
+use crate::ready::programs;
+use crate::study::Data;
+
+/// The file's name in the trial's folder.
+pub const FILE: &str = "made";
+
+/// How long it may take to count.
+const WITHIN: Duration = Duration::from_secs(30);
+/// Between two looks whether the run is to end.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Lines of a command that failed that are shown.
+const LINES: usize = 5;
+
+/// Counts what stands in the file: figures, by their ids. Somebody who asks to stop meanwhile
+/// gets none.
+///
+/// # Errors
+/// That it couldn't be counted, in a sentence.
+pub fn count(
+    data: &Data,
+    what: &Drive,
+    file: &Path,
+    stop: &Stop,
+) -> Result<BTreeMap<String, f64>, String> {
+    if !file.is_file() {
+        return Err("it wrote nothing to the file that `--made` names".into());
+    }
+    let made = vec!["--made".into(), file.display().to_string()];
+    let command = [data.counted_by.clone(), setting_and_seed(what), made].concat();
+    let folder = Some(data.folder.clone());
+    let order = Order { folder, lines: true, ..Order::tool(command, programs::environment()) };
+    let failed = |why: String| format!("`{}`: {why}", data.counted_by.join(" "));
+    let counter = Kept::start(&order).map_err(|why| failed(why.into()))?;
+    let mut printed = String::new();
+    let began = Instant::now();
+    while !stop.asked() {
+        if began.elapsed() > WITHIN {
+            return Err(failed(format!("it didn't end within {} s", WITHIN.as_secs())));
+        }
+        match counter.next_line(LOOK_EVERY) {
+            Ok(line) => printed.push_str(&line.text),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let exit = counter.wait(WITHIN);
+    let said = counter.stop(LINES).map_err(&failed)?.last_lines;
+    match exit {
+        _ if stop.asked() => Ok(BTreeMap::new()),
+        Some(exit) if exit.code == Some(0) => figures(&printed).map_err(failed),
+        Some(exit) => Err(failed(format!("it ended with {}: {}", exit.how, said.join(" | ")))),
+        None => Err(failed("it closed its standard output and didn't end".into())),
+    }
+}
+
+fn figures(printed: &str) -> Result<BTreeMap<String, f64>, String> {
+    serde_json::from_str(printed).map_err(|_| {
+        format!("it printed {:?}, which is no object of numbers in JSON", harmless(printed))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_an_object_of_numbers() {
+        let told = figures(r#"{"bytes_each": 83, "deflated_each": 80.8}"#).unwrap();
+        let expected = [("bytes_each", 83.0), ("deflated_each", 80.8)];
+        assert_eq!(told, expected.map(|(id, number)| (id.to_string(), number)).into());
+        for wrong in ["", "83", r#"{"bytes_each": "83"}"#] {
+            let why = figures(wrong).unwrap_err();
+            assert!(why.starts_with(&format!("it printed {wrong:?}, which is no ")), "{why}");
+        }
+    }
+}
