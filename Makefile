@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure check-programs false-alarms calibrate fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure check-programs false-alarms calibrate calibrate-programs fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -100,3 +100,8 @@ false-alarms: proof ## the quick profile RUNS=20 times, and what the checks said
 calibrate: proof ## times, rates and counts beside a server that knows its own, and queueing theory
 	@# Only all of it, in full, is kept.
 	$(proof) truth $(or $(ARGS),--write docs/measured/calibration.md)
+
+calibrate-programs: ## what the lab measures of programs, beside JMH (ten minutes)
+	@setup/install run codecs
+	cargo build --locked --release -p bakeoff -p proof
+	$(proof) programs codecs $(or $(ARGS),--write docs/measured/programs.md)

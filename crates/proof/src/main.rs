@@ -1,4 +1,5 @@
-//! The command `proof`: shows what `bakeoff load` claims of itself.
+//! The command `proof`: shows what `bakeoff load` claims of itself, and what the lab measures of
+//! programs.
 //!
 //! It runs the built `bakeoff`, which lies beside it, as users run it.
 
@@ -11,7 +12,9 @@ mod closed;
 mod interrupt;
 mod memory;
 mod nginx;
+mod page;
 mod place;
+mod programs;
 mod report;
 mod rounds;
 mod server;
@@ -29,7 +32,7 @@ use rustix::process::{Resource, Rlimit};
 use crate::interrupt::Interrupt;
 
 /// Shows how fast and how true `bakeoff load` is, beside other clients and beside
-/// a server that knows its own times.
+/// a server that knows its own times, and how true what the lab measures of programs.
 #[derive(Debug, Parser)]
 #[command(name = "proof", version)]
 enum Command {
@@ -38,6 +41,7 @@ enum Command {
     Memory(memory::Arguments),
     Closed(closed::Arguments),
     Truth(truth::Arguments),
+    Programs(programs::Arguments),
     Alarms(alarms::Arguments),
     #[command(hide = true)]
     Bare(bare::Arguments),
@@ -79,6 +83,7 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
         Command::Truth(arguments) => truth::run(arguments, &interrupt),
+        Command::Programs(arguments) => programs::run(arguments, &interrupt),
         Command::Alarms(_)
         | Command::Bare(_)
         | Command::BatchingServer(_)

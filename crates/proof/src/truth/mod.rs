@@ -3,7 +3,6 @@
 pub mod calibration;
 mod figure;
 mod one_queue;
-mod page;
 mod priority;
 mod queue;
 mod service;
@@ -18,6 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
+use crate::page::Page;
 use crate::place::Place;
 use crate::report::Report;
 use crate::server::{Recipe, Server};
@@ -25,7 +25,6 @@ use crate::tool::Tool;
 use crate::truth::calibration::{QUANTILES, RECORD, Record};
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::one_queue::Scope;
-use crate::truth::page::Page;
 use crate::truth::stall::Stall;
 
 /// Compares what `bakeoff load` says with what a server of known service times
@@ -153,7 +152,7 @@ const STALL_BEGINS: f64 = 0.3;
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let rounds = arguments.rounds;
     let effort = if arguments.quick { QUICK } else { FULL };
-    let mut page = Page::default();
+    let mut page = Page::new("What the calibration measured", "calibrate");
     let chosen = load::chosen_backend();
     let backends = match BACKENDS.contains(&&*chosen) {
         true => BACKENDS,

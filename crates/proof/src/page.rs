@@ -6,19 +6,29 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Paragraphs in Markdown.
-#[derive(Debug, Default)]
-pub struct Page(Vec<String>);
+/// A heading and paragraphs in Markdown.
+#[derive(Debug)]
+pub struct Page {
+    heading: &'static str,
+    /// What of `make` writes it.
+    target: &'static str,
+    paragraphs: Vec<String>,
+}
 
 /// What stands in the file from here on was measured at another time.
 const BEFORE: &str = "\n## Before";
 
 impl Page {
+    /// Without a paragraph.
+    pub fn new(heading: &'static str, target: &'static str) -> Page {
+        Page { heading, target, paragraphs: Vec::new() }
+    }
+
     /// Prints a paragraph, and keeps it.
     pub fn say(&mut self, paragraph: impl Display) {
         let paragraph = paragraph.to_string();
         println!("{paragraph}\n");
-        self.0.push(paragraph);
+        self.paragraphs.push(paragraph);
     }
 
     /// Writes all to a file, of which the part that was measured before stays.
@@ -29,7 +39,7 @@ impl Page {
             read => read.map_err(fail)?,
         };
         let before = there.find(BEFORE).map_or("", |at| &there[at..]);
-        let text = format!("{}\n\n{}\n{before}", self.head(), self.0.join("\n\n"));
+        let text = format!("{}\n\n{}\n{before}", self.head(), self.paragraphs.join("\n\n"));
         fs::write(file, text).map_err(fail)
     }
 
@@ -47,9 +57,11 @@ impl Page {
         let date = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let date = date.split('T').next().unwrap_or_default();
         format!(
-            "# What the calibration measured\n\nWritten by `proof {}` (`make calibrate`) on \
-             {date}, on {} processors of {}, {}. Nothing here is typed.",
+            "# {}\n\nWritten by `proof {}` (`make {}`) on {date}, on {} processors of {}, {}. \
+             Nothing here is typed.",
+            self.heading,
             command.join(" "),
+            self.target,
             machine.cpus.len(),
             machine.cpu,
             machine.kernel
@@ -65,7 +77,10 @@ mod tests {
     fn what_was_measured_before_stays_and_all_else_is_written_anew() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("page.md");
-        let page = |paragraph: &str| Page(vec![paragraph.into()]);
+        let page = |paragraph: &str| Page {
+            paragraphs: vec![paragraph.into()],
+            ..Page::new("What was measured", "measure")
+        };
         page("first").write(&file).unwrap();
         let recorded = "\n## Before, at another commit\n\nold\n";
         let written = fs::read_to_string(&file).unwrap();
