@@ -902,15 +902,20 @@ mod tests {
     /// Else each further step waits for as long: minutes a trial.
     #[test]
     fn after_a_step_that_hangs_no_further_one_is_tried() {
-        for answers in [1, 2, 5] {
-            let server = server(Fault::HangsAfter(answers));
-            let steps = check(server, &contract(), Depth::Quick, &Stop::default(), |_| {});
-            let hung: Vec<_> = steps.iter().filter(|step| step.hung).collect();
-            assert_eq!(hung.len(), 1, "{steps:?}");
-            assert_eq!(hung[0], steps.last().unwrap());
-            let wrong = hung[0].wrong.as_ref().unwrap();
-            assert!(wrong.contains("no further step was tried"), "{wrong}");
-        }
+        // Each is waited for as long as a server may take, so that all at once take a third.
+        std::thread::scope(|scope| {
+            for answers in [1, 2, 5] {
+                scope.spawn(move || {
+                    let server = server(Fault::HangsAfter(answers));
+                    let steps = check(server, &contract(), Depth::Quick, &Stop::default(), |_| {});
+                    let hung: Vec<_> = steps.iter().filter(|step| step.hung).collect();
+                    assert_eq!(hung.len(), 1, "{steps:?}");
+                    assert_eq!(hung[0], steps.last().unwrap());
+                    let wrong = hung[0].wrong.as_ref().unwrap();
+                    assert!(wrong.contains("no further step was tried"), "{wrong}");
+                });
+            }
+        });
     }
 
     #[test]
