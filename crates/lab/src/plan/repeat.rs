@@ -21,7 +21,7 @@ const SHARE_MAX: f64 = 0.25;
 /// it.
 ///
 /// No comparison is made again twice, and none any more once one was disturbed
-/// again: a machine that stays busy is not waited for.
+/// again, or where all of a phase were: a machine that stays busy is not waited for.
 pub(crate) fn take_back_disturbed(run: &mut Run, phase: PaceKind) -> Vec<Slot> {
     let comparisons = |slots: &mut dyn Iterator<Item = &Slot>| -> BTreeSet<(u32, Setting)> {
         slots.filter(|slot| slot.setting.pace.kind() == phase).map(comparison).collect()
@@ -32,7 +32,8 @@ pub(crate) fn take_back_disturbed(run: &mut Run, phase: PaceKind) -> Vec<Slot> {
     );
     let all = comparisons(&mut run.plan.slots.iter());
     let repeats_max = (all.len() as f64 * SHARE_MAX).ceil() as usize;
-    if repeated.len() >= repeats_max || !repeated.is_disjoint(&disturbed) {
+    let stays_busy = !repeated.is_disjoint(&disturbed) || disturbed.is_superset(&all);
+    if repeated.len() >= repeats_max || stays_busy {
         return Vec::new();
     }
     let Some(first) = disturbed.first() else { return Vec::new() };
@@ -162,6 +163,14 @@ mod tests {
         let mut run = run(&[0, 2, 4]);
         assert_eq!(made_again(&mut run, true), [0, 1]);
         assert_eq!(made_again(&mut run, true), [] as [u32; 0]);
+    }
+
+    #[test]
+    fn a_machine_that_was_busy_all_the_time_is_not_waited_for() {
+        let in_each_block = [0, 3, 4, 6, 8, 11, 12, 14];
+        assert_eq!(made_again(&mut run(&in_each_block), false), [] as [u32; 0]);
+        let in_all_but_one = &in_each_block[1..];
+        assert_eq!(made_again(&mut run(in_all_but_one), false), [2, 3]);
     }
 
     #[test]
