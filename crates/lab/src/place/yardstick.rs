@@ -1,35 +1,16 @@
-//! How fast a processor is: two fixed pieces of work, timed.
+//! How fast a processor is: two fixed pieces of work, timed (`crates/yardstick`).
 //!
 //! Virtual machines don't tell their frequency, and least of all what somebody else
 //! gets of a core as its second thread. That shows in no steal, and hardly in work
 //! that waits for itself step by step; but a server took 1.6 times the CPU time an
 //! answer while work that keeps a core's units busy was slower by a fourth.
 
-use std::hint::black_box;
-use std::time::Duration;
-
 use judge::statistics::median;
-use keeper;
 use keeper::affinity;
 use result::evidence::CoreSpeed;
-use rustix::time::{ClockId, clock_gettime};
 
 /// Of more processors than these the speed isn't measured, as it takes 6 ms each.
 const PROCESSORS_MAX: usize = 16;
-/// Tries of each piece of work.
-const TRIES: usize = 20;
-/// Steps of one try: 0.15 ms each on the AMD EPYC that this was made on.
-const CHAIN_STEPS: u64 = 100_000;
-const WHOLE_STEPS: u64 = 150_000;
-/// By how many bits each sum is shifted. The sums don't wait for one another, and
-/// are as many as keep a core's units busy; with one shift for all, a compiler
-/// would do them two at a time in wide registers.
-const SHIFTS: [u32; 6] = [3, 5, 7, 11, 13, 17];
-/// Operations of a step, of which a compiler can't make one for several steps.
-#[cfg(test)]
-const CHAIN_OPERATIONS: f64 = 6.0;
-#[cfg(test)]
-const WHOLE_OPERATIONS: f64 = 3.0 * SHIFTS.len() as f64;
 
 /// How fast a processor did the work, in steps a µs of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,40 +59,9 @@ pub fn both(cpus: &[usize], before: &[Option<Speed>], after: &[Option<Speed>]) -
 /// This thread's.
 fn speed() -> Option<Speed> {
     // A processor that rested gets up to speed in the first of these.
-    let chain = tries(CHAIN_STEPS, || (0..CHAIN_STEPS).fold(black_box(1), in_chain));
-    let whole =
-        tries(WHOLE_STEPS, || (0..WHOLE_STEPS).fold(black_box([1; SHIFTS.len()]), side_by_side));
+    let chain = yardstick::chain();
+    let whole = yardstick::whole();
     Some(Speed { chain: chain.into_iter().max_by(f64::total_cmp)?, whole: median(&whole)? })
-}
-
-/// Steps a µs of each try.
-fn tries<T>(steps: u64, work: impl Fn() -> T) -> Vec<f64> {
-    let one = |_| {
-        let began = cpu_time();
-        black_box(work());
-        let took = cpu_time().saturating_sub(began).max(Duration::from_nanos(1));
-        steps as f64 / (took.as_secs_f64() * 1e6)
-    };
-    (0..TRIES).map(one).collect()
-}
-
-/// Marsaglia's xorshift of 64 bits ("Xorshift RNGs", 2003).
-fn in_chain(mut x: u64, _: u64) -> u64 {
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^ (x << 17)
-}
-
-fn side_by_side(mut sums: [u64; SHIFTS.len()], number: u64) -> [u64; SHIFTS.len()] {
-    for (sum, shift) in sums.iter_mut().zip(SHIFTS) {
-        *sum = sum.wrapping_add(*sum << shift) ^ number;
-    }
-    sums
-}
-
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 #[cfg(test)]
@@ -125,11 +75,7 @@ mod tests {
         assert_eq!(speeds.len(), cpus.len().min(PROCESSORS_MAX));
         for speed in speeds {
             let speed = speed.expect("it may run there");
-            // No processor makes more than 8 operations a cycle, at 6 GHz, and of a
-            // chain but one. Built with optimisation, this would show steps left out.
-            let per_us = (speed.chain * CHAIN_OPERATIONS, speed.whole * WHOLE_OPERATIONS);
-            assert!(per_us.0 > 0.0 && per_us.0 < 8_000.0, "{speed:?}");
-            assert!(per_us.1 > 0.0 && per_us.1 < 48_000.0, "{speed:?}");
+            assert!(speed.chain > 0.0 && speed.whole > 0.0, "{speed:?}");
         }
     }
 
