@@ -49,7 +49,7 @@ check-programs: ## every contender of studies of programs does each kind of its 
 			$(bakeoff) check $$study/$$contender || echo "^ $$study/$$contender" >>$(target)/unkept; \
 		done; \
 	done
-	cargo test --locked -p bakeoff --test codecs -- --ignored
+	cargo test --locked -p bakeoff --test studies -- --ignored
 	@if [ -s $(target)/unkept ]; then cat $(target)/unkept; rm $(target)/unkept; exit 1; fi
 
 lint: ## formatting and clippy, warnings denied

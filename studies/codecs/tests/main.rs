@@ -2,20 +2,18 @@
 //! contenders of one read each other's bytes, and what they count was done. `make check-programs`
 //! has all of them do all.
 
-#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fixture::skipped;
 use lab::ready::{missing, programs};
 use lab::study::Study;
 use lab::study::contender::{Contender, Placeholders};
 use serde_json::Value;
+
+use crate::fixture::{self, skipped};
 
 /// One a language.
 const LIGHT: [&str; 6] =

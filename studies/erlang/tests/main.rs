@@ -1,8 +1,7 @@
 //! One contender of each experiment does its work, and what it counts was read.
 //! `make check-programs` has all of them do all.
 
-#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
+use crate::fixture;
 
 use std::fs;
 use std::process::Command;

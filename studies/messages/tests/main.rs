@@ -1,8 +1,7 @@
 //! Contenders of the messages study do two of its works, and what they count was received.
 //! `make check-programs` has all of them do all.
 
-#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
+use crate::fixture;
 
 /// Those whose build takes a few seconds.
 const LIGHT: [&str; 5] = ["cpp-coroutines", "erlang", "go", "node", "python"];

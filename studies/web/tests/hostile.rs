@@ -3,7 +3,7 @@
 
 use lab::contract::http_client::{Answer, Wrong};
 
-use crate::server::{Server, contenders, is_built};
+use super::server::{Server, contenders, is_built};
 
 /// More than a server has open here.
 const FILES: u64 = 1024;

@@ -7,8 +7,6 @@
 //! - [`transports`]: what they wait with for connections;
 //! - [`server`]: a contender that a test starts.
 
-#[path = "../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
 mod hostile;
 mod kept;
 mod open_files;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use keeper::process_tree;
 use lab::contract::http_client::Connection;
 
-use crate::server::{Server, contenders, is_built};
+use super::server::{Server, contenders, is_built};
 
 const CONTENDERS: [&str; 8] =
     ["beast", "erlang", "erlang-engine", "fasthttp", "go", "hyper", "netty-epoll", "node"];

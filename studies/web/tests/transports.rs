@@ -5,8 +5,8 @@ use std::fs;
 
 use lab::study::contender::Placeholders;
 
+use super::server::{ABSENT, Server, contenders, is_built};
 use crate::fixture::output_without_io_uring;
-use crate::server::{ABSENT, Server, contenders, is_built};
 
 const FILES: u64 = 1024;
 

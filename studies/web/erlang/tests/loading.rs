@@ -1,14 +1,12 @@
 //! The virtual machine compiles a module when it is loaded: the server as it is has
 //! done so before it is measured, and one that loads modules meanwhile is caught.
 
-#[path = "../../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
-
-use fixture::{Lab, skipped};
 use lab::ready::programs;
 use result::Run;
 use result::evidence::ServerUse;
 use result::finding::Verdict;
+
+use crate::fixture::{Lab, skipped};
 
 /// Two seconds after the load has come, in the middle of its window, loads what the
 /// library has.

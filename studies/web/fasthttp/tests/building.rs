@@ -1,13 +1,11 @@
 //! The script that builds the server calls it absent where Go is too old, and nowhere else.
 
-#[path = "../../../../crates/bakeoff/tests/fixture/skipped.rs"]
-mod skipped;
-
 use std::fs;
 use std::process::{Command, Output};
 
 use lab::ready::programs;
-use skipped::skipped;
+
+use crate::fixture::skipped;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/web/fasthttp/build.sh");
 

@@ -1,13 +1,10 @@
 //! What HotSpot tells of itself is found in a real one: time for collections in a file
 //! of its own, and threads that only compile. Cold and with a small heap it has both.
 
-#[path = "../../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
-
 use std::path::Path;
 use std::process::Command;
 
-use fixture::{Lab, skipped};
+use crate::fixture::{Lab, skipped};
 
 /// On Netty, because any JDK that the study takes will do for it.
 const CONTENDER: &str = "netty-epoll";

@@ -7,9 +7,6 @@
 //! can be seen; with the smallest pool that it allows, what is longer than some
 //! 200 bytes is a piece of its own.
 
-#[path = "../../../../crates/bakeoff/tests/fixture/skipped.rs"]
-mod skipped;
-
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -19,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use lab::contract::http_client::{Answer, Connection, Wrong};
 use lab::ready::programs;
-use skipped::skipped;
 use tempfile::TempDir;
+
+use crate::fixture::skipped;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies/web/nginx-module");
 const MODULE: &str = "ngx_http_hello_module.c";

@@ -1,13 +1,11 @@
 //! V8 compiles what runs often: the server as it is has its code when it is measured,
 //! and one that makes more meanwhile is caught.
 
-#[path = "../../../../crates/bakeoff/tests/fixture/mod.rs"]
-mod fixture;
-
-use fixture::{Lab, skipped};
 use lab::ready::programs;
 use result::Run;
 use result::finding::{Finding, Verdict};
+
+use crate::fixture::{Lab, skipped};
 
 /// Ever more functions, each run so often that it is compiled, and kept.
 const MAKES_CODE: &str = "
