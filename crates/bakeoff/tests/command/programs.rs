@@ -75,7 +75,7 @@ fn records_are_made_for_each_trial_and_what_was_done_with_them_is_held_against_t
     assert_eq!(run.state, State::Complete, "{said:?}");
     assert_eq!(contract(&run, "honest"), Verdict::Valid);
     assert_eq!(contract(&run, "twice"), Verdict::Invalid);
-    let said = lab.bakeoff(&["check", "s/honest"]);
+    let said = lab.check_program("s/honest");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("✓ sums the numbers of all records"), "{said:?}");
     lab.assert_nothing_is_left();
@@ -259,7 +259,7 @@ fn a_contender_is_only_given_what_it_can_do() {
     };
     assert!(tried("all", 7) && tried("all", 100) && tried("some", 7), "{said:?}");
     assert!(!tried("some", 100), "{said:?}");
-    let said = lab.bakeoff(&["check", "s/some"]);
+    let said = lab.check_program("s/some");
     assert_eq!(said.code, Some(0), "{said:?}");
 
     lab.write("studies/s/some/contender.toml", &format!("{file}only = {{ bytes = [7] }}\n"));
@@ -272,7 +272,7 @@ fn check_has_a_program_work_for_a_second() {
     let lab = Lab::of_programs();
     lab.program("honest", "honest");
     lab.program("twice", "counts-twice");
-    let said = lab.bakeoff(&["check", "s/honest"]);
+    let said = lab.check_program("s/honest");
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("✓ sums the payloads"), "{said:?}");
     let said = lab.bakeoff(&["check", "s/twice"]);
