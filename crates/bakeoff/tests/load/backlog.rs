@@ -15,8 +15,8 @@ const QUEUE: i32 = 511;
 /// How often the server accepts all that wait.
 const ACCEPTS_EVERY: Duration = Duration::from_millis(20);
 /// A server that was kept from accepting for so long couldn't have served them: at ten a
-/// millisecond the queue is full after 51 ms.
-const TOO_LONG: Duration = Duration::from_millis(40);
+/// millisecond the queue is full after 51 ms, and sooner where the client was kept as well.
+const TOO_LONG: Duration = Duration::from_millis(30);
 
 /// Accepts all connections, then answers each; gives the longest time without accepting.
 fn serve(listener: &TcpListener) -> Duration {
