@@ -21,10 +21,9 @@ use crate::stage::{self, PROFILE, Stage};
 /// The folder of mistakes, where no other is named.
 pub const MISTAKES: &str = "mistakes";
 
-/// Runs that are made again, of a mistake. Only for the machine's sake: who repeats
-/// a run for its result chooses the result. A machine that stays busy is not waited
-/// for.
-const REPEATS_MAX: u32 = 4;
+/// Runs that are made again, of a mistake, where nobody says otherwise: a machine that stays
+/// busy is not waited for.
+pub const REPEATS_MAX: u32 = 8;
 
 /// Both runs of a mistake.
 #[derive(Debug)]
@@ -82,6 +81,9 @@ pub struct Museum<'a> {
     pub runs: &'a Path,
     /// Decides the order of trials and their nonces.
     pub seed: u64,
+    /// Runs that are made again, of a mistake, at most. Only for the machine's sake: who
+    /// repeats a run for its result chooses the result.
+    pub repeats_max: u32,
     /// Ends it early.
     pub stop: &'a Stop,
 }
@@ -107,7 +109,7 @@ impl Museum<'_> {
             let kept = self.run(mistake, study, sabotage, tell)?;
             // A machine that is disturbed on purpose is so the next time.
             let is_meant = sabotage.neighbours.is_some();
-            if is_meant || made_again == REPEATS_MAX || !was_disturbed(&kept.run, from) {
+            if is_meant || made_again == self.repeats_max || !was_disturbed(&kept.run, from) {
                 return Ok::<Kept, Error>(kept);
             }
             made_again += 1;
@@ -202,7 +204,7 @@ mod tests {
         let command = |mistakes: &str, studies: &str| {
             let (mistakes, studies) = (Path::new(mistakes), Path::new(studies));
             let (runs, stop) = (Path::new("runs"), &Stop::default());
-            Museum { mistakes, studies, runs, seed: 7, stop }.command("one core")
+            Museum { mistakes, studies, runs, seed: 7, repeats_max: 0, stop }.command("one core")
         };
         let here = "bakeoff mistakes --only 'one core' --seed 7";
         assert_eq!(command("mistakes", "studies"), here);

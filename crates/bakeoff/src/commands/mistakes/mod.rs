@@ -39,6 +39,10 @@ pub struct Arguments {
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long)]
     seed: Option<u64>,
+    /// How often runs of a mistake are made again where others used the machine; 0 where
+    /// they will do so whatever happens
+    #[arg(long, value_name = "NUMBER", default_value_t = museum::exhibit::REPEATS_MAX)]
+    repeats: u32,
     /// The folder of mistakes
     #[arg(long, value_name = "DIR", default_value = museum::exhibit::MISTAKES)]
     mistakes: PathBuf,
@@ -76,6 +80,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         studies: &arguments.studies,
         runs: &arguments.runs,
         seed: arguments.seed.unwrap_or_else(lab::run::a_seed),
+        repeats_max: arguments.repeats,
         stop: &stop,
     };
     let began = Instant::now();
