@@ -5,9 +5,9 @@ use judge::statistics::{log_ratios, median, median_interval};
 
 use crate::speed::markdown;
 
-/// How far both may be apart, as a share: JMH's loop around a record isn't the lab's, and both
-/// have a share of the time.
-pub const APART_MAX: f64 = 0.05;
+/// How far both may be apart, as a share: a record takes about 100 ns, and the loop around it some
+/// of them, which isn't the same in both. A wrong count or clock would be farther off.
+pub const APART_MAX: f64 = 0.1;
 /// How wide a ratio's interval may be, as its one end by the other. One that is wider would have
 /// anything in it.
 pub const WIDE_MAX: f64 = 1.2;
@@ -99,14 +99,14 @@ mod tests {
     #[test]
     fn what_a_round_does_to_both_parts_nobody() {
         assert_eq!(beside(&[1.0, 0.99, 1.01, 1.0, 1.02, 0.98]).verdict(), Verdict::Holds);
-        assert_eq!(beside(&[1.04, 1.03, 1.045, 1.04, 1.03, 1.04]).verdict(), Verdict::Holds);
-        assert_eq!(beside(&[0.97, 0.96, 0.97, 0.98, 0.96, 0.97]).verdict(), Verdict::Holds);
+        assert_eq!(beside(&[1.09, 1.08, 1.095, 1.09, 1.08, 1.09]).verdict(), Verdict::Holds);
+        assert_eq!(beside(&[0.92, 0.91, 0.92, 0.93, 0.91, 0.92]).verdict(), Verdict::Holds);
     }
 
     #[test]
-    fn a_lab_that_counts_a_tenth_too_much_or_too_little_is_missed() {
-        assert_eq!(beside(&[1.1, 1.09, 1.11, 1.1, 1.12, 1.08]).verdict(), Verdict::Missed);
-        assert_eq!(beside(&[0.9, 0.91, 0.89, 0.9, 0.88, 0.92]).verdict(), Verdict::Missed);
+    fn a_lab_that_counts_a_fifth_too_much_or_too_little_is_missed() {
+        assert_eq!(beside(&[1.2, 1.19, 1.21, 1.2, 1.22, 1.18]).verdict(), Verdict::Missed);
+        assert_eq!(beside(&[0.83, 0.84, 0.82, 0.83, 0.81, 0.85]).verdict(), Verdict::Missed);
     }
 
     #[test]
