@@ -56,8 +56,8 @@ fn chart(claim: &Claimed) -> Markup {
     html! {
         figure {
             figcaption {
-                (figure) ": " (prose(&claim.who)) " as times the others "
-                span.quiet { "a dot is the median, a line its interval; as claimed, all are to the " (claimed) " of 1" }
+                (figure) ": " (prose(&claim.who)) " divided by each other "
+                span.quiet { "a dot is the median, a line its interval; as claimed, all lie " (claimed) " of 1" }
             }
             @for setting in &claim.settings { (rows(setting, &axis)) }
             div.row { (axis.scale()) }
@@ -68,15 +68,16 @@ fn chart(claim: &Claimed) -> Markup {
 fn rows(setting: &InSetting, axis: &Ratios) -> Markup {
     html! {
         p.where { (prose(&setting.name)) ": " strong { (setting.word) } }
-        @for other in &setting.others {
+        @for (other, ratio) in setting.others.iter().filter_map(|it| Some((it, it.ratio?))) {
             div.row {
                 span.who { (prose(&other.who)) }
-                @if let Some(ratio) = other.ratio {
-                    (axis.mark(ratio))
-                    span.value { (claims::times(ratio)) " " (claims::range(ratio)) }
-                }
+                (axis.mark(ratio))
+                span.value { (claims::times(ratio)) " " (claims::range(ratio)) }
                 span.badge { (other.stands.says()) }
             }
+        }
+        @for other in setting.others.iter().filter(|it| it.ratio.is_none()) {
+            p.quiet { (prose(&other.who)) ": " (other.stands.says()) }
         }
     }
 }
@@ -125,8 +126,16 @@ impl Ratios {
         html! {
             svg.scale width="100%" height="16" aria-hidden="true" {
                 @for tick in [1.0 / round, 1.0, *round] {
-                    @let at = format!("{:.1}%", self.place(tick) / WIDTH * 100.0);
-                    text x=(at) y="12" text-anchor="middle" { (units::tick(tick)) }
+                    @let share = self.place(tick) / WIDTH;
+                    // At either end there is no room on both sides.
+                    @let anchor = match share {
+                        share if share < 0.05 => "start",
+                        share if share > 0.95 => "end",
+                        _ => "middle",
+                    };
+                    text x=(format!("{:.1}%", share * 100.0)) y="12" text-anchor=(anchor) {
+                        (units::tick(tick))
+                    }
                 }
             }
         }
