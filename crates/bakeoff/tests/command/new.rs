@@ -378,42 +378,24 @@ fn a_new_study_is_read_as_it_is_and_its_contract_is_asked() {
     }
 }
 
-/// What is there to be filled in is only the study's own work.
-fn keeps_the_contract_of_a_new_study_of_programs(language: &str, program: &str) {
-    if !is_here(program) {
-        return skipped("skipped", &format!("{program} is not installed"));
-    }
+/// What is there to be filled in is only the study's own work. One after the other: each
+/// works on all processors, and lines that come late are held against it.
+#[test]
+fn a_new_study_of_programs_has_contenders_that_keep_its_contract() {
     let lab = Lab::new();
     let said = lab.bakeoff(&["new", "sums", "--driver", "program"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let said = lab.bakeoff(&["new", "sums/mine", "--language", language]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let file = fs::read_to_string(lab.path("studies/sums/mine/contender.toml")).unwrap();
-    assert!(!file.contains("$PORT of $HOST"), "nobody asks it: {file}");
-    let said = lab.check_program("sums/mine");
-    assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.stdout.contains("✓ sums the payloads"), "{said:?}");
+    for [language, ..] in filled_in() {
+        let name = format!("sums/{language}");
+        let said = lab.bakeoff(&["new", &name, "--language", language]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let file = fs::read_to_string(lab.path(&format!("studies/{name}/contender.toml"))).unwrap();
+        assert!(!file.contains("$PORT of $HOST"), "nobody asks it: {file}");
+        let said = lab.check_program(&name);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.stdout.contains("✓ sums the payloads"), "{said:?}");
+    }
     lab.assert_nothing_is_left();
-}
-
-#[test]
-fn a_program_in_go_keeps_the_contract_of_a_new_study_of_programs() {
-    keeps_the_contract_of_a_new_study_of_programs("go", "go");
-}
-
-#[test]
-fn a_program_in_java_keeps_the_contract_of_a_new_study_of_programs() {
-    keeps_the_contract_of_a_new_study_of_programs("java", "javac");
-}
-
-#[test]
-fn a_program_for_node_keeps_the_contract_of_a_new_study_of_programs() {
-    keeps_the_contract_of_a_new_study_of_programs("node", "node");
-}
-
-#[test]
-fn a_program_in_python_keeps_the_contract_of_a_new_study_of_programs() {
-    keeps_the_contract_of_a_new_study_of_programs("python", "python3");
 }
 
 #[test]
