@@ -22,8 +22,8 @@ test: ## install what is missing, then lint and run every test
 	@if cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; then \
 		$(MAKE) --no-print-directory lint; \
 	fi
-	@# Tests wait for servers and clients about a third of the time: one more than cores.
-	cargo test --locked --workspace --no-fail-fast -- --quiet --test-threads=$$(($$(nproc) + 1))
+	@# Tests wait for servers, clients and windows half of the time: twice as many as cores.
+	cargo test --locked --workspace --no-fail-fast -- --quiet --test-threads=$$(($$(nproc) * 2))
 
 mistakes: ## make every known mistake again, and see whether its check names it (ten minutes)
 	@setup/install run
