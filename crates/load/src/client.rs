@@ -156,7 +156,7 @@ mod tests {
         Account, Connections, ErrorCount, ErrorKind as Kind, First, Latency, SampledAnswer, Second,
         StatusCount, ThreadUse,
     };
-    use crate::plan::{Arrivals, BackendChoice, Expect, Target, Until};
+    use crate::plan::{Arrivals, BackendChoice, Expect, Http, Target, Until, Work};
     use crate::template::{Placeholders, Request};
     use crate::{Moment, histogram};
 
@@ -205,8 +205,14 @@ mod tests {
                     authority,
                     path: path.clone(),
                 },
-                requests: vec![Request { method, path, headers, body: body.into(), placeholders }],
-                expect: Expect { body: expected, whole_body, statuses: statuses.parse().unwrap() },
+                work: Work::Http(Http {
+                    requests: vec![Request {
+                        method, path, headers, body: body.into(), placeholders,
+                    }],
+                    expect: Expect {
+                        body: expected, whole_body, statuses: statuses.parse().unwrap(),
+                    },
+                }),
                 arrivals,
                 connections,
                 keep_alive,

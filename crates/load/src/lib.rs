@@ -42,6 +42,7 @@ mod connects;
 pub mod delayed_ack;
 pub mod histogram;
 pub mod interrupts;
+pub mod keys;
 pub mod limit;
 mod limits;
 mod line;

@@ -4,8 +4,10 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use crate::plan::Work;
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
+use crate::protocol::store::Store;
 use crate::slots::Flight;
 use crate::worker::TOGETHER_BYTES;
 use crate::{Error, Plan};
@@ -54,16 +56,21 @@ const UNDER_WAY_BYTES_MAX: u64 = 4 << 30;
 /// # Errors
 /// [`Error::Plan`] with what they would take.
 pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
-    let protocol = Http1::new(plan);
+    let (rendered, largest) = match &plan.work {
+        Work::Http(http) => bytes_of(&Http1::new(plan, http)),
+        Work::Keys(keys) => bytes_of(&Store::new(plan, keys)),
+    };
     // Requests that go out together lie together, and else only those that vary.
     let bytes = match usize::from(plan.pipeline) {
-        1 => protocol.rendered_bytes_max(),
-        depth => {
-            let largest = protocol.request_bytes_max();
-            largest.saturating_mul(depth).min(TOGETHER_BYTES + largest)
-        }
+        1 => rendered,
+        depth => largest.saturating_mul(depth).min(TOGETHER_BYTES + largest),
     };
     allow_under_way(plan.connections, plan.pipeline, bytes, available_memory())
+}
+
+/// The most bytes that a request renders to, and that one has.
+fn bytes_of(protocol: &impl Protocol) -> (usize, usize) {
+    (protocol.rendered_bytes_max(), protocol.request_bytes_max())
 }
 
 /// The same where each connection has so many bytes of requests, and so much memory is left.

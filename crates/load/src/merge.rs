@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use crate::outcome::{Account, Connections, First, Latency, Second, ThreadUse};
+use crate::outcome::{
+    Account, Connections, First, KeysSeen, Latency, OperationSeen, Second, ThreadUse,
+};
 use crate::{Moment, Outcome, histogram};
 
 impl Outcome {
@@ -28,6 +30,8 @@ impl Outcome {
             connections: Connections { answers_min: u64::MAX, ..Connections::default() },
             seconds: Vec::new(),
             sampled_answers: Vec::new(),
+            keys: None,
+            operations: Vec::new(),
             threads: Vec::new(),
             backend: String::new(),
             interrupted: false,
@@ -54,11 +58,38 @@ impl Outcome {
             connections: self.connections.merge(next.connections),
             seconds: seconds(self.seconds, &next.seconds),
             sampled_answers: [self.sampled_answers, next.sampled_answers].concat(),
+            keys: match (self.keys, next.keys) {
+                (Some(a), Some(b)) => Some(a.merge(b)),
+                (one, other) => one.or(other),
+            },
+            operations: operations(self.operations, next.operations),
             backend: backends(&threads),
             threads,
             interrupted: self.interrupted || next.interrupted,
         }
     }
+}
+
+impl KeysSeen {
+    fn merge(self, next: KeysSeen) -> KeysSeen {
+        KeysSeen {
+            hits: self.hits + next.hits,
+            misses: self.misses + next.misses,
+            missing: self.missing + next.missing,
+            wrong: self.wrong + next.wrong,
+            stale: self.stale + next.stale,
+        }
+    }
+}
+
+fn operations(mut all: Vec<OperationSeen>, next: Vec<OperationSeen>) -> Vec<OperationSeen> {
+    for seen in next {
+        match all.iter_mut().find(|it| it.operation == seen.operation) {
+            Some(known) => known.service += &seen.service,
+            None => all.push(seen),
+        }
+    }
+    all
 }
 
 impl Account {
@@ -173,6 +204,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::keys::Operation;
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
@@ -258,6 +290,7 @@ mod tests {
             (name, interrupted) in ("[ab]", any::<bool>()),
         ) -> Outcome {
             let [good, censored, late, waited, connect, seen_late, service, lost] = times;
+            let lost_too = lost.clone();
             Outcome {
                 account,
                 warmup,
@@ -277,6 +310,11 @@ mod tests {
                 sampled_answers: vec![SampledAnswer { at, expected: name.clone(), bytes: vec![] }],
                 threads: vec![ThreadUse { backend: name.clone(), ..ThreadUse::default() }],
                 backend: name,
+                keys: Some(KeysSeen { hits: n[0], misses: n[1], stale: n[2], ..KeysSeen::default() }),
+                operations: Operation::ALL[..n[0] as usize % 4]
+                    .iter()
+                    .map(|&operation| OperationSeen { operation, service: lost_too.clone() })
+                    .collect(),
                 interrupted,
             }
         }

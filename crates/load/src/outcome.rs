@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
 use crate::histogram;
+use crate::keys::Operation;
 
 /// What a run saw, or a part of it. Histograms are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,12 @@ pub struct Outcome {
     pub seconds: Vec<Second>,
     /// A few good answers of the run, warm-up included, in the order of their seconds.
     pub sampled_answers: Vec<SampledAnswer>,
+    /// What became of the keys that a store was asked for; `None` where none was.
+    #[serde(default)]
+    pub keys: Option<KeysSeen>,
+    /// The same by operation on keys; empty where there are none.
+    #[serde(default)]
+    pub operations: Vec<OperationSeen>,
     /// What the client's threads spent.
     pub threads: Vec<ThreadUse>,
     /// The backend that carried the load, and why not the other, if asked; where it
@@ -116,6 +123,32 @@ impl Account {
     }
 }
 
+/// What became of the keys that gets asked a store for, from the run's start on: in a request
+/// with several keys each is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeysSeen {
+    /// Values that may be read.
+    pub hits: u64,
+    /// Keys without a value, which may be so.
+    pub misses: u64,
+    /// Keys without a value that must have one.
+    pub missing: u64,
+    /// Values that aren't those that were written for their keys.
+    pub wrong: u64,
+    /// Values that were overwritten before.
+    pub stale: u64,
+}
+
+/// The good answers to one operation on keys, within the window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OperationSeen {
+    /// Which.
+    pub operation: Operation,
+    /// Their service times.
+    #[serde(with = "histogram")]
+    pub service: Histogram<u64>,
+}
+
 /// The kinds of error that a request can end in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -147,11 +180,19 @@ pub enum ErrorKind {
     /// The connection was lost by a request that was asked before this one on it, and asking
     /// again isn't safe or ended so as well.
     Behind,
+    /// A store's own word that it couldn't or wouldn't: `OOM`, `READONLY`, `SERVER_ERROR`.
+    ServerError,
+    /// A value that isn't one that was written for its key.
+    WrongValue,
+    /// A value that was overwritten before it was asked for.
+    Stale,
+    /// A key without a value that was written and that nobody may have removed.
+    Missing,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of its number.
-    pub const ALL: [ErrorKind; 12] = [
+    pub const ALL: [ErrorKind; 16] = [
         ErrorKind::Refused,
         ErrorKind::ConnectTimeout,
         ErrorKind::Reset,
@@ -164,6 +205,10 @@ impl ErrorKind {
         ErrorKind::Network,
         ErrorKind::Unanswered,
         ErrorKind::Behind,
+        ErrorKind::ServerError,
+        ErrorKind::WrongValue,
+        ErrorKind::Stale,
+        ErrorKind::Missing,
     ];
 
     /// Its name in output.
@@ -181,6 +226,10 @@ impl ErrorKind {
             ErrorKind::Network => "network",
             ErrorKind::Unanswered => "unanswered",
             ErrorKind::Behind => "behind",
+            ErrorKind::ServerError => "server_error",
+            ErrorKind::WrongValue => "wrong_value",
+            ErrorKind::Stale => "stale",
+            ErrorKind::Missing => "missing",
         }
     }
 }

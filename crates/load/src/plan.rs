@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::keys::Keys;
 pub use crate::statuses::Statuses;
 use crate::template::Request;
 
@@ -14,10 +15,8 @@ use crate::template::Request;
 pub struct Plan {
     /// Where the requests go.
     pub target: Target,
-    /// What is sent: one template after the other, in turn.
-    pub requests: Vec<Request>,
-    /// What an answer must be to count as good.
-    pub expect: Expect,
+    /// What is sent, and what an answer must be to count as good.
+    pub work: Work,
     /// When requests are due.
     pub arrivals: Arrivals,
     /// Connections at once, over all threads.
@@ -42,13 +41,32 @@ pub struct Plan {
     pub seed: u64,
 }
 
+/// What is sent, and what an answer must be to count as good.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Requests of HTTP/1.1.
+    Http(Http),
+    /// Operations on keys of a store.
+    Keys(Keys),
+}
+
+/// Requests of HTTP/1.1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Http {
+    /// What is sent: one template after the other, in turn.
+    pub requests: Vec<Request>,
+    /// What an answer must be to count as good.
+    pub expect: Expect,
+}
+
 impl Plan {
-    /// A closed loop of ten seconds on one connection, as a base to change.
+    /// A closed loop of ten seconds of HTTP on one connection, as a base to change.
     pub fn new(target: Target, requests: Vec<Request>) -> Plan {
+        let work = Work::Http(Http { requests, expect: Expect::default() });
         Plan {
             target,
-            requests,
-            expect: Expect::default(),
+            work,
             arrivals: Arrivals::Closed,
             connections: 1,
             keep_alive: true,
@@ -60,6 +78,22 @@ impl Plan {
             threads: 0,
             backend: BackendChoice::Auto,
             seed: 1,
+        }
+    }
+
+    /// Its requests of HTTP, if it has such.
+    pub fn http(&self) -> Option<&Http> {
+        match &self.work {
+            Work::Http(http) => Some(http),
+            Work::Keys(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn http_mut(&mut self) -> Option<&mut Http> {
+        match &mut self.work {
+            Work::Http(http) => Some(http),
+            Work::Keys(_) => None,
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
 
-use crate::plan::{Arrivals, Plan, Until};
+use crate::plan::{Arrivals, Plan, Until, Work};
 use crate::schedule::{Block, Schedule};
 
 /// In place of the time until which a thread sleeps: it has no free connection.
@@ -73,7 +73,11 @@ impl Queue {
         let is_shared = plan.arrivals != Arrivals::Closed && threads > 1;
         let watches = if is_shared { threads } else { 0 };
         let counted = matches!(plan.until, Until::Requests(_));
-        let shows_numbers = plan.requests.iter().any(|request| request.has_counter());
+        let shows_numbers = match &plan.work {
+            Work::Http(http) => http.requests.iter().any(|request| request.has_counter()),
+            // Keys may follow from them.
+            Work::Keys(_) => true,
+        };
         let in_order = counted || shows_numbers || plan.arrivals != Arrivals::Closed;
         Ok(Queue {
             next: Padded::default(),

@@ -8,7 +8,10 @@ use hdrhistogram::Histogram;
 
 use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
-use crate::outcome::{Account, ErrorCount, ErrorKind, First, StatusCount, ThreadUse};
+use crate::keys::Operation;
+use crate::outcome::{
+    Account, ErrorCount, ErrorKind, First, OperationSeen, StatusCount, ThreadUse,
+};
 use crate::protocol::Fault;
 use crate::turns::Window;
 use crate::{Moment, Outcome, histogram};
@@ -81,6 +84,8 @@ pub(crate) struct Record {
     pub outcome: Outcome,
     /// Answers by phase and status: bad ones and good ones.
     statuses: Box<[[[u64; 2]; 1000]; 2]>,
+    /// Service times of the window's good answers, by operation, where there are several.
+    operations: Vec<Histogram<u64>>,
     /// From when response times count; `None` where they are service times, so that they
     /// aren't kept.
     since: Option<Since>,
@@ -135,11 +140,17 @@ impl Record {
         Record {
             outcome: Outcome::nothing(Moment::now()),
             statuses: Box::new([[[0; 2]; 1000]; 2]),
+            operations: Vec::new(),
             since,
             usage: ThreadUse::default(),
             second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
             seconds,
         }
+    }
+
+    /// Keeps the service times of each operation on keys apart.
+    pub(crate) fn by_operation(self) -> Record {
+        Record { operations: Operation::ALL.map(|_| histogram::empty()).into(), ..self }
     }
 
     pub(crate) fn account(&mut self, phase: Phase) -> &mut Account {
@@ -230,6 +241,11 @@ impl Record {
     ) {
         let of_status = &mut self.statuses[phase as usize][usize::from(status)];
         of_status[usize::from(fault.is_none())] += 1;
+        if let (None, Phase::Window, Some(service)) =
+            (&fault, phase, self.operations.get_mut(usize::from(status)))
+        {
+            service.saturating_record(now.saturating_sub(times.sent));
+        }
         match fault {
             None => self.good(phase, times, now),
             Some(fault) => self.error(phase, *fault, now, None),
@@ -321,7 +337,10 @@ impl Record {
                 error.first = error.first.saturating_sub(Duration::from_nanos(begin));
             }
         }
+        let operations = Operation::ALL.into_iter().zip(self.operations);
+        let seen = operations.map(|(operation, service)| OperationSeen { operation, service });
         Outcome {
+            operations: seen.collect(),
             window_began: clock.moment(window.begin),
             window: Duration::from_nanos(window_end.saturating_sub(window.begin)),
             threads: vec![self.usage],

@@ -17,9 +17,10 @@ use crate::backend::{Backend, Setup};
 use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
 use crate::outcome::Second;
-use crate::plan::{Arrivals, BackendChoice, Plan, Until};
+use crate::plan::{Arrivals, BackendChoice, Plan, Until, Work};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
+use crate::protocol::store::Store;
 use crate::queue::Queue;
 use crate::record::{Record, SecondOfThread, Since};
 use crate::samples::Samples;
@@ -36,9 +37,20 @@ const START_AHEAD_NS: u64 = 2_000_000;
 /// [`Error`] if no load could be offered at all.
 pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outcome, Error> {
     plan.check()?;
-    let crew = Crew::of(plan)?;
     // Once: a large body is in memory once.
-    let protocol = Http1::new(plan);
+    match &plan.work {
+        Work::Http(http) => run_as(&Http1::new(plan, http), plan, stop, tell),
+        Work::Keys(keys) => run_as(&Store::new(plan, keys), plan, stop, tell),
+    }
+}
+
+fn run_as<P: Protocol>(
+    protocol: &P,
+    plan: &Plan,
+    stop: &Stop,
+    tell: &mut dyn FnMut(&News),
+) -> Result<Outcome, Error> {
+    let crew = Crew::of(plan)?;
     limits::allow_connections(plan.connections, crew.threads)?;
     let clock = Clock::start();
     let queue = Queue::new(plan, crew.threads)
@@ -51,20 +63,13 @@ pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outc
         let (threads, starts): (Vec<_>, Vec<_>) = (0..crew.threads)
             .map(|thread| {
                 let (start_to, start) = mpsc::channel();
-                let share = Share {
-                    plan,
-                    stop,
-                    clock,
-                    thread,
-                    crew: &crew,
-                    queue: &queue,
-                    protocol: protocol.clone(),
-                };
+                let protocol = protocol.of_thread(thread);
+                let share = Share { plan, stop, clock, thread, crew: &crew, queue: &queue };
                 let (ready_to, seconds_to) = (ready_to.clone(), seconds_to.clone());
                 let name = format!("load-{thread}");
                 let handle = std::thread::Builder::new()
                     .name(name)
-                    .spawn_scoped(scope, move || share.work(ready_to, &start, seconds_to))
+                    .spawn_scoped(scope, move || share.work(protocol, ready_to, &start, seconds_to))
                     .map_err(|source| Error::System { what: "starting a thread".into(), source });
                 (handle, start_to)
             })
@@ -97,10 +102,13 @@ impl Plan {
         if self.connections == 0 {
             return wrong("a run needs at least one connection");
         }
-        if self.requests.is_empty() {
-            return wrong("a run needs at least one request to send");
+        match &self.work {
+            Work::Http(http) if http.requests.is_empty() => {
+                return wrong("a run needs at least one request to send");
+            }
+            Work::Http(http) => http.expect.check(&http.requests).map_err(Error::Plan)?,
+            Work::Keys(keys) => keys.check().map_err(Error::Plan)?,
         }
-        self.expect.check(&self.requests).map_err(Error::Plan)?;
         if self.pipeline == 0 {
             return wrong("at least one request is under way on a connection");
         }
@@ -199,7 +207,6 @@ struct Share<'a> {
     thread: usize,
     crew: &'a Crew,
     queue: &'a Queue,
-    protocol: Http1,
 }
 
 impl Share<'_> {
@@ -209,8 +216,9 @@ impl Share<'_> {
     }
 
     /// A thread's whole life; `None` if another thread failed, so that nothing was run.
-    fn work(
+    fn work<P: Protocol>(
         &self,
+        protocol: P,
         ready: Sender<Ahead>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
@@ -223,7 +231,11 @@ impl Share<'_> {
             (Arrivals::Closed, false) => Some(Since::Begun),
             _ => Some(Since::Intended),
         };
-        let mut record = Record::new(self.thread, since, seconds);
+        let record = Record::new(self.thread, since, seconds);
+        let mut record = match self.plan.work {
+            Work::Http(_) => record,
+            Work::Keys(_) => record.by_operation(),
+        };
         record.usage.cpu = Some(cpu);
         record.outcome.connections.asked = self.slots();
         // Whether they are, is found now rather than within the window.
@@ -234,25 +246,25 @@ impl Share<'_> {
             slots: self.slots(),
             one_shot: !self.plan.keep_alive,
             pipelined: self.plan.pipeline > 1,
-            request_bytes_max: self.protocol.request_bytes_max() * usize::from(self.plan.pipeline),
+            request_bytes_max: protocol.request_bytes_max() * usize::from(self.plan.pipeline),
             stamped: stamped_of(self.slots()),
             wake: self.queue.wake_of(self.thread).map(|wake| wake.as_raw_fd()),
         };
-        let epoll = |setup, name: String, record, ready| {
+        let epoll = |setup, name: String, protocol, record, ready| {
             let backend = Epoll::new(setup)
                 .map_err(|source| Error::System { what: "setting epoll up".into(), source })?;
-            self.run(backend, name, record, ready, start)
+            self.run(backend, name, protocol, record, ready, start)
         };
         if self.plan.backend == BackendChoice::Epoll {
-            return epoll(setup, "epoll".into(), record, ready);
+            return epoll(setup, "epoll".into(), protocol, record, ready);
         }
         let mut ring = None;
         let uring =
             Ring::new(setup.slots).and_then(|new| Uring::new(ring.insert(new), setup.clone()));
         match uring {
-            Ok(backend) => self.run(backend, URING.into(), record, ready, start),
+            Ok(backend) => self.run(backend, URING.into(), protocol, record, ready, start),
             Err(error) if self.plan.backend == BackendChoice::Auto => {
-                epoll(setup, in_place_of_uring(&error), record, ready)
+                epoll(setup, in_place_of_uring(&error), protocol, record, ready)
             }
             Err(source) => Err(Error::System {
                 what: "setting io_uring up (`--backend epoll` does without)".into(),
@@ -261,10 +273,11 @@ impl Share<'_> {
         }
     }
 
-    fn run<B: Backend>(
+    fn run<B: Backend, P: Protocol>(
         &self,
         backend: B,
         name: String,
+        protocol: P,
         mut record: Record,
         ready: Sender<Ahead>,
         start: &Receiver<Window>,
@@ -276,7 +289,7 @@ impl Share<'_> {
         let sources =
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
         let turns = Turns::new(self.queue, self.thread);
-        let parts = (backend, self.protocol.clone(), record, turns);
+        let parts = (backend, protocol, record, turns);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         let tell = |open, is_ready| {
             let _ = ready.send(Ahead { thread: self.thread, open, is_ready });

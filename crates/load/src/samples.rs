@@ -43,7 +43,8 @@ impl Samples {
 
     /// Those kept, each with the text that this plan expects of it.
     pub(crate) fn with_texts(self, plan: &Plan) -> Vec<SampledAnswer> {
-        let text = Template::parse(plan.expect.body.as_deref().unwrap_or_default().as_bytes());
+        let text = plan.http().and_then(|http| http.expect.body.as_deref());
+        let text = Template::parse(text.unwrap_or_default().as_bytes());
         let with_text = |Sample { number, at, bytes }| {
             let mut expected = Vec::new();
             text.render(number, plan.seed, &mut expected);

@@ -206,7 +206,8 @@ mod tests {
     fn each_thread_asks_all_paths_in_turn() {
         let until = Until::Elapsed(Duration::from_secs(1));
         let paths = vec![Request::get("/fast"), Request::get("/slow")];
-        let two = Plan { requests: paths, ..plan(Arrivals::Closed, until) };
+        let mut two = plan(Arrivals::Closed, until);
+        two.http_mut().unwrap().requests = paths;
         let queue = Queue::new(&two, 2).unwrap();
         for thread in 0..2 {
             let mut turns = turns(&queue, until, thread);

@@ -16,7 +16,7 @@ use crate::line::{Line, Place};
 use crate::now::Now;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
-use crate::protocol::{Fault, Fed, Protocol, show};
+use crate::protocol::{Asked, Fault, Fed, Protocol, show};
 use crate::queue::Free;
 use crate::record::{Phase, Record, SecondOfThread, Spent, Times, fault_of};
 use crate::slots::{Flight, Slots, State};
@@ -222,6 +222,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.record.begin_second(SecondOfThread::DRAIN, 0);
         self.drain()?;
         self.close_books(window_end);
+        self.record.outcome.keys = self.protocol.keys_seen();
         Ok(self.record.finish(self.time.clock, window, window_end))
     }
 
@@ -613,9 +614,10 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             let (number, intended) = (flight.number, flight.times.intended);
             let before = outbox.bytes.len();
+            let on = &mut self.slots.connection(slot).partial;
             match self.protocol.fixed_request(number) {
                 Some(fixed) => outbox.bytes.extend_from_slice(fixed),
-                None => self.protocol.render_request(number, &mut outbox.bytes),
+                None => self.protocol.render_request(on, number, &mut outbox.bytes),
             }
             if self.turns.phase(intended) == Phase::Window {
                 self.record.outcome.bytes_sent += (outbox.bytes.len() - before) as u64;
@@ -693,7 +695,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             None => {
                 let room = &mut self.rooms[place];
                 room.clear();
-                self.protocol.render_request(number, room);
+                let on = &mut self.slots.connection(slot).partial;
+                self.protocol.render_request(on, number, room);
                 room.as_slice()
             }
         };
@@ -722,14 +725,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         loop {
             let queued = outboxes.get(slot as usize).map_or(0, |outbox| outbox.queued);
             let asked = slots.under_way(slot) > queued;
-            let Some(number) = slots.oldest(slot).filter(|_| asked).map(|flight| flight.number)
-            else {
+            let Some(flight) = slots.oldest(slot).filter(|_| asked).copied() else {
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
                 return self.unasked(slot, example, at);
             };
             let partial = &mut slots.connection(slot).partial;
             let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
-            let fed = protocol.feed(partial, bytes, number);
+            let of = Asked { number: flight.number, sent: flight.times.sent, at };
+            let fed = protocol.feed(partial, bytes, of);
             let (used, status, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
                 Fed::Answer { used, status, fault, reusable } => (used, status, fault, reusable),
@@ -752,7 +755,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     record.seen(phase, stamp, self.time.clock, at);
                 }
                 if is_sampled {
-                    record.sample(number, answer);
+                    record.sample(of.number, answer);
                 }
             }
             record.answered(phase, flight.times, status, fault, at);
@@ -784,7 +787,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         };
         let partial = &mut self.slots.connection(slot).partial;
         let has_begun = P::is_under_way(partial);
-        match self.protocol.end(partial, flight.number) {
+        let of = Asked { number: flight.number, sent: flight.times.sent, at };
+        match self.protocol.end(partial, of) {
             Fed::Answer { status, fault, .. } => {
                 self.slots.pop(slot);
                 self.under_way -= 1;

@@ -2,22 +2,46 @@
 //! answers, which takes any split of the byte stream.
 
 pub mod http1;
+pub mod store;
 
-use crate::outcome::ErrorKind;
+use crate::outcome::{ErrorKind, KeysSeen};
+
+/// A request under way, as far as its answer's worth depends on it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Asked {
+    /// Its number in the run.
+    pub number: u64,
+    /// When it was sent first, in ns of the run's clock.
+    pub sent: u64,
+    /// When these bytes were seen.
+    pub at: u64,
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Asked {
+    /// The request with this number, at no time.
+    pub(crate) fn numbered(number: u64) -> Asked {
+        Asked { number, ..Asked::default() }
+    }
+}
 
 /// Turns numbered requests into bytes, and bytes into answers.
 ///
 /// One instance serves a thread; what belongs to one connection is apart, in
 /// [`Protocol::Connection`].
-pub(crate) trait Protocol {
-    /// What is kept of an answer that came only in part.
+pub(crate) trait Protocol: Send + Sync {
+    /// What is kept of a connection, above all of an answer that came only in part.
     type Connection: Default;
+
+    /// The same for the thread with this number.
+    fn of_thread(&self, thread: usize) -> Self;
 
     /// The bytes of the request with this number, if they need no rendering.
     fn fixed_request(&self, number: u64) -> Option<&[u8]>;
 
-    /// Appends the bytes of the request with this number to `room`.
-    fn render_request(&self, number: u64, room: &mut Vec<u8>);
+    /// Appends the bytes of the request with this number to `room`, with whatever this
+    /// connection has to say before.
+    fn render_request(&mut self, on: &mut Self::Connection, number: u64, room: &mut Vec<u8>);
 
     /// Whether the request with this number may be asked again where nobody knows whether
     /// it was processed.
@@ -32,11 +56,16 @@ pub(crate) trait Protocol {
     /// Whether a part of the answer was taken before.
     fn is_under_way(connection: &Self::Connection) -> bool;
 
-    /// Takes bytes that belong to the answer of request `number`.
-    fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed;
+    /// Takes bytes that belong to the answer of a request.
+    fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], of: Asked) -> Fed;
 
     /// The server ended its side while this answer was awaited.
-    fn end(&mut self, connection: &mut Self::Connection, number: u64) -> Fed;
+    fn end(&mut self, connection: &mut Self::Connection, of: Asked) -> Fed;
+
+    /// What was read of keys so far, where that is asked for.
+    fn keys_seen(&self) -> Option<KeysSeen> {
+        None
+    }
 }
 
 /// What came of bytes.
@@ -51,7 +80,7 @@ pub(crate) enum Fed {
     Answer {
         /// Bytes used; those after them belong to the next answer.
         used: usize,
-        /// Its status, below 1000.
+        /// Its status, below 1000; of a store the number of the operation.
         status: u16,
         /// Why it doesn't count as good, if it doesn't.
         fault: Option<Box<Fault>>,

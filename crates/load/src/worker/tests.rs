@@ -35,7 +35,7 @@ fn run(
     let record = Record::new(0, is_apart.then_some(Since::Intended), seconds);
     let sources = Sources::new(plan.target.address, false, plan.connections, 0);
     let queue = Queue::new(plan, 1).unwrap();
-    let parts = (backend, Http1::new(plan), record, Turns::new(&queue, 0));
+    let parts = (backend, Http1::new(plan, plan.http().unwrap()), record, Turns::new(&queue, 0));
     let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
     worker.connect_ahead(|_| {}).unwrap();
     calls.borrow_mut().clear();

@@ -23,9 +23,9 @@ use self::body::Body;
 use self::expected::{Expected, Search};
 use self::head::{Head, Heads};
 use self::reading::{Progress, Reading};
-use super::{Fault, Fed, Protocol, show, show_up_to};
+use super::{Asked, Fault, Fed, Protocol, show, show_up_to};
 use crate::outcome::ErrorKind;
-use crate::plan::{Expect, Plan, Statuses};
+use crate::plan::{Expect, Http, Plan, Statuses};
 use crate::template::{Placeholders, Request, Template};
 
 /// The encoder and decoder of one thread. A clone shares the encoded requests.
@@ -79,18 +79,18 @@ pub(crate) struct Partial {
 }
 
 impl Http1 {
-    pub(crate) fn new(plan: &Plan) -> Http1 {
-        let requests = plan.requests.iter().map(|request| encode(request, plan)).collect();
+    pub(crate) fn new(plan: &Plan, http: &Http) -> Http1 {
+        let requests = http.requests.iter().map(|request| encode(request, plan)).collect();
         let answers = |request: &Request| Answers {
             is_head_method: request.method == "HEAD",
             heads: Heads::default(),
         };
-        let answers = plan.requests.iter().map(answers).collect();
-        let Expect { body, whole_body, statuses } = &plan.expect;
+        let answers = http.requests.iter().map(answers).collect();
+        let Expect { body, whole_body, statuses } = &http.expect;
         // Every body holds the empty text, also one that isn't there.
         let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
         // It stands for itself where that is so for all that could be meant by it.
-        let is_literal = plan.requests.iter().all(|it| it.placeholders == Placeholders::Left);
+        let is_literal = http.requests.iter().all(|it| it.placeholders == Placeholders::Left);
         let filled = if is_literal { 0 } else { usize::MAX };
         let expected = text.map(|text| {
             let text = Template::parse_up_to(filled, text.as_bytes());
@@ -199,12 +199,16 @@ impl Protocol for Http1 {
     /// connections have this beside what each answer looks at.
     type Connection = Option<Box<Partial>>;
 
+    fn of_thread(&self, _thread: usize) -> Http1 {
+        self.clone()
+    }
+
     #[inline]
     fn fixed_request(&self, number: u64) -> Option<&[u8]> {
         self.requests[self.index(number)].fixed()
     }
 
-    fn render_request(&self, number: u64, room: &mut Vec<u8>) {
+    fn render_request(&mut self, _on: &mut Self::Connection, number: u64, room: &mut Vec<u8>) {
         let encoded = &self.requests[self.index(number)];
         encoded.head.render(number, self.seed, room);
         if let Some(body) = &encoded.body {
@@ -234,7 +238,8 @@ impl Protocol for Http1 {
     }
 
     #[inline]
-    fn feed(&mut self, kept: &mut Self::Connection, bytes: &[u8], number: u64) -> Fed {
+    fn feed(&mut self, kept: &mut Self::Connection, bytes: &[u8], of: Asked) -> Fed {
+        let number = of.number;
         if kept.is_none()
             && let Some(answer) = self.take_whole(bytes, number)
         {
@@ -243,7 +248,8 @@ impl Protocol for Http1 {
         self.take_part(kept, bytes, number)
     }
 
-    fn end(&mut self, kept: &mut Self::Connection, number: u64) -> Fed {
+    fn end(&mut self, kept: &mut Self::Connection, of: Asked) -> Fed {
+        let number = of.number;
         let mut partial = kept.take().unwrap_or_default();
         match partial.reading.end() {
             Ok(head) => self.answer(&mut partial, head, 0, false, number),

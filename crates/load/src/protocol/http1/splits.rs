@@ -7,7 +7,8 @@ use super::expected::SHOWN;
 use super::head::HEAD_BYTES_MAX;
 use super::{Fault, Fed, Http1, Protocol};
 use crate::outcome::ErrorKind;
-use crate::plan::{Expect, Plan, Statuses, Target};
+use crate::plan::{Expect, Http, Plan, Statuses, Target};
+use crate::protocol;
 use crate::template::{Request, Template, mix};
 
 /// Reads one input of the fuzz target whole and in several splits, which must all come
@@ -97,15 +98,18 @@ impl Asked {
             method: if head { "HEAD" } else { "GET" }.into(),
             ..Request::get("/")
         };
-        let mut plan = Plan::new(target, self.head.iter().map(request).collect());
-        plan.expect = Expect {
-            body: self.expected.clone(),
-            whole_body: self.whole_body,
-            statuses: self.statuses.clone(),
+        let http = Http {
+            requests: self.head.iter().map(request).collect(),
+            expect: Expect {
+                body: self.expected.clone(),
+                whole_body: self.whole_body,
+                statuses: self.statuses.clone(),
+            },
         };
+        let plan = Plan::new(target, Vec::new());
         let text = self.expected.as_deref().unwrap_or_default().as_bytes();
         Reader {
-            decoder: Http1::new(&plan),
+            decoder: Http1::new(&plan, &http),
             requests: self.head.len(),
             kept_max: Template::parse(text).length_max().max(SHOWN + 1),
         }
@@ -128,7 +132,11 @@ impl Reader {
             let mut used = 0;
             while used < piece.len() {
                 let number = steps.len() as u64;
-                match self.decoder.feed(&mut kept, &piece[used..], number) {
+                match self.decoder.feed(
+                    &mut kept,
+                    &piece[used..],
+                    protocol::Asked::numbered(number),
+                ) {
                     Fed::More { missing } => {
                         assert!(missing > 0, "nothing is missing, and it isn't whole");
                         used = piece.len();
@@ -166,7 +174,7 @@ impl Reader {
             }
             start = end;
         }
-        match self.decoder.end(&mut kept, steps.len() as u64) {
+        match self.decoder.end(&mut kept, protocol::Asked::numbered(steps.len() as u64)) {
             Fed::More { .. } => panic!("something follows the end"),
             Fed::Answer { used, status, fault, reusable } => {
                 assert_eq!(used, 0, "bytes used of none");

@@ -4,6 +4,7 @@
 use super::splits::{Asked, Step};
 use super::*;
 use crate::plan::Target;
+use crate::protocol;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
@@ -546,7 +547,7 @@ fn a_wrong_status_goes_before_a_wrong_body() {
 fn an_error_shows_the_text_of_its_own_request() {
     let mut decoder = decoder(vec![Request::get("/")], Some("n{counter}\"\n"));
     let mut kept = None;
-    let fed = decoder.feed(&mut kept, OK.as_bytes(), 7);
+    let fed = decoder.feed(&mut kept, OK.as_bytes(), protocol::Asked::numbered(7));
     let Fed::Answer { fault: Some(fault), .. } = fed else { panic!("{fed:?}") };
     assert_eq!(fault.example, r#"no "n7\"\n" in the body"#);
 }
@@ -556,8 +557,11 @@ fn errors_say_what_was_missing() {
     let example = |stream: &str| {
         let mut decoder = decoder(vec![Request::get("/")], None);
         let mut kept = None;
-        assert!(matches!(decoder.feed(&mut kept, stream.as_bytes(), 0), Fed::More { .. }));
-        match decoder.end(&mut kept, 0) {
+        assert!(matches!(
+            decoder.feed(&mut kept, stream.as_bytes(), protocol::Asked::numbered(0)),
+            Fed::More { .. }
+        ));
+        match decoder.end(&mut kept, protocol::Asked::numbered(0)) {
             Fed::Broken(fault) => fault.example,
             other => panic!("{other:?}"),
         }
@@ -578,10 +582,16 @@ fn nothing_of_a_large_body_is_kept() {
     let mut decoder = decoder(vec![Request::get("/")], None);
     let mut kept = None;
     let head = with("Content-Length: 1000000");
-    assert_eq!(decoder.feed(&mut kept, head.as_bytes(), 0), Fed::More { missing: 1_000_000 });
+    assert_eq!(
+        decoder.feed(&mut kept, head.as_bytes(), protocol::Asked::numbered(0)),
+        Fed::More { missing: 1_000_000 }
+    );
     for piece in 1..250 {
         let missing = 1_000_000 - piece * 4000;
-        assert_eq!(decoder.feed(&mut kept, &[b'x'; 4000], 0), Fed::More { missing });
+        assert_eq!(
+            decoder.feed(&mut kept, &[b'x'; 4000], protocol::Asked::numbered(0)),
+            Fed::More { missing }
+        );
         let partial = kept.as_deref().expect("the answer isn't whole");
         assert_eq!(
             partial.reading.head.capacity() + partial.search.kept.capacity(),
@@ -589,7 +599,7 @@ fn nothing_of_a_large_body_is_kept() {
             "bytes are kept"
         );
     }
-    let fed = decoder.feed(&mut kept, &[b'x'; 4000], 0);
+    let fed = decoder.feed(&mut kept, &[b'x'; 4000], protocol::Asked::numbered(0));
     assert_eq!(fed, Fed::Answer { used: 4000, status: 200, fault: None, reusable: true });
 }
 
@@ -599,7 +609,8 @@ fn an_answer_in_one_piece_costs_no_room() {
     let mut kept = None;
     for (number, body) in ["n0", "n1", " n2", "xn3x"].iter().enumerate() {
         let stream = format!("{}{body}", with(&format!("Content-Length: {}", body.len())));
-        let fed = decoder.feed(&mut kept, stream.as_bytes(), number as u64);
+        let fed =
+            decoder.feed(&mut kept, stream.as_bytes(), protocol::Asked::numbered(number as u64));
         let used = stream.len();
         assert_eq!(fed, Fed::Answer { used, status: 200, fault: None, reusable: true });
         assert_eq!(kept, None, "room for an answer that needs none");
@@ -611,17 +622,27 @@ fn the_room_of_a_head_in_parts_is_given_back() {
     let mut decoder = decoder(vec![Request::get("/")], None);
     let mut kept = None;
     let (one, two) = OK.split_at(20);
-    assert_eq!(decoder.feed(&mut kept, one.as_bytes(), 0), Fed::More { missing: 1 });
-    assert!(matches!(decoder.feed(&mut kept, two.as_bytes(), 0), Fed::Answer { .. }));
+    assert_eq!(
+        decoder.feed(&mut kept, one.as_bytes(), protocol::Asked::numbered(0)),
+        Fed::More { missing: 1 }
+    );
+    assert!(matches!(
+        decoder.feed(&mut kept, two.as_bytes(), protocol::Asked::numbered(0)),
+        Fed::Answer { .. }
+    ));
     assert_eq!(kept, None, "each connection keeps the room of a head");
 }
 
 // Requests.
 
+fn http1(plan: &Plan) -> Http1 {
+    Http1::new(plan, plan.http().unwrap())
+}
+
 fn decoder(requests: Vec<Request>, expected: Option<&str>) -> Http1 {
     let mut plan = plan(requests);
-    plan.expect.body = expected.map(Into::into);
-    Http1::new(&plan)
+    plan.http_mut().unwrap().expect.body = expected.map(Into::into);
+    http1(&plan)
 }
 
 fn plan(requests: Vec<Request>) -> Plan {
@@ -634,12 +655,12 @@ fn plan(requests: Vec<Request>) -> Plan {
 }
 
 fn sent(request: Request, number: u64) -> String {
-    let encoder = Http1::new(&plan(vec![request]));
+    let mut encoder = http1(&plan(vec![request]));
     let mut room = Vec::new();
     let bytes = match encoder.fixed_request(number) {
         Some(fixed) => fixed.to_vec(),
         None => {
-            encoder.render_request(number, &mut room);
+            encoder.render_request(&mut None, number, &mut room);
             assert!(room.len() <= encoder.rendered_bytes_max(), "the room is too small");
             room
         }
@@ -691,9 +712,9 @@ fn given_headers_stand_in_for_those_that_are_made() {
     }]);
     plan.keep_alive = false;
     let mut room = Vec::new();
-    let encoder = Http1::new(&plan);
+    let mut encoder = http1(&plan);
     assert_eq!(encoder.fixed_request(4), None);
-    encoder.render_request(4, &mut room);
+    encoder.render_request(&mut None, 4, &mut room);
     assert_eq!(room, b"GET /4 HTTP/1.1\r\nhost: a\r\nConnection: x\r\n\r\n");
 }
 
@@ -701,7 +722,7 @@ fn given_headers_stand_in_for_those_that_are_made() {
 fn a_connection_for_one_request_says_so() {
     let mut plan = plan(vec![Request::get("/")]);
     plan.keep_alive = false;
-    let encoder = Http1::new(&plan);
+    let encoder = http1(&plan);
     let bytes = encoder.fixed_request(0).unwrap();
     assert!(bytes.ends_with(b"\r\nConnection: close\r\n\r\n"));
 }
@@ -729,7 +750,7 @@ fn a_text_is_expected_as_it_is_where_placeholders_are_left() {
     for (placeholders, is_good) in [(Placeholders::Left, true), (Placeholders::Filled, false)] {
         let mut decoder =
             decoder(vec![Request { placeholders, ..Request::get("/") }], Some("{nonce}"));
-        let fed = decoder.feed(&mut None, answer, 0);
+        let fed = decoder.feed(&mut None, answer, protocol::Asked::numbered(0));
         assert!(matches!(&fed, Fed::Answer { fault, .. } if fault.is_none() == is_good), "{fed:?}");
     }
 }
@@ -738,7 +759,7 @@ fn a_text_is_expected_as_it_is_where_placeholders_are_left() {
 fn requests_are_encoded_once_for_all_threads() {
     let body = vec![b'x'; 100_000];
     let post = Request { method: "POST".into(), body: body.into(), ..Request::get("/") };
-    let first = Http1::new(&plan(vec![post]));
+    let first = http1(&plan(vec![post]));
     let second = first.clone();
     let of = |of: &Http1| of.fixed_request(0).unwrap().as_ptr();
     assert_eq!(of(&first), of(&second), "each thread would have a body of its own");
@@ -746,10 +767,10 @@ fn requests_are_encoded_once_for_all_threads() {
 
 #[test]
 fn several_requests_take_turns() {
-    let encoder = Http1::new(&plan(vec![Request::get("/a"), Request::get("/b{counter}")]));
+    let mut encoder = http1(&plan(vec![Request::get("/a"), Request::get("/b{counter}")]));
     let mut room = Vec::new();
     assert!(encoder.fixed_request(2).unwrap().starts_with(b"GET /a "));
     assert_eq!(encoder.fixed_request(3), None);
-    encoder.render_request(3, &mut room);
+    encoder.render_request(&mut None, 3, &mut room);
     assert!(room.starts_with(b"GET /b3 "));
 }

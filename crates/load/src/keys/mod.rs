@@ -1,0 +1,234 @@
+//! What is asked of a key-value store, and what it may answer.
+//!
+//! Operation, key and value follow from a request's number and the seed: nothing is stored, runs
+//! repeat, and threads needn't talk. The parts:
+//!
+//! - this file: what a plan says;
+//! - [`choice`]: which operation, of which key;
+//! - [`value`]: bytes that tell which write they are of;
+//! - [`register`]: which of its own writes a thread may no longer read.
+
+pub(crate) mod choice;
+pub(crate) mod register;
+pub(crate) mod value;
+
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
+/// What is asked of a store.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Keys {
+    /// How it is spoken with.
+    pub dialect: Dialect,
+    /// Whether every key is written once, in order, or the mix is asked.
+    pub phase: Phase,
+    /// The operations, each with its weight.
+    pub mix: Vec<(Operation, u32)>,
+    /// How many keys there are.
+    pub count: u64,
+    /// Which of them are asked for.
+    pub chosen: Chosen,
+    /// Bytes of a value.
+    pub value_bytes: RangeInclusive<u32>,
+    /// Keys that one get asks for.
+    pub together: u16,
+    /// Seconds after which the store may forget a value; 0 for never.
+    pub expires_s: u32,
+    /// Whether all keys were written before, by a run with this seed.
+    pub are_there: bool,
+    /// Whether the store may throw values away.
+    pub evicts: bool,
+}
+
+/// What is done with keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Each is written once, in order.
+    Preload,
+    /// Operations are drawn from the mix.
+    Mix,
+}
+
+/// What is done with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Its value is read.
+    Get,
+    /// It is given a value.
+    Set,
+    /// It is removed.
+    Delete,
+}
+
+impl Operation {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Operation; 3] = [Operation::Get, Operation::Set, Operation::Delete];
+
+    /// Its name in output and in conditions.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Get => "get",
+            Operation::Set => "set",
+            Operation::Delete => "delete",
+        }
+    }
+
+    /// The one of this name.
+    pub fn of_name(name: &str) -> Option<Operation> {
+        Operation::ALL.into_iter().find(|operation| operation.name() == name)
+    }
+}
+
+/// Which keys are asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chosen {
+    /// One after the other, round and round.
+    Sequential,
+    /// All alike, at random.
+    Uniform,
+    /// A few often and most of them seldom: the one of rank `r` as often as `1 / r^skew`.
+    Zipf {
+        /// The exponent, above 0.
+        skew: f64,
+    },
+    /// Writes one after the other; reads by a Zipf distribution, those written last most often.
+    Latest {
+        /// The exponent, above 0.
+        skew: f64,
+    },
+    /// A share of the requests asks for a share of the keys, out of 100.
+    Hot {
+        /// Of the requests.
+        requests: u8,
+        /// Of the keys.
+        keys: u8,
+    },
+}
+
+/// How a store is spoken with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// What Redis and Valkey speak.
+    Resp(Resp),
+    /// memcached's text protocol.
+    MemcachedText,
+    /// memcached's meta commands, whose answers say which request they are of.
+    MemcachedMeta,
+}
+
+/// A connection's first words with a store that speaks RESP.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resp {
+    /// Whether it is version 3 of the protocol, and not 2.
+    pub is_third: bool,
+    /// Who asks: the default user, if none is given.
+    pub user: Option<String>,
+    /// What they know.
+    pub password: Option<String>,
+    /// The number of the database.
+    pub database: u32,
+}
+
+impl Keys {
+    /// Whether a value that was written may be gone, without any fault of the store's.
+    pub(crate) fn may_be_gone(&self) -> bool {
+        self.evicts
+            || self.expires_s > 0
+            || self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
+    }
+
+    /// The most bytes of a value.
+    pub(crate) fn value_bytes_max(&self) -> usize {
+        *self.value_bytes.end() as usize
+    }
+
+    /// What speaks against it, for people.
+    ///
+    /// # Errors
+    /// The first thing that does.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (least, most) = (*self.value_bytes.start(), *self.value_bytes.end());
+        let wrong = if self.count == 0 {
+            "there are no keys to ask for".into()
+        } else if self.count > COUNT_MAX {
+            format!("there are at most {COUNT_MAX} keys")
+        } else if self.mix.iter().all(|(_, weight)| *weight == 0) {
+            "no operation is asked for".into()
+        } else if least > most {
+            format!("values of {least} to {most} bytes are none")
+        } else if (least as usize) < value::HEADER_BYTES {
+            let header = value::HEADER_BYTES;
+            format!("a value has at least {header} bytes, which say whose it is")
+        } else if most > VALUE_BYTES_MAX {
+            format!("a value has at most {VALUE_BYTES_MAX} bytes")
+        } else if self.together == 0 {
+            "a get asks for at least one key".into()
+        } else if self.together > 1 && self.dialect == Dialect::MemcachedMeta {
+            "a meta command asks for one key: ask for several by the text protocol".into()
+        } else if let Chosen::Zipf { skew } | Chosen::Latest { skew } = self.chosen
+            && !(skew > 0.0 && skew.is_finite())
+        {
+            "the skew of a Zipf distribution is above 0".into()
+        } else if let Chosen::Hot { requests, keys } = self.chosen
+            && (requests > 100 || keys == 0 || keys > 100)
+        {
+            "a hot set is a share of the requests and of the keys, out of 100".into()
+        } else {
+            return Ok(());
+        };
+        Err(wrong)
+    }
+}
+
+/// Keys have twelve digits.
+const COUNT_MAX: u64 = 1_000_000_000_000;
+/// What Redis and memcached take at most lies above.
+const VALUE_BYTES_MAX: u32 = 64 << 20;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Ten thousand keys with values of 100 bytes, all of them there, nine reads a write.
+    pub(crate) fn keys() -> Keys {
+        Keys {
+            dialect: Dialect::Resp(Resp::default()),
+            phase: Phase::Mix,
+            mix: vec![(Operation::Get, 90), (Operation::Set, 10)],
+            count: 10_000,
+            chosen: Chosen::Uniform,
+            value_bytes: 100..=100,
+            together: 1,
+            expires_s: 0,
+            are_there: true,
+            evicts: false,
+        }
+    }
+
+    #[test]
+    fn what_no_store_could_be_asked_is_refused() {
+        let wrong = |change: fn(&mut Keys)| {
+            let mut keys = keys();
+            change(&mut keys);
+            keys.check().unwrap_err()
+        };
+        assert_eq!(keys().check(), Ok(()));
+        assert!(wrong(|keys| keys.count = 0).contains("no keys"));
+        assert!(wrong(|keys| keys.count = u64::MAX).contains("at most"));
+        assert!(wrong(|keys| keys.mix.clear()).contains("no operation"));
+        assert!(wrong(|keys| keys.value_bytes = 8..=8).contains("at least 24"));
+        assert!(wrong(|keys| keys.value_bytes = 200..=100).contains("are none"));
+        assert!(wrong(|keys| keys.value_bytes = 100..=u32::MAX).contains("at most"));
+        assert!(wrong(|keys| keys.chosen = Chosen::Zipf { skew: 0.0 }).contains("skew"));
+        assert!(wrong(|keys| keys.chosen = Chosen::Hot { requests: 90, keys: 0 }).contains("hot"));
+        let several = |keys: &mut Keys| {
+            (keys.together, keys.dialect) = (10, Dialect::MemcachedMeta);
+        };
+        assert!(wrong(several).contains("text protocol"));
+    }
+}

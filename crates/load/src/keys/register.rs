@@ -1,0 +1,161 @@
+//! Which of its own writes a thread may no longer read.
+//!
+//! A write that was acknowledged before another one of the same key was even sent is overwritten
+//! once that is acknowledged too: who then asks and gets it has read a stale value, or the later
+//! write was lost. That is so for any store that claims that its reads see its writes. Of writes
+//! under way together either may be the last, and of other threads' nothing is known here.
+
+use super::choice::PRELOADED;
+
+/// Keys whose writes are remembered: what stays in a processor's cache.
+const KEPT_MAX: u64 = 1 << 15;
+
+/// What one thread knows of its own writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Register {
+    /// One of so many keys is remembered.
+    every: u64,
+    of: Vec<Own>,
+}
+
+/// The writes of one key.
+#[derive(Debug, Clone, Copy, Default)]
+struct Own {
+    under_way: u32,
+    /// The only one under way since all before it were acknowledged; none if there are several.
+    alone: Option<u64>,
+    /// All writes before this one are overwritten.
+    last: Option<u64>,
+    /// Since when, in ns of the run's clock.
+    since: u64,
+}
+
+impl Register {
+    /// Of so many keys.
+    pub(crate) fn new(keys: u64) -> Register {
+        let every = keys.div_ceil(KEPT_MAX).max(1);
+        Register { every, of: vec![Own::default(); keys.div_ceil(every) as usize] }
+    }
+
+    fn own(&mut self, key: u64) -> Option<&mut Own> {
+        if self.every > 1 && !key.is_multiple_of(self.every) {
+            return None;
+        }
+        self.of.get_mut((key / self.every) as usize)
+    }
+
+    /// A write is about to be sent.
+    pub(crate) fn begins(&mut self, key: u64, write: u64) {
+        let Some(own) = self.own(key) else { return };
+        // One that is sent again is under way already.
+        if own.alone == Some(write) {
+            return;
+        }
+        own.alone = (own.under_way == 0).then_some(write);
+        own.under_way += 1;
+    }
+
+    /// A write was acknowledged at this time. One that never was stays under way for ever: it
+    /// may still come to the store.
+    pub(crate) fn is_done(&mut self, key: u64, write: u64, at: u64) {
+        let Some(own) = self.own(key) else { return };
+        own.under_way = own.under_way.saturating_sub(1);
+        if own.alone == Some(write) {
+            (own.alone, own.last, own.since) = (None, Some(write), at);
+        }
+    }
+
+    /// The write after which this one may not be read any more by who asked at that time.
+    pub(crate) fn overwritten_by(
+        &mut self,
+        key: u64,
+        write: u64,
+        is_own: bool,
+        asked: u64,
+    ) -> Option<u64> {
+        let own = self.own(key)?;
+        let last = own.last.filter(|_| asked >= own.since)?;
+        let is_before = write & PRELOADED != 0 || is_own && write < last;
+        is_before.then_some(last)
+    }
+
+    /// Whether a write of this key was acknowledged before that time.
+    pub(crate) fn was_written(&mut self, key: u64, asked: u64) -> bool {
+        self.own(key).is_some_and(|own| own.last.is_some() && asked >= own.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes 10 and 20 of key 3, one after the other.
+    fn in_turn() -> Register {
+        let mut register = Register::new(100);
+        register.begins(3, 10);
+        register.is_done(3, 10, 1_000);
+        register.begins(3, 20);
+        register.is_done(3, 20, 2_000);
+        register
+    }
+
+    #[test]
+    fn what_was_overwritten_may_not_be_read_by_who_asks_later() {
+        let mut register = in_turn();
+        assert_eq!(register.overwritten_by(3, 10, true, 2_000), Some(20));
+        assert_eq!(register.overwritten_by(3, PRELOADED | 3, false, 2_500), Some(20));
+        assert_eq!(register.overwritten_by(3, 10, true, 1_999), None, "it asked before");
+        assert_eq!(register.overwritten_by(3, 20, true, 2_500), None, "it is the last");
+        assert_eq!(register.overwritten_by(3, 10, false, 2_500), None, "it is another thread's");
+        assert_eq!(register.overwritten_by(4, 10, true, 2_500), None, "it is another key's");
+        assert!(register.was_written(3, 2_000) && !register.was_written(4, 2_000));
+    }
+
+    #[test]
+    fn of_writes_under_way_together_either_may_be_the_last() {
+        let mut register = Register::new(100);
+        register.begins(3, 10);
+        register.begins(3, 20);
+        register.is_done(3, 20, 1_000);
+        register.is_done(3, 10, 1_100);
+        assert_eq!(register.overwritten_by(3, 10, true, 2_000), None);
+        assert_eq!(register.overwritten_by(3, 20, true, 2_000), None);
+        // The next one is alone again, and follows both.
+        register.begins(3, 30);
+        register.is_done(3, 30, 3_000);
+        assert_eq!(register.overwritten_by(3, 20, true, 3_000), Some(30));
+    }
+
+    #[test]
+    fn a_write_that_was_never_acknowledged_may_come_at_any_time() {
+        let mut register = Register::new(100);
+        register.begins(3, 10);
+        register.begins(3, 20);
+        register.is_done(3, 20, 1_000);
+        register.begins(3, 30);
+        register.is_done(3, 30, 2_000);
+        assert_eq!(register.overwritten_by(3, 20, true, 3_000), None);
+    }
+
+    #[test]
+    fn one_that_is_sent_again_is_one_write() {
+        let mut register = Register::new(100);
+        register.begins(3, 10);
+        register.begins(3, 10);
+        register.is_done(3, 10, 1_000);
+        assert_eq!(register.overwritten_by(3, PRELOADED | 3, false, 1_000), Some(10));
+    }
+
+    #[test]
+    fn of_very_many_keys_some_are_remembered() {
+        let mut register = Register::new(5_000_000);
+        assert!(register.of.len() <= KEPT_MAX as usize);
+        for key in 0..1_000 {
+            register.begins(key, 10);
+            register.is_done(key, 10, 1);
+        }
+        let known = (0..1_000).filter(|&key| register.was_written(key, 1)).count();
+        assert_eq!(known, 1_000_usize.div_ceil(register.every as usize));
+        register.begins(4_999_999, 11);
+    }
+}

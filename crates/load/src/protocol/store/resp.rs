@@ -1,0 +1,207 @@
+//! RESP, versions 2 and 3, as its documentation has it ("Redis serialization protocol
+//! specification"): requests are arrays of strings with their lengths.
+
+use std::ops::Range;
+
+use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
+use crate::keys::{Operation, Resp};
+use crate::protocol::show;
+
+/// Nested values that are skipped in an answer to a greeting.
+const DEPTH_MAX: u32 = 8;
+/// Elements of such a value.
+const ELEMENTS_MAX: usize = 1_000;
+
+/// What a connection says first, and how many answers that has.
+pub(super) fn greeting(resp: &Resp) -> (Vec<u8>, u32) {
+    let mut commands: Vec<Vec<&str>> = Vec::new();
+    let database = resp.database.to_string();
+    let user = resp.user.as_deref();
+    match (resp.is_third, &resp.password) {
+        (true, None) => commands.push(vec!["HELLO", "3"]),
+        (true, Some(password)) => {
+            commands.push(vec!["HELLO", "3", "AUTH", user.unwrap_or("default"), password]);
+        }
+        (false, None) => {}
+        (false, Some(password)) => {
+            commands.push(["AUTH"].into_iter().chain(user).chain([&**password]).collect());
+        }
+    }
+    if resp.database > 0 {
+        commands.push(vec!["SELECT", &database]);
+    }
+    let mut bytes = Vec::new();
+    for command in &commands {
+        array(command.len(), &mut bytes);
+        command.iter().for_each(|word| bulk(word.as_bytes(), &mut bytes));
+    }
+    (bytes, commands.len() as u32)
+}
+
+pub(super) fn get(keys: impl ExactSizeIterator<Item = [u8; KEY_BYTES]>, room: &mut Vec<u8>) {
+    let command: &[u8] = if keys.len() == 1 { b"GET" } else { b"MGET" };
+    array(1 + keys.len(), room);
+    bulk(command, room);
+    keys.for_each(|key| bulk(&key, room));
+}
+
+pub(super) fn set(
+    key: [u8; KEY_BYTES],
+    bytes: usize,
+    expires_s: u32,
+    value: impl FnOnce(&mut Vec<u8>),
+    room: &mut Vec<u8>,
+) {
+    array(if expires_s > 0 { 5 } else { 3 }, room);
+    bulk(b"SET", room);
+    bulk(&key, room);
+    head(b'$', bytes, room);
+    value(room);
+    room.extend_from_slice(b"\r\n");
+    if expires_s > 0 {
+        bulk(b"EX", room);
+        bulk(expires_s.to_string().as_bytes(), room);
+    }
+}
+
+pub(super) fn delete(key: [u8; KEY_BYTES], room: &mut Vec<u8>) {
+    array(2, room);
+    bulk(b"DEL", room);
+    bulk(&key, room);
+}
+
+fn array(elements: usize, room: &mut Vec<u8>) {
+    head(b'*', elements, room);
+}
+
+fn bulk(bytes: &[u8], room: &mut Vec<u8>) {
+    head(b'$', bytes.len(), room);
+    room.extend_from_slice(bytes);
+    room.extend_from_slice(b"\r\n");
+}
+
+fn head(sign: u8, length: usize, room: &mut Vec<u8>) {
+    room.push(sign);
+    number(length, room);
+    room.extend_from_slice(b"\r\n");
+}
+
+/// Looks for the end of an answer to a request.
+///
+/// # Errors
+/// What makes it none, for people.
+pub(super) fn parse(
+    bytes: &[u8],
+    expected: Expected,
+    found: &mut Vec<Option<Range<usize>>>,
+) -> Result<Parsed, String> {
+    let Some((first, after)) = line(bytes)? else { return Ok(Parsed::More(1)) };
+    let other = || {
+        let what = expected.operation.name();
+        Err(format!("no answer to a {what}: \"{}\"", show(first)))
+    };
+    let whole = |answer| Ok(Parsed::Whole(after, answer));
+    match (first.first(), expected.operation) {
+        (Some(b'-'), _) => whole(Answer::Refused(1..first.len())),
+        (Some(b'>'), _) => Err(format!("a message that nobody asked for: \"{}\"", show(first))),
+        (_, Operation::Set) if first == b"+OK" => whole(Answer::Stored),
+        (_, Operation::Delete) if first == b":0" => whole(Answer::Removed(false)),
+        (_, Operation::Delete) if first == b":1" => whole(Answer::Removed(true)),
+        (Some(b'*'), Operation::Get) if expected.keys > 1 => {
+            match length(&first[1..], usize::from(expected.keys)) {
+                Some(elements) if elements == usize::from(expected.keys) => {}
+                _ => return other(),
+            }
+            let mut at = after;
+            for _ in 0..expected.keys {
+                match value(bytes, at, expected)? {
+                    Ok((value, end)) => {
+                        found.push(value);
+                        at = end;
+                    }
+                    Err(missing) => return Ok(Parsed::More(missing)),
+                }
+            }
+            Ok(Parsed::Whole(at, Answer::Values))
+        }
+        (Some(b'$' | b'_'), Operation::Get) if expected.keys == 1 => {
+            match value(bytes, 0, expected)? {
+                Ok((value, end)) => {
+                    found.push(value);
+                    Ok(Parsed::Whole(end, Answer::Values))
+                }
+                Err(missing) => Ok(Parsed::More(missing)),
+            }
+        }
+        _ => other(),
+    }
+}
+
+/// A value, or that it isn't there, and its end.
+type Value = (Option<Range<usize>>, usize);
+
+/// The value that begins at a place, or how many bytes of it are missing at least.
+///
+/// # Errors
+/// What makes it none, for people.
+fn value(bytes: &[u8], at: usize, expected: Expected) -> Result<Result<Value, usize>, String> {
+    let Some((first, after)) = line(&bytes[at..])? else { return Ok(Err(1)) };
+    let begin = at + after;
+    if first == b"$-1" || first == b"_" {
+        return Ok(Ok((None, begin)));
+    }
+    let no_value = || format!("no value: \"{}\"", show(first));
+    let digits = first.strip_prefix(b"$").ok_or_else(no_value)?;
+    let Some(length) = length(digits, expected.value_bytes_max) else {
+        let most = expected.value_bytes_max;
+        return Err(format!("a value of more than {most} bytes, or none: \"{}\"", show(first)));
+    };
+    let end = begin + length;
+    match bytes.get(end..end + 2) {
+        None => Ok(Err(end + 2 - bytes.len())),
+        Some(b"\r\n") => Ok(Ok((Some(begin..end), end + 2))),
+        Some(_) => Err("a value without an end".into()),
+    }
+}
+
+/// Where the answer to a greeting ends, whatever it says; `None` if it isn't whole.
+///
+/// # Errors
+/// The server's refusal, or what makes it no answer, for people.
+pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, String> {
+    if bytes.first() == Some(&b'-')
+        && let Some((refusal, _)) = line(bytes)?
+    {
+        return Err(format!(
+            "the server refused the connection's first words: \"{}\"",
+            show(&refusal[1..])
+        ));
+    }
+    skip_nested(bytes, DEPTH_MAX)
+}
+
+fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
+    let Some((first, after)) = line(bytes)? else { return Ok(None) };
+    let strange = || format!("no answer to a connection's first words: \"{}\"", show(first));
+    let Some((sign, rest)) = first.split_first() else { return Err(strange()) };
+    let elements = match sign {
+        b'+' | b':' | b'_' | b'#' | b',' | b'(' => return Ok(Some(after)),
+        b'$' | b'=' => {
+            let length = length(rest, super::LINE_BYTES_MAX).ok_or_else(strange)?;
+            let end = after + length + 2;
+            return Ok((bytes.len() >= end).then_some(end));
+        }
+        b'*' | b'~' => length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
+        b'%' => 2 * length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
+        _ => return Err(strange()),
+    };
+    let depth = depth.checked_sub(1).ok_or_else(strange)?;
+    let mut at = after;
+    for _ in 0..elements {
+        match skip_nested(&bytes[at..], depth)? {
+            Some(end) => at += end,
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(at))
+}

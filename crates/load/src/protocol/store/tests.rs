@@ -1,0 +1,380 @@
+//! A small store of our own answers in each dialect, so that whatever is wrong with an answer can
+//! be put there.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::keys::tests::keys;
+use crate::keys::{Phase, Resp};
+use crate::plan::{Target, Work};
+
+fn plan(keys: &Keys) -> Plan {
+    let address = "127.0.0.1:1".parse().unwrap();
+    let target = Target { address, authority: String::new(), path: String::new() };
+    Plan { work: Work::Keys(keys.clone()), seed: 7, ..Plan::new(target, Vec::new()) }
+}
+
+fn store(keys: &Keys) -> Store {
+    let plan = plan(keys);
+    Store::new(&plan, keys)
+}
+
+fn dialects() -> [Dialect; 3] {
+    [Dialect::Resp(Resp::default()), Dialect::MemcachedText, Dialect::MemcachedMeta]
+}
+
+/// Puts a value as a dialect has it among an answer to a get.
+fn found(dialect: &Dialect, key: u64, opaque: u32, value: Option<&[u8]>) -> Vec<u8> {
+    let name = String::from_utf8(key_name(key).to_vec()).unwrap();
+    let (head, end) = match (dialect, value) {
+        (Dialect::Resp(_), None) => ("$-1\r\n".into(), ""),
+        (Dialect::Resp(_), Some(value)) => (format!("${}\r\n", value.len()), "\r\n"),
+        (Dialect::MemcachedText, None) => ("END\r\n".into(), ""),
+        (Dialect::MemcachedText, Some(value)) => {
+            (format!("VALUE {name} 0 {}\r\n", value.len()), "\r\nEND\r\n")
+        }
+        (Dialect::MemcachedMeta, None) => ("EN\r\n".into(), ""),
+        (Dialect::MemcachedMeta, Some(value)) => {
+            (format!("VA {} O{opaque}\r\n", value.len()), "\r\n")
+        }
+    };
+    [head.as_bytes(), value.unwrap_or_default(), end.as_bytes()].concat()
+}
+
+fn stored(dialect: &Dialect, opaque: u32) -> Vec<u8> {
+    match dialect {
+        Dialect::Resp(_) => b"+OK\r\n".to_vec(),
+        Dialect::MemcachedText => b"STORED\r\n".to_vec(),
+        Dialect::MemcachedMeta => format!("HD O{opaque}\r\n").into_bytes(),
+    }
+}
+
+fn removed(dialect: &Dialect, opaque: u32) -> Vec<u8> {
+    match dialect {
+        Dialect::Resp(_) => b":1\r\n".to_vec(),
+        Dialect::MemcachedText => b"DELETED\r\n".to_vec(),
+        Dialect::MemcachedMeta => format!("HD O{opaque}\r\n").into_bytes(),
+    }
+}
+
+/// What an honest store has after it: by key, the value.
+type Contents = HashMap<u64, Vec<u8>>;
+
+/// The answer of an honest store to a request of one key.
+fn answer(store: &Store, contents: &mut Contents, number: u64) -> Vec<u8> {
+    let asked = store.choice.of(number);
+    let (dialect, opaque) = (&store.keys.dialect, asked.write as u32);
+    match asked.operation {
+        Operation::Get => {
+            found(dialect, asked.key, opaque, contents.get(&asked.key).map(|it| &**it))
+        }
+        Operation::Set => {
+            let mut value = Vec::new();
+            store.values.append(asked.write, asked.key, store.writer, &mut value);
+            contents.insert(asked.key, value);
+            stored(dialect, opaque)
+        }
+        Operation::Delete => {
+            contents.remove(&asked.key);
+            removed(dialect, opaque)
+        }
+    }
+}
+
+fn preloaded(store: &Store) -> Contents {
+    let all = (0..store.keys.count).map(|key| {
+        let mut value = Vec::new();
+        store.values.append(PRELOADED | key, key, 9, &mut value);
+        (key, value)
+    });
+    all.collect()
+}
+
+/// Renders a request and feeds its answer in pieces; the kind of its fault.
+fn ask(store: &mut Store, number: u64, answer: &[u8], pieces: usize) -> Option<ErrorKind> {
+    let mut on = Connection { is_greeted: true, ..Connection::default() };
+    store.render_request(&mut on, number, &mut Vec::new());
+    let at = number * 10;
+    let of = Asked { number, sent: at, at: at + 5 };
+    let mut pieces = answer.chunks(pieces.max(1)).peekable();
+    while let Some(piece) = pieces.next() {
+        match store.feed(&mut on, piece, of) {
+            Fed::More { missing } => {
+                assert!(pieces.peek().is_some() && missing > 0, "it is whole: {missing}");
+                assert!(Store::is_under_way(&on));
+            }
+            Fed::Answer { used, fault, reusable, .. } => {
+                assert!(pieces.peek().is_none() && used == piece.len(), "it has {used} bytes");
+                assert!(reusable && !Store::is_under_way(&on));
+                return fault.map(|fault| fault.kind);
+            }
+            Fed::Broken(fault) => return Some(fault.kind),
+        }
+    }
+    None
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    /// Whatever is asked in whatever dialect, an honest store is found to be one, however its
+    /// answers are cut up.
+    #[test]
+    fn an_honest_store_makes_no_mistake(seed: u64, pieces in 1_usize..200, deletes in 0_u32..20) {
+        for dialect in dialects() {
+            let mix = [(Operation::Get, 60), (Operation::Set, 30), (Operation::Delete, deletes)];
+            let keys = Keys { dialect, mix: mix.into(), count: 20, value_bytes: 24..=300, ..keys() };
+            let mut store = Store::new(&Plan { seed, ..plan(&keys) }, &keys);
+            let mut contents = preloaded(&store);
+            for number in 0..200 {
+                let answer = answer(&store, &mut contents, number);
+                prop_assert_eq!(ask(&mut store, number, &answer, pieces), None);
+            }
+            prop_assert_eq!(store.seen.hits + store.seen.misses, gets(&store));
+        }
+    }
+
+    /// What isn't an answer is refused, and never waited for without end.
+    #[test]
+    fn no_bytes_upset_it(bytes in prop::collection::vec(any::<u8>(), 0..300), number in 0_u64..50) {
+        for dialect in dialects() {
+            let mix = [(Operation::Get, 60), (Operation::Set, 30), (Operation::Delete, 10)];
+            let mut store = store(&Keys { dialect, mix: mix.into(), ..keys() });
+            let mut on = Connection { is_greeted: true, ..Connection::default() };
+            let of = Asked::numbered(number);
+            let whole = store.feed(&mut on, &bytes, of);
+            // Byte by byte it comes to the same.
+            let mut on = Connection { is_greeted: true, ..Connection::default() };
+            let mut end = Fed::More { missing: 1 };
+            for (at, byte) in bytes.iter().enumerate() {
+                end = store.feed(&mut on, std::slice::from_ref(byte), of);
+                if let Fed::Answer { used, .. } = &mut end {
+                    *used += at;
+                }
+                if !matches!(end, Fed::More { .. }) {
+                    break;
+                }
+            }
+            match (&whole, &end) {
+                (Fed::More { .. }, Fed::More { .. }) => {}
+                (Fed::Broken(_), Fed::Broken(_)) => {}
+                _ => prop_assert_eq!(whole, end),
+            }
+        }
+    }
+}
+
+fn gets(store: &Store) -> u64 {
+    (0..200).filter(|&it| store.choice.of(it).operation == Operation::Get).count() as u64
+}
+
+/// The first request of a kind, of a key that no request before it was of.
+fn first(store: &Store, operation: Operation) -> u64 {
+    (0..).find(|&number| store.choice.of(number).operation == operation).unwrap()
+}
+
+#[test]
+fn a_miss_is_no_hit_and_no_fault_where_it_may_be() {
+    for dialect in dialects() {
+        let with = |change: fn(&mut Keys)| {
+            let mut keys = Keys { dialect: dialect.clone(), ..keys() };
+            change(&mut keys);
+            let mut store = store(&keys);
+            let number = first(&store, Operation::Get);
+            let asked = store.choice.of(number);
+            let miss = found(&keys.dialect, asked.key, asked.write as u32, None);
+            let fault = ask(&mut store, number, &miss, usize::MAX);
+            (fault, store.seen.hits, store.seen.misses)
+        };
+        assert_eq!(with(|_| {}), (Some(ErrorKind::Missing), 0, 0), "it was written before");
+        assert_eq!(with(|keys| keys.are_there = false), (None, 0, 1));
+        assert_eq!(with(|keys| keys.evicts = true), (None, 0, 1));
+        assert_eq!(with(|keys| keys.expires_s = 1), (None, 0, 1));
+    }
+}
+
+/// A write and a read of the same key that it is the latest own write of.
+fn written_and_read(store: &Store) -> (u64, u64) {
+    let is_set = |number: &u64| store.choice.of(*number).operation == Operation::Set;
+    let pair = (0..).filter(is_set).find_map(|write| {
+        let key = store.choice.of(write).key;
+        let of_key = |number: &u64| store.choice.of(*number).key == key;
+        let next = (write + 1..write + 200).find(of_key)?;
+        (store.choice.of(next).operation == Operation::Get).then_some((write, next))
+    });
+    pair.unwrap()
+}
+
+#[test]
+fn a_lost_write_is_found_by_the_older_value_that_comes_back() {
+    for dialect in dialects() {
+        let keys = Keys { dialect, count: 20, ..keys() };
+        let mut store = store(&keys);
+        let (write, read) = written_and_read(&store);
+        let key = store.choice.of(write).key;
+        let before = preloaded(&store).remove(&key).unwrap();
+        let (dialect, opaque) = (keys.dialect.clone(), |number: u64| number as u32);
+        assert_eq!(ask(&mut store, write, &stored(&dialect, opaque(write)), 9), None);
+        let stale = found(&dialect, key, opaque(read), Some(&before));
+        assert_eq!(ask(&mut store, read, &stale, 9), Some(ErrorKind::Stale));
+        assert_eq!(store.seen.stale, 1);
+    }
+}
+
+#[test]
+fn another_value_than_was_written_is_wrong() {
+    for dialect in dialects() {
+        let keys = Keys { dialect: dialect.clone(), ..keys() };
+        let mut store = store(&keys);
+        let number = first(&store, Operation::Get);
+        let asked = store.choice.of(number);
+        let contents = preloaded(&store);
+        let mut wrong = |value: &[u8]| {
+            let answer = found(&dialect, asked.key, asked.write as u32, Some(value));
+            ask(&mut store, number, &answer, usize::MAX)
+        };
+        let right = &contents[&asked.key];
+        assert_eq!(wrong(right), None);
+        assert_eq!(
+            wrong(&contents[&(asked.key + 1)]),
+            Some(ErrorKind::WrongValue),
+            "another key's"
+        );
+        assert_eq!(wrong(&right[..99]), Some(ErrorKind::WrongValue), "a byte is missing");
+        assert_eq!(wrong(b""), Some(ErrorKind::WrongValue));
+        let mut never_written = Vec::new();
+        let read = first(&Store::new(&plan(&keys), &keys), Operation::Get);
+        let values = Values::new(7, 100..=100);
+        values.append(read, asked.key, 0, &mut never_written);
+        assert_eq!(wrong(&never_written), Some(ErrorKind::WrongValue), "no request wrote it");
+    }
+}
+
+#[test]
+fn a_servers_refusal_is_told_in_its_words() {
+    let refusals: [(Dialect, &[u8]); 3] = [
+        (Dialect::Resp(Resp::default()), b"-OOM command not allowed\r\n"),
+        (Dialect::MemcachedText, b"SERVER_ERROR out of memory storing object\r\n"),
+        (Dialect::MemcachedMeta, b"SERVER_ERROR out of memory\r\n"),
+    ];
+    for (dialect, words) in refusals {
+        let mut store = store(&Keys { dialect, ..keys() });
+        let number = first(&store, Operation::Set);
+        assert_eq!(ask(&mut store, number, words, 3), Some(ErrorKind::ServerError));
+    }
+}
+
+/// A server that says that four gigabytes follow is not waited for.
+#[test]
+fn a_length_that_no_value_has_ends_the_connection() {
+    for (dialect, head) in [
+        (Dialect::Resp(Resp::default()), "$4294967296\r\n"),
+        (Dialect::Resp(Resp::default()), "$99999999999999999999\r\n"),
+        (Dialect::MemcachedText, "VALUE key:000000000000 0 4294967296\r\n"),
+        (Dialect::MemcachedMeta, "VA 4294967296 O0\r\n"),
+    ] {
+        let mut store = store(&Keys { dialect, ..keys() });
+        let number = first(&store, Operation::Get);
+        assert_eq!(
+            ask(&mut store, number, head.as_bytes(), 99),
+            Some(ErrorKind::Malformed),
+            "{head}"
+        );
+    }
+    let mut store = store(&keys());
+    let endless = vec![b'x'; LINE_BYTES_MAX];
+    assert_eq!(ask(&mut store, 0, &endless, 100), Some(ErrorKind::Malformed));
+}
+
+#[test]
+fn a_meta_answer_to_another_request_is_found() {
+    let mut store = store(&Keys { dialect: Dialect::MemcachedMeta, ..keys() });
+    let number = first(&store, Operation::Set);
+    let other = stored(&Dialect::MemcachedMeta, number as u32 + 1);
+    assert_eq!(ask(&mut store, number, &other, 99), Some(ErrorKind::Malformed));
+}
+
+#[test]
+fn of_several_keys_each_is_looked_at() {
+    for dialect in [Dialect::Resp(Resp::default()), Dialect::MemcachedText] {
+        let keys = Keys { dialect: dialect.clone(), together: 3, evicts: true, ..keys() };
+        let mut store = store(&keys);
+        let number = first(&store, Operation::Get);
+        let key = store.choice.of(number).key;
+        let contents = preloaded(&store);
+        // The one in the middle isn't there.
+        let answer = match dialect {
+            Dialect::Resp(_) => {
+                let each = [Some(key), None, Some(key + 2)]
+                    .map(|key| found(&dialect, 0, 0, key.map(|key| &*contents[&key])));
+                [&b"*3\r\n"[..], &each.concat()].concat()
+            }
+            _ => {
+                let one = |key| {
+                    let with_end = found(&dialect, key, 0, Some(&contents[&key]));
+                    with_end.strip_suffix(b"END\r\n").unwrap().to_vec()
+                };
+                [one(key), one(key + 2), b"END\r\n".to_vec()].concat()
+            }
+        };
+        assert_eq!(ask(&mut store, number, &answer, 11), None);
+        assert_eq!((store.seen.hits, store.seen.misses), (2, 1));
+    }
+}
+
+#[test]
+fn a_connection_greets_once_and_is_refused_in_words() {
+    let resp = Resp { is_third: true, password: Some("x".into()), database: 2, user: None };
+    let keys = Keys { dialect: Dialect::Resp(resp), ..keys() };
+    let mut store = store(&keys);
+    let number = first(&store, Operation::Set);
+    let mut on = Connection::default();
+    let mut room = Vec::new();
+    store.render_request(&mut on, number, &mut room);
+    let text = String::from_utf8_lossy(&room).into_owned();
+    assert!(
+        text.starts_with(
+            "*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$1\r\nx\r\n"
+        )
+    );
+    assert!(text.contains("$6\r\nSELECT\r\n$1\r\n2\r\n*3\r\n$3\r\nSET\r\n"), "{text}");
+    let answers = b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n";
+    for cut in 0..answers.len() {
+        let mut on = Connection { is_greeted: true, greetings: 2, ..Connection::default() };
+        let of = Asked::numbered(number);
+        let (first, second) = answers.split_at(cut);
+        assert!(matches!(store.feed(&mut on, first, of), Fed::More { .. }), "cut at {cut}");
+        match store.feed(&mut on, second, of) {
+            Fed::Answer { used, fault: None, .. } => assert_eq!(used, second.len(), "cut at {cut}"),
+            other => panic!("cut at {cut}: {other:?}"),
+        }
+    }
+    let mut second = Vec::new();
+    store.render_request(&mut on, number, &mut second);
+    assert!(second.starts_with(b"*3\r\n$3\r\nSET"), "it greets twice");
+    let mut on = Connection { is_greeted: true, greetings: 1, ..Connection::default() };
+    match store.feed(&mut on, b"-WRONGPASS invalid username-password pair\r\n", Asked::numbered(0))
+    {
+        Fed::Broken(fault) => {
+            assert_eq!(fault.kind, ErrorKind::ServerError);
+            assert!(fault.example.contains("WRONGPASS"), "{}", fault.example);
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_preload_is_known_by_its_keys() {
+    let preload = Keys { phase: Phase::Preload, count: 20, ..keys() };
+    let mut store = store(&preload);
+    let mut room = Vec::new();
+    store.render_request(
+        &mut Connection { is_greeted: true, ..Connection::default() },
+        5,
+        &mut room,
+    );
+    let mut value = Vec::new();
+    store.values.append(PRELOADED | 5, 5, 0, &mut value);
+    assert!(room.ends_with(&[&value[..], b"\r\n"].concat()));
+}
