@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::keys;
 pub use crate::keys::Keys;
 pub use crate::statuses::Statuses;
 use crate::template::Request;
@@ -60,6 +61,9 @@ pub struct Http {
     pub expect: Expect,
 }
 
+/// Writes of a preload that are under way at once on a connection.
+const PRELOADED_AT_ONCE: u16 = 16;
+
 impl Plan {
     /// A closed loop of ten seconds of HTTP on one connection, as a base to change.
     pub fn new(target: Target, requests: Vec<Request>) -> Plan {
@@ -79,6 +83,22 @@ impl Plan {
             backend: BackendChoice::Auto,
             seed: 1,
         }
+    }
+
+    /// The plan that writes all keys of a store before this one, where they are to be there: in
+    /// a closed loop, sixteen at once on a connection.
+    pub fn preload(&self) -> Option<Plan> {
+        let Work::Keys(keys) = &self.work else { return None };
+        let keys = Keys { phase: keys::Phase::Preload, ..keys.clone() };
+        keys.are_there.then(|| Plan {
+            until: Until::Requests(keys.count),
+            work: Work::Keys(keys),
+            arrivals: Arrivals::Closed,
+            keep_alive: true,
+            pipeline: PRELOADED_AT_ONCE,
+            warmup: Duration::ZERO,
+            ..self.clone()
+        })
     }
 
     /// Its requests of HTTP, if it has such.

@@ -9,7 +9,7 @@ use keeper::text::harmless;
 use load::Stop;
 use load::histogram;
 use load::outcome::{Account, Latency};
-use load::plan::{Arrivals, Expect, Statuses, Target, Until};
+use load::plan::{Arrivals, Expect, Http, Statuses, Target, Until};
 use load::template::Request;
 use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
 use result::plan::Slot;
@@ -111,12 +111,16 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
     let slot = what.slot;
     let target =
         Target { address, authority: address.to_string(), path: contract.request.path.clone() };
-    load::Plan {
+    let http = Http {
+        requests: vec![Request::get(&contract.request.path)],
         expect: Expect {
             body: Some(contract.answer.body.clone()),
             whole_body: contract.answer.whole_body,
             statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
         },
+    };
+    load::Plan {
+        work: load::plan::Work::Http(http),
         arrivals: arrivals(slot, what.rate),
         connections: slot.setting.connections(),
         keep_alive: slot.setting.kept(),
@@ -124,7 +128,7 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
         warmup: what.warmup(),
         cpus: what.cpus.to_vec(),
         seed: what.seed(),
-        ..load::Plan::new(target, vec![Request::get(&contract.request.path)])
+        ..load::Plan::new(target, Vec::new())
     }
 }
 
@@ -316,7 +320,8 @@ mod tests {
         };
         let address = "127.0.0.1:1".parse().unwrap();
         let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
-        let Expect { body, whole_body, statuses } = load_plan(&what, &contract, address).expect;
+        let plan = load_plan(&what, &contract, address);
+        let Expect { body, whole_body, statuses } = plan.http().unwrap().expect.clone();
         assert_eq!((body, whole_body), (Some(contract.answer.body), true));
         assert_eq!(statuses.to_string(), "201");
     }

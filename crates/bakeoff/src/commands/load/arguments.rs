@@ -10,14 +10,15 @@ use clap::{ArgGroup, ValueEnum};
 use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
 use load::Plan;
 use load::condition::{Condition, Metric, Series};
-use load::plan::{Arrivals, BackendChoice, Expect, Statuses, Until};
+use load::plan::{Arrivals, BackendChoice, Expect, Http, Statuses, Until, Work};
 use load::template::{Placeholders, Request};
 
+use super::keys::KeysArguments;
 use super::pace::{self, ArrivalsChoice};
 use super::quantity::{self, Cpus};
-use super::target;
+use super::target::{self, Speaks, Store};
 
-/// Puts load on one HTTP server and tells what it saw.
+/// Puts load on one server, of HTTP or of keys and values, and tells what it saw.
 ///
 /// In a closed loop (the default) each connection asks again as soon as it has its answer:
 /// it finds out how much the server can do. In an open loop (--rate) requests are due at
@@ -33,7 +34,8 @@ use super::target;
     after_long_help = AFTER_HELP,
 )]
 pub struct Arguments {
-    /// Where to: http://HOST[:PORT][/PATH]. TLS and HTTP/2 are not there yet
+    /// Where to: http://HOST[:PORT][/PATH], redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE] or
+    /// memcached://HOST[:PORT]. TLS and HTTP/2 are not there yet
     pub url: String,
 
     /// Connections at once [default: 50; --find-rate makes more where they are the limit]
@@ -112,6 +114,9 @@ pub struct Arguments {
     /// Count an answer as good only if its status is one of these, as 200-299,304
     #[arg(long, value_name = "LIST", default_value = "200-299", help_heading = REQUEST)]
     pub expect_status: Statuses,
+
+    #[command(flatten)]
+    pub keys: KeysArguments,
 
     /// Processors to run on, as 0,2-3 [default: all that it may use]
     #[arg(long, value_name = "LIST", value_parser = quantity::cpus, help_heading = CLIENT)]
@@ -225,27 +230,17 @@ impl Arguments {
         {
             return Err(format!("--json and --hdr would both be written to {}", json.display()));
         }
-        let target = target::target(&self.url, self.timeout)?;
-        let (body, placeholders) = self.body()?;
-        let method = match (&self.method, &self.body, &self.body_file) {
-            (Some(method), ..) => method.clone(),
-            (None, None, None) => "GET".into(),
-            (None, ..) => "POST".into(),
+        let (target, speaks) = target::target(&self.url, self.timeout)?;
+        let (work, keep_alive) = match speaks {
+            Speaks::Http => self.http(&target.path)?,
+            Speaks::Keys(store) => (self.keys_of(store)?, !self.close),
         };
-        let paths =
-            if self.paths.is_empty() { vec![target.path.clone()] } else { self.paths.clone() };
-        let (path, headers) = (String::new(), self.headers.clone());
-        let base = Request { method, path, headers, body, placeholders };
-        let keep_alive = self.keep_alive(&base)?;
-        let requests: Vec<Request> =
-            paths.into_iter().map(|path| Request { path, ..base.clone() }).collect();
         let until = match self.requests {
             Some(requests) => Until::Requests(requests),
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
         };
-        let statuses = self.expect_status.clone();
         let plan = Plan {
-            expect: Expect { body: self.expect_body.clone(), statuses, ..Expect::default() },
+            work,
             arrivals: self.rate.map_or(Arrivals::Closed, |rate| self.arrivals.at(rate)),
             connections: self.connections.unwrap_or(CONNECTIONS),
             keep_alive,
@@ -261,13 +256,57 @@ impl Arguments {
                 Backend::Epoll => BackendChoice::Epoll,
             },
             seed: self.seed.unwrap_or_else(lab::run::a_seed),
-            ..Plan::new(target, requests)
+            ..Plan::new(target, Vec::new())
         };
         if let Some(condition) = &self.find_rate {
             pace::check(condition, &plan)?;
         }
         load::allow_memory(&plan).map_err(|error| error.to_string())?;
         Ok(plan)
+    }
+
+    /// What is asked of a server of HTTP, and whether connections are kept.
+    fn http(&self, path: &str) -> Result<(Work, bool), String> {
+        if let Some(name) = self.keys.first_given() {
+            return Err(format!("{name} is for stores: redis:// or memcached://"));
+        }
+        let (body, placeholders) = self.body()?;
+        let method = match (&self.method, &self.body, &self.body_file) {
+            (Some(method), ..) => method.clone(),
+            (None, None, None) => "GET".into(),
+            (None, ..) => "POST".into(),
+        };
+        let paths = if self.paths.is_empty() { vec![path.to_string()] } else { self.paths.clone() };
+        let (path, headers) = (String::new(), self.headers.clone());
+        let base = Request { method, path, headers, body, placeholders };
+        let keep_alive = self.keep_alive(&base)?;
+        let requests = paths.into_iter().map(|path| Request { path, ..base.clone() }).collect();
+        let statuses = self.expect_status.clone();
+        let expect = Expect { body: self.expect_body.clone(), statuses, ..Expect::default() };
+        Ok((Work::Http(Http { requests, expect }), keep_alive))
+    }
+
+    /// What is asked of a store.
+    fn keys_of(&self, store: Store) -> Result<Work, String> {
+        let given = [
+            ("--method", self.method.is_some()),
+            ("--header", !self.headers.is_empty()),
+            ("--body", self.body.is_some()),
+            ("--body-file", self.body_file.is_some()),
+            ("--no-placeholders", self.no_placeholders),
+            ("--path", !self.paths.is_empty()),
+            ("--expect-body", self.expect_body.is_some()),
+            ("--expect-status", self.expect_status != Statuses::default()),
+        ];
+        match given.into_iter().find(|(_, is_given)| *is_given) {
+            Some((name, _)) => Err(format!("{name} is for http://, and not for stores")),
+            None => self.keys.of(store).map(Work::Keys),
+        }
+    }
+
+    /// The URL as it may be shown.
+    pub fn shown_url(&self) -> String {
+        target::shown(&self.url)
     }
 
     /// Steps of a search are short, and each begins anew: what a cold server takes would
@@ -447,7 +486,7 @@ pub mod tests {
         let plan = plan(&[]);
         assert_eq!(plan.arrivals, Arrivals::Closed);
         assert_eq!(plan.until, Until::Elapsed(Duration::from_secs(10)));
-        assert_eq!(plan.requests, [Request::get("/a")]);
+        assert_eq!(plan.http().unwrap().requests, [Request::get("/a")]);
         assert!(plan.keep_alive);
     }
 
@@ -508,11 +547,11 @@ pub mod tests {
             body: b"{counter}".as_slice().into(),
             placeholders: Placeholders::Filled,
         };
-        assert_eq!(plan.requests, [request("/1"), request("/2?x={nonce}")]);
-        let bodies = [0, 1].map(|nth| plan.requests[nth as usize].body.as_ptr());
+        assert_eq!(plan.http().unwrap().requests, [request("/1"), request("/2?x={nonce}")]);
+        let bodies = [0, 1].map(|nth| plan.http().unwrap().requests[nth as usize].body.as_ptr());
         assert_eq!(bodies[0], bodies[1], "each path would have a body of its own");
-        assert_eq!(plan.expect.statuses.to_string(), "200,304");
-        assert_eq!(plan.expect.body.as_deref(), Some("{nonce}"));
+        assert_eq!(plan.http().unwrap().expect.statuses.to_string(), "200,304");
+        assert_eq!(plan.http().unwrap().expect.body.as_deref(), Some("{nonce}"));
         assert_eq!(plan.timeout, Duration::from_millis(250));
         assert_eq!(plan.backend, BackendChoice::Epoll);
         assert_eq!(plan.seed, 7);
@@ -522,11 +561,11 @@ pub mod tests {
     #[test]
     fn a_body_is_posted_unless_said_otherwise() {
         for body in [["--body-file", "/dev/null"], ["--body", "text"], ["--body", ""]] {
-            assert_eq!(plan(&body).requests[0].method, "POST", "{body:?}");
+            assert_eq!(plan(&body).http().unwrap().requests[0].method, "POST", "{body:?}");
             let put = plan(&[&body[..], &["-X", "PUT"]].concat());
             assert_eq!(put.requests[0].method, "PUT");
         }
-        assert_eq!(plan(&["--body", "text"]).requests[0].body[..], *b"text");
+        assert_eq!(plan(&["--body", "text"]).http().unwrap().requests[0].body[..], *b"text");
     }
 
     #[test]
@@ -535,7 +574,7 @@ pub mod tests {
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), content).unwrap();
             let body = ["--body-file", file.path().to_str().unwrap()];
-            let request = plan(&[&body[..], more].concat()).requests[0].clone();
+            let request = plan(&[&body[..], more].concat()).http().unwrap().requests[0].clone();
             assert_eq!(request.body[..], *content);
             request.placeholders
         };

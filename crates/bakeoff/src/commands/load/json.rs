@@ -4,9 +4,10 @@ use std::io;
 
 use hdrhistogram::Histogram;
 use load::condition::{Measured, Verdict};
+use load::keys::{Chosen, Dialect, Keys, Operation};
 use load::limit::Warning;
-use load::outcome::{Account, Latency, Outcome, StatusCount};
-use load::plan::{Arrivals, BackendChoice, Plan, Until};
+use load::outcome::{Account, KeysSeen, Latency, OperationSeen, Outcome, StatusCount};
+use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Work};
 use load::reading::{Reading, Statistic, read};
 use load::search::Edge;
 use load::template::Placeholders;
@@ -51,6 +52,8 @@ pub struct RunDocument {
     connection_wait_us: Distribution,
     connect_us: Distribution,
     seen_late_us: Distribution,
+    keys: Option<KeysSeen>,
+    operations: Vec<OperationDocument>,
     errors: Vec<ErrorDocument>,
     connections: ConnectionsDocument,
     per_second: Vec<SecondDocument>,
@@ -64,13 +67,9 @@ pub struct RunDocument {
 struct PlanDocument {
     url: String,
     address: String,
-    method: String,
-    paths: Vec<String>,
-    headers: Vec<(String, String)>,
-    body_bytes: usize,
-    placeholders: Placeholders,
-    expect_body: Option<String>,
-    expect_status: String,
+    #[serde(flatten)]
+    http: Option<HttpDocument>,
+    keys: Option<KeysDocument>,
     arrivals: &'static str,
     offered_rate: Option<f64>,
     connections: u32,
@@ -84,6 +83,38 @@ struct PlanDocument {
     cpus: Option<Vec<usize>>,
     backend: &'static str,
     seed: u64,
+}
+
+#[derive(Serialize)]
+struct HttpDocument {
+    method: String,
+    paths: Vec<String>,
+    headers: Vec<(String, String)>,
+    body_bytes: usize,
+    placeholders: Placeholders,
+    expect_body: Option<String>,
+    expect_status: String,
+}
+
+/// What is asked of a store, without who asks.
+#[derive(Serialize)]
+struct KeysDocument {
+    dialect: &'static str,
+    mix: Vec<(Operation, u32)>,
+    count: u64,
+    chosen: Chosen,
+    value_bytes_min: u32,
+    value_bytes_max: u32,
+    keys_a_get: u16,
+    expires_s: u32,
+    preloaded: bool,
+    evicts: bool,
+}
+
+#[derive(Serialize)]
+struct OperationDocument {
+    operation: Operation,
+    service_us: Distribution,
 }
 
 #[derive(Serialize)]
@@ -258,6 +289,8 @@ pub fn run(run: &Run) -> RunDocument {
         connection_wait_us: exact(&outcome.connection_wait),
         connect_us: exact(&outcome.connect),
         seen_late_us: exact(&outcome.seen_late),
+        keys: outcome.keys,
+        operations: outcome.operations.iter().map(operation).collect(),
         errors: errors(&outcome.account),
         connections: ConnectionsDocument {
             asked: outcome.connections.asked,
@@ -378,8 +411,44 @@ fn warnings(warnings: &[Warning]) -> Vec<WarningDocument> {
     warnings.iter().map(document).collect()
 }
 
+fn operation(seen: &OperationSeen) -> OperationDocument {
+    OperationDocument { operation: seen.operation, service_us: exact(&seen.service) }
+}
+
+fn http(http: &Http) -> HttpDocument {
+    let first = http.requests.first();
+    HttpDocument {
+        method: first.map_or_else(String::new, |request| request.method.clone()),
+        paths: http.requests.iter().map(|request| request.path.clone()).collect(),
+        headers: first.map_or_else(Vec::new, |request| request.headers.clone()),
+        body_bytes: first.map_or(0, |request| request.body.len()),
+        placeholders: first.map(|request| request.placeholders).unwrap_or_default(),
+        expect_body: http.expect.body.clone(),
+        expect_status: http.expect.statuses.to_string(),
+    }
+}
+
+fn keys(keys: &Keys) -> KeysDocument {
+    KeysDocument {
+        dialect: match &keys.dialect {
+            Dialect::Resp(resp) if resp.is_third => "resp3",
+            Dialect::Resp(_) => "resp2",
+            Dialect::MemcachedText => "memcached_text",
+            Dialect::MemcachedMeta => "memcached_meta",
+        },
+        mix: keys.mix.clone(),
+        count: keys.count,
+        chosen: keys.chosen,
+        value_bytes_min: *keys.value_bytes.start(),
+        value_bytes_max: *keys.value_bytes.end(),
+        keys_a_get: keys.together,
+        expires_s: keys.expires_s,
+        preloaded: keys.are_there,
+        evicts: keys.evicts,
+    }
+}
+
 fn plan(url: &str, plan: &Plan) -> PlanDocument {
-    let first = plan.requests.first();
     let (arrivals, offered_rate) = match plan.arrivals {
         Arrivals::Closed => ("closed", None),
         Arrivals::Constant(rate) => ("constant", Some(rate)),
@@ -392,13 +461,11 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
     PlanDocument {
         url: url.into(),
         address: plan.target.address.to_string(),
-        method: first.map_or_else(String::new, |request| request.method.clone()),
-        paths: plan.requests.iter().map(|request| request.path.clone()).collect(),
-        headers: first.map_or_else(Vec::new, |request| request.headers.clone()),
-        body_bytes: first.map_or(0, |request| request.body.len()),
-        placeholders: first.map(|request| request.placeholders).unwrap_or_default(),
-        expect_body: plan.expect.body.clone(),
-        expect_status: plan.expect.statuses.to_string(),
+        http: plan.http().map(http),
+        keys: match &plan.work {
+            Work::Http(_) => None,
+            Work::Keys(asked) => Some(keys(asked)),
+        },
         arrivals,
         offered_rate,
         connections: plan.connections,

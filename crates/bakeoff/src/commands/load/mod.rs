@@ -1,7 +1,7 @@
 //! `bakeoff load`: the load generator by itself.
 //!
 //! - [`arguments`]: what is asked for, and the plan that it makes, with
-//!   `target` (URL to address), `quantity` (rates, durations, processors) and `pace` (when
+//!   `target` (URL to address), `keys` (what is asked of stores), `quantity` (rates, durations, processors) and `pace` (when
 //!   requests are due, and which rates may be searched for);
 //! - `interrupt`, `live`: while it runs;
 //! - `run`: a run with what is made of it, then told by `summary`, `json`, `hdr`, with the
@@ -16,6 +16,7 @@ mod find_rate;
 mod hdr;
 pub mod interrupt;
 mod json;
+mod keys;
 mod live;
 mod pace;
 mod quantity;
@@ -28,7 +29,10 @@ mod words;
 use std::process::ExitCode;
 
 use load::condition::Condition;
+use load::plan::Until;
 use load::{Plan, Stop, limit};
+use report::text::visible;
+use report::units;
 
 pub use self::arguments::Arguments;
 use self::exit::{Exit, Failure};
@@ -62,9 +66,12 @@ fn carry_out(arguments: &Arguments) -> Result<Exit, Failure> {
     let stop = Stop::default();
     interrupt::stops(&stop).map_err(|error| Failure::system("waiting for Ctrl-C", &error))?;
 
+    if let Some(preload) = plan.preload() {
+        self::preload(arguments, &preload, &stop, &mut output)?;
+    }
     if let Some(condition) = &arguments.find_rate {
         let found = find_rate::run(arguments, &plan, condition, &stop, &mut output)?;
-        let document = json::search(&arguments.url, &plan, &found);
+        let document = json::search(&arguments.shown_url(), &plan, &found);
         let no_json = json.and_then(|json| json.write(|into| json::write(&document, into)).err());
         let missing = [not_printed(output), no_json];
         return Ok(complain_of(&missing).unwrap_or_else(|| found.exit()));
@@ -97,6 +104,35 @@ fn complain_of(missing: &[Option<Failure>]) -> Option<Exit> {
     failures.next().map(|failure| failure.exit)
 }
 
+/// Writes all keys of a store, and tells of it. What isn't there can't be read.
+fn preload(
+    arguments: &Arguments,
+    plan: &Plan,
+    stop: &Stop,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let outcome = {
+        let mut live = Live::new(plan, arguments.quiet);
+        load::run(plan, stop, &mut |news| live.show(news))?
+    };
+    output.print(&summary::preload(plan, &outcome));
+    let account = &outcome.account;
+    if outcome.interrupted || matches!(plan.until, Until::Requests(all) if account.good == all) {
+        return Ok(());
+    }
+    let why = account.errors.iter().max_by_key(|error| error.count);
+    let why = why.map_or_else(String::new, |error| {
+        format!("; most often {}: {}", error.kind.name(), visible(&error.example))
+    });
+    let sentence = format!(
+        "{} of {} keys could be written{why}. Give the store more memory, take fewer keys \
+         (--keys), or say that they needn't be there (--no-preload)",
+        units::whole(account.good),
+        units::whole(account.scheduled),
+    );
+    Err(Failure { exit: Exit::Unanswered, sentence })
+}
+
 /// Runs the plan, and judges what came of it.
 fn measure(arguments: &Arguments, plan: Plan, stop: &Stop) -> Result<Run, Failure> {
     let outcome = {
@@ -105,7 +141,7 @@ fn measure(arguments: &Arguments, plan: Plan, stop: &Stop) -> Result<Run, Failur
     };
     let judge = |condition: &Condition| (condition.clone(), condition.judge(&outcome));
     Ok(Run {
-        url: arguments.url.clone(),
+        url: arguments.shown_url(),
         warnings: limit::warnings(&plan, &outcome),
         conditions: arguments.fail_if.iter().map(judge).collect(),
         plan,

@@ -6,9 +6,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
+use load::keys::{Chosen, Keys, Operation, Phase};
 use load::limit::Warning;
 use load::outcome::{Account, Latency, Outcome, StatusCount};
-use load::plan::{Arrivals, Plan, Statuses, Target, Until};
+use load::plan::{Arrivals, Plan, Statuses, Target, Until, Work};
 use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::template::{Placeholders, Request};
 use report::{text, units};
@@ -21,8 +22,10 @@ pub fn text(run: &Run) -> String {
     let paragraphs = [
         heading(run),
         throughput(&run.outcome),
-        account(&run.outcome, &run.plan.expect.statuses),
+        account(&run.outcome, run.plan.http().map(|http| &http.expect.statuses)),
+        keys(&run.outcome),
         latencies(run),
+        operations(&run.outcome),
         errors(&run.outcome.account),
         connections(run),
         client(&run.outcome),
@@ -37,19 +40,21 @@ pub fn text(run: &Run) -> String {
 /// What was asked for, on a line.
 pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
     let connections = units::of(plan.connections.into(), "connection");
+    let requests = plan.http().map(|http| &http.requests[..]);
     let kept = match (plan.keep_alive, plan.pipeline) {
-        (false, _) if plan.requests.iter().all(|it| it.has_connection_option("close")) => {
+        (false, _) if requests.is_some_and(say_close) => {
             ", each for one request, as its header says (Connection: close)".to_string()
         }
         (false, _) => ", each for one request".to_string(),
         (true, 1) => ", kept alive".to_string(),
         (true, depth) => format!(", kept alive, {depth} requests under way on each"),
     };
-    let paths = match plan.requests.len() {
-        1 => String::new(),
-        paths => format!(", {paths} paths in turn"),
+    let asked = match &plan.work {
+        Work::Http(http) if http.requests.len() == 1 => String::new(),
+        Work::Http(http) => format!(", {} paths in turn", http.requests.len()),
+        Work::Keys(keys) => format!(" · {}", keys_asked(keys)),
     };
-    let in_body = match plan.requests.first() {
+    let in_body = match requests.and_then(|requests| requests.first()) {
         Some(first) if first.has_placeholder_in_body() => match first.placeholders {
             Placeholders::Filled => ", placeholders in the body filled in",
             Placeholders::LeftInBody => ", the body no text and sent as it is",
@@ -59,10 +64,104 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
     };
     // Only where another would offer another load.
     let by_chance = matches!(plan.arrivals, Arrivals::Poisson(_))
-        || plan.requests.iter().any(Request::has_nonce);
+        || requests.is_none_or(|requests| requests.iter().any(Request::has_nonce));
     let seed = if by_chance { format!(", seed {}", plan.seed) } else { String::new() };
     let address = resolved(plan).map_or_else(String::new, |address| format!(" ({address})"));
-    format!("{}{address} · {pace} · {connections}{kept}{paths}{in_body}{seed}", text::visible(url))
+    format!("{}{address} · {pace} · {connections}{kept}{asked}{in_body}{seed}", text::visible(url))
+}
+
+fn say_close(requests: &[Request]) -> bool {
+    requests.iter().all(|it| it.has_connection_option("close"))
+}
+
+/// What is asked of a store, in words.
+fn keys_asked(keys: &Keys) -> String {
+    let weights: u32 = keys.mix.iter().map(|(_, weight)| weight).sum();
+    let share = |(operation, weight): &(Operation, u32)| {
+        let share = units::percent(f64::from(*weight) / f64::from(weights.max(1)));
+        format!("{share} {}", operation.name())
+    };
+    let mix = match keys.phase {
+        Phase::Preload => "each written once".into(),
+        Phase::Mix => keys.mix.iter().map(share).collect::<Vec<_>>().join(", "),
+    };
+    let chosen = match keys.chosen {
+        Chosen::Sequential => "one after the other".into(),
+        Chosen::Uniform => "all alike".into(),
+        Chosen::Zipf { skew } => format!("by Zipf with {skew}"),
+        Chosen::Latest { skew } => format!("the latest most, by Zipf with {skew}"),
+        Chosen::Hot { requests, keys } => format!("{requests} % of requests for {keys} % of keys"),
+    };
+    let bytes = match (*keys.value_bytes.start(), *keys.value_bytes.end()) {
+        (least, most) if least == most => format!("{} bytes", units::whole(least.into())),
+        (least, most) => {
+            format!("{} to {} bytes", units::whole(least.into()), units::whole(most.into()))
+        }
+    };
+    let together = match keys.together {
+        1 => String::new(),
+        together => format!(", {together} a get"),
+    };
+    format!("{mix}; {} keys, {chosen}{together}; values of {bytes}", units::whole(keys.count))
+}
+
+/// What was written before a run, on a line.
+pub fn preload(plan: &Plan, outcome: &Outcome) -> String {
+    let Work::Keys(keys) = &plan.work else { return String::new() };
+    format!(
+        "preload      {} of {} keys written in {}, {}\n\n",
+        units::whole(outcome.account.good),
+        units::whole(keys.count),
+        time(outcome.window),
+        rate(outcome.rate()),
+    )
+}
+
+/// What became of the keys that were asked for; `None` where none was.
+fn keys(outcome: &Outcome) -> Option<String> {
+    let seen = outcome.keys?;
+    let whole = units::whole;
+    let mut text = format!(
+        "keys read    {} hits, {} misses, from the run's start on",
+        whole(seen.hits),
+        whole(seen.misses)
+    );
+    if seen.missing + seen.wrong + seen.stale > 0 {
+        let _ = write!(
+            text,
+            "\n             {} missing, {} wrong values, {} stale ones",
+            whole(seen.missing),
+            whole(seen.wrong),
+            whole(seen.stale)
+        );
+    }
+    Some(text)
+}
+
+/// The service times of each operation on keys, where there are several.
+fn operations(outcome: &Outcome) -> Option<String> {
+    let asked: Vec<_> = outcome.operations.iter().filter(|it| !it.service.is_empty()).collect();
+    if asked.len() < 2 {
+        return None;
+    }
+    let mut table = table();
+    table.set_header(
+        ["operation"].into_iter().chain(SHOWN.map(|(name, _)| name)).chain(["samples"]),
+    );
+    for seen in asked {
+        let latency = exact(&seen.service);
+        let values = SHOWN.map(|(_, statistic)| shown(read(&latency, statistic)));
+        let samples = units::whole(latency.samples());
+        table.add_row(
+            [seen.operation.name().to_string()].into_iter().chain(values).chain([samples]),
+        );
+    }
+    Some(aligned(table, 1..SHOWN.len() + 2))
+}
+
+/// Times of which none is a bound.
+fn exact(histogram: &hdrhistogram::Histogram<u64>) -> Latency {
+    Latency { good: histogram.clone(), censored: hdrhistogram::Histogram::new_from(histogram) }
 }
 
 /// The address that the URL's name stands for; `None` where the URL has it itself.
@@ -134,7 +233,7 @@ fn throughput(outcome: &Outcome) -> Option<String> {
 }
 
 /// The conserved account, as the equations that it is.
-fn account(outcome: &Outcome, expected: &Statuses) -> Option<String> {
+fn account(outcome: &Outcome, expected: Option<&Statuses>) -> Option<String> {
     let Account { scheduled, shed, sent, good, in_flight, .. } = outcome.account;
     let whole = units::whole;
     let mut text = format!(
@@ -148,7 +247,7 @@ fn account(outcome: &Outcome, expected: &Statuses) -> Option<String> {
         whole(outcome.account.errors_total()),
         whole(in_flight),
     );
-    if let Some(statuses) = statuses(&outcome.account.statuses, expected) {
+    if let Some(statuses) = expected.and_then(|it| statuses(&outcome.account.statuses, it)) {
         let _ = write!(text, "\n  statuses   {statuses}");
     }
     let warmup = &outcome.warmup;
@@ -211,10 +310,6 @@ const TOO_FEW: &str = "too few";
 
 fn latencies(run: &Run) -> Option<String> {
     let outcome = &run.outcome;
-    let exact = |histogram: &hdrhistogram::Histogram<u64>| Latency {
-        good: histogram.clone(),
-        censored: hdrhistogram::Histogram::new_from(histogram),
-    };
     let is_closed_loop = run.plan.arrivals == Arrivals::Closed;
     let mut rows = if is_closed_loop && run.plan.keep_alive {
         // One and the same: a request is due when it is sent.

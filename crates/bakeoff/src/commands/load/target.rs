@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use http::Uri;
+use load::keys::Resp;
 use load::plan::Target;
 
 /// Why there is nothing to connect to, as a sentence.
@@ -19,7 +20,7 @@ const PATIENCE_MAX: Duration = Duration::from_secs(2);
 
 /// Finds the target of a URL. Where a name has several addresses, it is the first that
 /// accepts a connection within the timeout.
-pub fn target(url: &str, timeout: Duration) -> Result<Target, Complaint> {
+pub fn target(url: &str, timeout: Duration) -> Result<(Target, Speaks), Complaint> {
     let parts = Parts::of(url)?;
     let addresses: Vec<SocketAddr> = (parts.host.as_str(), parts.port)
         .to_socket_addrs()
@@ -27,7 +28,35 @@ pub fn target(url: &str, timeout: Duration) -> Result<Target, Complaint> {
         .collect();
     let address = one_of(&addresses, timeout.min(PATIENCE_MAX))
         .ok_or_else(|| format!("the name {:?} has no address", parts.host))?;
-    Ok(Target { address, authority: parts.authority, path: parts.path })
+    let target = Target { address, authority: parts.authority, path: parts.path };
+    Ok((target, parts.speaks))
+}
+
+/// What is spoken with a target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Speaks {
+    /// HTTP/1.1.
+    Http,
+    /// A key-value store's protocol.
+    Keys(Store),
+}
+
+/// A kind of key-value store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Store {
+    /// One that speaks RESP.
+    Resp(Resp),
+    /// One that speaks memcached's protocol.
+    Memcached,
+}
+
+/// A URL as it may be shown: without a password.
+pub fn shown(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.into() };
+    match rest.split('/').next().and_then(|authority| authority.rsplit_once('@')) {
+        Some((secret, _)) => format!("{scheme}://***{}", &rest[secret.len()..]),
+        None => url.into(),
+    }
 }
 
 /// The first of these addresses at which somebody listens, or else the first. Of
@@ -50,6 +79,7 @@ struct Parts {
     /// Host and port as they were written.
     authority: String,
     path: String,
+    speaks: Speaks,
 }
 
 impl Parts {
@@ -57,8 +87,15 @@ impl Parts {
         let wrong = |what: String| format!("{url:?} is not a URL to load: {what}");
         // A scheme may be in capitals (RFC 3986, 3.1).
         let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-        match scheme.as_deref() {
-            Some("http") => {}
+        let mut speaks = match scheme.as_deref() {
+            Some("http") => Speaks::Http,
+            Some("redis" | "valkey") => Speaks::Keys(Store::Resp(Resp::default())),
+            Some("memcached" | "memcache") => Speaks::Keys(Store::Memcached),
+            Some("rediss") => {
+                return Err("rediss:// needs TLS, which bakeoff load does not speak yet; give a \
+                            redis:// URL"
+                    .into());
+            }
             Some("https") => {
                 return Err("https:// needs TLS, which bakeoff load does not speak yet; \
                             give an http:// URL"
@@ -69,35 +106,72 @@ impl Parts {
                             is asked in HTTP/1.1"
                     .into());
             }
-            Some(scheme) => return Err(wrong(format!("it is {scheme}://, and not http://"))),
+            Some(scheme) => {
+                return Err(wrong(format!(
+                    "it is {scheme}://, and not http://, redis:// or memcached://"
+                )));
+            }
             None => return Err(wrong("it does not begin with http://".into())),
-        }
+        };
         let uri: Uri =
             url.parse().map_err(|error: http::uri::InvalidUri| wrong(error.to_string()))?;
         let authority = uri.authority().ok_or_else(|| wrong("it has no host".into()))?;
-        if authority.as_str().contains('@') {
+        let credentials = authority.as_str().rsplit_once('@').map(|(before, _)| before);
+        match (&mut speaks, credentials) {
+            (_, None) => {}
             // Not shown: it may have a password.
-            return Err(
-                "the URL has a user name; give credentials with -H 'Authorization: …'".into()
-            );
+            (Speaks::Http, Some(_)) => {
+                return Err("the URL has a user name; give credentials with \
+                            -H 'Authorization: …'"
+                    .into());
+            }
+            (Speaks::Keys(Store::Memcached), Some(_)) => {
+                return Err("memcached's protocol has no user names; leave them out".into());
+            }
+            (Speaks::Keys(Store::Resp(resp)), Some(credentials)) => {
+                let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+                if password.is_empty() {
+                    return Err("a password is missing: redis://USER:PASSWORD@HOST, or \
+                                redis://:PASSWORD@HOST"
+                        .into());
+                }
+                resp.user = (!user.is_empty()).then(|| user.into());
+                resp.password = Some(password.into());
+            }
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
         if host.is_empty() {
             return Err(wrong("it has no host".into()));
         }
-        let after_host = &authority.as_str()[authority.host().len()..];
+        let host_and_port = authority.as_str().rsplit('@').next().unwrap_or_default();
+        let after_host = &host_and_port[authority.host().len()..];
         let port = match after_host.strip_prefix(':') {
-            None | Some("") => 80,
+            None | Some("") => match speaks {
+                Speaks::Http => 80,
+                Speaks::Keys(Store::Resp(_)) => 6379,
+                Speaks::Keys(Store::Memcached) => 11211,
+            },
             Some(port) => match port.parse() {
                 Ok(port) if port > 0 => port,
                 _ => return Err(wrong(format!("{port} is no port"))),
             },
         };
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        match (&mut speaks, path.trim_start_matches('/')) {
+            (Speaks::Http, _) | (_, "") => {}
+            (Speaks::Keys(Store::Memcached), _) => {
+                return Err(wrong("memcached has no databases, and so no path".into()));
+            }
+            (Speaks::Keys(Store::Resp(resp)), database) => {
+                let no = |_| wrong(format!("{database:?} is no number of a database"));
+                resp.database = database.parse().map_err(no)?;
+            }
+        }
         Ok(Parts {
             host: host.into(),
             port,
-            authority: authority.as_str().into(),
+            authority: host_and_port.into(),
+            speaks,
             // A query may follow the host at once.
             path: if path.starts_with('/') { path.into() } else { format!("/{path}") },
         })
@@ -136,6 +210,28 @@ mod tests {
     }
 
     #[test]
+    fn a_stores_url_gives_its_database_and_who_asks() {
+        let speaks = |url| Parts::of(url).unwrap().speaks;
+        let resp = |user: Option<&str>, password: Option<&str>, database| {
+            let (user, password) = (user.map(Into::into), password.map(Into::into));
+            Speaks::Keys(Store::Resp(Resp { user, password, database, is_third: false }))
+        };
+        assert_eq!(speaks("redis://a"), resp(None, None, 0));
+        assert_eq!(speaks("redis://:x@a:1/3"), resp(None, Some("x"), 3));
+        assert_eq!(speaks("valkey://u:x@[::1]/"), resp(Some("u"), Some("x"), 0));
+        assert_eq!(speaks("memcached://a"), Speaks::Keys(Store::Memcached));
+        assert_eq!(parts("redis://u:x@a"), strings("a", 6379, "a", "/"));
+        assert_eq!(parts("memcached://[::1]:9"), strings("::1", 9, "[::1]:9", "/"));
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        assert_eq!(shown("redis://u:x@a:1/3"), "redis://***@a:1/3");
+        assert_eq!(shown("redis://:a@b@c/"), "redis://***@c/");
+        assert_eq!(shown("http://a/x@y"), "http://a/x@y");
+    }
+
+    #[test]
     fn a_path_is_sent_as_it_was_written() {
         let path = "/a{counter}/../%2f?id={nonce}";
         assert_eq!(parts(&format!("http://a{path}")).3, path);
@@ -147,6 +243,11 @@ mod tests {
             "https://a/",
             "h2c://a/",
             "ftp://a/",
+            "rediss://a/",
+            "redis://user@a/",
+            "redis://a/x",
+            "memcached://a/1",
+            "memcached://user:secret@a",
             "localhost:8080",
             "http://",
             "http:///path",
@@ -166,7 +267,7 @@ mod tests {
 
     #[test]
     fn addresses_and_names_are_resolved() {
-        let target = |url| target(url, Duration::from_secs(1));
+        let target = |url| Ok::<_, Complaint>(target(url, Duration::from_secs(1))?.0);
         assert_eq!(target("http://127.0.0.2:81").unwrap().address, "127.0.0.2:81".parse().unwrap());
         assert_eq!(target("http://[::1]").unwrap().address, "[::1]:80".parse().unwrap());
         let complaint = target("http://does-not-exist.invalid/").unwrap_err();
