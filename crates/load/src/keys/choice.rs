@@ -131,7 +131,7 @@ impl Choice {
 /// A number below `end`, of which each comes from as many draws (Lemire, "Fast random integer
 /// generation in an interval", 2019, without its rejections: `end` is far below 2^64).
 fn below(drawn: u64, end: u64) -> u64 {
-    (u128::from(drawn) * u128::from(end) >> 64) as u64
+    ((u128::from(drawn) * u128::from(end)) >> 64) as u64
 }
 
 /// Gives each rank a key of its own, so that frequent keys aren't neighbours: a Feistel network
