@@ -554,7 +554,7 @@ mod tests {
                 let mut plan = load::Plan::new(target, vec![load::template::Request::get("/")]);
                 plan.until = load::plan::Until::Requests(1);
                 plan.keep_alive = false;
-                plan.expect.body = Some("hello".into());
+                plan.http_mut().unwrap().expect.body = Some("hello".into());
                 let seen = load::run(&plan, &Stop::default(), &mut |_| {}).unwrap();
                 assert_eq!(is_right, seen.account.good == 1, "cut at {cut}: {answer:?}");
             }

@@ -191,6 +191,7 @@ Examples:
   bakeoff load http://127.0.0.1:8080/ -c 1000 -d 30s --warmup 5s
   bakeoff load http://127.0.0.1:8080/ --rate 20k --arrivals poisson --fail-if 'p99 > 10ms'
   bakeoff load http://127.0.0.1:8080/ --find-rate 'p99 < 10ms' -d 5s
+  bakeoff load redis://127.0.0.1/ --mix get=90,set=10 --keys 1M
   bakeoff load 'http://127.0.0.1:8080/echo?id={nonce}' --expect-body '{nonce}'";
 
 /// How to talk to the kernel.
@@ -563,7 +564,7 @@ pub mod tests {
         for body in [["--body-file", "/dev/null"], ["--body", "text"], ["--body", ""]] {
             assert_eq!(plan(&body).http().unwrap().requests[0].method, "POST", "{body:?}");
             let put = plan(&[&body[..], &["-X", "PUT"]].concat());
-            assert_eq!(put.requests[0].method, "PUT");
+            assert_eq!(put.http().unwrap().requests[0].method, "PUT");
         }
         assert_eq!(plan(&["--body", "text"]).http().unwrap().requests[0].body[..], *b"text");
     }
