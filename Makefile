@@ -82,7 +82,7 @@ bench-memory: proof ## memory a connection, up to 10,000 connections
 bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no port runs short
 	$(proof) closed $(ARGS)
 
-fuzz: ## feed the decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
+fuzz: ## feed each decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run
 
 RUNS ?= 20

@@ -122,7 +122,8 @@ impl Looking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::http1::splits::{Asked, Step};
+    use crate::protocol::http1::splits::Asked;
+    use crate::protocol::splits::Step;
 
     fn whole(stream: &str) -> (Head, String) {
         let (mut decoder, mut body) = (Decoder::default(), Vec::new());

@@ -69,9 +69,13 @@ mod worker;
 pub use address::ONE_SOURCE_MAX;
 pub use clock::Moment;
 pub use limits::{allow_connections, allow_memory, allowed_cpus};
+/// What the fuzz targets are.
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
-pub use protocol::http1::splits;
+pub mod fuzzing {
+    pub use crate::protocol::http1::splits::in_any_split as http1_answer;
+    pub use crate::protocol::store::splits::in_any_split as store_answer;
+}
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

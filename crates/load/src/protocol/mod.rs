@@ -2,6 +2,8 @@
 //! answers, which takes any split of the byte stream.
 
 pub mod http1;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod splits;
 pub mod store;
 
 use crate::outcome::{ErrorKind, KeysSeen};

@@ -4,8 +4,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::splits::{Asked, Step, random_cuts};
+use super::splits::Asked;
 use crate::outcome::ErrorKind;
+use crate::protocol::splits::{Step, random_cuts};
 
 /// The text that the body of answer `number` must hold.
 const EXPECTED: &str = "id={counter}.";

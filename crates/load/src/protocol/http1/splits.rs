@@ -5,11 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 
 use super::expected::SHOWN;
 use super::head::HEAD_BYTES_MAX;
-use super::{Fault, Fed, Http1, Protocol};
-use crate::outcome::ErrorKind;
+use super::{Fed, Http1, Protocol};
 use crate::plan::{Expect, Http, Plan, Statuses, Target};
 use crate::protocol;
-use crate::template::{Request, Template, mix};
+use crate::protocol::splits::{Step, kind, random_cuts};
+use crate::template::{Request, Template};
 
 /// Reads one input of the fuzz target whole and in several splits, which must all come
 /// to the same; gives what came of it, or `None` where the input is too short to be one.
@@ -53,29 +53,6 @@ pub struct Asked {
     /// The statuses that are good.
     pub statuses: Statuses,
 }
-
-/// What came of an answer, or of the connection.
-#[derive(Debug, PartialEq)]
-pub enum Step {
-    /// An answer ended at this byte of the stream.
-    Answer {
-        /// Where it ended.
-        end: usize,
-        /// Its status.
-        status: u16,
-        /// What was wrong with it.
-        fault: Option<ErrorKind>,
-        /// Whether the next request may follow.
-        reusable: bool,
-    },
-    /// The stream was found to be no answer before its end.
-    Broken(ErrorKind),
-    /// The stream ended within an answer, or before one.
-    Cut(ErrorKind),
-}
-
-/// The most bytes of what people are shown of an error.
-const EXAMPLE_BYTES_MAX: usize = 1024;
 
 /// Reads answers to the same requests again and again with one decoder, which
 /// may remember what it read before, but must not be led astray by it.
@@ -192,57 +169,20 @@ impl Reader {
     }
 }
 
-/// A fault's kind, after a look at its example.
-fn kind(fault: &Fault) -> ErrorKind {
-    assert!(fault.example.len() <= EXAMPLE_BYTES_MAX, "a long example: {}", fault.example);
-    assert!(
-        fault.example.chars().all(|letter| !letter.is_control()),
-        "an example with a control character: {:?}",
-        fault.example
-    );
-    fault.kind
-}
-
-/// Cuts for a stream of so many bytes, by chance: pieces of 1 to `longest` bytes.
-pub fn random_cuts(length: usize, longest: usize, seed: u64) -> Vec<usize> {
-    let mut cuts = Vec::new();
-    let mut at = 0;
-    loop {
-        let chance = mix(seed.wrapping_add(cuts.len() as u64));
-        at += 1 + (chance % longest as u64) as usize;
-        if at >= length {
-            return cuts;
-        }
-        cuts.push(at);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::splits::{in_lines, seeds};
 
     /// Else a change that breaks the decoder on them, or alters what it makes of them,
     /// would show only where somebody fuzzes.
     #[test]
     fn every_seed_of_the_fuzz_target_comes_to_what_it_did_before_in_any_split() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/http1_answer");
-        let mut seeds: Vec<_> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap())
-            .map(|entry| {
-                let name = entry.file_name().into_string().unwrap();
-                (name, std::fs::read(entry.path()).unwrap())
-            })
-            .collect();
-        seeds.sort();
-        let came: Vec<String> = seeds
-            .iter()
-            .map(|(name, input)| {
-                let steps = in_any_split(input).expect("a seed is a whole input");
-                let steps: Vec<_> = steps.iter().map(|step| format!("\n    {step:?}")).collect();
-                format!("{name}{}", steps.concat())
-            })
-            .collect();
+        let came = seeds("http1_answer").into_iter().map(|(name, input)| {
+            let steps = in_any_split(&input).expect("a seed is a whole input");
+            format!("{name}{}", in_lines(&steps))
+        });
+        let came: Vec<String> = came.collect();
         insta::assert_snapshot!(came.join("\n"));
     }
 }

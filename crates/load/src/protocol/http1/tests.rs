@@ -1,10 +1,11 @@
 //! The rules of RFC 9110 and RFC 9112 that the decoder keeps, one a test; each
 //! stream is read whole and byte by byte.
 
-use super::splits::{Asked, Step};
+use super::splits::Asked;
 use super::*;
 use crate::plan::Target;
 use crate::protocol;
+use crate::protocol::splits::Step;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 

@@ -5,6 +5,8 @@
 
 mod memcached;
 mod resp;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod splits;
 #[cfg(test)]
 mod tests;
 
@@ -93,13 +95,18 @@ struct Expected {
 
 impl Store {
     pub(crate) fn new(plan: &Plan, keys: &Keys) -> Store {
+        let values = Values::new(plan.seed, keys.value_bytes.clone());
+        Store::of_values(Arc::new(values), plan.seed, keys)
+    }
+
+    fn of_values(values: Arc<Values>, seed: u64, keys: &Keys) -> Store {
         let greeting = match &keys.dialect {
             Dialect::Resp(resp) => resp::greeting(resp),
             Dialect::MemcachedText | Dialect::MemcachedMeta => (Vec::new(), 0),
         };
         Store {
-            choice: Choice::new(keys, plan.seed),
-            values: Arc::new(Values::new(plan.seed, keys.value_bytes.clone())),
+            choice: Choice::new(keys, seed),
+            values,
             register: Register::new(keys.count),
             writer: 0,
             greeting: (greeting.0.into(), greeting.1),
@@ -141,8 +148,8 @@ impl Store {
     /// Takes what a greeting is answered with, as far as it came; bytes used.
     ///
     /// # Errors
-    /// Why the server refused it, for people.
-    fn take_greetings(&self, left: &mut u32, bytes: &[u8]) -> Result<usize, String> {
+    /// The server's refusal, or what makes it no answer.
+    fn take_greetings(&self, left: &mut u32, bytes: &[u8]) -> Result<usize, (ErrorKind, String)> {
         let mut used = 0;
         while *left > 0 {
             match resp::skip(&bytes[used..])? {
@@ -164,7 +171,12 @@ impl Store {
     ) -> Option<Box<Fault>> {
         match answer {
             Answer::Refused(words) => {
-                let example = format!("the server says: \"{}\"", show(&bytes[words]));
+                let words = &bytes[words];
+                let advice = match self.keys.dialect {
+                    Dialect::Resp(_) => resp::advice(words),
+                    Dialect::MemcachedText | Dialect::MemcachedMeta => "",
+                };
+                let example = format!("the server says: \"{}\"{advice}", show(words));
                 Some(fault(ErrorKind::ServerError, example))
             }
             Answer::Stored | Answer::Removed(_) => {
@@ -325,7 +337,7 @@ impl Protocol for Store {
                 return self.feed_kept(on, kept, all, of);
             }
             match self.take_greetings(&mut on.greetings, bytes) {
-                Err(why) => return Fed::Broken(fault(ErrorKind::ServerError, why)),
+                Err((kind, why)) => return Fed::Broken(fault(kind, why)),
                 Ok(used) => bytes = &bytes[used..],
             }
             if on.greetings > 0 || bytes.is_empty() {

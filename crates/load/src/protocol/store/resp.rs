@@ -5,11 +5,14 @@ use std::ops::Range;
 
 use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
 use crate::keys::{Operation, Resp};
+use crate::outcome::ErrorKind;
 use crate::protocol::show;
 
 /// Nested values that are skipped in an answer to a greeting.
 const DEPTH_MAX: u32 = 8;
-/// Elements of such a value.
+/// Bytes of such an answer: it is kept until it is whole.
+pub(super) const GREETING_BYTES_MAX: usize = 64 << 10;
+/// Elements of a nested value.
 const ELEMENTS_MAX: usize = 1_000;
 
 /// What a connection says first, and how many answers that has.
@@ -164,20 +167,37 @@ fn value(bytes: &[u8], at: usize, expected: Expected) -> Result<Result<Value, us
     }
 }
 
+/// What a refusal means for who asked, where its words alone don't tell.
+pub(super) fn advice(refusal: &[u8]) -> &'static str {
+    match refusal.split(|byte| *byte == b' ').next() {
+        Some(b"MOVED" | b"ASK") => {
+            ": it is part of a cluster, whose keys lie on several servers, and bakeoff load does \
+             not speak with clusters yet"
+        }
+        _ => "",
+    }
+}
+
 /// Where the answer to a greeting ends, whatever it says; `None` if it isn't whole.
 ///
 /// # Errors
 /// The server's refusal, or what makes it no answer, for people.
-pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, String> {
+pub(super) fn skip(bytes: &[u8]) -> Result<Option<usize>, (ErrorKind, String)> {
+    let malformed = |why| (ErrorKind::Malformed, why);
     if bytes.first() == Some(&b'-')
-        && let Some((refusal, _)) = line(bytes)?
+        && let Some((refusal, _)) = line(bytes).map_err(malformed)?
     {
-        return Err(format!(
-            "the server refused the connection's first words: \"{}\"",
-            show(&refusal[1..])
-        ));
+        let words = show(&refusal[1..]);
+        let why = format!("the server refused the connection's first words: \"{words}\"");
+        return Err((ErrorKind::ServerError, why));
     }
-    skip_nested(bytes, DEPTH_MAX)
+    let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
+    match skip_nested(first, DEPTH_MAX).map_err(malformed)? {
+        None if bytes.len() >= GREETING_BYTES_MAX => {
+            Err(malformed("an answer without an end to a connection's first words".into()))
+        }
+        end => Ok(end),
+    }
 }
 
 fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {

@@ -364,6 +364,26 @@ fn a_connection_greets_once_and_is_refused_in_words() {
     }
 }
 
+/// Whoever speaks of what it is for ever would have all of that kept.
+#[test]
+fn an_endless_answer_to_first_words_ends_the_connection() {
+    let keys =
+        Keys { dialect: Dialect::Resp(Resp { is_third: true, ..Resp::default() }), ..keys() };
+    let mut store = store(&keys);
+    let endless = [&b"*1000\r\n"[..], &b"*1000\r\n:1\r\n".repeat(10_000)].concat();
+    for piece in [endless.len(), 1_000] {
+        let mut on = Connection { is_greeted: true, greetings: 1, ..Connection::default() };
+        let mut pieces = endless.chunks(piece);
+        let refused =
+            pieces.find_map(|piece| match store.feed(&mut on, piece, Asked::numbered(0)) {
+                Fed::More { .. } => None,
+                Fed::Broken(fault) => Some(fault.kind),
+                answer => panic!("{answer:?}"),
+            });
+        assert_eq!(refused, Some(ErrorKind::Malformed));
+    }
+}
+
 #[test]
 fn a_preload_is_known_by_its_keys() {
     let preload = Keys { phase: Phase::Preload, count: 20, ..keys() };

@@ -1,0 +1,180 @@
+//! Reads one stream of a store's answers in any split, and says what came of it: what the fuzz
+//! target and its seeds hold the decoders to.
+
+use std::ops::RangeInclusive;
+use std::sync::{Arc, LazyLock};
+
+use super::{Connection, LINE_BYTES_MAX, Store, resp};
+use crate::keys::value::Values;
+use crate::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
+use crate::outcome::KeysSeen;
+use crate::protocol::splits::{Step, kind, random_cuts};
+use crate::protocol::{Asked, Fed, Protocol};
+
+/// Requests whose answers a stream has.
+const REQUESTS: u64 = 4;
+/// Bytes of a value: a header alone, which can be written by hand, or a little more.
+const VALUE_BYTES: RangeInclusive<u32> = 24..=32;
+const SEED: u64 = 7;
+
+/// Made once: it has a block of a megabyte.
+static VALUES: LazyLock<Arc<Values>> = LazyLock::new(|| Arc::new(Values::new(SEED, VALUE_BYTES)));
+
+/// What came of a stream.
+#[derive(Debug, PartialEq)]
+pub struct Came {
+    /// Answer by answer.
+    pub steps: Vec<Step>,
+    /// What became of the keys.
+    pub keys: KeysSeen,
+}
+
+/// Reads one input of the fuzz target whole and in several splits, which must all come to the
+/// same; gives what came of it, or `None` where the input is too short to be one.
+///
+/// The first byte says what four requests asked, one for each of the keys 0 to 3. Bits 0 and 1
+/// are the dialect: RESP 2, memcached's text commands, its meta commands, RESP 3 with a greeting
+/// of two commands. Bits 2 and 3 are the operation: get, set, delete, or a get of three keys,
+/// which meta commands don't have. Bit 4 says that values may be gone. (`@` gets by RESP 2, `A`
+/// by text, `E` sets by text.) The second byte decides the splits. The rest is the stream.
+///
+/// # Panics
+/// Where a split leads to something else, or a decoder goes beyond a bound.
+pub fn in_any_split(input: &[u8]) -> Option<Came> {
+    let [asked, seed, stream @ ..] = input else { return None };
+    let keys = keys(*asked);
+    let read = |cuts: Vec<usize>| read(&keys, stream, cuts);
+    let whole = read(Vec::new());
+    let cut = usize::from(*seed) * stream.len() / 256;
+    assert_eq!(read(vec![cut]), whole, "cut at {cut}");
+    assert_eq!(read((0..stream.len()).collect()), whole, "byte by byte");
+    for longest in [2, 7, 40] {
+        let cuts = random_cuts(stream.len(), longest, u64::from(*seed));
+        assert_eq!(read(cuts.clone()), whole, "cuts {cuts:?}");
+    }
+    Some(whole)
+}
+
+/// What the first byte of an input says.
+fn keys(asked: u8) -> Keys {
+    let dialect = match asked & 3 {
+        0 => Dialect::Resp(Resp::default()),
+        1 => Dialect::MemcachedText,
+        2 => Dialect::MemcachedMeta,
+        _ => Dialect::Resp(Resp { is_third: true, database: 1, ..Resp::default() }),
+    };
+    let (operation, together) = match asked >> 2 & 3 {
+        0 => (Operation::Get, 1),
+        1 => (Operation::Set, 1),
+        2 => (Operation::Delete, 1),
+        _ if dialect == Dialect::MemcachedMeta => (Operation::Get, 1),
+        _ => (Operation::Get, 3),
+    };
+    Keys {
+        dialect,
+        phase: Phase::Mix,
+        mix: vec![(operation, 1)],
+        count: REQUESTS,
+        chosen: Chosen::Sequential,
+        value_bytes: VALUE_BYTES,
+        together,
+        expires_s: 0,
+        are_there: true,
+        evicts: asked >> 4 & 1 == 1,
+    }
+}
+
+/// Reads a stream cut at these places (ascending), as one connection whose server closes at the
+/// end, until each request has its answer.
+fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
+    let mut store = Store::of_values(VALUES.clone(), SEED, keys);
+    let mut on = Connection::default();
+    let mut requests = Vec::new();
+    (0..REQUESTS).for_each(|number| store.render_request(&mut on, number, &mut requests));
+    assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());
+    let mut steps = Vec::new();
+    let mut start = 0;
+    let mut ends_from = 0;
+    for end in cuts.into_iter().chain([stream.len()]) {
+        let piece = &stream[start..end];
+        let mut used = 0;
+        while used < piece.len() {
+            match store.feed(&mut on, &piece[used..], Asked::numbered(steps.len() as u64)) {
+                Fed::More { missing } => {
+                    assert!(missing > 0, "nothing is missing, and it isn't whole");
+                    used = piece.len();
+                    ends_from = end + missing.min(usize::MAX as u64 / 2) as usize;
+                }
+                Fed::Answer { used: more, status, fault, reusable } => {
+                    assert!(more > 0, "an answer without a byte");
+                    used += more;
+                    assert!(used <= piece.len(), "more bytes used than given");
+                    // A backend that waits for what is missing would wait for ever.
+                    assert!(start + used >= ends_from, "less was missing than was said");
+                    assert!(on.kept.is_empty(), "something of an answer is kept");
+                    let fault = fault.map(|fault| kind(&fault));
+                    steps.push(Step::Answer { end: start + used, status, fault, reusable });
+                    if steps.len() == REQUESTS as usize {
+                        return Came { steps, keys: store.seen };
+                    }
+                }
+                Fed::Broken(fault) => {
+                    assert!(on.kept.is_empty(), "something of an error is kept");
+                    steps.push(Step::Broken(kind(&fault)));
+                    return Came { steps, keys: store.seen };
+                }
+            }
+            assert!(on.kept.len() <= kept_max(keys), "too much is kept: {}", on.kept.len());
+        }
+        start = end;
+    }
+    match store.end(&mut on, Asked::numbered(steps.len() as u64)) {
+        Fed::Broken(fault) => steps.push(Step::Cut(kind(&fault))),
+        other => panic!("something follows the end: {other:?}"),
+    }
+    Came { steps, keys: store.seen }
+}
+
+/// The most bytes of an answer that is not whole: values, each with a line before it, and a line
+/// behind them; or what a greeting is answered with.
+fn kept_max(keys: &Keys) -> usize {
+    let value = LINE_BYTES_MAX + keys.value_bytes_max() + 2;
+    (usize::from(keys.together) * value + LINE_BYTES_MAX).max(resp::GREETING_BYTES_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+    use crate::protocol::splits::{in_lines, seeds};
+
+    proptest! {
+        /// What a fuzz target does at first.
+        #[test]
+        fn a_seed_with_other_bytes_comes_to_the_same_in_any_split(
+            which: Index,
+            others in prop::collection::vec((any::<Index>(), any::<u8>()), 1..4),
+        ) {
+            let seeds = seeds("store_answer");
+            let mut input = which.get(&seeds).1.clone();
+            for (at, byte) in others {
+                *at.get_mut(&mut input) = byte;
+            }
+            in_any_split(&input);
+        }
+    }
+
+    /// Else a change that breaks a decoder on them, or alters what it makes of them, would show
+    /// only where somebody fuzzes.
+    #[test]
+    fn every_seed_of_the_fuzz_target_comes_to_what_it_did_before_in_any_split() {
+        let came = seeds("store_answer").into_iter().map(|(name, input)| {
+            let Came { steps, keys } = in_any_split(&input).expect("a seed is a whole input");
+            format!("{name}{}\n    {keys:?}", in_lines(&steps))
+        });
+        let came: Vec<String> = came.collect();
+        insta::assert_snapshot!(came.join("\n"));
+    }
+}
