@@ -94,7 +94,8 @@ pub struct Account {
     pub errors: Vec<ErrorCount>,
     /// Those without an answer when the run ended.
     pub in_flight: u64,
-    /// The answers, good and bad ones, by status in ascending order.
+    /// The answers, good and bad ones, by status in ascending order; empty of a store, whose
+    /// answers have none.
     #[serde(default)]
     pub statuses: Vec<StatusCount>,
 }

@@ -329,7 +329,9 @@ impl Record {
                 count: bad + good,
                 good,
             });
-            let statuses = counted.filter(|counted| counted.count > 0).collect();
+            // A store's answers have none: there it is the number of the operation.
+            let has_statuses = self.operations.is_empty();
+            let statuses = counted.filter(|it| has_statuses && it.count > 0).collect();
             let account = self.account(phase);
             account.statuses = statuses;
             account.in_flight = account.sent - account.good - account.errors_total();

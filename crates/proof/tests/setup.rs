@@ -143,7 +143,9 @@ fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
     let (run, test) = (needs("run"), needs("test"));
     let has = |program: &str| test.lines().map(first_cell).any(|listed| listed == program);
     assert!(run.lines().map(first_cell).all(has), "{test}");
-    for program in ["lighttpd", "chromium", "python3", "pdftotext", "ip"] {
+    for program in
+        ["lighttpd", "chromium", "python3", "pdftotext", "redis-server", "memcached", "ip"]
+    {
         assert!(has(program), "the tests that use {program} would be skipped:\n{test}");
     }
 }

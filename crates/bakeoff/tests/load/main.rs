@@ -8,11 +8,13 @@
 //! - [`fallback`]: where the kernel permits no io_uring;
 //! - [`lost_connections`]: what becomes of requests on a connection that ends;
 //! - [`misbehaving`]: against a server that does everything wrong;
+//! - [`misbehaving_stores`]: against stores that do;
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`nonces`]: what no two runs ask for;
 //! - [`one_queue`]: the same load with one thread and with several;
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`searches`]: whose limit `--find-rate` finds;
+//! - [`stores`]: against real ones, Redis and memcached;
 //! - [`support`]: the server that a test commands, and the run against it;
 //! - [`uploads`]: against one that doesn't wait for the end of a large request;
 //! - [`warm_up`]: what is left out of every figure.
@@ -25,6 +27,7 @@ mod command;
 mod fallback;
 mod lost_connections;
 mod misbehaving;
+mod misbehaving_stores;
 mod nginx;
 mod nonces;
 mod one_queue;
@@ -32,6 +35,7 @@ mod ports;
 mod searches;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
+mod stores;
 mod support;
 mod uploads;
 mod warm_up;

@@ -79,6 +79,25 @@ impl Server {
         Server::that("127.0.0.1:0", begun, behave).unwrap()
     }
 
+    /// Starts a server that does this on each whole command of RESP: its words, and what it
+    /// gives a key as the body.
+    pub fn on_commands(
+        behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
+    ) -> Server {
+        Server::that("127.0.0.1:0", command, behave).unwrap()
+    }
+
+    /// Starts a server that does this on whatever comes, as it comes.
+    pub fn on_bytes(
+        behave: impl Fn(&mut TcpStream, &Seen) -> std::io::Result<After> + Send + Sync + 'static,
+    ) -> Server {
+        let whatever = |bytes: &[u8]| {
+            let seen = || Seen { head: String::new(), body: bytes.into() };
+            (!bytes.is_empty()).then(|| (seen(), bytes.len()))
+        };
+        Server::that("127.0.0.1:0", whatever, behave).unwrap()
+    }
+
     /// The same at this address.
     ///
     /// # Errors
@@ -223,6 +242,33 @@ fn begun(bytes: &[u8]) -> Option<(Seen, usize)> {
     let mut seen = head(bytes)?;
     seen.body.extend_from_slice(&bytes[seen.head.len() + 4..]);
     Some((seen, bytes.len()))
+}
+
+/// The first command of RESP in these bytes, if it is whole, and its length.
+fn command(bytes: &[u8]) -> Option<(Seen, usize)> {
+    let (elements, mut at) = number_after(b'*', bytes, 0)?;
+    let mut words = Vec::new();
+    let mut body = Vec::new();
+    for place in 0..elements {
+        let (length, begin) = number_after(b'$', bytes, at)?;
+        let word = bytes.get(begin..begin + length)?;
+        match (place, &words[..]) {
+            (2, [set, _]) if set == "SET" => body = word.to_vec(),
+            _ => words.push(String::from_utf8(word.to_vec()).expect("words are text")),
+        }
+        at = begin + length + 2;
+    }
+    (at <= bytes.len()).then(|| (Seen { head: words.join(" "), body }, at))
+}
+
+/// The number that stands on the line that begins there, behind a sign, and the next line's
+/// begin.
+fn number_after(sign: u8, bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let line = bytes.get(at..)?;
+    let end = line.windows(2).position(|window| window == b"\r\n")?;
+    assert_eq!(line[0], sign, "the client writes arrays of strings");
+    let digits = std::str::from_utf8(&line[1..end]).expect("the client writes digits");
+    Some((digits.parse().expect("the client writes a number"), at + end + 2))
 }
 
 fn head(bytes: &[u8]) -> Option<Seen> {

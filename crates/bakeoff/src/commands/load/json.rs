@@ -559,7 +559,7 @@ mod tests {
     use serde_json::Value;
 
     use super::super::find_rate;
-    use super::super::run::tests::{bad, good};
+    use super::super::run::tests::{bad, good, of_a_store};
     use super::*;
 
     fn value(document: &impl Serialize) -> Value {
@@ -589,7 +589,7 @@ mod tests {
     #[test]
     fn the_page_names_every_field_and_no_other() {
         let mut written = BTreeSet::new();
-        for run_ in [good(), bad()] {
+        for run_ in [good(), bad(), of_a_store()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
         let searched = find_rate::tests::searched();

@@ -29,6 +29,7 @@ mod words;
 use std::process::ExitCode;
 
 use load::condition::Condition;
+use load::outcome::{Account, ErrorKind};
 use load::plan::Until;
 use load::{Plan, Stop, limit};
 use report::text::visible;
@@ -117,20 +118,33 @@ fn preload(
     };
     output.print(&summary::preload(plan, &outcome));
     let account = &outcome.account;
-    if outcome.interrupted || matches!(plan.until, Until::Requests(all) if account.good == all) {
-        return Ok(());
+    match plan.until {
+        Until::Requests(keys) if account.good < keys && !outcome.interrupted => {
+            let sentence = not_all_written(account, keys);
+            Err(Failure { exit: Exit::Unanswered, sentence })
+        }
+        _ => Ok(()),
     }
-    let why = account.errors.iter().max_by_key(|error| error.count);
-    let why = why.map_or_else(String::new, |error| {
-        format!("; most often {}: {}", error.kind.name(), visible(&error.example))
+}
+
+/// Why not all keys of a store were written, and what to do about it.
+fn not_all_written(account: &Account, keys: u64) -> String {
+    // What came of others that were lost says nothing of its own.
+    let own = account.errors.iter().filter(|error| error.kind != ErrorKind::Behind);
+    let first = own.min_by_key(|error| error.first);
+    let why = first.map_or_else(String::new, |error| {
+        format!("; the first error is {}: {}", error.kind.name(), visible(&error.example))
     });
-    let sentence = format!(
-        "{} of {} keys could be written{why}. Give the store more memory, take fewer keys \
-         (--keys), or say that they needn't be there (--no-preload)",
-        units::whole(account.good),
-        units::whole(account.scheduled),
-    );
-    Err(Failure { exit: Exit::Unanswered, sentence })
+    let advice = match first.map(|error| error.kind) {
+        Some(ErrorKind::Malformed) => ". Does it speak the protocol that the URL says?",
+        Some(ErrorKind::ServerError) if account.good > 0 => {
+            ". Give the store more memory, take fewer keys (--keys), or say that they needn't be \
+             there (--no-preload)"
+        }
+        _ => "",
+    };
+    let (written, keys) = (units::whole(account.good), units::whole(keys));
+    format!("{written} of {keys} keys could be written{why}{advice}")
 }
 
 /// Runs the plan, and judges what came of it.

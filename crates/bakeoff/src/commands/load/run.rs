@@ -108,9 +108,11 @@ pub mod tests {
     use std::time::Duration;
 
     use hdrhistogram::Histogram;
+    use load::keys::Operation;
     use load::limit;
     use load::outcome::{
-        Account, Connections, ErrorCount, ErrorKind, First, Latency, Second, StatusCount, ThreadUse,
+        Account, Connections, ErrorCount, ErrorKind, First, KeysSeen, Latency, OperationSeen,
+        Second, StatusCount, ThreadUse,
     };
     use load::plan::{Arrivals, Until};
 
@@ -173,6 +175,8 @@ pub mod tests {
                 10
             ],
             sampled_answers: vec![],
+            keys: None,
+            operations: vec![],
             threads: vec![
                 ThreadUse {
                     cpu: Some(0),
@@ -267,6 +271,31 @@ pub mod tests {
                 (condition, judgement)
             })
             .to_vec();
+        run
+    }
+
+    /// A closed loop over a store that lost some of its keys.
+    pub fn of_a_store() -> Run {
+        let url = "redis://127.0.0.1/";
+        let arguments = [url, "-c", "100", "--mix", "get=9,set=1", "--key-choice", "hot:90:10"];
+        let mut run = good();
+        run.url = url.into();
+        run.plan = parse(&[&arguments[..], &["--seed", "1"]].concat()).unwrap().plan().unwrap();
+        let outcome = &mut run.outcome;
+        outcome.account.good -= 2_000;
+        outcome.account.statuses.clear();
+        let example = "key:000000000007 isn't there, and was written".into();
+        let (kind, first) = (ErrorKind::Missing, Duration::from_millis(12));
+        outcome.account.errors = vec![ErrorCount { kind, count: 2_000, first, example }];
+        outcome.keys =
+            Some(KeysSeen { hits: 278_800, misses: 0, missing: 2_000, wrong: 0, stale: 0 });
+        let seen =
+            |operation, us, count| OperationSeen { operation, service: histogram([(us, count)]) };
+        outcome.operations = vec![
+            seen(Operation::Get, 85, 278_800),
+            seen(Operation::Set, 120, 31_200),
+            seen(Operation::Delete, 0, 0),
+        ];
         run
     }
 

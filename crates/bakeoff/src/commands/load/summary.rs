@@ -487,7 +487,7 @@ fn time(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::run::tests::{bad, good};
+    use super::super::run::tests::{bad, good, of_a_store};
     use super::*;
 
     #[test]
@@ -498,6 +498,11 @@ mod tests {
     #[test]
     fn a_run_in_which_everything_went_wrong() {
         insta::assert_snapshot!(text(&bad()));
+    }
+
+    #[test]
+    fn a_store_that_lost_some_keys() {
+        insta::assert_snapshot!(text(&of_a_store()));
     }
 
     #[test]
