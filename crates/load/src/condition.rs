@@ -9,7 +9,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::outcome::Outcome;
+use crate::keys::Operation;
+use crate::outcome::{Latency, Outcome};
 use crate::reading::{self, Reading, Statistic};
 
 /// A condition on an [`Outcome`].
@@ -50,6 +51,8 @@ pub enum Series {
     Lateness,
     /// From the SYN to the established connection.
     Connect,
+    /// The response time of one operation on keys.
+    Of(Operation),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +112,13 @@ impl Metric {
                     Series::Service => reading::read(&outcome.service, statistic),
                     Series::Lateness => reading::read_exact(&outcome.lateness, statistic),
                     Series::Connect => reading::read_exact(&outcome.connect, statistic),
+                    Series::Of(operation) => {
+                        let seen = outcome.operations.iter().find(|it| it.operation == operation);
+                        seen.map_or_else(
+                            || reading::read(&Latency::default(), statistic),
+                            |seen| reading::read(&seen.response, statistic),
+                        )
+                    }
                 };
                 match reading {
                     Reading::Value(quantile) => Measured::Value {
@@ -337,7 +347,10 @@ fn metric(text: &str) -> Result<Metric, String> {
         Some(("service", statistic)) => (Series::Service, statistic),
         Some(("lateness", statistic)) => (Series::Lateness, statistic),
         Some(("connect", statistic)) => (Series::Connect, statistic),
-        Some(_) => return Err(unknown_metric(text)),
+        Some((name, statistic)) => match Operation::of_name(name) {
+            Some(operation) => (Series::Of(operation), statistic),
+            None => return Err(unknown_metric(text)),
+        },
     };
     let statistic = match statistic {
         "max" => Statistic::Max,
@@ -360,8 +373,8 @@ fn unknown_metric(text: &str) -> String {
     let what = if text.is_empty() { "there is no metric" } else { "there is no such metric" };
     format!(
         "{what}; there are p50, p90, p99, p99.9 (or any other), mean and max of the response \
-         time, the same with service_, lateness_ or connect_ before them, rate, errors, \
-         error_share and good_share"
+         time, the same with service_, lateness_ or connect_ before them, or with get_, set_ or \
+         delete_ of a store's operation, rate, errors, error_share and good_share"
     )
 }
 
@@ -411,7 +424,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::Moment;
-    use crate::outcome::{Account, ErrorCount, ErrorKind, Latency};
+    use crate::outcome::{Account, ErrorCount, ErrorKind, OperationSeen};
 
     /// A run of ten seconds with these response times and waits without answer,
     /// in µs; its service times are half of them.
@@ -486,6 +499,33 @@ pub(crate) mod tests {
         {
             assert_eq!(verdict(fails, &outcome), Verdict::Fails, "{fails}");
         }
+    }
+
+    #[test]
+    fn an_operation_is_judged_by_its_own_times() {
+        let of = |operation, response_us: u64, waits: u64| {
+            let mut seen = OperationSeen {
+                operation,
+                response: Latency::default(),
+                service: Latency::default(),
+            };
+            seen.response.good.record_n(response_us * 1_000, 10_000).unwrap();
+            seen.service.good.record_n(1_000, 10_000).unwrap();
+            (0..waits).for_each(|_| seen.response.censored.record(5_000_000_000).unwrap());
+            seen
+        };
+        let mut outcome = outcome(&[1_000; 10_000], &[]);
+        outcome.operations = vec![of(Operation::Get, 300, 0), of(Operation::Set, 2_000, 200)];
+        for holds in ["get_p99 < 1ms", "get_max < 301us", "get_mean > 299us", "set_p50 > 1.9ms"] {
+            assert_eq!(verdict(holds, &outcome), Verdict::Holds, "{holds}");
+        }
+        assert_eq!(verdict("set_p50 < 1ms", &outcome), Verdict::Fails);
+        assert_eq!(verdict("set_p99 < 6s", &outcome), Verdict::Unknown, "some had no answer");
+        let too_few = "get_p99.9 < 1ms";
+        assert_eq!(verdict(too_few, &outcome), Verdict::Unknown, "{too_few}");
+        let judgement = condition("delete_max < 1ms").judge(&outcome);
+        assert_eq!(judgement.verdict, Verdict::Unknown);
+        assert_eq!(judgement.measured, Measured::TooFewSamples { samples: 0, needed: 1 });
     }
 
     #[test]
@@ -595,6 +635,8 @@ pub(crate) mod tests {
             "p99 == 10ms",
             "p100 < 1s",
             "latency < 1s",
+            "put_p99 < 1s",
+            "get_rate > 1k",
             "< 1s",
             "rate > fast",
             "rate > 20ms",

@@ -85,7 +85,10 @@ impl KeysSeen {
 fn operations(mut all: Vec<OperationSeen>, next: Vec<OperationSeen>) -> Vec<OperationSeen> {
     for seen in next {
         match all.iter_mut().find(|it| it.operation == seen.operation) {
-            Some(known) => known.service += &seen.service,
+            Some(known) => {
+                known.response.add(&seen.response);
+                known.service.add(&seen.service);
+            }
             None => all.push(seen),
         }
     }
@@ -147,8 +150,14 @@ impl Connections {
 }
 
 impl Latency {
-    fn merge(self, next: &Latency) -> Latency {
-        Latency { good: all(self.good, &next.good), censored: all(self.censored, &next.censored) }
+    fn merge(mut self, next: &Latency) -> Latency {
+        self.add(next);
+        self
+    }
+
+    fn add(&mut self, next: &Latency) {
+        self.good += &next.good;
+        self.censored += &next.censored;
     }
 }
 
@@ -313,7 +322,11 @@ mod tests {
                 keys: Some(KeysSeen { hits: n[0], misses: n[1], stale: n[2], ..KeysSeen::default() }),
                 operations: Operation::ALL[..n[0] as usize % 4]
                     .iter()
-                    .map(|&operation| OperationSeen { operation, service: lost_too.clone() })
+                    .map(|&operation| OperationSeen {
+                        operation,
+                        response: Latency { good: lost_too.clone(), censored: lost_too.clone() },
+                        service: Latency { good: lost_too.clone(), censored: lost_too.clone() },
+                    })
                     .collect(),
                 interrupted,
             }

@@ -140,14 +140,15 @@ pub struct KeysSeen {
     pub stale: u64,
 }
 
-/// The good answers to one operation on keys, within the window.
+/// The times of one operation on keys, of the window's requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationSeen {
     /// Which.
     pub operation: Operation,
-    /// Their service times.
-    #[serde(with = "histogram")]
-    pub service: Histogram<u64>,
+    /// From the intended start to the whole answer.
+    pub response: Latency,
+    /// From the send to the whole answer.
+    pub service: Latency,
 }
 
 /// The kinds of error that a request can end in.

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
 use crate::keys::Operation;
 use crate::outcome::{
-    Account, ErrorCount, ErrorKind, First, OperationSeen, StatusCount, ThreadUse,
+    Account, ErrorCount, ErrorKind, First, Latency, OperationSeen, StatusCount, ThreadUse,
 };
 use crate::protocol::Fault;
 use crate::turns::Window;
@@ -84,8 +84,8 @@ pub(crate) struct Record {
     pub outcome: Outcome,
     /// Answers by phase and status: bad ones and good ones.
     statuses: Box<[[[u64; 2]; 1000]; 2]>,
-    /// Service times of the window's good answers, by operation, where there are several.
-    operations: Vec<Histogram<u64>>,
+    /// The times of the window's requests by operation on keys; empty where they are none.
+    operations: Vec<OperationSeen>,
     /// From when response times count; `None` where they are service times, so that they
     /// aren't kept.
     since: Option<Since>,
@@ -148,9 +148,14 @@ impl Record {
         }
     }
 
-    /// Keeps the service times of each operation on keys apart.
+    /// Keeps the times of each operation on keys apart.
     pub(crate) fn by_operation(self) -> Record {
-        Record { operations: Operation::ALL.map(|_| histogram::empty()).into(), ..self }
+        let nothing = |operation| OperationSeen {
+            operation,
+            response: Latency::default(),
+            service: Latency::default(),
+        };
+        Record { operations: Operation::ALL.map(nothing).into(), ..self }
     }
 
     pub(crate) fn account(&mut self, phase: Phase) -> &mut Account {
@@ -241,14 +246,17 @@ impl Record {
     ) {
         let of_status = &mut self.statuses[phase as usize][usize::from(status)];
         of_status[usize::from(fault.is_none())] += 1;
-        if let (None, Phase::Window, Some(service)) =
+        if let (None, Phase::Window, Some(seen)) =
             (&fault, phase, self.operations.get_mut(usize::from(status)))
         {
-            service.saturating_record(now.saturating_sub(times.sent));
+            seen.service.good.saturating_record(now.saturating_sub(times.sent));
+            if let Some(since) = self.since {
+                seen.response.good.saturating_record(now.saturating_sub(since.of(times)));
+            }
         }
         match fault {
             None => self.good(phase, times, now),
-            Some(fault) => self.error(phase, *fault, now, None),
+            Some(fault) => self.error(phase, *fault, now),
         }
     }
 
@@ -274,9 +282,8 @@ impl Record {
         }
     }
 
-    /// A request ended in an error at this time. Its times are given if it never
-    /// had an answer, so that it is only known to have taken longer.
-    pub(crate) fn error(&mut self, phase: Phase, fault: Fault, now: u64, waited: Option<Times>) {
+    /// A request ended in an error at this time.
+    pub(crate) fn error(&mut self, phase: Phase, fault: Fault, now: u64) {
         self.second.errors += 1;
         let errors = &mut self.account(phase).errors;
         match errors.iter_mut().find(|error| error.kind == fault.kind) {
@@ -288,34 +295,58 @@ impl Record {
                 example: fault.example,
             }),
         }
-        if let Some(times) = waited {
-            self.censored(phase, times, now);
-        }
     }
 
-    /// A request had no answer until now.
-    pub(crate) fn censored(&mut self, phase: Phase, times: Times, now: u64) {
+    /// A request had no answer until now, so that it is only known to have taken longer. Of
+    /// keys its operation is given.
+    pub(crate) fn censored(
+        &mut self,
+        phase: Phase,
+        times: Times,
+        now: u64,
+        operation: Option<Operation>,
+    ) {
         if phase == Phase::Warmup {
             return;
         }
-        let service = &mut self.outcome.service.censored;
-        let Some(since) = self.since else {
-            // A wait for the connection, which nothing was sent on, was one as well.
-            service.saturating_record(now.saturating_sub(times.begun));
-            return;
+        // A wait for the connection, which nothing was sent on, is service time as well where
+        // both are the same.
+        let served_since = match self.since {
+            None => Some(times.begun),
+            Some(_) => (times.sent != Times::NEVER).then_some(times.sent),
         };
-        if times.sent != Times::NEVER {
-            service.saturating_record(now.saturating_sub(times.sent));
+        let since = self.since;
+        for (response, service) in self.latencies(operation) {
+            if let Some(then) = served_since {
+                service.censored.saturating_record(now.saturating_sub(then));
+            }
+            if let Some(since) = since {
+                response.censored.saturating_record(now.saturating_sub(since.of(times)));
+            }
         }
-        self.outcome.response.censored.saturating_record(now.saturating_sub(since.of(times)));
-        self.late(since, times);
+        if let Some(since) = since {
+            self.late(since, times);
+        }
     }
 
-    /// A request of the window was never sent, though it was due so long ago.
-    pub(crate) fn shed(&mut self, waited: u64) {
+    /// A request of the window was never sent, though it was due so long ago. Of keys its
+    /// operation is given.
+    pub(crate) fn shed(&mut self, waited: u64, operation: Option<Operation>) {
         if self.since.is_some() {
-            self.outcome.response.censored.saturating_record(waited);
+            for (response, _) in self.latencies(operation) {
+                response.censored.saturating_record(waited);
+            }
         }
+    }
+
+    /// Response and service times of all requests, and of this operation.
+    fn latencies(
+        &mut self,
+        operation: Option<Operation>,
+    ) -> impl Iterator<Item = (&mut Latency, &mut Latency)> {
+        let of_one = operation.and_then(|it| self.operations.get_mut(it as usize));
+        let all = (&mut self.outcome.response, &mut self.outcome.service);
+        std::iter::once(all).chain(of_one.map(|seen| (&mut seen.response, &mut seen.service)))
     }
 
     /// Hands over the last second, lets the collector know that it was, and gives what was
@@ -339,10 +370,8 @@ impl Record {
                 error.first = error.first.saturating_sub(Duration::from_nanos(begin));
             }
         }
-        let operations = Operation::ALL.into_iter().zip(self.operations);
-        let seen = operations.map(|(operation, service)| OperationSeen { operation, service });
         Outcome {
-            operations: seen.collect(),
+            operations: self.operations,
             window_began: clock.moment(window.begin),
             window: Duration::from_nanos(window_end.saturating_sub(window.begin)),
             threads: vec![self.usage],
@@ -441,5 +470,31 @@ mod tests {
         assert_eq!(run_delay("1500000000 0 42\n"), Some(0.0), "never waited");
         assert_eq!(run_delay("0 0 0\n"), None, "not counted");
         assert_eq!(run_delay(""), None);
+    }
+
+    #[test]
+    fn an_operation_has_its_own_answers_and_its_own_waits() {
+        let (seconds, _) = std::sync::mpsc::channel();
+        let mut record = Record::new(0, Some(Since::Intended), seconds).by_operation();
+        let times = Times { intended: 1_000, begun: 1_500, sent: 2_000 };
+        record.answered(Phase::Window, times, Operation::Get as u16, None, 3_000);
+        record.answered(Phase::Warmup, times, Operation::Get as u16, None, 3_000);
+        record.censored(Phase::Window, times, 3_000, Some(Operation::Set));
+        record.censored(Phase::Warmup, times, 3_000, Some(Operation::Set));
+        record.shed(500, Some(Operation::Delete));
+        (record.outcome.account.sent, record.outcome.warmup.sent) = (2, 2);
+        let window = Window { start: 0, begin: 0, end: 4_000 };
+        let outcome = record.finish(Clock::start(), window, 4_000);
+        let of = |operation: Operation| {
+            let seen = &outcome.operations[operation as usize];
+            assert_eq!(seen.operation, operation);
+            let times = |latency: &Latency| [latency.good.max(), latency.censored.max()];
+            (times(&seen.response), times(&seen.service))
+        };
+        // A histogram tells these apart to the nanosecond.
+        assert_eq!(of(Operation::Get), ([2_000, 0], [1_000, 0]));
+        assert_eq!(of(Operation::Set), ([0, 2_000], [0, 1_000]));
+        assert_eq!(of(Operation::Delete), ([0, 500], [0, 0]));
+        assert_eq!(outcome.response.samples(), 3, "all of them are a part of the whole");
     }
 }

@@ -409,6 +409,9 @@ fn put_together(plan: &Plan, stop: &Stop, mut all: Outcome, collected: Collected
     if plan.arrivals == Arrivals::Closed && plan.keep_alive {
         // A request is due when it can be sent: both times are the same.
         all.response = all.service.clone();
+        for seen in &mut all.operations {
+            seen.response = seen.service.clone();
+        }
     }
     all
 }

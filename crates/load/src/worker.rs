@@ -275,7 +275,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         account.scheduled += 1;
         account.shed += 1;
         if turn.phase == Phase::Window {
-            self.record.shed(self.now() - turn.intended);
+            let operation = self.protocol.operation(turn.number);
+            self.record.shed(self.now() - turn.intended, operation);
         }
         true
     }
@@ -300,7 +301,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.ask_for_lost_syns(slot, self.now());
             while let Some(flight) = self.slots.pop(slot) {
                 let phase = self.turns.phase(flight.times.intended);
-                self.record.censored(phase, flight.times, self.now());
+                let operation = self.protocol.operation(flight.number);
+                self.record.censored(phase, flight.times, self.now(), operation);
             }
             let good = self.slots.connection(slot).good;
             let connections = &mut self.record.outcome.connections;
@@ -896,7 +898,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn fail(&mut self, flight: Flight, fault: Fault) {
         self.under_way -= 1;
         let phase = self.turns.phase(flight.times.intended);
-        self.record.error(phase, fault, self.now(), Some(flight.times));
+        self.record.error(phase, fault, self.now());
+        let operation = self.protocol.operation(flight.number);
+        self.record.censored(phase, flight.times, self.now(), operation);
     }
 
     /// Ends what took too long by this time, at which was looked for all that had come. What

@@ -147,6 +147,14 @@ impl Keys {
         *self.value_bytes.end() as usize
     }
 
+    /// The share of the requests that are of this operation, from 0 to 1.
+    pub fn share_of(&self, operation: Operation) -> f64 {
+        let weight = |of: &(Operation, u32)| f64::from(of.1);
+        let all: f64 = self.mix.iter().map(weight).sum();
+        let its: f64 = self.mix.iter().filter(|of| of.0 == operation).map(weight).sum();
+        if all > 0.0 { its / all } else { 0.0 }
+    }
+
     /// What speaks against it, for people.
     ///
     /// # Errors

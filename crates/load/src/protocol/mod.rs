@@ -6,6 +6,7 @@ pub mod http1;
 pub mod splits;
 pub mod store;
 
+use crate::keys::Operation;
 use crate::outcome::{ErrorKind, KeysSeen};
 
 /// A request under way, as far as its answer's worth depends on it.
@@ -63,6 +64,11 @@ pub(crate) trait Protocol: Send + Sync {
 
     /// The server ended its side while this answer was awaited.
     fn end(&mut self, connection: &mut Self::Connection, of: Asked) -> Fed;
+
+    /// The operation on keys that the request with this number is, if it is one.
+    fn operation(&self, _number: u64) -> Option<Operation> {
+        None
+    }
 
     /// What was read of keys so far, where that is asked for.
     fn keys_seen(&self) -> Option<KeysSeen> {

@@ -169,6 +169,7 @@ const AFTER_HELP: &str = "\
 Conditions are METRIC OPERATOR VALUE:
   p50 p90 p99 p99.9 (or any other) mean max   of the response time, in us, ms, s
   service_p99 lateness_p99 connect_p99 …      the same of the other times
+  get_p99 set_mean delete_max …               the same of the response time of an operation
   rate                                        good answers a second, as 20k
   errors                                      requests that failed
   error_share                                 their share, in %
@@ -236,6 +237,7 @@ impl Arguments {
             Speaks::Http => self.http(&target.path)?,
             Speaks::Keys(store) => (self.keys_of(store)?, !self.close),
         };
+        self.check_operations(&work)?;
         let until = match self.requests {
             Some(requests) => Until::Requests(requests),
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
@@ -378,6 +380,32 @@ impl Arguments {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses conditions on operations that aren't asked for.
+    fn check_operations(&self, work: &Work) -> Result<(), String> {
+        let searched = self.find_rate.iter().map(|condition| ("--find-rate", condition));
+        let all = self.fail_if.iter().map(|condition| ("--fail-if", condition)).chain(searched);
+        for (name, condition) in all {
+            let Metric::Time(Series::Of(operation), _) = condition.metric() else { continue };
+            let operation_name = operation.name();
+            match work {
+                Work::Keys(keys) if keys.share_of(operation) > 0.0 => {}
+                Work::Keys(_) => {
+                    return Err(format!(
+                        "{name} '{condition}': the mix (--mix) has no {operation_name}, so that \
+                         nothing would decide it"
+                    ));
+                }
+                Work::Http(_) => {
+                    return Err(format!(
+                        "{name} '{condition}': a {operation_name} is asked of stores alone, \
+                         redis:// or memcached://; take the response time, as 'p99 < 10ms'"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -635,6 +663,28 @@ pub mod tests {
         }
         assert!(complaint(&["--arrivals", "poisson"]).contains("required"));
         assert!(complaint(&["--fail-if", "lateness_p99 > 1ms"]).contains("give a --rate"));
+    }
+
+    #[test]
+    fn a_condition_on_an_operation_takes_a_store_that_is_asked_for_it() {
+        let told = |url: &str, line: &[&str]| {
+            parse(&[&[url], line].concat()).unwrap().plan().map(|_| ()).unwrap_err()
+        };
+        let redis = "redis://127.0.0.1";
+        let complaints = [
+            told("http://127.0.0.1/", &["--fail-if", "get_p99 > 1ms"]),
+            told("http://127.0.0.1/", &["--find-rate", "set_mean < 1ms"]),
+            told(redis, &["--fail-if", "delete_max > 1ms"]),
+            told(redis, &["--mix", "get=1,set=0", "--find-rate", "set_p99 < 1ms"]),
+        ];
+        insta::assert_snapshot!(complaints.join("\n"));
+        for line in [
+            &["--fail-if", "get_p99 > 1ms", "--fail-if", "set_mean > 1s"][..],
+            &["--mix", "delete=1", "--find-rate", "delete_max < 1s"],
+        ] {
+            let plan = parse(&[&[redis], line].concat()).unwrap().plan();
+            assert!(plan.is_ok(), "{line:?}: {plan:?}");
+        }
     }
 
     #[test]

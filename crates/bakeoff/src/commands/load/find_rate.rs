@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use load::condition::{Condition, Measured, good_share};
 use load::limit::{self, Warning};
-use load::plan::Plan;
+use load::plan::{Plan, Work};
 use load::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
 use load::{Error, Stop};
 use report::units;
@@ -129,7 +129,7 @@ pub fn run(
     output: &mut Output,
 ) -> Result<Searched, Failure> {
     let step_length = pace::step_length(plan);
-    let lowest = pace::lowest_rate(condition, step_length);
+    let lowest = pace::lowest_rate(condition, plan);
     let mut search = Search::new(START, lowest, pace::HIGHEST);
     let (mut pool, no_more_connections) = pool(arguments, plan);
     let mut steps: Vec<StepMade> = Vec::new();
@@ -137,16 +137,15 @@ pub fn run(
         ArrivalsChoice::Constant => "open loop, constant arrivals",
         ArrivalsChoice::Poisson => "open loop, random arrivals",
     };
-    // A seed of its own for each step, so that none is answered with what one before it asked.
     let at = |rate: f64, connections: u32, step: usize| Plan {
         arrivals: arguments.arrivals.at(rate),
         connections,
-        seed: plan.seed.wrapping_add(step as u64),
+        seed: seed(plan, step),
         ..plan.clone()
     };
     output.print(&format!(
         "{}\nsearching the highest rate at which {condition}, in steps of {}{}{}\n\n",
-        summary::plan(&arguments.url, pace, &at(START, pool.connections(), 0)),
+        summary::plan(&arguments.shown_url(), pace, &at(START, pool.connections(), 0)),
         time(step_length),
         if plan.warmup.is_zero() {
             String::new()
@@ -223,6 +222,15 @@ pub fn run(
     };
     output.print(&format!("\n{}\n", textwrap::fill(&conclusion(&searched), 100)));
     Ok(searched)
+}
+
+/// The seed of a step. Of HTTP each has its own, so that none is answered with what one before
+/// it asked. What a store holds was written by the first one's, which alone knows it again.
+fn seed(plan: &Plan, step: usize) -> u64 {
+    match &plan.work {
+        Work::Http(_) => plan.seed.wrapping_add(step as u64),
+        Work::Keys(_) => plan.seed,
+    }
 }
 
 /// The connections of the steps, and why there are no more of them, as a sentence. As many
@@ -412,6 +420,7 @@ fn few_good(searched: &Searched, fails: &Edge) -> Option<String> {
 
 #[cfg(test)]
 pub mod tests {
+    use super::super::arguments::tests::parse;
     use super::*;
 
     fn edge(rate: f64, held: usize, steps: usize, client_limit: Option<Warning>) -> Edge {
@@ -420,6 +429,14 @@ pub mod tests {
 
     fn no_port() -> Warning {
         Warning::ClientErrors { count: 3, example: "no port".into() }
+    }
+
+    #[test]
+    fn the_steps_of_a_search_know_again_what_the_preload_wrote() {
+        let plan = |url| parse(&[url, "--seed", "7"]).unwrap().plan().unwrap();
+        let seeds = |url| [0, 1, 2].map(|step| seed(&plan(url), step));
+        assert_eq!(seeds("http://127.0.0.1/"), [7, 8, 9]);
+        assert_eq!(seeds("redis://127.0.0.1/"), [7, 7, 7]);
     }
 
     /// A search that found something.

@@ -114,6 +114,7 @@ struct KeysDocument {
 #[derive(Serialize)]
 struct OperationDocument {
     operation: Operation,
+    response_us: Distribution,
     service_us: Distribution,
 }
 
@@ -412,7 +413,11 @@ fn warnings(warnings: &[Warning]) -> Vec<WarningDocument> {
 }
 
 fn operation(seen: &OperationSeen) -> OperationDocument {
-    OperationDocument { operation: seen.operation, service_us: exact(&seen.service) }
+    OperationDocument {
+        operation: seen.operation,
+        response_us: distribution(&seen.response),
+        service_us: distribution(&seen.service),
+    }
 }
 
 fn http(http: &Http) -> HttpDocument {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use load::condition::{Condition, Metric, Series};
-use load::plan::{Arrivals, Plan, Until};
+use load::plan::{Arrivals, Plan, Until, Work};
 use report::units;
 
 use super::quantity;
@@ -45,11 +45,13 @@ pub fn check(condition: &Condition, plan: &Plan) -> Result<(), String> {
     condition
         .check_search()
         .map_err(|why| format!("--find-rate '{condition}' can't be searched for: {why}"))?;
-    check_samples(condition, step_length(plan), plan.keep_alive.then_some(plan.connections))
+    let kept = plan.keep_alive.then_some(plan.connections);
+    check_samples(condition, share(condition, plan), step_length(plan), kept)
 }
 
 fn check_samples(
     condition: &Condition,
+    share: f64,
     step_length: Duration,
     kept: Option<u32>,
 ) -> Result<(), String> {
@@ -64,7 +66,8 @@ fn check_samples(
             ));
         }
     }
-    let shortest = Duration::from_micros((requests(condition) / HIGHEST * 1e6).round() as u64);
+    let shortest =
+        Duration::from_micros((requests(condition, share) / HIGHEST * 1e6).round() as u64);
     if step_length >= shortest {
         return Ok(());
     }
@@ -87,15 +90,24 @@ pub fn step_length(plan: &Plan) -> Duration {
     }
 }
 
-/// The lowest rate at which a step has the samples that the condition takes.
-pub fn lowest_rate(condition: &Condition, step_length: Duration) -> f64 {
-    requests(condition) / step_length.as_secs_f64()
+/// The lowest rate at which a step of this plan has the samples that the condition takes.
+pub fn lowest_rate(condition: &Condition, plan: &Plan) -> f64 {
+    requests(condition, share(condition, plan)) / step_length(plan).as_secs_f64()
 }
 
-/// Requests of a step that has the samples that the condition takes.
-fn requests(condition: &Condition) -> f64 {
+/// The share of the requests that the condition looks at, from 0 to 1.
+fn share(condition: &Condition, plan: &Plan) -> f64 {
+    match (condition.metric(), &plan.work) {
+        (Metric::Time(Series::Of(operation), _), Work::Keys(keys)) => keys.share_of(operation),
+        _ => 1.0,
+    }
+}
+
+/// Requests of a step that has the samples that the condition takes, of which it looks at
+/// this share.
+fn requests(condition: &Condition, share: f64) -> f64 {
     let samples = match condition.metric() {
-        Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN,
+        Metric::Time(_, statistic) => statistic.samples_needed() as f64 * MARGIN / share,
         Metric::Rate | Metric::Errors | Metric::ErrorShare | Metric::GoodShare => 0.0,
     };
     samples.max(REQUESTS_MIN)
@@ -103,20 +115,24 @@ fn requests(condition: &Condition) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::tests::parse;
     use super::*;
 
     #[test]
     fn no_step_is_made_that_has_too_few_samples() {
-        let lowest = |text: &str| lowest_rate(&text.parse().unwrap(), Duration::from_secs(10));
+        let line = ["redis://127.0.0.1", "--mix", "get=3,set=1", "-d", "10s"];
+        let plan = parse(&line).unwrap().plan().unwrap();
+        let lowest = |text: &str| lowest_rate(&text.parse().unwrap(), &plan);
         assert_eq!(lowest("p99 < 1ms"), 1_200.0);
         assert_eq!(lowest("max < 1ms"), 10.0);
         assert_eq!(lowest("errors < 1"), 10.0);
+        assert_eq!(lowest("set_p99 < 1ms"), 4_800.0, "one of four requests is one");
     }
 
     #[test]
     fn handshakes_of_connections_that_are_kept_are_refused_where_they_are_too_few() {
         let check = |kept| {
-            check_samples(&"connect_p99 < 1ms".parse().unwrap(), Duration::from_secs(10), kept)
+            check_samples(&"connect_p99 < 1ms".parse().unwrap(), 1.0, Duration::from_secs(10), kept)
         };
         let complaint = check(Some(9_999)).unwrap_err();
         assert!(complaint.contains("9999 handshakes"), "{complaint}");
@@ -125,7 +141,7 @@ mod tests {
 
     #[test]
     fn steps_that_are_too_short_for_their_samples_are_refused_with_a_length_that_is_not() {
-        let check = |text: &str, step| check_samples(&text.parse().unwrap(), step, Some(64));
+        let check = |text: &str, step| check_samples(&text.parse().unwrap(), 1.0, step, Some(64));
         let (second, ms) = (Duration::from_secs, Duration::from_millis);
         for (condition, too_short, enough) in [
             ("p99.9999 < 10ms", second(10), second(12)),

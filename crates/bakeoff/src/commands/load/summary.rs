@@ -138,9 +138,9 @@ fn keys(outcome: &Outcome) -> Option<String> {
     Some(text)
 }
 
-/// The service times of each operation on keys, where there are several.
+/// The response times of each operation on keys, where there are several.
 fn operations(outcome: &Outcome) -> Option<String> {
-    let asked: Vec<_> = outcome.operations.iter().filter(|it| !it.service.is_empty()).collect();
+    let asked: Vec<_> = outcome.operations.iter().filter(|it| it.response.samples() > 0).collect();
     if asked.len() < 2 {
         return None;
     }
@@ -149,9 +149,8 @@ fn operations(outcome: &Outcome) -> Option<String> {
         ["operation"].into_iter().chain(SHOWN.map(|(name, _)| name)).chain(["samples"]),
     );
     for seen in asked {
-        let latency = exact(&seen.service);
-        let values = SHOWN.map(|(_, statistic)| shown(read(&latency, statistic)));
-        let samples = units::whole(latency.samples());
+        let values = SHOWN.map(|(_, statistic)| shown(read(&seen.response, statistic)));
+        let samples = units::whole(seen.response.samples());
         table.add_row(
             [seen.operation.name().to_string()].into_iter().chain(values).chain([samples]),
         );

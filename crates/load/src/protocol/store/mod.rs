@@ -375,6 +375,10 @@ impl Protocol for Store {
         Fed::Broken(fault(ErrorKind::ClosedEarly, example))
     }
 
+    fn operation(&self, number: u64) -> Option<Operation> {
+        Some(self.choice.of(number).operation)
+    }
+
     fn keys_seen(&self) -> Option<KeysSeen> {
         Some(self.seen)
     }
