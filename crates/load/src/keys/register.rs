@@ -13,8 +13,9 @@ const KEPT_MAX: u64 = 1 << 15;
 /// What one thread knows of its own writes.
 #[derive(Debug, Clone)]
 pub(crate) struct Register {
-    /// One of so many keys is remembered.
-    every: u64,
+    /// One of so many keys is remembered, as a power of two: a division a request would be
+    /// dear.
+    every: u32,
     of: Vec<Own>,
 }
 
@@ -33,15 +34,14 @@ struct Own {
 impl Register {
     /// Of so many keys.
     pub(crate) fn new(keys: u64) -> Register {
-        let every = keys.div_ceil(KEPT_MAX).max(1);
-        Register { every, of: vec![Own::default(); keys.div_ceil(every) as usize] }
+        let every = keys.div_ceil(KEPT_MAX).next_power_of_two();
+        let of = vec![Own::default(); keys.div_ceil(every) as usize];
+        Register { every: every.trailing_zeros(), of }
     }
 
     fn own(&mut self, key: u64) -> Option<&mut Own> {
-        if self.every > 1 && !key.is_multiple_of(self.every) {
-            return None;
-        }
-        self.of.get_mut((key / self.every) as usize)
+        let nth = key >> self.every;
+        if nth << self.every == key { self.of.get_mut(nth as usize) } else { None }
     }
 
     /// A write is about to be sent.
@@ -155,7 +155,7 @@ mod tests {
             register.is_done(key, 10, 1);
         }
         let known = (0..1_000).filter(|&key| register.was_written(key, 1)).count();
-        assert_eq!(known, 1_000_usize.div_ceil(register.every as usize));
+        assert_eq!(known, 1_000_usize.div_ceil(1 << register.every));
         register.begins(4_999_999, 11);
     }
 }

@@ -10,7 +10,6 @@ pub mod splits;
 #[cfg(test)]
 mod tests;
 
-use std::io::Write;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -201,17 +200,16 @@ impl Store {
     }
 
     fn judge_value(&mut self, value: &[u8], key: u64, of: Asked) -> Option<Box<Fault>> {
-        let name = String::from_utf8_lossy(&key_name(key)).into_owned();
         let header = match self.values.check(value, key) {
             Ok(header) => header,
             Err(why) => {
                 self.seen.wrong += 1;
-                return Some(fault(ErrorKind::WrongValue, format!("{name} has {why}")));
+                return Some(fault(ErrorKind::WrongValue, format!("{} has {why}", shown(key))));
             }
         };
         if !self.choice.is_write_of(header.write, key) {
             self.seen.wrong += 1;
-            let example = format!("{name} has a value that was never written");
+            let example = format!("{} has a value that was never written", shown(key));
             return Some(fault(ErrorKind::WrongValue, example));
         }
         let is_own = header.writer == self.writer && header.write & PRELOADED == 0;
@@ -222,8 +220,9 @@ impl Store {
                 _ => "of the preload".into(),
             };
             let example = format!(
-                "{name} has the value {which}, and that of request {last} was acknowledged before \
-                 this was asked"
+                "{} has the value {which}, and that of request {last} was acknowledged before \
+                 this was asked",
+                shown(key)
             );
             return Some(fault(ErrorKind::Stale, example));
         }
@@ -238,8 +237,7 @@ impl Store {
             return None;
         }
         self.seen.missing += 1;
-        let name = String::from_utf8_lossy(&key_name(key)).into_owned();
-        Some(fault(ErrorKind::Missing, format!("{name} isn't there, and was written")))
+        Some(fault(ErrorKind::Missing, format!("{} isn't there, and was written", shown(key))))
     }
 }
 
@@ -249,12 +247,15 @@ fn fault(kind: ErrorKind, example: String) -> Box<Fault> {
 
 fn key_name(key: u64) -> [u8; KEY_BYTES] {
     let mut name = *b"key:000000000000";
-    let mut rest = key;
-    for digit in name[4..].iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(key).as_bytes();
+    name[KEY_BYTES - digits.len()..].copy_from_slice(digits);
     name
+}
+
+/// A key's name, for people.
+fn shown(key: u64) -> String {
+    String::from_utf8_lossy(&key_name(key)).into_owned()
 }
 
 impl Protocol for Store {
@@ -281,19 +282,20 @@ impl Protocol for Store {
         }
         let (values, writer) = (&self.values, self.writer);
         let value = |room: &mut Vec<u8>| values.append(asked.write, asked.key, writer, room);
-        let length = values.length(asked.write) as usize;
+        // Of a get it isn't asked for.
+        let length = || values.length(asked.write) as usize;
         match self.keys.dialect {
             Dialect::Resp(_) => match asked.operation {
                 Operation::Get => resp::get(keys, room),
                 Operation::Set => {
-                    resp::set(key_name(asked.key), length, self.keys.expires_s, value, room);
+                    resp::set(key_name(asked.key), length(), self.keys.expires_s, value, room);
                 }
                 Operation::Delete => resp::delete(key_name(asked.key), room),
             },
             Dialect::MemcachedText => match asked.operation {
                 Operation::Get => memcached::get(keys, room),
                 Operation::Set => {
-                    memcached::set(key_name(asked.key), length, self.keys.expires_s, value, room);
+                    memcached::set(key_name(asked.key), length(), self.keys.expires_s, value, room);
                 }
                 Operation::Delete => memcached::delete(key_name(asked.key), room),
             },
@@ -303,7 +305,7 @@ impl Protocol for Store {
                     Operation::Get => memcached::meta_get(key, opaque, room),
                     Operation::Set => {
                         let expires = self.keys.expires_s;
-                        memcached::meta_set(key, opaque, length, expires, value, room);
+                        memcached::meta_set(key, opaque, length(), expires, value, room);
                     }
                     Operation::Delete => memcached::meta_delete(key, opaque, room),
                 }
@@ -413,8 +415,7 @@ impl Store {
 
 /// Appends a number in decimal.
 fn number(number: usize, room: &mut Vec<u8>) {
-    // Writing to memory can't fail.
-    let _ = room.write_all(itoa::Buffer::new().format(number).as_bytes());
+    room.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// The first line, without its end, and where the next one begins; `None` if it isn't whole.
@@ -438,8 +439,11 @@ fn line(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, String> {
 
 /// A length in decimal, of digits alone and at most so long.
 fn length(digits: &[u8], most: usize) -> Option<usize> {
-    let is_short = !digits.is_empty() && digits.len() <= 10;
-    let all = digits.iter().all(u8::is_ascii_digit);
-    let text = std::str::from_utf8(digits).ok().filter(|_| is_short && all)?;
-    text.parse().ok().filter(|&length| length <= most)
+    if digits.is_empty() || digits.len() > 10 {
+        return None;
+    }
+    let length = digits.iter().try_fold(0_usize, |length, digit| {
+        digit.is_ascii_digit().then(|| 10 * length + usize::from(digit - b'0'))
+    })?;
+    (length <= most).then_some(length)
 }

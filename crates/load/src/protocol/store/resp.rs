@@ -42,22 +42,27 @@ pub(super) fn greeting(resp: &Resp) -> (Vec<u8>, u32) {
 }
 
 pub(super) fn get(keys: impl ExactSizeIterator<Item = [u8; KEY_BYTES]>, room: &mut Vec<u8>) {
-    let command: &[u8] = if keys.len() == 1 { b"GET" } else { b"MGET" };
-    array(1 + keys.len(), room);
-    bulk(command, room);
-    keys.for_each(|key| bulk(&key, room));
+    if keys.len() == 1 {
+        room.extend_from_slice(b"*2\r\n$3\r\nGET\r\n");
+    } else {
+        array(1 + keys.len(), room);
+        bulk(b"MGET", room);
+    }
+    keys.for_each(|name| key(&name, room));
 }
 
 pub(super) fn set(
-    key: [u8; KEY_BYTES],
+    name: [u8; KEY_BYTES],
     bytes: usize,
     expires_s: u32,
     value: impl FnOnce(&mut Vec<u8>),
     room: &mut Vec<u8>,
 ) {
-    array(if expires_s > 0 { 5 } else { 3 }, room);
-    bulk(b"SET", room);
-    bulk(&key, room);
+    room.extend_from_slice(match expires_s {
+        0 => b"*3\r\n$3\r\nSET\r\n",
+        _ => b"*5\r\n$3\r\nSET\r\n",
+    });
+    key(&name, room);
     head(b'$', bytes, room);
     value(room);
     room.extend_from_slice(b"\r\n");
@@ -67,10 +72,17 @@ pub(super) fn set(
     }
 }
 
-pub(super) fn delete(key: [u8; KEY_BYTES], room: &mut Vec<u8>) {
-    array(2, room);
-    bulk(b"DEL", room);
-    bulk(&key, room);
+pub(super) fn delete(name: [u8; KEY_BYTES], room: &mut Vec<u8>) {
+    room.extend_from_slice(b"*2\r\n$3\r\nDEL\r\n");
+    key(&name, room);
+}
+
+/// A key, which every request has: its length is always the same.
+fn key(name: &[u8; KEY_BYTES], room: &mut Vec<u8>) {
+    const { assert!(KEY_BYTES == 16) };
+    room.extend_from_slice(b"$16\r\n");
+    room.extend_from_slice(name);
+    room.extend_from_slice(b"\r\n");
 }
 
 fn array(elements: usize, room: &mut Vec<u8>) {
@@ -98,6 +110,16 @@ pub(super) fn parse(
     expected: Expected,
     found: &mut Vec<Option<Range<usize>>>,
 ) -> Result<Parsed, String> {
+    let is_value = matches!(bytes.first(), Some(b'$' | b'_'));
+    if is_value && expected.operation == Operation::Get && expected.keys == 1 {
+        return Ok(match value(bytes, 0, expected)? {
+            Ok((value, end)) => {
+                found.push(value);
+                Parsed::Whole(end, Answer::Values)
+            }
+            Err(missing) => Parsed::More(missing),
+        });
+    }
     let Some((first, after)) = line(bytes)? else { return Ok(Parsed::More(1)) };
     let other = || {
         let what = expected.operation.name();
@@ -126,15 +148,6 @@ pub(super) fn parse(
                 }
             }
             Ok(Parsed::Whole(at, Answer::Values))
-        }
-        (Some(b'$' | b'_'), Operation::Get) if expected.keys == 1 => {
-            match value(bytes, 0, expected)? {
-                Ok((value, end)) => {
-                    found.push(value);
-                    Ok(Parsed::Whole(end, Answer::Values))
-                }
-                Err(missing) => Ok(Parsed::More(missing)),
-            }
         }
         _ => other(),
     }
