@@ -70,7 +70,7 @@ proof:
 	@setup/install bench
 	cargo build --locked --release -p bakeoff -p proof
 
-bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop (ARGS=--quick)
+bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop, on stores beside redis-benchmark (ARGS=--quick)
 	$(proof) speed $(ARGS)
 
 bench-bodies: proof ## bytes a second beside wrk: bodies of 4 KB, 64 KB and 1 MB

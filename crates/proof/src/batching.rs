@@ -35,7 +35,7 @@ pub fn start(place: &Place, interrupt: &Interrupt) -> Result<Target, String> {
             address.to_string(),
         ],
         files: Vec::new(),
-        ready: "/",
+        is_ready: |server| server.get("/").is_ok(),
     };
     Server::start(recipe, &[place.server], interrupt).map(Target::new)
 }

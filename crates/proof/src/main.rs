@@ -20,6 +20,7 @@ mod rounds;
 mod server;
 mod speed;
 mod statistics;
+mod stores;
 mod target;
 mod tool;
 mod truth;

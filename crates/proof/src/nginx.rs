@@ -23,7 +23,7 @@ pub fn start(place: &Place, sizes: &[usize], interrupt: &Interrupt) -> Result<Ta
         Recipe {
             command: command.map(String::from).to_vec(),
             files: files.chain([("nginx.conf".to_string(), configuration)]).collect(),
-            ready: "/",
+            is_ready: |server| server.get("/").is_ok(),
         }
     };
     let started = Server::start(recipe, &[place.server], interrupt);

@@ -22,12 +22,21 @@ pub struct Report {
     pub service_us: Times,
     /// The window's errors by kind.
     pub errors: Vec<ErrorKind>,
+    /// What became of the keys that a store was asked for.
+    pub keys: Option<Keys>,
     /// How the connections fared.
     pub connections: Connections,
     /// The client's threads.
     pub threads: Vec<IgnoredAny>,
     /// What to know before using the figures.
     pub warnings: Vec<Warning>,
+}
+
+/// What became of the keys that were asked for.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Keys {
+    /// Keys without a value.
+    pub misses: u64,
 }
 
 /// An account of requests.

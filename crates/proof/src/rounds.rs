@@ -110,7 +110,8 @@ impl Effort {
         if self.quick { 3 } else { self.rounds }
     }
 
-    fn seconds(&self) -> u32 {
+    /// How long each run is.
+    pub fn seconds(&self) -> u32 {
         if self.quick { 1 } else { self.seconds }
     }
 
@@ -123,31 +124,37 @@ impl Effort {
 /// All samples of a client under a load, by round.
 type Series = Vec<Option<Sample>>;
 
-/// What was measured.
-#[derive(Debug, Default)]
-pub struct Measured {
-    samples: BTreeMap<(Cell, Tool), Series>,
+/// What was measured, by load and client.
+#[derive(Debug)]
+pub struct Measured<C = Cell, T = Tool> {
+    samples: BTreeMap<(C, T), Series>,
     /// What a reader has to know beside the figures.
     pub notes: Vec<String>,
 }
 
-impl Measured {
+impl<C, T> Default for Measured<C, T> {
+    fn default() -> Measured<C, T> {
+        Measured { samples: BTreeMap::new(), notes: Vec::new() }
+    }
+}
+
+impl<C: Clone + Ord, T: Copy + Ord> Measured<C, T> {
     /// CPU µs an answer.
-    pub fn cpu_us(&self, cell: &Cell, tool: Tool) -> Option<Spread> {
+    pub fn cpu_us(&self, cell: &C, tool: T) -> Option<Spread> {
         Spread::of(self.series(cell, tool).iter().flatten().map(|sample| sample.cpu_us))
     }
 
     /// Answers a second.
-    pub fn rate(&self, cell: &Cell, tool: Tool) -> Option<Spread> {
+    pub fn rate(&self, cell: &C, tool: T) -> Option<Spread> {
         Spread::of(self.series(cell, tool).iter().flatten().map(|sample| sample.rate))
     }
 
     /// A figure of a client divided by that of another in the same round.
     pub fn ratio(
         &self,
-        cell: &Cell,
-        tool: Tool,
-        base: Tool,
+        cell: &C,
+        tool: T,
+        base: T,
         figure: impl Fn(&Sample) -> f64,
     ) -> Option<Spread> {
         Spread::of_ratios(self.pairs(cell, tool, base, figure))
@@ -155,16 +162,16 @@ impl Measured {
 
     /// CPU an answer, divided by that of another client or under another load in the same
     /// round.
-    pub fn cpu_ratio(&self, of: (&Cell, Tool), by: (&Cell, Tool)) -> Option<Spread> {
+    pub fn cpu_ratio(&self, of: (&C, T), by: (&C, T)) -> Option<Spread> {
         Spread::of_ratios(self.pairs_of(of, by, |sample| sample.cpu_us))
     }
 
     /// A figure of a client and of another in the same round, for each round with both.
     pub fn pairs(
         &self,
-        cell: &Cell,
-        tool: Tool,
-        base: Tool,
+        cell: &C,
+        tool: T,
+        base: T,
         figure: impl Fn(&Sample) -> f64,
     ) -> Vec<(f64, f64)> {
         self.pairs_of((cell, tool), (cell, base), figure)
@@ -172,8 +179,8 @@ impl Measured {
 
     fn pairs_of(
         &self,
-        (cell, tool): (&Cell, Tool),
-        (base_cell, base): (&Cell, Tool),
+        (cell, tool): (&C, T),
+        (base_cell, base): (&C, T),
         figure: impl Fn(&Sample) -> f64,
     ) -> Vec<(f64, f64)> {
         let pairs = self.series(cell, tool).iter().zip(self.series(base_cell, base));
@@ -181,11 +188,11 @@ impl Measured {
     }
 
     /// Adds a client's next round under a load: what came of it, if anything did.
-    pub fn add(&mut self, cell: &Cell, tool: Tool, sample: Option<Sample>) {
+    pub fn add(&mut self, cell: &C, tool: T, sample: Option<Sample>) {
         self.samples.entry((cell.clone(), tool)).or_default().push(sample);
     }
 
-    fn series(&self, cell: &Cell, tool: Tool) -> &[Option<Sample>] {
+    fn series(&self, cell: &C, tool: T) -> &[Option<Sample>] {
         self.samples.get(&(cell.clone(), tool)).map_or(&[], Vec::as_slice)
     }
 }
@@ -221,10 +228,7 @@ pub fn measure<'a>(
     let script = wrks_script().map_err(|error| format!("wrk's script: {error}"))?;
     let mut rng = fastrand::Rng::new();
     let total = u64::from(effort.rounds()) * (cells.len() * tools.len()) as u64;
-    let bar = ProgressBar::new(total);
-    if let Ok(style) = ProgressStyle::with_template("{pos} of {len} runs, {eta} left: {msg}") {
-        bar.set_style(style);
-    }
+    let bar = progress(total);
     for round in 1..=effort.rounds() {
         for cell in shuffled(cells, &mut rng) {
             for (tool, program) in shuffled(tools, &mut rng) {
@@ -272,6 +276,15 @@ impl Measured {
     fn note(&mut self, tool: Tool, cell: &Cell, round: u32, what: &str) {
         self.notes.push(format!("{}, {}, round {round}: {what}", tool.name(), cell.in_words()));
     }
+}
+
+/// A bar for so many runs.
+pub fn progress(runs: u64) -> ProgressBar {
+    let bar = ProgressBar::new(runs);
+    if let Ok(style) = ProgressStyle::with_template("{pos} of {len} runs, {eta} left: {msg}") {
+        bar.set_style(style);
+    }
+    bar
 }
 
 fn wrks_script() -> io::Result<NamedTempFile> {
@@ -338,7 +351,8 @@ fn served_by_half_time(
     Ok(Some(if asked.elapsed() > half { 0 } else { served }))
 }
 
-fn shuffled<T: Clone>(items: &[T], rng: &mut fastrand::Rng) -> Vec<T> {
+/// The same in an order of chance.
+pub fn shuffled<T: Clone>(items: &[T], rng: &mut fastrand::Rng) -> Vec<T> {
     let mut items = items.to_vec();
     rng.shuffle(&mut items);
     items

@@ -27,8 +27,8 @@ pub struct Recipe {
     pub command: Vec<String>,
     /// Files of its folder: name and content.
     pub files: Vec<(String, String)>,
-    /// A path that it answers once it is ready.
-    pub ready: &'static str,
+    /// Whether it answers.
+    pub is_ready: fn(&Server) -> bool,
 }
 
 impl Server {
@@ -42,7 +42,7 @@ impl Server {
         let machine = ThisMachine::new(&lab::place::machine::describe());
         let address = machine.free_address()?;
         let path = machine.scratch();
-        let Recipe { command, files, ready } = recipe(address, &path.display().to_string());
+        let Recipe { command, files, is_ready } = recipe(address, &path.display().to_string());
         let name = command.first().cloned().unwrap_or_default();
         let kept = machine.start(&Order {
             scratch: Some(Scratch { path, files }),
@@ -51,7 +51,7 @@ impl Server {
         })?;
         let server = Server { address, kept };
         let deadline = Instant::now() + Duration::from_secs(10);
-        while server.get(ready).is_err() {
+        while !is_ready(&server) {
             interrupt.check()?;
             if server.kept.exited().is_some() || Instant::now() >= deadline {
                 let lines = server.kept.last_lines(3).join(" / ");
@@ -97,5 +97,23 @@ impl Server {
         let answer = ask().map_err(|wrong| format!("the server on {}: {wrong}", self.address))?;
         let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
         Ok(body.to_string())
+    }
+
+    /// What a store answers to commands, up to the words that its last answer ends with.
+    pub fn ask_store(&self, commands: &str, end: &str) -> Result<String, String> {
+        let ask = || -> io::Result<String> {
+            let mut stream = TcpStream::connect(self.address)?;
+            stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+            stream.write_all(commands.as_bytes())?;
+            let (mut answers, mut some) = (Vec::new(), [0; 4096]);
+            while !answers.ends_with(end.as_bytes()) {
+                match stream.read(&mut some)? {
+                    0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    count => answers.extend_from_slice(&some[..count]),
+                }
+            }
+            Ok(String::from_utf8_lossy(&answers).into_owned())
+        };
+        ask().map_err(|wrong| format!("the store on {}: {wrong}", self.address))
     }
 }

@@ -10,10 +10,11 @@ use crate::nginx;
 use crate::place::Place;
 use crate::rounds::{self, Answers, Cell, Effort, Measured, Pipelining, Sample};
 use crate::statistics::Spread;
+use crate::stores;
 use crate::tool::Tool;
 
 /// Measures CPU a request and requests a second of several clients against one
-/// nginx, in turn.
+/// nginx, in turn, and of clients of stores against a Redis and a memcached.
 #[derive(Debug, Parser)]
 pub struct Arguments {
     #[command(flatten)]
@@ -22,8 +23,14 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "30,100,1000,5000")]
     connections: Vec<u32>,
     /// Whether a connection serves many requests, or one; or has several under way at once,
-    /// which is measured on connections of its own number.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "keep-alive,close,pipeline")]
+    /// which is measured on connections of its own number. Stores have loads and clients of
+    /// their own.
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        default_value = "keep-alive,close,pipeline,stores"
+    )]
     modes: Vec<Mode>,
     /// The clients.
     #[arg(
@@ -40,6 +47,7 @@ enum Mode {
     KeepAlive,
     Close,
     Pipeline,
+    Stores,
 }
 
 /// Where pipelining is measured: connections, and requests under way on each.
@@ -59,6 +67,7 @@ impl Mode {
                 .into_iter()
                 .flat_map(|server| [1, PIPELINE_DEPTH].map(|depth| pipelining(server, depth)))
                 .collect(),
+            Mode::Stores => Vec::new(),
         }
     }
 }
@@ -74,18 +83,30 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     let cells: Vec<Cell> =
         arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
     let place = Place::find()?;
+    println!("{}; {}.", arguments.effort.in_words(), place.in_words());
+    let holds = cells.is_empty() || of_http(arguments, &cells, &place, interrupt)?;
+    let has_stores = arguments.modes.contains(&Mode::Stores);
+    Ok((!has_stores || stores::run(arguments.effort, &place, interrupt)?) && holds)
+}
+
+/// The same of the clients of HTTP.
+fn of_http(
+    arguments: &Arguments,
+    cells: &[Cell],
+    place: &Place,
+    interrupt: &Interrupt,
+) -> Result<bool, String> {
     let (tools, absent) = rounds::present(&arguments.tools);
-    let nginx = nginx::start(&place, &[], interrupt)?;
-    let batching = batching::start(&place, interrupt)?;
+    let nginx = nginx::start(place, &[], interrupt)?;
+    let batching = batching::start(place, interrupt)?;
     let target_of = |cell: &Cell| match cell.pipelining {
         Some(Pipelining { server: Answers::Together, .. }) => &batching,
         _ => &nginx,
     };
     let mut measured =
-        rounds::measure(&target_of, &place, &cells, &tools, arguments.effort, interrupt)?;
+        rounds::measure(&target_of, place, cells, &tools, arguments.effort, interrupt)?;
     measured.notes.extend(absent);
 
-    println!("{}; {}.", arguments.effort.in_words(), place.in_words());
     let tools: Vec<Tool> = tools.iter().map(|(tool, _)| *tool).collect();
     for close in [false, true] {
         let is_shown = |cell: &&Cell| cell.close == close && cell.pipelining.is_none();
@@ -118,7 +139,7 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         );
     }
     println!("\nWhat is asked of it: medians of paired ratios (smallest to largest)\n");
-    let (table, hold) = claims_table(&measured, &cells, &arguments.tools);
+    let (table, hold) = claims_table(&measured, cells, &arguments.tools);
     println!("{table}");
     if !measured.notes.is_empty() {
         println!("\nTo know beside it:");

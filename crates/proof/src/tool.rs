@@ -179,7 +179,7 @@ impl Tool {
 }
 
 /// A program that was built with this one.
-fn beside_us(name: &str) -> Result<PathBuf, String> {
+pub fn beside_us(name: &str) -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = own.with_file_name(name);
     match program.is_file() {
@@ -188,7 +188,8 @@ fn beside_us(name: &str) -> Result<PathBuf, String> {
     }
 }
 
-fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
+/// A program that the PATH leads to, or how it is installed.
+pub fn in_path(name: &str, install: &str) -> Result<PathBuf, String> {
     lab::ready::programs::find(name).ok_or_else(|| format!("it isn't installed: `{install}`"))
 }
 
@@ -297,7 +298,7 @@ fn oha(output: &str) -> Option<Count> {
 }
 
 /// What follows the label on the first line that has it.
-fn line_after<'a>(output: &'a str, label: &str) -> Option<&'a str> {
+pub fn line_after<'a>(output: &'a str, label: &str) -> Option<&'a str> {
     output.lines().find_map(|line| line.trim_start().strip_prefix(label))
 }
 

@@ -66,7 +66,10 @@ fn what_it_says_is_what_the_server_recorded() {
 }
 
 fn it_can_be_measured_beside_the_bare_loop() {
-    let (_, tables) = proof("speed --rounds 1 --seconds 1 --connections 20 --tools bakeoff,bare");
+    let (_, tables) = proof(
+        "speed --rounds 1 --seconds 1 --connections 20 --tools bakeoff,bare \
+         --modes keep-alive,close,pipeline",
+    );
     let ratios = tables.matches("bakeoff / the bare loop").count();
     assert_eq!(ratios, 2, "one kept alive, one a connection a request:\n{tables}");
     let pipelines = tables.matches("bakeoff, depth 16 / depth 1").count();

@@ -481,7 +481,7 @@ impl Bench<'_> {
                 service.into(),
             ],
             files: Vec::new(),
-            ready: RECORD,
+            is_ready: |server| server.get(RECORD).is_ok(),
         };
         Server::start(recipe, cpus, self.interrupt)
     }
