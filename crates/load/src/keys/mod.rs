@@ -230,7 +230,9 @@ pub(crate) mod tests {
         assert!(wrong(|keys| keys.count = u64::MAX).contains("at most"));
         assert!(wrong(|keys| keys.mix.clear()).contains("no operation"));
         assert!(wrong(|keys| keys.value_bytes = 8..=8).contains("at least 24"));
-        assert!(wrong(|keys| keys.value_bytes = RangeInclusive::new(200, 100)).contains("are none"));
+        assert!(
+            wrong(|keys| keys.value_bytes = RangeInclusive::new(200, 100)).contains("are none")
+        );
         assert!(wrong(|keys| keys.value_bytes = 100..=u32::MAX).contains("at most"));
         assert!(wrong(|keys| keys.chosen = Chosen::Zipf { skew: 0.0 }).contains("skew"));
         assert!(wrong(|keys| keys.chosen = Chosen::Hot { requests: 90, keys: 0 }).contains("hot"));

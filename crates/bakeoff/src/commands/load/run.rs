@@ -289,8 +289,10 @@ pub mod tests {
         outcome.account.errors = vec![ErrorCount { kind, count: 2_000, first, example }];
         outcome.keys =
             Some(KeysSeen { hits: 278_800, misses: 0, missing: 2_000, wrong: 0, stale: 0 });
-        let seen =
-            |operation, us, count| OperationSeen { operation, service: histogram([(us, count)]) };
+        let seen = |operation, us, count| {
+            let times = Latency { good: histogram([(us, count)]), censored: histogram([]) };
+            OperationSeen { operation, response: times.clone(), service: times }
+        };
         outcome.operations = vec![
             seen(Operation::Get, 85, 278_800),
             seen(Operation::Set, 120, 31_200),
