@@ -281,7 +281,7 @@ fn a_store_that_knows_no_third_version_refuses_in_its_words() {
     let said = bakeoff_load(&arguments).output().unwrap();
     let stderr = String::from_utf8(said.stderr).unwrap();
     assert_eq!(said.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("ERR unknown command 'HELLO'"), "{stderr}");
+    assert!(stderr.contains("ERR unknown command"), "{stderr}");
 }
 
 #[test]

@@ -51,7 +51,12 @@ impl Kind {
     fn arguments(self, port: u16) -> Vec<String> {
         let port = port.to_string();
         let given: &[&str] = match self {
-            Kind::Redis => &["--bind", "127.0.0.1", "--port", &port, "--save", ""],
+            // With --close the requests come from many addresses, which protected mode denies.
+            Kind::Redis => &[
+                &["--bind", "127.0.0.1", "--port", &port, "--save", ""][..],
+                &["--protected-mode", "no"],
+            ]
+            .concat(),
             // Who isn't root needs no other user, and then it isn't looked at.
             Kind::Memcached => &["-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "nobody"],
         };
@@ -393,7 +398,8 @@ fn a_replica_that_only_reads_says_so() {
 
 #[test]
 fn what_memcached_finds_too_large_is_refused_in_its_words() {
-    let Some(store) = Store::start(Kind::Memcached, &["-m", "64", "-I", "1024"]) else { return };
+    let small = ["-m", "64", "-I", "1024", "-o", "slab_chunk_max=512"];
+    let Some(store) = Store::start(Kind::Memcached, &small) else { return };
     let url = store.url();
     for dialect in store.kind.dialects() {
         let base = [&*url, "-n", "200", "-c", "2", "--keys", "100", "--value-bytes", "5000"];

@@ -284,6 +284,9 @@ pub mod tests {
         let outcome = &mut run.outcome;
         outcome.account.good -= 2_000;
         outcome.account.statuses.clear();
+        outcome.warmup = Account::default();
+        let good = histogram([(85, 278_800), (120, 31_200)]);
+        (outcome.service.good, outcome.response.good) = (good.clone(), good);
         let example = "key:000000000007 isn't there, and was written".into();
         let (kind, first) = (ErrorKind::Missing, Duration::from_millis(12));
         outcome.account.errors = vec![ErrorCount { kind, count: 2_000, first, example }];
