@@ -21,8 +21,7 @@ use crate::keys::{self, Dialect, Keys, Operation};
 use crate::outcome::{ErrorKind, KeysSeen};
 use crate::plan::Plan;
 
-/// `key:` and twelve digits: as many bytes as a UUID has in binary, and what redis-benchmark asks
-/// for.
+/// `key:` and twelve digits, as redis-benchmark's keys.
 const KEY_BYTES: usize = 16;
 /// Bytes of an answer beside its values: a head a value, and the end.
 const AROUND_VALUE_MAX: usize = 128;
