@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use comfy_table::Table;
 use report::units::whole;
@@ -20,6 +20,7 @@ use crate::report::Report;
 use crate::rounds::{self, Effort, Sample};
 use crate::server::{Recipe, Server};
 use crate::speed::{markdown, spread};
+use crate::target::settle;
 use crate::tool::{Count, beside_us, in_path, line_after};
 
 type Measured = rounds::Measured<Cell, Client>;
@@ -321,19 +322,6 @@ impl Store {
             .ok_or_else(|| format!("{} doesn't say {label:?}", self.kind.name()))
     }
 
-    /// Waits until no client is connected, so that one's farewell is not the next one's load.
-    fn settle(&self, interrupt: &Interrupt) -> Result<(), String> {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.connections()? > 0 {
-            interrupt.check()?;
-            if Instant::now() >= deadline {
-                return Err("connections are still open 10 s after their client ended".into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
-    }
-
     /// Writes all keys.
     fn fill(&self, cpu: usize, interrupt: &Interrupt) -> Result<(), String> {
         let url = self.kind.url(self.server.address);
@@ -358,12 +346,12 @@ impl Store {
         if load.cell.reads() {
             self.fill(load.cpu, interrupt)?;
         }
-        self.settle(interrupt)?;
+        settle(|| self.connections(), interrupt)?;
         let before = self.requests()?;
         let at_most = Duration::from_secs(u64::from(load.seconds) + 60);
         let running = Running::start(command, &[load.cpu], at_most)?;
         let ended = running.wait(interrupt)?.success()?;
-        self.settle(interrupt)?;
+        settle(|| self.connections(), interrupt)?;
         let count = client.count(&ended.output, load.seconds)?;
         if count.answers == 0 {
             return Err("no answer was good".into());

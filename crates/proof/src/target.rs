@@ -48,19 +48,26 @@ impl Target {
             .ok_or_else(|| not_understood(&status))
     }
 
-    /// Waits until no connection but our own is open, so that one client's
-    /// farewell is not the next one's load.
+    /// Waits until no connection but our own is open: see [`settle`].
     pub fn settle(&self, interrupt: &Interrupt) -> Result<(), String> {
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while self.connections()? > 0 {
-            interrupt.check()?;
-            if Instant::now() >= deadline {
-                return Err("connections are still open 10 s after their client ended".into());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(())
+        settle(|| self.connections(), interrupt)
     }
+}
+
+/// Waits until nobody is connected, so that one client's farewell is not the next one's load.
+pub fn settle(
+    connections: impl Fn() -> Result<u64, String>,
+    interrupt: &Interrupt,
+) -> Result<(), String> {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while connections()? > 0 {
+        interrupt.check()?;
+        if Instant::now() >= deadline {
+            return Err("connections are still open 10 s after their client ended".into());
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 fn not_understood(status: &str) -> String {
