@@ -78,6 +78,10 @@ pub struct ContenderFile {
     /// The same program with other flags, each a contender of its own.
     #[serde(default)]
     pub variant: BTreeMap<Spanned<String>, Variant>,
+    /// What a store is spoken with.
+    pub speaks: Option<Speaks>,
+    /// What a store's documentation promises of writes that it acknowledged.
+    pub promises: Option<Promises>,
     /// Commands that tell a version: the program's name, and how to ask it.
     #[serde(default)]
     pub versions: BTreeMap<String, Vec<String>>,
@@ -88,6 +92,35 @@ pub struct ContenderFile {
     /// Seconds that it may take until its first right answer.
     #[serde(default = "ready_within_s", deserialize_with = "limits::seconds")]
     pub ready_within_s: f64,
+}
+
+/// What a store is spoken with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaks {
+    /// What Redis and Valkey speak: RESP.
+    Redis,
+    /// memcached's text protocol.
+    Memcached,
+}
+
+/// How many seconds of acknowledged writes a store may lose, by what its documentation says.
+/// Where it says nothing, it promises nothing.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promises {
+    /// Where its process dies.
+    #[serde(default, deserialize_with = "limits::lost_s")]
+    pub process_s: Option<f64>,
+    /// Where its machine stops, and the disk keeps what it was told to.
+    #[serde(default, deserialize_with = "limits::lost_s")]
+    pub machine_s: Option<f64>,
+    /// Where the power goes, and the disk loses its own cache.
+    #[serde(default, deserialize_with = "limits::lost_s")]
+    pub power_s: Option<f64>,
+    /// Where that is written.
+    #[serde(deserialize_with = "limits::phrase")]
+    pub source: String,
 }
 
 /// The same program with other flags.
@@ -106,6 +139,8 @@ pub struct Variant {
     /// What a reader of its figures has to know of it, in one sentence.
     #[serde(default, deserialize_with = "limits::remark")]
     pub remark: Option<String>,
+    /// What is promised of a store with these flags; nothing, if it isn't said here.
+    pub promises: Option<Promises>,
 }
 
 fn ready_within_s() -> f64 {
@@ -161,6 +196,7 @@ impl Contender {
             let mut file = ContenderFile {
                 title: format!("{}, {}", own.title, variant.title),
                 remark: variant.remark.clone(),
+                promises: variant.promises.clone(),
                 ..own
             };
             file.environment.extend(variant.environment.clone());

@@ -33,6 +33,12 @@ pub(crate) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64,
     checked(deserializer, &allowed, |seconds| (0.1..=SECONDS_MAX).contains(seconds))
 }
 
+/// Seconds of writes that may be lost.
+pub(crate) fn lost_s<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let allowed = format!("from 0 to {SECONDS_MAX} seconds");
+    checked(deserializer, &allowed, |seconds| (0.0..=SECONDS_MAX).contains(seconds)).map(Some)
+}
+
 /// Load levels.
 pub(crate) fn connections<'de, D: Deserializer<'de>>(
     deserializer: D,
