@@ -101,7 +101,7 @@ calibrate: proof ## times, rates and counts beside a server that knows its own, 
 	@# Only all of it, in full, is kept.
 	$(proof) truth $(or $(ARGS),--write docs/measured/calibration.md)
 
-calibrate-programs: ## what the lab measures of programs, beside JMH (ten minutes)
+calibrate-programs: ## what the lab measures of programs, beside JMH (a quarter of an hour)
 	@setup/install run codecs
 	cargo build --locked --release -p bakeoff -p proof
 	$(proof) programs codecs $(or $(ARGS),--write docs/measured/programs.md)

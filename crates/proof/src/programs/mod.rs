@@ -40,7 +40,7 @@ pub struct Arguments {
     study: String,
     /// Rounds, in each of which both measure: with fewer than six there is no interval. There are
     /// up to twice as many where trials of the lab are invalid.
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(6..=20))]
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(6..=20))]
     rounds: u32,
     /// Write it to this file as well. What stands there below a heading `## Before` stays.
     #[arg(long, value_name = "FILE")]
