@@ -14,6 +14,7 @@ mod cpu_quota;
 mod delayed_ack;
 mod disk_writes;
 mod errors;
+mod evictions;
 mod fair_answers;
 mod frequency;
 mod hidden_tail;
@@ -21,6 +22,7 @@ mod keep_alive;
 mod lateness;
 mod load_arrived;
 mod memory;
+mod misses;
 mod network;
 mod offered_rate;
 mod one_ceiling;
@@ -53,13 +55,15 @@ pub(crate) use server_cores::{SERVER_CORES, found_idle_cores};
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 29] = [
+pub const CHECKS: [&Check; 31] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
     &optimised_build::OPTIMISED_BUILD,
     &load_arrived::LOAD_ARRIVED,
     &errors::ERRORS,
+    &misses::MISSES,
+    &evictions::EVICTIONS,
     &fair_answers::FAIR_ANSWERS,
     &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,
