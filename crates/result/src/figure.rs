@@ -159,26 +159,18 @@ impl Figure {
 
     /// What a study of stores compares: what servers are compared by, and what the values take.
     pub fn of_stores() -> Vec<Figure> {
-        let less = Better::Less;
+        let (less, per_second) = (Better::Less, Unit::PerSecond);
         let own = [
             Figure::new(MEMORY, "peak memory", "memory", Unit::Bytes, less),
             Figure::new(DISK_BYTES, "bytes on disk", "on disk", Unit::Bytes, less),
-            Figure::new(
-                WRITTEN,
-                "bytes written a byte stored",
-                "written/stored",
-                Unit::Count,
-                less,
-            ),
-            Figure::new(
-                FLUSHES,
-                "flushes of the disk a second",
-                "flushes/s",
-                Unit::PerSecond,
-                less,
-            ),
         ];
-        Figure::of_generator().into_iter().chain(own).collect()
+        let written = "bytes written a byte stored";
+        let details = [
+            Figure::new(WRITTEN, written, "written/stored", Unit::Count, less),
+            Figure::new(FLUSHES, "flushes of the disk", "flushes/s", per_second, less),
+        ];
+        let details = details.map(|figure| Figure { is_detail: true, ..figure });
+        Figure::of_generator().into_iter().chain(own).chain(details).collect()
     }
 
     /// What a study of programs compares, whose work is counted in such a unit.
