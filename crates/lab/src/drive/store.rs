@@ -172,7 +172,8 @@ impl Asking<'_> {
     /// What became of the keys, and what the store says of them.
     fn seen(&self, seen: &Outcome) -> StoreSeen {
         let KeysSeen { hits, misses, missing, wrong, stale } = seen.keys.unwrap_or_default();
-        let operations = seen.operations.iter().map(|it| OperationSeen {
+        let asked = seen.operations.iter().filter(|it| it.response.samples() > 0);
+        let operations = asked.map(|it| OperationSeen {
             operation: it.operation.name().into(),
             response_us: latency(&it.response),
             service_us: latency(&it.service),
