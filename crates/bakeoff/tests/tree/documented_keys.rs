@@ -252,8 +252,8 @@ struct Row {
 impl Row {
     /// Whether the page says so, of all studies or of those with such a driver.
     fn is_required(&self, driver: &[String]) -> bool {
-        let by = |word: &String| self.default == format!("required by `{word}`");
-        self.default == "required" || driver.iter().any(by)
+        let by = self.default.strip_prefix("required by ").unwrap_or_default();
+        self.default == "required" || driver.iter().any(|it| by.contains(&format!("`{it}`")))
     }
 }
 
