@@ -15,6 +15,7 @@
 //! `_share` a fraction from 0 to 1. Times of day are UTC in RFC 3339.
 
 pub mod comparison;
+pub mod durability;
 pub mod evidence;
 pub mod figure;
 pub mod finding;
