@@ -233,7 +233,7 @@ fn section_name(run: &Run, outcome: &Outcome) -> String {
 /// contenders have no classes.
 pub fn class_name(run: &Run, outcome: &Outcome) -> Option<String> {
     match outcome.class {
-        Some(class) => Some(format!("stores that {}", class.says())),
+        Some(class) => Some(format!("stores that {}", class.stores())),
         None if run.durability.is_empty() => None,
         None => Some("stores of which nobody knows what they survive".into()),
     }

@@ -204,9 +204,15 @@ mod tests {
         let trials = steady(&[100.0, 50.0, 20.0, 10.0]);
         let contenders = ["a", "b", "c", "d"].map(contender);
         let mut run = run_of(&contenders, trials);
-        let classes = [Some(Class::OwnCrash), Some(Class::PowerCut), Some(Class::PowerCut), None];
+        let classes = [Some(Class::Process), Some(Class::Power), Some(Class::Power), None];
         for (contender, class) in contenders.iter().zip(classes) {
-            run.durability.push(Durability { contender: contender.name.clone(), class });
+            run.durability.push(Durability {
+                contender: contender.name.clone(),
+                seed: 1,
+                promised_in: None,
+                rungs: Vec::new(),
+                class,
+            });
         }
         let outcomes = at_free_pace(&run);
         let seen: Vec<_> = outcomes.iter().map(|it| (it.class, ranks(it))).collect();
@@ -214,8 +220,8 @@ mod tests {
         assert_eq!(
             seen,
             [
-                of(Some(Class::PowerCut), &[("b", Some(1)), ("c", Some(2))]),
-                of(Some(Class::OwnCrash), &[("a", Some(1))]),
+                of(Some(Class::Power), &[("b", Some(1)), ("c", Some(2))]),
+                of(Some(Class::Process), &[("a", Some(1))]),
                 of(None, &[("d", Some(1))]),
             ]
         );
