@@ -1,8 +1,9 @@
 //! What one trial gives for each figure that a study may compare by.
 
 use result::Trial;
-use result::evidence::Work;
-use result::figure::{CLIENT_CPU_US, CPU_US, MEMORY, P50_US, P99_US, RATE};
+use result::evidence::{StoreSeen, Work};
+use result::figure::{CLIENT_CPU_US, CPU_US, MEMORY, P50_US, P99_US, RATE, WRITTEN};
+use result::setting::VALUE_BYTES;
 
 /// What a trial gives for a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,8 +30,19 @@ pub fn value(trial: &Trial, figure: &str) -> Option<Value> {
         P50_US => percentile(work, 50.0),
         P99_US => percentile(work, 99.0),
         MEMORY => Some((trial.evidence.server_rss_max_bytes? as f64).into()),
+        WRITTEN => written_a_byte(trial),
         told => work.result.get(told).map(|&value| value.into()),
     }
+}
+
+/// Bytes that a store wrote to disk, for each byte of the values that it was given meanwhile;
+/// `None` where it was given none.
+fn written_a_byte(trial: &Trial) -> Option<Value> {
+    let StoreSeen { operations, .. } = trial.evidence.store.as_ref()?;
+    let writes = operations.iter().find(|it| it.operation == "set")?.response_us.count;
+    let given = (writes * trial.slot.setting.number(VALUE_BYTES)?) as f64;
+    let written = trial.evidence.server_disk_write_bytes? as f64;
+    (given > 0.0).then(|| (written / given).into())
 }
 
 /// CPU time a unit of work, in µs.

@@ -97,7 +97,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             title: String::new(),
             question: String::new(),
             contract: String::new(),
-            dimensions: Dimension::of_generator(),
+            dimensions: Dimension::of_servers(),
             figures: Figure::of_generator(),
             asks: Some(Asks {
                 path: "/hello?id={nonce}".into(),

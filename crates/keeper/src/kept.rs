@@ -214,6 +214,11 @@ impl Kept {
         lock(&self.output).tail().written()
     }
 
+    /// Its scratch folder, where it has one.
+    pub fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_deref()
+    }
+
     /// Bytes that the files in its scratch folder take; `None` where it has none, or they
     /// can't be told.
     pub fn scratch_bytes(&self) -> Option<u64> {

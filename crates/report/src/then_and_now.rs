@@ -7,6 +7,7 @@ use result::figure::{P99_US, RATE, Unit};
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 use result::plan::{Cores, Pace, PaceKind, Published, PublishedFigure, Setting, Value};
+use result::setting::KEYS;
 
 use crate::figures;
 use crate::names;
@@ -116,7 +117,7 @@ impl Pair<'_> {
 }
 
 /// The figure under the same setting; else under one that differs only in a flag, as in how
-/// connections are used.
+/// connections are used, or in how many keys a store has.
 fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> Option<Today<'a>> {
     let contender = published.contender.as_deref()?;
     let cores = published.cores?;
@@ -135,7 +136,10 @@ fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> O
         return Some(Today { row, other_mode: None, ratio });
     }
     of_cores().find_map(|outcome| {
-        let [(id, value @ Value::Flag(_))] = differs(figure, outcome)[..] else { return None };
+        let [(id, value)] = differs(figure, outcome)[..] else { return None };
+        if !matches!(value, Value::Flag(_)) && id != KEYS {
+            return None;
+        }
         let dimension = run.study.dimensions.iter().find(|it| it.id == *id)?;
         let other_mode = Some(names::value_name(dimension, value));
         Some(Today { row: row(outcome)?, other_mode, ratio: None })

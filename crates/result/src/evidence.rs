@@ -71,6 +71,9 @@ pub struct Evidence {
     pub limits: Limits,
     /// What the machine went through.
     pub machine: MachineUse,
+    /// What became of a store's keys; `None` of anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub store: Option<StoreSeen>,
     /// How fast the contender's processors were. Empty where nothing was measured.
     pub core_speeds: Vec<CoreSpeed>,
     /// What the sampling took.
@@ -257,6 +260,58 @@ impl Work {
         let whole = (self.seconds + 0.01) as usize;
         self.per_second.iter().take(whole).map(|second| (1.0, second.good as f64)).collect()
     }
+}
+
+/// What became of the keys that a store was asked for, and what it says of itself.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StoreSeen {
+    /// The writing of all keys before the work; `None` where none was to be there.
+    pub preload: Option<Preload>,
+    /// Reads that found a value that may be read, from the warm-up on.
+    pub hits: u64,
+    /// Reads of keys without a value, which may be so.
+    pub misses: u64,
+    /// Reads of keys without a value that must have one.
+    pub missing: u64,
+    /// Reads of values that weren't written for their keys.
+    pub wrong: u64,
+    /// Reads of values that had been overwritten.
+    pub stale: u64,
+    /// How long each operation took.
+    pub operations: Vec<OperationSeen>,
+    /// Whether it may throw values away for want of memory.
+    pub may_evict: bool,
+    /// How many keys it has to have at the end, at least and at most; `None` where the work
+    /// deletes keys, or lets them expire.
+    pub keys_due: Option<(u64, u64)>,
+    /// How many it says that it has; `None` where it doesn't tell.
+    pub keys_there: Option<u64>,
+    /// How many values it says that it threw away for want of memory; `None` where it doesn't
+    /// tell.
+    pub evictions: Option<u64>,
+}
+
+/// The writing of all keys before the work.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Preload {
+    /// Keys to be written.
+    pub keys: u64,
+    /// Writes that were acknowledged.
+    pub acknowledged: u64,
+    /// Seconds that it took.
+    pub seconds: f64,
+}
+
+/// How long one operation on keys took.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct OperationSeen {
+    /// Its name: `get`.
+    pub operation: String,
+    /// From the intended start to the whole answer, in µs.
+    pub response_us: Percentiles,
+    /// From the send to the whole answer, in µs.
+    pub service_us: Percentiles,
 }
 
 /// What a contender did between two of its lines.

@@ -20,6 +20,13 @@ pub const P99_US: &str = "p99_us";
 
 /// The most memory that the contender's processes had resident at once, in bytes.
 pub const MEMORY: &str = "memory_bytes";
+/// What the files of a store take at the window's end, in bytes.
+pub const DISK_BYTES: &str = "disk_bytes";
+/// Bytes that a store wrote to disk within the window, for each byte of the values that it was
+/// given.
+pub const WRITTEN: &str = "written_a_byte";
+/// Flushes a second of the disk that a store's files lie on, whoever asked for them.
+pub const FLUSHES: &str = "flushes_per_s";
 
 /// A figure that contenders are compared by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +155,22 @@ impl Figure {
             Figure::new(P50_US, "p50", "p50", time, less),
             Figure::new(P99_US, "p99", "p99", time, less),
         ]
+    }
+
+    /// What a study of stores compares: what servers are compared by, and what the values take.
+    pub fn of_stores() -> Vec<Figure> {
+        let (less, per_second) = (Better::Less, Unit::PerSecond);
+        let own = [
+            Figure::new(MEMORY, "peak memory", "memory", Unit::Bytes, less),
+            Figure::new(DISK_BYTES, "bytes on disk", "on disk", Unit::Bytes, less),
+        ];
+        let written = "bytes written a byte stored";
+        let details = [
+            Figure::new(WRITTEN, written, "written/stored", Unit::Count, less),
+            Figure::new(FLUSHES, "flushes of the disk", "flushes/s", per_second, less),
+        ];
+        let details = details.map(|figure| Figure { is_detail: true, ..figure });
+        Figure::of_generator().into_iter().chain(own).chain(details).collect()
     }
 
     /// What a study of programs compares, whose work is counted in such a unit.

@@ -2,8 +2,8 @@
 //!
 //! A study declares its [`Dimension`]s, such as connections at once. A [`Setting`] has a value
 //! of each, and settings are only compared for equality and shown by declared names: nothing
-//! in judging or reports knows what a dimension means, but for the two that the load
-//! generator itself has ([`CONNECTIONS`], [`KEPT`]).
+//! in judging or reports knows what a dimension means, but for those that the load
+//! generator itself has.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +13,12 @@ use serde::{Deserialize, Serialize};
 pub const CONNECTIONS: &str = "connections";
 /// The load generator's dimension of whether a connection serves many requests or one: a flag.
 pub const KEPT: &str = "kept";
+/// The dimension of what stores are asked: a word.
+pub const ASKS: &str = "asks";
+/// The dimension of how large their values are, in bytes: a number.
+pub const VALUE_BYTES: &str = "value_bytes";
+/// The dimension of how many keys they have: a number.
+pub const KEYS: &str = "keys";
 
 /// Under what contenders are compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,6 +37,22 @@ impl Setting {
         let values = vec![
             (CONNECTIONS.to_string(), Value::Number(connections.into())),
             (KEPT.to_string(), Value::Flag(kept)),
+        ];
+        Setting { cores, values, pace: Pace::Free }
+    }
+
+    /// A closed loop of what stores are asked, of so many keys with values of so many bytes.
+    pub fn of_store(
+        connections: u32,
+        cores: Cores,
+        asks: &str,
+        (keys, bytes): (u64, u64),
+    ) -> Setting {
+        let values = vec![
+            (ASKS.to_string(), Value::Word(asks.into())),
+            (VALUE_BYTES.to_string(), Value::Number(bytes)),
+            (KEYS.to_string(), Value::Number(keys)),
+            (CONNECTIONS.to_string(), Value::Number(connections.into())),
         ];
         Setting { cores, values, pace: Pace::Free }
     }
@@ -56,15 +78,22 @@ impl Setting {
 
     /// The load generator's connections at once; 0 where something else drives contenders.
     pub fn connections(&self) -> u32 {
-        match self.value(CONNECTIONS) {
-            Some(Value::Number(connections)) => u32::try_from(*connections).unwrap_or(u32::MAX),
-            _ => 0,
-        }
+        let connections = self.number(CONNECTIONS).unwrap_or(0);
+        u32::try_from(connections).unwrap_or(u32::MAX)
     }
 
-    /// Whether the load generator keeps connections for many requests.
+    /// Whether the load generator keeps connections for many requests. Those with stores are
+    /// always kept.
     pub fn kept(&self) -> bool {
-        self.value(KEPT) == Some(&Value::Flag(true))
+        self.value(CONNECTIONS).is_some() && self.value(KEPT) != Some(&Value::Flag(false))
+    }
+
+    /// A dimension's number; `None` where the study has no such, or its value is none.
+    pub fn number(&self, dimension: &str) -> Option<u64> {
+        match self.value(dimension) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
     }
 }
 
@@ -120,24 +149,34 @@ pub struct Dimension {
 }
 
 impl Dimension {
-    /// The dimensions of the load generator.
-    pub fn of_generator() -> Vec<Dimension> {
+    /// The dimensions of web servers.
+    pub fn of_servers() -> Vec<Dimension> {
         let words = [("true", "kept alive"), ("false", "of one request each")];
         let words = words.map(|(value, word)| (value.into(), word.into()));
+        vec![Dimension::connections(), Dimension::of_words(KEPT, words.into())]
+    }
+
+    /// The dimensions of stores, which are asked in these words.
+    pub fn of_stores(asks: BTreeMap<String, String>) -> Vec<Dimension> {
         vec![
-            Dimension {
-                id: CONNECTIONS.into(),
-                one: "connection".into(),
-                many: "connections".into(),
-                words: BTreeMap::new(),
-            },
-            Dimension {
-                id: KEPT.into(),
-                one: String::new(),
-                many: String::new(),
-                words: words.into(),
-            },
+            Dimension::of_words(ASKS, asks),
+            Dimension::of_numbers(VALUE_BYTES, "byte a value", "bytes a value"),
+            Dimension::of_numbers(KEYS, "key", "keys"),
+            Dimension::connections(),
         ]
+    }
+
+    fn connections() -> Dimension {
+        Dimension::of_numbers(CONNECTIONS, "connection", "connections")
+    }
+
+    fn of_numbers(id: &str, one: &str, many: &str) -> Dimension {
+        let (id, one, many) = (id.into(), one.into(), many.into());
+        Dimension { id, one, many, words: BTreeMap::new() }
+    }
+
+    fn of_words(id: &str, words: BTreeMap<String, String>) -> Dimension {
+        Dimension { id: id.into(), one: String::new(), many: String::new(), words }
     }
 }
 

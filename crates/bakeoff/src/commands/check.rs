@@ -75,8 +75,8 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let (driver, contract) = (study.file.driver.get_ref(), study.contract_of(contender));
-    let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
+    let way = study.way(contender);
+    let (driver, contract) = (drive::of(&way), contract::of(&way));
     let data = study.file.data.as_ref();
     let bench = Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: &stop };
     let works = works(&study, contender);

@@ -24,3 +24,4 @@ mod run;
 #[path = "../../../report/tests/fixture/mod.rs"]
 mod runs;
 mod rust_alone;
+mod stores;

@@ -77,6 +77,15 @@ impl File {
         File { example: nth_example(&page("study-toml.md"), 2).into(), complaint }
     }
 
+    /// Of stores.
+    fn study_of_stores() -> File {
+        let complaint = |text: &str| {
+            let store = format!("{}\nspeaks = \"redis\"", contender().replace("contract = ", "# "));
+            complaint(text, &[("redis", &store)])
+        };
+        File { example: nth_example(&page("study-toml.md"), 3).into(), complaint }
+    }
+
     fn contender() -> File {
         File { example: contender(), complaint: contender_complaint }
     }
@@ -122,11 +131,12 @@ impl File {
         Some(allowed.split('`').skip(1).step_by(2).map(String::from).collect())
     }
 
-    /// The kind of its driver, where it is a study's.
-    fn driver(&self) -> String {
+    /// The kind of its driver and what that speaks, where it is a study's.
+    fn driver(&self) -> Vec<String> {
         let example: Table = self.example.parse().unwrap();
-        let kind = example.get("driver").and_then(|driver| driver["kind"].as_str());
-        kind.unwrap_or_default().to_string()
+        let Some(driver) = example.get("driver") else { return Vec::new() };
+        let words = ["kind", "protocol"].into_iter().filter_map(|key| driver.get(key)?.as_str());
+        words.map(String::from).collect()
     }
 
     /// All tables of the example.
@@ -240,9 +250,10 @@ struct Row {
 }
 
 impl Row {
-    /// Whether the page says so, of all studies or of those with this driver.
-    fn is_required(&self, driver: &str) -> bool {
-        self.default == "required" || self.default == format!("required by `{driver}`")
+    /// Whether the page says so, of all studies or of those with such a driver.
+    fn is_required(&self, driver: &[String]) -> bool {
+        let by = self.default.strip_prefix("required by ").unwrap_or_default();
+        self.default == "required" || driver.iter().any(|it| by.contains(&format!("`{it}`")))
     }
 }
 
@@ -307,8 +318,10 @@ fn the_page_of_study_toml_has_every_key_with_its_bounds_and_no_other() {
     let page = page("study-toml.md");
     let asked = hold(&File::study(), &page, &[]);
     let programs = hold(&File::study_of_programs(), &page, &[]);
+    let stores = hold(&File::study_of_stores(), &page, &[]);
     // Else tables could be new that no page tells of, because nobody looked into them.
-    let unused: Vec<_> = asked.iter().filter(|key| programs.contains(key)).collect();
+    let unused: Vec<_> =
+        asked.iter().filter(|key| programs.contains(key) && stores.contains(key)).collect();
     assert!(unused.is_empty(), "the examples have every key, but for {unused:?}");
 }
 

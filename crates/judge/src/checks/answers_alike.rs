@@ -14,7 +14,9 @@ pub(super) const ANSWERS_ALIKE: Check = Check {
     threshold: "the body within 32 bytes, the whole within 128 bytes",
     why: "Who sends less has less to make and to copy. 32 bytes are what ways to write a random number differ by; 128 bytes are a header line or two, less than a packet's own overhead. Headers that all leave out in the same measure are the contract's matter.",
     fix: "Bring the contender's body to the others' length, and its headers to those that the contract names.",
-    scope: Scope::Row(|compared| look(compared).filter(|_| compared.are_asked())),
+    scope: Scope::Row(|compared| {
+        look(compared).filter(|_| compared.are_asked() && !compared.are_stores())
+    }),
 };
 
 fn look(compared: &Compared) -> Option<Word> {

@@ -14,6 +14,7 @@ mod cpu_quota;
 mod delayed_ack;
 mod disk_writes;
 mod errors;
+mod evictions;
 mod fair_answers;
 mod frequency;
 mod hidden_tail;
@@ -21,6 +22,7 @@ mod keep_alive;
 mod lateness;
 mod load_arrived;
 mod memory;
+mod misses;
 mod network;
 mod offered_rate;
 mod one_ceiling;
@@ -53,13 +55,15 @@ pub(crate) use server_cores::{SERVER_CORES, found_idle_cores};
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 29] = [
+pub const CHECKS: [&Check; 31] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
     &optimised_build::OPTIMISED_BUILD,
     &load_arrived::LOAD_ARRIVED,
     &errors::ERRORS,
+    &misses::MISSES,
+    &evictions::EVICTIONS,
     &fair_answers::FAIR_ANSWERS,
     &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,
@@ -246,6 +250,11 @@ impl<'a> Seen<'a> {
         self.slot.setting.value(CONNECTIONS).is_some()
     }
 
+    /// Whether it is a store, of which the load generator compares every value.
+    fn is_store(&self) -> bool {
+        self.evidence.store.is_some()
+    }
+
     /// Whether requests came at a rate, whatever was answered.
     fn is_open_loop(&self) -> bool {
         self.slot.setting.pace != Pace::Free
@@ -260,6 +269,11 @@ impl<'a> Compared<'a> {
 
     fn others(&self) -> impl Iterator<Item = &'a Contender> {
         self.contenders.iter().filter(|it| it.name != self.contender.name)
+    }
+
+    /// Whether contenders are stores.
+    fn are_stores(&self) -> bool {
+        self.trials.iter().any(|trial| trial.evidence.store.is_some())
     }
 
     /// Whether a client asks contenders, which don't drive themselves.
@@ -456,7 +470,7 @@ mod tests {
     use hdrhistogram::Histogram;
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
-        Sample, Second, SecondClient, ServerUse, ThreadGroup, ThreadUse,
+        Sample, Second, SecondClient, ServerUse, StoreSeen, ThreadGroup, ThreadUse,
     };
     use result::plan::Cores;
     use serde_json::Value;
@@ -611,6 +625,24 @@ mod tests {
             times.mean = Some(1_000.0);
         }
         (slot, evidence)
+    }
+
+    /// A store that kept its hundred keys.
+    fn of_a_store() -> (Slot, Evidence) {
+        let (slot, evidence) = sound();
+        let store = StoreSeen {
+            hits: 1_000,
+            keys_due: Some((100, 100)),
+            keys_there: Some(100),
+            evictions: Some(0),
+            ..StoreSeen::default()
+        };
+        (slot, Evidence { store: Some(store), ..evidence })
+    }
+
+    /// One of each kind that checks speak of.
+    fn all_sound() -> [(Slot, Evidence); 4] {
+        [sound(), at_half_of_its_maximum(), of_one_request_each(), of_a_store()]
     }
 
     /// A sound trial of an open loop: half of a maximum of 50,000 a second.
@@ -771,7 +803,7 @@ mod tests {
     #[test]
     fn every_check_is_silent_on_a_sound_trial_and_a_sound_comparison() {
         let mut findings = field().judge();
-        for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+        for (slot, evidence) in all_sound() {
             findings.extend(judge(&slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
@@ -797,17 +829,20 @@ mod tests {
         };
         let of_trial =
             |(slot, evidence): (Slot, Evidence)| absent(judge(&slot, &evidence), is_of_trials);
-        assert_eq!(of_trial(sound()), ["offered-rate", "lateness", "runtime"]);
-        assert_eq!(of_trial(at_half_of_its_maximum()), ["hidden-tail", "runtime"]);
-        let one_each = ["keep-alive", "offered-rate", "lateness", "runtime"];
+        let of_stores = ["misses", "evictions"];
+        let and = |others: &[&'static str]| [&of_stores[..], others].concat();
+        assert_eq!(of_trial(sound()), and(&["offered-rate", "lateness", "runtime"]));
+        assert_eq!(of_trial(of_a_store()), ["offered-rate", "lateness", "runtime"]);
+        assert_eq!(of_trial(at_half_of_its_maximum()), and(&["hidden-tail", "runtime"]));
+        let one_each = ["misses", "evictions", "keep-alive", "offered-rate", "lateness", "runtime"];
         assert_eq!(of_trial(of_one_request_each()), one_each);
 
         let all = |_: &Check| true;
-        assert_eq!(absent(field().judge(), all), ["offered-rate", "lateness", "runtime"]);
+        assert_eq!(absent(field().judge(), all), and(&["offered-rate", "lateness", "runtime"]));
         let mut one = field();
         one.contenders.truncate(1);
-        let alone = ["answers-alike", "offered-rate", "lateness", "one-ceiling", "runtime"];
-        assert_eq!(absent(one.judge(), all), alone);
+        let alone = ["offered-rate", "lateness", "one-ceiling", "runtime"];
+        assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 
     #[test]
@@ -869,7 +904,7 @@ mod tests {
     #[test]
     fn a_sensor_that_is_missing_is_named_by_the_checks_that_need_it() {
         let mut found = BTreeSet::new();
-        for (_, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+        for (_, evidence) in all_sound() {
             ways(&serde_json::to_value(evidence).unwrap(), "", &mut found);
         }
         found.remove("");
@@ -880,7 +915,7 @@ mod tests {
         };
         let unchecked = |way: &String| -> Option<String> {
             let mut findings = Vec::new();
-            for (slot, evidence) in [sound(), at_half_of_its_maximum(), of_one_request_each()] {
+            for (slot, evidence) in all_sound() {
                 findings.extend(judge(&slot, &without(&evidence, way)?));
             }
             let mut field = field();

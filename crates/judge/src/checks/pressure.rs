@@ -15,7 +15,7 @@ pub(super) const PRESSURE: Check = Check {
     id: "pressure",
     signal: "Pressure stall information: the share of the window in which some task of the contender's control group, or of the client's, waited for memory, or for a disk if it moved more to and from disks than stray pages; where one has no group, in which some task of the machine did.",
     threshold: "less than 1 % of the window, invalid from 10 %; more than stray pages: 40 KiB a second; of the whole machine less than 1 %, else it can't be told who waited",
-    why: "A server that answers from memory has nothing to wait for but its clients, and a client that waits takes its own time for the server's. From 1 % on, the slowest hundredth of the answers may be those that waited, so the 99th percentile is the disk's. Who moves next to nothing to and from disks hardly waits for one, but from Linux 6.5 on (6.1.39 of the longer-kept ones) the kernel counts every wait in io_uring as such, also those for the network, unless it is told not to, as bakeoff's client tells it from Linux 6.15 on. So a contender that has a ring open and uses a disk is suspect, and not invalid: which of the two it waited for can't be told. Stray pages are fewer than ten of 4 KiB a second: if each is waited for, an SSD takes about a thousandth of the time for them, and only a slow disk, with 10 ms each, a tenth. A JVM that keeps its counters in a file writes such.",
+    why: "A server that answers from memory has nothing to wait for but its clients, and a client that waits takes its own time for the server's. From 1 % on, the slowest hundredth of the answers may be those that waited, so the 99th percentile is the disk's. Who moves next to nothing to and from disks hardly waits for one, but from Linux 6.5 on (6.1.39 of the longer-kept ones) the kernel counts every wait in io_uring as such, also those for the network, unless it is told not to, as bakeoff's client tells it from Linux 6.15 on. So a contender that has a ring open and uses a disk is suspect, and not invalid: which of the two it waited for can't be told. Stray pages are fewer than ten of 4 KiB a second: if each is waited for, an SSD takes about a thousandth of the time for them, and only a slow disk, with 10 ms each, a tenth. A JVM that keeps its counters in a file writes such. A store that waits for its disk does its work: of stores only memory is looked at.",
     fix: "Find what it reads or writes (logs, temporary files, a cold cache), or what presses on memory beside it; warm up for longer.",
     scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };
@@ -56,7 +56,12 @@ impl Waited {
         let written =
             group.and_then(|group| group.io_write_bytes).max(evidence.server_disk_write_bytes);
         let moved = read.zip(written).map(|(read, written)| (read + written) as f64 / seconds);
-        Waited::of(group, moved)
+        let waited = Waited::of(group, moved);
+        match evidence.store {
+            // Its disk is its work.
+            Some(_) => Waited { io: Some(0.0), ..waited },
+            None => waited,
+        }
     }
 
     fn of_client(evidence: &Evidence, seconds: f64) -> Waited {
@@ -149,7 +154,7 @@ fn cannot_tell(who: &str, group: Option<&Cgroup>, at_most: Waited) -> Option<Wor
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::ClientUse;
+    use result::evidence::{ClientUse, StoreSeen};
     use result::finding::{Finding, Verdict};
 
     use super::super::tests::word_after;
@@ -195,6 +200,19 @@ mod tests {
         assert_eq!(with(0.01, 0.0).verdict, Verdict::Suspect);
         assert_eq!(with(0.0, 0.1).verdict, Verdict::Invalid);
         assert_eq!(with(0.0, 0.1).value, "contender: memory 0.0 %, disk 10.0 %");
+    }
+
+    #[test]
+    fn a_store_may_wait_for_its_disk_and_not_for_memory() {
+        let word = |memory, io| {
+            word_after(&PRESSURE, |evidence| {
+                evidence.store = Some(StoreSeen::default());
+                evidence.server_disk_write_bytes = Some(1 << 30);
+                evidence.server.cgroup = Some(group(memory, io));
+            })
+        };
+        assert_eq!(word(0.0, 0.5).verdict, Verdict::Valid);
+        assert_eq!(word(0.5, 0.5).verdict, Verdict::Invalid);
     }
 
     #[test]

@@ -37,6 +37,10 @@ fn look(seen: &Seen, load: &Load) -> Word {
         return Word::invalid(date, "The Date after the load was still that of before it.")
             .against("another Date after 2.2 s or more");
     }
+    if seen.is_store() && !contract_after.is_empty() {
+        let value = format!("{} answers", load.work.done);
+        return Word::valid(value, "Every answer under load was compared with what was written.");
+    }
     // Answers that are errors have other lengths.
     let sizes = seen.evidence.answer.filter(|_| load.work.errors.is_empty() && load.work.done > 0);
     let whole = |it: AnswerSize| it.whole_bytes.unwrap_or(it.head_bytes + it.body_bytes) as f64;

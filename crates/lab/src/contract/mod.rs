@@ -3,6 +3,8 @@
 pub mod http;
 pub mod http_client;
 pub mod program;
+pub mod store;
+pub mod store_client;
 
 use load::Stop;
 use load::outcome::SampledAnswer;
@@ -10,10 +12,11 @@ use result::evidence::{AnswerSize, ContractStep};
 use result::plan::Setting;
 
 use crate::place::Running;
-use crate::study::{ContractFile, Driver, DriverKind};
+use crate::study::Way;
 
 use self::http::Http;
 use self::program::{Given, Program, Told};
+use self::store::Store;
 
 /// How much time a check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,13 +54,11 @@ pub trait Contract {
     ) -> Vec<ContractStep>;
 }
 
-/// What a study's file asks of a contender, as its driver can ask it.
-pub fn of(driver: &Driver, file: &ContractFile) -> Box<dyn Contract> {
-    match (driver.kind, file.http()) {
-        (DriverKind::Generator, Some(asks)) => Box::new(Http { asks }),
-        // A study is refused whose contract its driver can't ask.
-        (DriverKind::Generator, None) | (DriverKind::Program, _) => {
-            Box::new(Program { sum: file.sum })
-        }
+/// What contenders of this way have to keep.
+pub fn of(way: &Way) -> Box<dyn Contract> {
+    match way {
+        Way::Http(asks) => Box::new(Http { asks: asks.clone() }),
+        Way::Store { speaks, .. } => Box::new(Store { speaks: *speaks }),
+        Way::Program(sum) => Box::new(Program { sum: *sum }),
     }
 }

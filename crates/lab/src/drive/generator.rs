@@ -1,7 +1,6 @@
-//! From a contract and a slot of the plan to a plan of load, and from what the
-//! load saw to evidence.
+//! The load generator's client with its plan, whatever it speaks, and from what it saw to
+//! evidence.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -9,17 +8,13 @@ use keeper::text::harmless;
 use load::Stop;
 use load::histogram;
 use load::outcome::{Account, Latency};
-use load::plan::{Arrivals, Expect, Http, Statuses, Target, Until};
-use load::template::Request;
+use load::plan::{Arrivals, Until};
 use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
 use result::plan::Slot;
 
 use super::client::Client;
-use super::{Drive, Driven, Driver, Driving, Ended, Outside, Passage, Readiness, Sign};
-use crate::contract::http;
-use crate::contract::http_client::Wrong;
+use super::{Drive, Driven, Driving, Ended, Outside, Passage};
 use crate::place::Running;
-use crate::study::HttpContract;
 
 /// The percentiles that are told, if enough samples lie beyond them.
 const PERCENTILES: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
@@ -29,52 +24,69 @@ const BEYOND_MIN: f64 = 100.0;
 
 const NS_A_US: f64 = 1000.0;
 
-/// The load generator, for contenders that keep this contract.
-#[derive(Debug, Clone)]
-pub struct Generator {
-    /// What it asks them.
-    pub contract: HttpContract,
-}
-
-/// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
-const UNAVAILABLE: u16 = 503;
-
-impl Driver for Generator {
-    fn is_asked(&self) -> bool {
-        true
-    }
-
-    fn sign(&self) -> Sign {
-        Sign { given: "gave a right answer", missing: "gave no right answer" }
-    }
-
-    fn ready(&self, on: &Running, stop: &Stop) -> Readiness {
-        match http::ask_once(on.address, &self.contract, stop) {
-            Ok(()) => Readiness::Yes,
-            Err(wrong @ Wrong::Status { seen, .. }) if seen != UNAVAILABLE => {
-                Readiness::Wrong(wrong.to_string())
-            }
-            Err(wrong @ Wrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
-            Err(wrong) => Readiness::NotYet(wrong.to_string()),
-        }
-    }
-
-    fn prepare<'a>(
-        &'a self,
-        on: &'a Running,
-        what: &Drive,
-    ) -> Result<Box<dyn Driving + 'a>, load::Error> {
-        let client = Client::start(on.kept.client_cgroup().clone(), what.cpus)?;
-        let plan = load_plan(what, &self.contract, on.address);
-        Ok(Box::new(Loading { client, plan, window: what.window() }))
-    }
-}
-
 /// A client that waits for its plan.
-struct Loading {
+pub(super) struct Loading {
     client: Client,
     plan: load::Plan,
-    window: Duration,
+}
+
+impl Loading {
+    /// Starts a client for a plan.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn prepare(
+        on: &Running,
+        what: &Drive,
+        plan: load::Plan,
+    ) -> Result<Loading, load::Error> {
+        let client = Client::start(on.kept.client_cgroup().clone(), what.cpus)?;
+        Ok(Loading { client, plan })
+    }
+
+    /// What it is to offer.
+    pub(super) fn plan(&self) -> &load::Plan {
+        &self.plan
+    }
+
+    /// Carries the plan out, and tells when the window begins; `None` if it was stopped.
+    ///
+    /// # Errors
+    /// Where no load could be offered.
+    pub(super) fn offer(
+        &mut self,
+        stop: &Stop,
+        tell: &mut dyn FnMut(Passage),
+    ) -> Result<Option<load::Outcome>, load::Error> {
+        let warmup = self.plan.warmup.as_secs_f64();
+        let window = match self.plan.until {
+            Until::Elapsed(window) => window.as_secs_f64(),
+            Until::Requests(_) => 0.0,
+        };
+        let mut is_in_window = false;
+        self.client.run(&self.plan, stop, &mut |progress| {
+            // It is told when a second has ended, the last of the warm-up among them.
+            let measured_s = progress.elapsed_s - warmup;
+            if measured_s >= 0.0 && !is_in_window {
+                is_in_window = true;
+                let left = Duration::from_secs_f64((window - measured_s).max(0.0));
+                tell(Passage::Begins { until: Instant::now() + left });
+            }
+        })
+    }
+
+    /// What was seen, as evidence has it.
+    pub(super) fn driven(&self, seen: load::Outcome) -> Driven {
+        Driven {
+            window_began: seen.window_began,
+            window: seen.window,
+            work: work(&seen),
+            clients: vec![client_side(&self.plan, &seen)],
+            answers: seen.sampled_answers,
+            told: Vec::new(),
+            store: None,
+        }
+    }
 }
 
 impl Driving for Loading {
@@ -83,59 +95,17 @@ impl Driving for Loading {
     }
 
     fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, load::Error> {
-        let (warmup, window) = (self.plan.warmup.as_secs_f64(), self.window.as_secs_f64());
-        let mut is_in_window = false;
-        let seen = self.client.run(&self.plan, stop, &mut |progress| {
-            // It is told when a second has ended, the last of the warm-up among them.
-            let measured_s = progress.elapsed_s - warmup;
-            if measured_s >= 0.0 && !is_in_window {
-                is_in_window = true;
-                let left = Duration::from_secs_f64((window - measured_s).max(0.0));
-                tell(Passage::Begins { until: Instant::now() + left });
-            }
-        })?;
-        let Some(seen) = seen else { return Ok(Ended::Stopped) };
-        Ok(Ended::Driven(Box::new(Driven {
-            window_began: seen.window_began,
-            window: seen.window,
-            work: work(&seen),
-            clients: vec![client_side(&self.plan, &seen)],
-            answers: seen.sampled_answers,
-            told: Vec::new(),
-        })))
-    }
-}
-
-/// The load of a slot.
-fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load::Plan {
-    let slot = what.slot;
-    let target =
-        Target { address, authority: address.to_string(), path: contract.request.path.clone() };
-    let http = Http {
-        requests: vec![Request::get(&contract.request.path)],
-        expect: Expect {
-            body: Some(contract.answer.body.clone()),
-            whole_body: contract.answer.whole_body,
-            statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
-        },
-    };
-    load::Plan {
-        work: load::plan::Work::Http(http),
-        arrivals: arrivals(slot, what.rate),
-        connections: slot.setting.connections(),
-        keep_alive: slot.setting.kept(),
-        until: Until::Elapsed(what.window()),
-        warmup: what.warmup(),
-        cpus: what.cpus.to_vec(),
-        seed: what.seed(),
-        ..load::Plan::new(target, Vec::new())
+        Ok(match self.offer(stop, tell)? {
+            Some(seen) => Ended::Driven(Box::new(self.driven(seen))),
+            None => Ended::Stopped,
+        })
     }
 }
 
 /// How requests come. A rate for all is kept evenly, so that all are offered the
 /// same to the request. A curve is to show how answers wait for each other, so
 /// its requests come as those of many independent users do: by chance.
-fn arrivals(slot: &Slot, rate: Option<f64>) -> Arrivals {
+pub(super) fn arrivals(slot: &Slot, rate: Option<f64>) -> Arrivals {
     match (rate, slot.setting.pace) {
         (None, _) => Arrivals::Closed,
         (Some(rate), result::plan::Pace::Own { .. }) => Arrivals::Poisson(rate),
@@ -200,7 +170,7 @@ fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
     }
 }
 
-fn errors(account: &Account) -> Vec<ErrorKind> {
+pub(super) fn errors(account: &Account) -> Vec<ErrorKind> {
     let errors = account.errors.iter().map(|error| ErrorKind {
         kind: error.kind.name().into(),
         count: error.count,
@@ -219,7 +189,7 @@ fn connection_wait(seen: &load::Outcome) -> Percentiles {
 }
 
 /// A distribution with its censored samples at their lower bounds.
-fn latency(latency: &Latency) -> Percentiles {
+pub(super) fn latency(latency: &Latency) -> Percentiles {
     let mut all = latency.good.clone();
     all.add(&latency.censored).expect("histograms of one run have the same bounds");
     let mut percentiles = percentiles(&all);
@@ -278,10 +248,6 @@ pub(crate) fn allow_connections<'a>(
 
 #[cfg(test)]
 mod tests {
-    use result::plan::Plan;
-
-    use crate::study::RightAnswer;
-
     use super::*;
 
     fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
@@ -292,38 +258,6 @@ mod tests {
 
     fn told(count: u64) -> Vec<f64> {
         percentiles(&histogram(1..=count)).at.iter().map(|one| one.percentile).collect()
-    }
-
-    /// Else it would be kept to before the load alone.
-    #[test]
-    fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
-        let contract = HttpContract {
-            request: crate::study::Request { path: "/hello?id={nonce}&n={counter}".into() },
-            answer: RightAnswer {
-                status: 201,
-                body: "{nonce} {counter}".into(),
-                whole_body: true,
-                fresh: false,
-            },
-            refuses: Vec::new(),
-        };
-        let setting = result::plan::Setting::closed(4, result::plan::Cores::One, true);
-        let slot = Slot { number: 0, contender: "a".into(), setting, block: 0, twin: false };
-        let plan = Plan {
-            profile: "quick".into(),
-            seed: 1,
-            blocks: 1,
-            measure_s: 1.0,
-            warmup_s: 1.0,
-            may_idle: false,
-            slots: vec![slot.clone()],
-        };
-        let address = "127.0.0.1:1".parse().unwrap();
-        let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
-        let plan = load_plan(&what, &contract, address);
-        let Expect { body, whole_body, statuses } = plan.http().unwrap().expect.clone();
-        assert_eq!((body, whole_body), (Some(contract.answer.body), true));
-        assert_eq!(statuses.to_string(), "201");
     }
 
     #[test]

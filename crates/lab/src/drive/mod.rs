@@ -2,22 +2,25 @@
 
 pub mod client;
 pub mod generator;
+pub mod http;
 pub mod program;
+pub mod store;
 
 use std::time::{Duration, Instant};
 
 use keeper::cgroup::Group;
 use load::outcome::SampledAnswer;
 use load::{Error, Stop};
-use result::evidence::{ClientSide, Work};
+use result::evidence::{ClientSide, Preload, StoreSeen, Work};
 use result::plan::{Plan, Slot};
 
 use crate::contract::program::Told;
 use crate::place::Running;
-use crate::study::{self, ContractFile, DriverKind};
+use crate::study::Way;
 
-use self::generator::Generator;
+use self::http::Http;
 use self::program::Program;
+use self::store::Store;
 
 /// What puts work on contenders.
 pub trait Driver {
@@ -35,6 +38,14 @@ pub trait Driver {
     /// Whether a contender can be given work. It is asked every few ms from the contender's
     /// start on.
     fn ready(&self, on: &Running, stop: &Stop) -> Readiness;
+
+    /// Gives a contender what has to be there before the work.
+    ///
+    /// # Errors
+    /// Where that couldn't be offered, which is not the contender's fault.
+    fn fill(&self, _on: &Running, _what: &Drive, _stop: &Stop) -> Result<Filled, Error> {
+        Ok(Filled::Nothing)
+    }
 
     /// Gets ready what is outside of the contender, without giving it work yet.
     ///
@@ -62,6 +73,18 @@ pub enum Readiness {
     Wrong(String),
     /// It does what no other look can mend.
     Failed(String),
+}
+
+/// What came of giving a contender what has to be there.
+pub enum Filled {
+    /// It needs nothing.
+    Nothing,
+    /// It has all of it.
+    With(Preload),
+    /// It is at fault that it hasn't, and why.
+    Failed(String),
+    /// Somebody asked for the end.
+    Stopped,
 }
 
 /// What is put on a contender.
@@ -154,13 +177,15 @@ pub struct Driven {
     pub answers: Vec<SampledAnswer>,
     /// What a contender told that drives itself, from its start on.
     pub told: Vec<Told>,
+    /// What became of a store's keys; `None` of anything else.
+    pub store: Option<StoreSeen>,
 }
 
-/// The driver of a study, for contenders that keep this contract.
-pub fn of(driver: &study::Driver, contract: &ContractFile) -> Box<dyn Driver> {
-    match (driver.kind, contract.http()) {
-        (DriverKind::Generator, Some(contract)) => Box::new(Generator { contract }),
-        // A study is refused whose contract its driver can't ask.
-        (DriverKind::Generator, None) | (DriverKind::Program, _) => Box::new(Program),
+/// The driver of contenders of this way.
+pub fn of(way: &Way) -> Box<dyn Driver> {
+    match way.clone() {
+        Way::Http(contract) => Box::new(Http { contract }),
+        Way::Store { speaks, asks } => Box::new(Store { speaks, asks }),
+        Way::Program(_) => Box::new(Program),
     }
 }

@@ -253,7 +253,15 @@ impl Heard {
             ..Work::default()
         };
         let window_began = Moment::at(began_at);
-        Some(Driven { window_began, window, work, clients: vec![], answers: vec![], told })
+        Some(Driven {
+            window_began,
+            window,
+            work,
+            clients: vec![],
+            answers: vec![],
+            told,
+            store: None,
+        })
     }
 }
 

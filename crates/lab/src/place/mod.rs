@@ -3,6 +3,7 @@
 //! The contender and the load each have a place. Today both are on this machine. All that a
 //! trial needs of one goes through [`Host`], so that another machine can take its part.
 
+pub mod disk;
 pub mod machine;
 pub mod ports;
 pub mod yardstick;

@@ -174,7 +174,7 @@ fn name_drops(of: &mut Value) {
 /// outcomes where there were two.
 fn describe(run: &mut Value) {
     if let Some(study) = run.get_mut("study") {
-        study["dimensions"] = json!(Dimension::of_generator());
+        study["dimensions"] = json!(Dimension::of_servers());
         study["figures"] = json!(Figure::of_generator());
         for published in each(study, "published") {
             let keep_alive = published["keep_alive"].clone();

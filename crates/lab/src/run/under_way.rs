@@ -208,9 +208,8 @@ impl<'a> UnderWay<'a> {
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
-        let (driver, contract) =
-            (self.study.file.driver.get_ref(), self.study.contract_of(contender));
-        let (driver, contract) = (drive::of(driver, contract), contract::of(driver, contract));
+        let way = self.study.way(contender);
+        let (driver, contract) = (drive::of(&way), contract::of(&way));
         let data = self.study.file.data.as_ref();
         let bench =
             Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: self.stop };

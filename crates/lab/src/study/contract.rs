@@ -4,7 +4,7 @@ use result::plan::Asks;
 use serde::Deserialize;
 
 use super::limits;
-use super::{Driver, DriverKind};
+use super::{Driver, DriverKind, Protocol};
 
 /// What a contender must do.
 #[derive(Debug, Clone, Deserialize)]
@@ -82,6 +82,11 @@ impl ContractFile {
     /// What speaks against it under this driver, in a study with `[data]` or without.
     pub(super) fn complaint(&self, driver: &Driver, has_data: bool) -> Option<&'static str> {
         match driver.kind {
+            DriverKind::Generator if driver.protocol == Some(Protocol::Keys) => {
+                let is_http = self.request.is_some() || self.answer.is_some();
+                (is_http || !self.refuses.is_empty() || self.sum.is_some())
+                    .then_some("all stores have one contract: theirs has `says` alone")
+            }
             DriverKind::Generator if self.request.is_none() => {
                 Some("missing key `request`: the load generator has to know what it asks")
             }

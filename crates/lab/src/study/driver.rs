@@ -37,6 +37,8 @@ pub enum DriverKind {
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,
+    /// What each store speaks: RESP, or memcached's text protocol.
+    Keys,
 }
 
 /// What something is called.

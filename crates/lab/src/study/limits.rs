@@ -48,6 +48,31 @@ pub(crate) fn connections<'de, D: Deserializer<'de>>(
     })
 }
 
+/// Numbers of keys.
+pub(crate) fn keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+    let allowed = "a list of numbers from 1 to 1000000000";
+    checked(deserializer, allowed, |counts: &Vec<u64>| {
+        counts.iter().all(|count| (1..=1_000_000_000).contains(count))
+    })
+}
+
+/// Sizes of values: each has room for what says whose it is.
+pub(crate) fn value_bytes<'de, D>(deserializer: D) -> Result<Vec<u64>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let (least, most) = (load::keys::VALUE_BYTES_MIN, load::keys::VALUE_BYTES_MAX);
+    let allowed = format!("a list of numbers from {least} to {most}");
+    checked(deserializer, &allowed, |sizes: &Vec<u64>| {
+        sizes.iter().all(|&bytes| (least.into()..=most.into()).contains(&bytes))
+    })
+}
+
+/// Requests, or keys of one, that are asked for together.
+pub(crate) fn together<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
+    checked(deserializer, "a number from 1 to 1000", |count| (1..=1000).contains(count))
+}
+
 /// What contenders are compared under.
 pub(crate) fn settings<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where

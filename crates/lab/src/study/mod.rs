@@ -1,6 +1,7 @@
 //! A study: the question, the contract, the load levels, and what others
 //! published (`studies/<study>/study.toml`).
 
+mod asks;
 pub mod contender;
 mod contract;
 mod data;
@@ -10,6 +11,7 @@ pub(crate) mod limits;
 mod profile;
 mod published;
 pub mod toml_file;
+mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,12 +23,14 @@ use result::plan::{Claim, Dimension, LighterContract, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
+pub use self::asks::Asks;
 pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnswer, Sum};
 pub use self::data::Data;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
+pub use self::way::Way;
 
 use self::contender::Contender;
 
@@ -61,6 +65,9 @@ pub struct StudyFile {
     /// made, beside what is measured.
     #[serde(default, rename = "figure")]
     pub told: Vec<ToldFigure>,
+    /// What stores are asked, by the word that settings have for it.
+    #[serde(default)]
+    pub asks: BTreeMap<String, Asks>,
     /// What such a contender works on, where it doesn't follow from a seed.
     pub data: Option<Data>,
     /// What a contender must do.
@@ -162,7 +169,11 @@ impl StudyFile {
     /// In what settings differ.
     pub fn dimensions(&self) -> Vec<Dimension> {
         match self.driver.get_ref().kind {
-            DriverKind::Generator => Dimension::of_generator(),
+            DriverKind::Generator if self.is_of_stores() => {
+                let words = self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
+                Dimension::of_stores(words.collect())
+            }
+            DriverKind::Generator => Dimension::of_servers(),
             DriverKind::Program => self.parameters.iter().map(Parameter::dimension).collect(),
         }
     }
@@ -174,8 +185,14 @@ impl StudyFile {
                 let told = self.told.iter().map(ToldFigure::figure);
                 Figure::of_programs(&unit.one, &unit.many).into_iter().chain(told).collect()
             }
+            None if self.is_of_stores() => Figure::of_stores(),
             None => Figure::of_generator(),
         }
+    }
+
+    /// Whether its contenders are stores, which the load generator asks for keys.
+    pub fn is_of_stores(&self) -> bool {
+        self.driver.get_ref().protocol == Some(Protocol::Keys)
     }
 
     /// Refuses the id of a figure that contenders aren't compared by.
@@ -222,6 +239,11 @@ impl StudyFile {
         for (parameter, values) in &contender.file.only {
             let values = self.values_of(parameter, values, &path)?;
             contender.only.insert(parameter.clone(), values);
+        }
+        if self.is_of_stores() && contender.file.speaks.is_none() {
+            let what = "missing key `speaks`: the load generator has to know what a store is \
+                        spoken with, `redis` or `memcached`";
+            return Err(toml_file::refuse(&path, 0..0, what.into()));
         }
         match &contender.file.contract {
             Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
@@ -312,9 +334,13 @@ impl Study {
                     return Err(toml_file::refuse(path, span, what.into()));
                 }
                 if !closed_loops.contains(&base) {
+                    let same = match self.file.is_of_stores() {
+                        true => "cores, connections, asks, keys and value_bytes",
+                        false => "cores, connections and kept",
+                    };
                     let what = format!(
-                        "its maxima come from the closed loop of the same cores, connections and \
-                         kept, which the profile `{name}` lacks among its `settings`"
+                        "its maxima come from the closed loop of the same {same}, which the \
+                         profile `{name}` lacks among its `settings`"
                     );
                     return Err(toml_file::refuse(path, span, what));
                 }
@@ -347,6 +373,10 @@ impl Study {
                             drive themselves have `parameters`";
                 return refuse(what.into());
             }
+            if let Some(what) = settings.store_complaint(self.file.is_of_stores(), &self.file.asks)
+            {
+                return refuse(what);
+            }
             let is_missing = |name: &&String| !settings.parameters.contains_key(*name);
             let missing = match driver.kind {
                 DriverKind::Generator if settings.connections.is_empty() => Some("connections"),
@@ -373,6 +403,10 @@ impl Study {
         let has_data = data.is_some();
         let is_of_programs = !parameters.is_empty() || !told.is_empty() || has_data;
         if let Some(what) = of_driver.complaint(is_of_programs) {
+            return Err(toml_file::refuse(path, driver.span(), what.into()));
+        }
+        if !self.file.asks.is_empty() && !self.file.is_of_stores() {
+            let what = "`asks` is for a driver with `protocol = \"keys\"`";
             return Err(toml_file::refuse(path, driver.span(), what.into()));
         }
         for ToldFigure { id, .. } in told {

@@ -6,8 +6,8 @@ use result::plan::{Cores, Pace, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::Parameter;
 use super::limits;
+use super::{Asks, Parameter};
 
 /// What is expected of contenders beside their contract: `[expects]`.
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -60,10 +60,23 @@ pub struct Settings {
     pub connections: Vec<u32>,
     /// Whether connections are kept alive.
     pub kept: Vec<bool>,
+    /// What stores are asked, how many keys they have, and how large their values are.
+    pub of_stores: OfStores,
     /// The values of a study's own parameters.
     pub parameters: BTreeMap<String, Spanned<toml::Value>>,
     /// These parameters, in the study's order. They stand elsewhere in its file.
     pub declared: Vec<Parameter>,
+}
+
+/// The values of the dimensions that only stores have: all empty for other contenders.
+#[derive(Debug, Clone, Default)]
+pub struct OfStores {
+    /// What they are asked, by its name in the study's file.
+    pub asks: Vec<String>,
+    /// How many keys they have.
+    pub keys: Vec<u64>,
+    /// How large their values are, in bytes.
+    pub value_bytes: Vec<u64>,
 }
 
 /// The same as a file has it.
@@ -76,6 +89,12 @@ struct SettingsTable {
     #[serde(default = "kept_alive", deserialize_with = "limits::modes")]
     kept: Vec<bool>,
     #[serde(default)]
+    asks: Vec<String>,
+    #[serde(default, deserialize_with = "limits::keys")]
+    keys: Vec<u64>,
+    #[serde(default, deserialize_with = "limits::value_bytes")]
+    value_bytes: Vec<u64>,
+    #[serde(default)]
     parameters: BTreeMap<String, Spanned<toml::Value>>,
 }
 
@@ -87,12 +106,20 @@ impl TryFrom<SettingsTable> for Settings {
     type Error = String;
 
     fn try_from(table: SettingsTable) -> Result<Settings, String> {
-        let SettingsTable { cores, connections, kept, parameters } = table;
+        let SettingsTable { cores, connections, kept, asks, keys, value_bytes, parameters } = table;
+        let of_stores = OfStores { asks, keys, value_bytes };
         match connections.is_empty() && parameters.is_empty() {
             true => Err("missing key `connections`, or `parameters` of contenders that drive \
                          themselves"
                 .into()),
-            false => Ok(Settings { cores, connections, kept, parameters, declared: Vec::new() }),
+            false => Ok(Settings {
+                cores,
+                connections,
+                kept,
+                of_stores,
+                parameters,
+                declared: Vec::new(),
+            }),
         }
     }
 }
@@ -108,6 +135,12 @@ pub struct EqualRate {
     /// Whether they are kept alive.
     #[serde(default = "yes")]
     pub kept: bool,
+    /// What stores are asked.
+    pub asks: Option<String>,
+    /// How many keys they have.
+    pub keys: Option<u64>,
+    /// How large their values are, in bytes.
+    pub value_bytes: Option<u64>,
     /// The rate, out of 100 of the lowest maximum.
     #[serde(deserialize_with = "limits::percent")]
     pub percent: u32,
@@ -124,6 +157,12 @@ pub struct Curve {
     /// Whether they are kept alive.
     #[serde(default = "yes")]
     pub kept: bool,
+    /// What stores are asked.
+    pub asks: Option<String>,
+    /// How many keys they have.
+    pub keys: Option<u64>,
+    /// How large their values are, in bytes.
+    pub value_bytes: Option<u64>,
     /// The rates, out of 100 of the contender's own maximum.
     #[serde(deserialize_with = "limits::percents")]
     pub percent: Vec<u32>,
@@ -164,8 +203,53 @@ impl Profile {
 }
 
 impl Settings {
+    /// What speaks against its keys, in a study of stores or another.
+    pub(super) fn store_complaint(
+        &self,
+        is_of_stores: bool,
+        known: &BTreeMap<String, Asks>,
+    ) -> Option<String> {
+        let OfStores { asks, keys, value_bytes } = &self.of_stores;
+        let given = [
+            ("asks", asks.is_empty()),
+            ("keys", keys.is_empty()),
+            ("value_bytes", value_bytes.is_empty()),
+        ];
+        if !is_of_stores {
+            let (name, _) = given.iter().find(|(_, is_empty)| !is_empty)?;
+            return Some(format!("`{name}` is for a driver with `protocol = \"keys\"`"));
+        }
+        if let Some((name, _)) = given.iter().find(|(_, is_empty)| *is_empty) {
+            return Some(format!("missing key `{name}` in the `settings` of a study of stores"));
+        }
+        let unknown = asks.iter().find(|asks| !known.contains_key(*asks))?;
+        let have: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
+        let have = if have.is_empty() { "none".into() } else { have.join(", ") };
+        Some(format!("there is no `[asks.{unknown}]`; the study has {have}"))
+    }
+
+    /// One setting for each combination of values of a store's dimensions.
+    fn of_stores(&self) -> Vec<Setting> {
+        let OfStores { asks, keys, value_bytes } = &self.of_stores;
+        let mut all = Vec::new();
+        for asks in asks {
+            for &bytes in value_bytes {
+                for &keys in keys {
+                    let of = |&connections| {
+                        Setting::of_store(connections, self.cores, asks, (keys, bytes))
+                    };
+                    all.extend(self.connections.iter().map(of));
+                }
+            }
+        }
+        all
+    }
+
     /// One setting for each combination of values, the first dimension's going fastest.
     fn combinations(&self) -> Vec<Setting> {
+        if !self.of_stores.asks.is_empty() {
+            return self.of_stores();
+        }
         if !self.connections.is_empty() {
             let each = self.kept.iter().flat_map(|&kept| {
                 let loads = self.connections.iter();
@@ -192,16 +276,33 @@ impl Settings {
     }
 }
 
+/// A closed loop: of a store, where it says what that is asked.
+fn closed_loop(
+    connections: u32,
+    cores: Cores,
+    kept: bool,
+    of_store: (Option<&str>, Option<u64>, Option<u64>),
+) -> Setting {
+    match of_store {
+        (Some(asks), Some(keys), Some(bytes)) => {
+            Setting::of_store(connections, cores, asks, (keys, bytes))
+        }
+        _ => Setting::closed(connections, cores, kept),
+    }
+}
+
 impl EqualRate {
     /// The closed loop that shows the maxima.
     pub fn closed_loop(&self) -> Setting {
-        Setting::closed(self.connections, self.cores, self.kept)
+        let of_store = (self.asks.as_deref(), self.keys, self.value_bytes);
+        closed_loop(self.connections, self.cores, self.kept, of_store)
     }
 }
 
 impl Curve {
     /// The closed loop that shows the maxima.
     pub fn closed_loop(&self) -> Setting {
-        Setting::closed(self.connections, self.cores, self.kept)
+        let of_store = (self.asks.as_deref(), self.keys, self.value_bytes);
+        closed_loop(self.connections, self.cores, self.kept, of_store)
     }
 }

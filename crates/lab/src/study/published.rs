@@ -95,8 +95,8 @@ impl PublishedColumns {
     fn settings(&self) -> Result<Vec<Vec<(String, Value)>>, String> {
         if self.parameters.is_empty() {
             let Some(kept) = self.kept.filter(|_| !self.connections.is_empty()) else {
-                return Err("missing key `connections` or `kept`, or `parameters` of contenders \
-                            that drive themselves"
+                return Err("missing key `connections` or `kept`, or `parameters` of all other \
+                            dimensions"
                     .into());
             };
             let each = self.connections.iter();

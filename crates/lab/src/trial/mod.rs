@@ -17,12 +17,12 @@ use keeper::kept::{Exit, Kept, NotStarted, Stopped};
 use keeper::process_tree;
 use keeper::{Order, Scratch};
 use load::Stop;
-use result::evidence::{ContractStep, Evidence, Place, Process};
+use result::evidence::{ContractStep, Evidence, Place, Process, StoreSeen};
 use result::plan::{Plan, Setting, Slot};
 
 use crate::contract::program::Given;
 use crate::contract::{Contract, Depth};
-use crate::drive::{Drive, Driver, Ended, Readiness};
+use crate::drive::{Drive, Driver, Ended, Filled, Readiness};
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
 use crate::ready::programs;
@@ -405,6 +405,15 @@ impl Bench<'_> {
         running: &Running,
         evidence: &mut Evidence,
     ) -> Result<(), load::Error> {
+        let preload = match self.driver.fill(running, what, self.stop)? {
+            Filled::Nothing => None,
+            Filled::With(preload) => Some(preload),
+            Filled::Failed(why) => {
+                evidence.process.failure = Some(why);
+                return Ok(());
+            }
+            Filled::Stopped => return Ok(()),
+        };
         let cpus = evidence.place.server_cpus.clone();
         let speeds_before = speeds.unwrap_or_else(|| self.host.speeds(&cpus));
         // What bakeoff does meanwhile, and the threads that it starts for it.
@@ -441,6 +450,7 @@ impl Bench<'_> {
             false => evidence.contract = steps,
         }
         evidence.clients = driven.clients;
+        evidence.store = driven.store.map(|seen| StoreSeen { preload, ..seen });
         evidence.core_speeds = yardstick::both(&cpus, &speeds_before, &self.host.speeds(&cpus));
         let mut work = driven.work;
         if let (Some(data), Some(made)) = (self.data, &running.made) {

@@ -13,6 +13,7 @@ pub(crate) mod register;
 pub(crate) mod value;
 
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +110,29 @@ pub enum Chosen {
     },
 }
 
+/// As people write it: `zipf:0.99`. The error is what it has to be.
+impl FromStr for Chosen {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Chosen, &'static str> {
+        const ALLOWED: &str = "sequential, uniform, zipf:0.99, latest:0.99 or hot:90:10";
+        const SKEW: f64 = 0.99;
+        let mut words = text.split(':');
+        let name = words.next().unwrap_or_default();
+        let given: Vec<&str> = words.collect();
+        let skew = || given.first().map_or(Ok(SKEW), |it| it.parse::<f64>()).map_err(|_| ALLOWED);
+        let share = |text: &str| text.parse::<u8>().map_err(|_| ALLOWED);
+        match (name, given.len()) {
+            ("sequential", 0) => Ok(Chosen::Sequential),
+            ("uniform", 0) => Ok(Chosen::Uniform),
+            ("zipf", 0 | 1) => Ok(Chosen::Zipf { skew: skew()? }),
+            ("latest", 0 | 1) => Ok(Chosen::Latest { skew: skew()? }),
+            ("hot", 2) => Ok(Chosen::Hot { requests: share(given[0])?, keys: share(given[1])? }),
+            _ => Err(ALLOWED),
+        }
+    }
+}
+
 /// How a store is spoken with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -169,9 +193,8 @@ impl Keys {
             "no operation is asked for".into()
         } else if least > most {
             format!("values of {least} to {most} bytes are none")
-        } else if (least as usize) < value::HEADER_BYTES {
-            let header = value::HEADER_BYTES;
-            format!("a value has at least {header} bytes, which say whose it is")
+        } else if least < VALUE_BYTES_MIN {
+            format!("a value has at least {VALUE_BYTES_MIN} bytes, which say whose it is")
         } else if most > VALUE_BYTES_MAX {
             format!("a value has at most {VALUE_BYTES_MAX} bytes")
         } else if self.together == 0 {
@@ -196,7 +219,9 @@ impl Keys {
 /// Keys have twelve digits.
 const COUNT_MAX: u64 = 1_000_000_000_000;
 /// What Redis and memcached take at most lies above.
-const VALUE_BYTES_MAX: u32 = 64 << 20;
+pub const VALUE_BYTES_MAX: u32 = 64 << 20;
+/// A value's header says whose it is.
+pub const VALUE_BYTES_MIN: u32 = value::HEADER_BYTES as u32;
 
 #[cfg(test)]
 pub(crate) mod tests {
@@ -215,6 +240,15 @@ pub(crate) mod tests {
             expires_s: 0,
             are_there: true,
             evicts: false,
+        }
+    }
+
+    #[test]
+    fn choices_of_keys_are_read_or_refused() {
+        assert_eq!("zipf:1.2".parse(), Ok(Chosen::Zipf { skew: 1.2 }));
+        assert_eq!("hot:90:10".parse(), Ok(Chosen::Hot { requests: 90, keys: 10 }));
+        for wrong in ["", "zipf:x", "hot:90", "hot:900:10", "uniform:1"] {
+            assert!(wrong.parse::<Chosen>().is_err(), "{wrong}");
         }
     }
 

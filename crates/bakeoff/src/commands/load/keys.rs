@@ -23,7 +23,7 @@ pub struct KeysArguments {
 
     /// Which are asked for: sequential, uniform, zipf:SKEW, latest:SKEW, or hot:REQUESTS:KEYS, both
     /// in per cent [default: uniform]
-    #[arg(long, value_name = "HOW", value_parser = chosen, help_heading = KEYS)]
+    #[arg(long, value_name = "HOW", help_heading = KEYS)]
     pub key_choice: Option<Chosen>,
 
     /// Bytes of a value, as 100, or from 100 to 1000 as 100-1000 [default: 100]
@@ -133,23 +133,6 @@ fn mix(text: &str) -> Result<Mix, String> {
     Ok(Mix(all))
 }
 
-fn chosen(text: &str) -> Result<Chosen, String> {
-    let wrong = || "sequential, uniform, zipf:0.99, latest:0.99 or hot:90:10".to_string();
-    let mut words = text.split(':');
-    let name = words.next().unwrap_or_default();
-    let given: Vec<&str> = words.collect();
-    let skew = || given.first().map_or(Ok(0.99), |skew| skew.parse::<f64>()).map_err(|_| wrong());
-    let share = |text: &str| text.parse::<u8>().map_err(|_| wrong());
-    match (name, given.len()) {
-        ("sequential", 0) => Ok(Chosen::Sequential),
-        ("uniform", 0) => Ok(Chosen::Uniform),
-        ("zipf", 0 | 1) => Ok(Chosen::Zipf { skew: skew()? }),
-        ("latest", 0 | 1) => Ok(Chosen::Latest { skew: skew()? }),
-        ("hot", 2) => Ok(Chosen::Hot { requests: share(given[0])?, keys: share(given[1])? }),
-        _ => Err(wrong()),
-    }
-}
-
 fn value_bytes(text: &str) -> Result<RangeInclusive<u32>, String> {
     let number = |text: &str| {
         text.parse::<u32>()
@@ -166,10 +149,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mixes_choices_and_sizes_are_read_or_refused() {
+    fn mixes_and_sizes_are_read_or_refused() {
         assert_eq!(mix("get=9,set").unwrap().0, [(Operation::Get, 9), (Operation::Set, 1)]);
-        assert_eq!(chosen("zipf:1.2"), Ok(Chosen::Zipf { skew: 1.2 }));
-        assert_eq!(chosen("hot:90:10"), Ok(Chosen::Hot { requests: 90, keys: 10 }));
         assert_eq!(value_bytes("100-200"), Ok(100..=200));
         let refused =
             [mix("put=1").unwrap_err(), mix("get=x").unwrap_err(), mix("get,get").unwrap_err()];
@@ -181,9 +162,6 @@ mod tests {
                 "get stands there twice",
             ]
         );
-        for wrong in ["", "zipf:x", "hot:90", "hot:900:10", "uniform:1"] {
-            assert!(chosen(wrong).is_err(), "{wrong}");
-        }
         assert!(value_bytes("-5").is_err());
     }
 

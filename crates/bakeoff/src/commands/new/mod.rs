@@ -11,7 +11,7 @@ use lab::study::{DriverKind, StudyFile};
 use report::text::visible;
 use result::shell;
 
-use self::skeleton::{DRIVERS, GENERAL, LANGUAGES};
+use self::skeleton::{DRIVERS, GENERAL, Kind, LANGUAGES};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 
@@ -87,17 +87,28 @@ fn contender(arguments: &Arguments) -> Result<New, String> {
     check_name("contender", name)?;
     let file = StudyFile::read(&arguments.studies, study).map_err(|error| error.to_string())?;
     let language = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
-    let driver = file.driver.get_ref().kind;
+    let kind = match file.driver.get_ref().kind {
+        DriverKind::Generator if file.is_of_stores() => Kind::Store,
+        DriverKind::Generator => Kind::Server,
+        DriverKind::Program => Kind::Program,
+    };
+    if let (Kind::Store, Some(language)) = (kind, language) {
+        return Err(format!(
+            "there is no skeleton of a store in {}: leave `--language` out, and name the program \
+             that is to be measured",
+            language.name
+        ));
+    }
     let contract = visible(&file.contract.get_ref().says);
     Ok(New {
         folder: arguments.studies.join(study).join(name),
-        files: language.unwrap_or(&GENERAL).files(driver, study, name, &contract),
-        fill_in: match (language, driver) {
+        files: language.unwrap_or(&GENERAL).files(kind, study, name, &contract),
+        fill_in: match (language, kind) {
             (None, _) => "Fill in `language` and `run`, and put its source or configuration there.",
-            (Some(_), DriverKind::Generator) => {
+            (Some(_), Kind::Server | Kind::Store) => {
                 "It starts as it is; look for FILL IN to make it answer right."
             }
-            (Some(_), DriverKind::Program) => {
+            (Some(_), Kind::Program) => {
                 "It starts as it is; look for FILL IN to make it do the study's work."
             }
         },

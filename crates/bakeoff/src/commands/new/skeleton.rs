@@ -1,13 +1,11 @@
 //! What `bakeoff new` writes: one table of languages, and one of drivers.
 
-use lab::study::DriverKind;
-
 /// What to start from in one language.
 pub struct Language {
     /// What `--language` calls it.
     pub option: &'static str,
     /// What its author would call it.
-    name: &'static str,
+    pub name: &'static str,
     /// Lines of contender.toml.
     needs: &'static str,
     /// Likewise.
@@ -147,13 +145,29 @@ const WORKS: &str = "\
 # The command that starts it. The study's parameters, a seed and seconds come behind it. It
 # works with $CORES processors, prints lines of JSON, and ends with 0.";
 
+/// What the load generator speaks with a store, behind the command that starts it.
+const SPEAKS: &str = "
+# What it is spoken with: `redis` for RESP, or `memcached` for memcached's text protocol.
+speaks = \"redis\"";
+
+/// What a contender is for its study.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It answers HTTP.
+    Server,
+    /// It keeps values by their keys.
+    Store,
+    /// It drives itself.
+    Program,
+}
+
 const CONTENDER: &str = include_str!("skeletons/contender.toml");
 
 impl Language {
-    /// The files of a contender so driven, filled in.
+    /// The files of a contender of this kind, filled in.
     pub fn files(
         &self,
-        driver: DriverKind,
+        kind: Kind,
         study: &str,
         name: &str,
         contract: &str,
@@ -161,15 +175,16 @@ impl Language {
         let fill = |text: &str| {
             text.replace("{study}", study).replace("{name}", name).replace("{contract}", contract)
         };
-        let (source, says) = match driver {
-            DriverKind::Generator => (&self.server, SERVES),
-            DriverKind::Program => (&self.program, WORKS),
+        let (source, says, speaks) = match kind {
+            Kind::Server => (&self.server, SERVES, ""),
+            Kind::Store => (&self.server, SERVES, SPEAKS),
+            Kind::Program => (&self.program, WORKS, ""),
         };
         let lines = [
             ("{language}", self.name),
             ("{needs}", self.needs),
             ("{build}", source.build),
-            ("{run}", &format!("{says}\n{}", source.run)),
+            ("{run}", &format!("{says}\n{}{speaks}", source.run)),
             ("{versions}", self.versions),
         ];
         let contender = lines

@@ -289,7 +289,7 @@ mod tests {
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",
                 "contract": "", "published": [],
-                "dimensions": Dimension::of_generator(),
+                "dimensions": Dimension::of_servers(),
             },
             "contenders": [contender("go", None), contender("hyper", None),
                 contender("zig", Some("there is no `zig`"))],

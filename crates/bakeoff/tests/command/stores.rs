@@ -1,0 +1,191 @@
+//! Studies of stores: the load generator asks them for keys.
+
+use result::figure::{DISK_BYTES, MEMORY, RATE};
+use result::finding::Verdict;
+use result::{Run, State};
+
+use crate::fixture::{Lab, Said};
+
+const STUDY: &str = r#"
+title = "Stores"
+question = "Do they keep what they are given?"
+
+[driver]
+kind = "generator"
+protocol = "keys"
+
+[contract]
+says = "A read gives the value that was acknowledged last."
+
+[asks.write]
+says = "writes in turn"
+mix = { set = 1 }
+key_choice = "sequential"
+preload = false
+
+[asks.read]
+says = "reads of what is there"
+mix = { get = 1 }
+
+[asks.read-nothing]
+says = "reads of what nobody wrote"
+mix = { get = 1 }
+preload = false
+
+[asks.mixed]
+says = "reads and writes"
+mix = { get = 90, set = 10 }
+
+[profile.quick]
+blocks = 1
+measure_s = 0.3
+warmup_s = 0.1
+settings = [{ cores = "one", connections = [4], asks = ["read"], keys = [1000], value_bytes = [100] }]
+"#;
+
+/// A study of stores, and no contender.
+fn of_stores() -> Lab {
+    let lab = Lab::new();
+    lab.write("studies/s/study.toml", STUDY);
+    lab
+}
+
+/// A contender that is the test store in this mode.
+fn store(lab: &Lab, mode: &str) {
+    lab.write(&format!("studies/s/{mode}/store.pl"), include_str!("../fixture/store.pl"));
+    let run = format!("[\"perl\", \"$SOURCE/store.pl\", \"{mode}\"]");
+    let more = "needs = { perl = \"perl-base\" }\nspeaks = \"memcached\"";
+    lab.contender(mode, &run, more);
+}
+
+/// What a check says of a contender.
+fn verdict(run: &Run, contender: &str, check: &str) -> Verdict {
+    let row = run.outcomes[0].rows.iter().find(|row| row.contender == contender);
+    let row = row.unwrap_or_else(|| panic!("{contender} was not measured"));
+    row.findings.iter().find(|it| it.check == check).expect("the check applies").verdict
+}
+
+/// A run of one store in this mode that is asked this.
+fn run_of(mode: &str, asks: &str) -> (Run, Said) {
+    let lab = of_stores();
+    lab.change_study("[\"read\"], keys", &format!("[\"{asks}\"], keys"));
+    store(&lab, mode);
+    let said = lab.bakeoff(&["run", "s"]);
+    lab.assert_nothing_is_left();
+    (lab.run(), said)
+}
+
+#[test]
+fn stores_are_filled_then_asked_and_tell_what_they_have() {
+    let lab = of_stores();
+    lab.change_study("[\"read\"], keys", "[\"mixed\"], keys");
+    store(&lab, "honest");
+    let said = lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    assert_eq!(run.state, State::Complete, "{said:?}");
+    let evidence = &run.trials[0].evidence;
+    let store = evidence.store.as_ref().unwrap_or_else(|| panic!("{:?}", evidence.process));
+    assert_eq!(store.preload.map(|it| (it.keys, it.acknowledged)), Some((1000, 1000)));
+    assert_eq!((store.keys_due, store.keys_there), (Some((1000, 1000)), Some(1000)));
+    assert_eq!((store.misses, store.missing, store.wrong, store.stale), (0, 0, 0, 0));
+    let operations: Vec<&str> = store.operations.iter().map(|it| &*it.operation).collect();
+    assert!(store.hits > 0 && operations == ["get", "set"], "{store:?}");
+    let row = &run.outcomes[0].rows[0];
+    assert!(row.figure(RATE).is_some() && row.figure(MEMORY).is_some(), "{row:?}");
+    assert!(row.figure(DISK_BYTES).is_some(), "{row:?}");
+    for check in ["contract", "errors", "misses", "evictions", "same-answers"] {
+        assert_eq!(verdict(&run, "honest", check), Verdict::Valid, "{check}");
+    }
+    let title = "reads and writes, 100 bytes a value, 1,000 keys, 4 connections";
+    assert!(said.stdout.contains(title), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn reads_of_what_nobody_wrote_are_no_reads() {
+    let (run, _) = run_of("honest", "read-nothing");
+    assert_eq!(verdict(&run, "honest", "misses"), Verdict::Invalid);
+    assert_eq!(verdict(&run, "honest", "errors"), Verdict::Valid, "they may be absent");
+}
+
+#[test]
+fn a_store_that_lost_what_it_acknowledged_is_found_out() {
+    let (run, _) = run_of("loses", "read");
+    assert_eq!(verdict(&run, "loses", "errors"), Verdict::Invalid);
+    assert_eq!(verdict(&run, "loses", "evictions"), Verdict::Invalid);
+    let store = run.trials[0].evidence.store.as_ref().unwrap();
+    assert!(store.missing > 0 && store.keys_there < Some(1000), "{store:?}");
+}
+
+#[test]
+fn a_store_that_throws_values_away_is_found_out_unless_that_is_expected() {
+    let (run, _) = run_of("throws-away", "read");
+    assert_eq!(verdict(&run, "throws-away", "evictions"), Verdict::Invalid);
+    let lab = of_stores();
+    lab.change_study("[asks.read]\n", "[asks.read]\nevicts = true\n");
+    store(&lab, "throws-away");
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    assert_eq!(verdict(&run, "throws-away", "evictions"), Verdict::Valid);
+    assert_eq!(verdict(&run, "throws-away", "misses"), Verdict::Suspect, "half is missed");
+    assert_eq!(verdict(&run, "throws-away", "errors"), Verdict::Valid);
+}
+
+#[test]
+fn keys_that_nobody_wrote_speak_against_a_store() {
+    let (run, _) = run_of("foreign", "read");
+    assert_eq!(verdict(&run, "foreign", "evictions"), Verdict::Invalid);
+}
+
+#[test]
+fn a_store_that_cannot_be_filled_has_no_figure_and_says_why() {
+    let (run, said) = run_of("full", "read");
+    let why = run.trials[0].evidence.process.failure.clone().unwrap();
+    assert!(why.contains("of the 1000 writes that have to be there before the work"), "{why}");
+    assert!(why.contains("SERVER_ERROR out of memory storing object"), "{why}");
+    assert!(said.stdout.contains("SERVER_ERROR out of memory"), "{said:?}");
+}
+
+#[test]
+fn a_store_that_dies_under_work_is_told_with_its_last_words() {
+    let (run, _) = run_of("dies", "mixed");
+    let process = &run.trials[0].evidence.process;
+    let why = process.failure.as_deref().unwrap_or_default();
+    assert!(why.contains("exit code 7"), "{process:?}");
+    assert_eq!(process.last_words, ["the disk is full"]);
+}
+
+#[test]
+fn a_store_that_keeps_nothing_breaks_its_contract() {
+    let lab = of_stores();
+    store(&lab, "keeps-nothing");
+    let said = lab.bakeoff(&["check", "s/keeps-nothing"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let wrong = "no value for a key that was written just before";
+    assert!(said.stdout.contains(wrong), "{said:?}");
+}
+
+#[test]
+fn what_a_study_of_stores_lacks_is_said_with_its_line() {
+    let lab = of_stores();
+    store(&lab, "honest");
+    let complains = |from: &str, to: &str, parts: &[&str]| {
+        lab.write("studies/s/study.toml", STUDY);
+        lab.change_study(from, to);
+        lab.bakeoff(&["run", "s"]).assert_complains(parts);
+    };
+    complains("asks = [\"read\"], ", "", &["missing key `asks`"]);
+    complains("asks = [\"read\"]", "asks = [\"scan\"]", &["no `[asks.scan]`", "`read-nothing`"]);
+    complains("keys = [1000]", "keys = [0]", &["a list of numbers from 1 to"]);
+    complains("value_bytes = [100]", "value_bytes = [8]", &["a list of numbers from 24 to"]);
+    complains("mix = { get = 90, set = 10 }", "mix = { scan = 1 }", &["no operation `scan`"]);
+    complains(
+        "key_choice = \"sequential\"",
+        "key_choice = \"best\"",
+        &["sequential, uniform, zipf"],
+    );
+    complains("protocol = \"keys\"", "protocol = \"http1\"", &["`asks` is for a driver with"]);
+    lab.write("studies/s/study.toml", STUDY);
+    lab.contender("mute", "[\"true\"]", "");
+    lab.bakeoff(&["run", "s"]).assert_complains(&["mute/contender.toml", "missing key `speaks`"]);
+}

@@ -1,0 +1,100 @@
+//! Did the store keep what it was given?
+
+use result::evidence::{StoreSeen, Work};
+
+use super::{Check, Scope, Seen, Word};
+
+pub(super) const EVICTIONS: Check = Check {
+    id: "evictions",
+    signal: "Values that a store says it threw away, and the keys that it says it has, beside those that it acknowledged.",
+    threshold: "no value thrown away, unless the study expects it; all keys there, and no others",
+    why: "A store that throws values away does less work than one that keeps them: it needs neither the memory nor the disk. One with fewer keys than it acknowledged has lost some, and one with more answers from an older set.",
+    fix: "Give it the memory that its values take (memcached's `-m`, Redis' `maxmemory`); say in the study that values may be thrown away (`evicts`), where that is what is compared; start it on an empty folder.",
+    scope: Scope::Trial(look),
+};
+
+fn look(seen: &Seen, _: &Work) -> Option<Word> {
+    let store = seen.evidence.store.as_ref()?;
+    Some(thrown_away(store).or_else(|| not_there(store)).unwrap_or_else(|| kept(store)))
+}
+
+fn thrown_away(store: &StoreSeen) -> Option<Word> {
+    let count = store.evictions.filter(|&count| count > 0 && !store.may_evict)?;
+    let word = Word::invalid(format!("{count} thrown away"), "The store threw values away.");
+    Some(word.against("no value thrown away"))
+}
+
+fn not_there(store: &StoreSeen) -> Option<Word> {
+    let (there, (least, most)) = (store.keys_there?, store.keys_due?);
+    let word = if there < least && !store.may_evict {
+        let value = format!("{there} of {least} keys");
+        Word::invalid(value, "The store lacks keys that it acknowledged.")
+    } else if there > most {
+        Word::invalid(format!("{there} of {most} keys"), "The store has keys that nobody wrote.")
+    } else {
+        return None;
+    };
+    Some(word.against("all keys there, and no others"))
+}
+
+fn kept(store: &StoreSeen) -> Word {
+    match (store.evictions, store.keys_there.filter(|_| store.keys_due.is_some())) {
+        (None, None) => {
+            Word::not_checked("The store tells neither its keys nor what it threw away.")
+        }
+        (evictions, there) => {
+            let evictions = evictions.map(|count| format!("{count} thrown away"));
+            let there = there.map(|count| format!("{count} keys there"));
+            let value: Vec<String> = [evictions, there].into_iter().flatten().collect();
+            Word::valid(value.join(", "), "The store kept what it was given.")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::finding::Verdict;
+
+    use super::super::tests::{sound, word_after, word_if_any};
+    use super::*;
+
+    fn of(change: impl FnOnce(&mut StoreSeen)) -> (Verdict, String) {
+        let mut store = StoreSeen {
+            keys_due: Some((100, 100)),
+            keys_there: Some(100),
+            evictions: Some(0),
+            ..StoreSeen::default()
+        };
+        change(&mut store);
+        let word = word_after(&EVICTIONS, |evidence| evidence.store = Some(store));
+        (word.verdict, word.value)
+    }
+
+    #[test]
+    fn a_store_that_kept_all_is_valid() {
+        assert_eq!(of(|_| {}), (Verdict::Valid, "0 thrown away, 100 keys there".into()));
+    }
+
+    #[test]
+    fn what_was_thrown_away_speaks_against_it_unless_that_was_expected() {
+        assert_eq!(of(|it| it.evictions = Some(3)).0, Verdict::Invalid);
+        let expected =
+            of(|it| (it.evictions, it.keys_there, it.may_evict) = (Some(3), Some(97), true));
+        assert_eq!(expected.0, Verdict::Valid);
+    }
+
+    #[test]
+    fn keys_that_are_gone_or_that_nobody_wrote_speak_against_it() {
+        let (verdict, value) = of(|it| it.keys_there = Some(99));
+        assert_eq!((verdict, &*value), (Verdict::Invalid, "99 of 100 keys"));
+        assert_eq!(of(|it| it.keys_there = Some(101)).0, Verdict::Invalid);
+    }
+
+    #[test]
+    fn a_store_that_tells_nothing_is_not_checked() {
+        assert_eq!(of(|it| (it.keys_there, it.evictions) = (None, None)).0, Verdict::NotChecked);
+        assert_eq!(of(|it| (it.keys_there, it.evictions) = (None, Some(0))).0, Verdict::Valid);
+        let (slot, evidence) = sound();
+        assert_eq!(word_if_any(&EVICTIONS, &slot, &evidence), None, "it is no store");
+    }
+}

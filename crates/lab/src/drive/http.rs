@@ -1,0 +1,122 @@
+//! The load generator as the driver of web servers: from a contract and a slot of the plan to a
+//! plan of load.
+
+use std::net::SocketAddr;
+
+use load::Stop;
+use load::plan::{self, Expect, Statuses, Target, Until};
+use load::template::Request;
+
+use super::generator::{Loading, arrivals};
+use super::{Drive, Driver, Driving, Readiness, Sign};
+use crate::contract::http;
+use crate::contract::http_client::Wrong;
+use crate::place::Running;
+use crate::study::HttpContract;
+
+/// The load generator, for contenders that keep this contract.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// What it asks them.
+    pub contract: HttpContract,
+}
+
+/// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
+const UNAVAILABLE: u16 = 503;
+
+impl Driver for Http {
+    fn is_asked(&self) -> bool {
+        true
+    }
+
+    fn sign(&self) -> Sign {
+        Sign { given: "gave a right answer", missing: "gave no right answer" }
+    }
+
+    fn ready(&self, on: &Running, stop: &Stop) -> Readiness {
+        match http::ask_once(on.address, &self.contract, stop) {
+            Ok(()) => Readiness::Yes,
+            Err(wrong @ Wrong::Status { seen, .. }) if seen != UNAVAILABLE => {
+                Readiness::Wrong(wrong.to_string())
+            }
+            Err(wrong @ Wrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
+            Err(wrong) => Readiness::NotYet(wrong.to_string()),
+        }
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        on: &'a Running,
+        what: &Drive,
+    ) -> Result<Box<dyn Driving + 'a>, load::Error> {
+        let plan = load_plan(what, &self.contract, on.address);
+        Ok(Box::new(Loading::prepare(on, what, plan)?))
+    }
+}
+
+/// The load of a slot.
+fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load::Plan {
+    let slot = what.slot;
+    let target =
+        Target { address, authority: address.to_string(), path: contract.request.path.clone() };
+    let http = plan::Http {
+        requests: vec![Request::get(&contract.request.path)],
+        expect: Expect {
+            body: Some(contract.answer.body.clone()),
+            whole_body: contract.answer.whole_body,
+            statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
+        },
+    };
+    load::Plan {
+        work: plan::Work::Http(http),
+        arrivals: arrivals(slot, what.rate),
+        connections: slot.setting.connections(),
+        keep_alive: slot.setting.kept(),
+        until: Until::Elapsed(what.window()),
+        warmup: what.warmup(),
+        cpus: what.cpus.to_vec(),
+        seed: what.seed(),
+        ..load::Plan::new(target, Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use result::plan::{Plan, Slot};
+
+    use crate::study::RightAnswer;
+
+    use super::*;
+
+    /// Else it would be kept to before the load alone.
+    #[test]
+    fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
+        let contract = HttpContract {
+            request: crate::study::Request { path: "/hello?id={nonce}&n={counter}".into() },
+            answer: RightAnswer {
+                status: 201,
+                body: "{nonce} {counter}".into(),
+                whole_body: true,
+                fresh: false,
+            },
+            refuses: Vec::new(),
+        };
+        let setting = result::plan::Setting::closed(4, result::plan::Cores::One, true);
+        let slot = Slot { number: 0, contender: "a".into(), setting, block: 0, twin: false };
+        let plan = Plan {
+            profile: "quick".into(),
+            seed: 1,
+            blocks: 1,
+            measure_s: 1.0,
+            warmup_s: 1.0,
+            may_idle: false,
+            slots: vec![slot.clone()],
+        };
+        let address = "127.0.0.1:1".parse().unwrap();
+        let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
+        let plan = load_plan(&what, &contract, address);
+        let Expect { body, whole_body, statuses } = plan.http().unwrap().expect.clone();
+        assert_eq!((body, whole_body), (Some(contract.answer.body), true));
+        assert_eq!(statuses.to_string(), "201");
+    }
+}

@@ -1,0 +1,38 @@
+//! How a contender is driven and held to its contract, by what its study and its own file say.
+
+use std::collections::BTreeMap;
+
+use super::contender::{Contender, Speaks};
+use super::{Asks, HttpContract, Study, Sum};
+
+/// How a contender is driven and held to its contract.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// The load generator asks by HTTP/1.1.
+    Http(HttpContract),
+    /// The load generator asks for keys.
+    Store {
+        /// What it speaks.
+        speaks: Speaks,
+        /// What it is asked, by the word that settings have for it.
+        asks: BTreeMap<String, Asks>,
+    },
+    /// It drives itself, and this shows that it did the work.
+    Program(Option<Sum>),
+}
+
+impl Study {
+    /// How one of its contenders is driven.
+    pub fn way(&self, contender: &Contender) -> Way {
+        let contract = self.contract_of(contender);
+        match (contract.http(), contender.file.speaks) {
+            (Some(asks), _) => Way::Http(asks),
+            (None, Some(speaks)) => {
+                let asks = self.file.asks.iter();
+                let asks = asks.map(|(name, asks)| (name.clone(), asks.clone())).collect();
+                Way::Store { speaks, asks }
+            }
+            (None, None) => Way::Program(contract.sum),
+        }
+    }
+}
