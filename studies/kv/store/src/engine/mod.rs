@@ -8,6 +8,15 @@ use crate::options::Flags;
 
 #[cfg(feature = "bdb")]
 mod bdb;
+#[cfg(any(
+    feature = "bdb",
+    feature = "lmdb",
+    feature = "rocksdb",
+    feature = "sqlite",
+    feature = "tkrzw",
+    feature = "tokyo"
+))]
+mod ffi;
 #[cfg(feature = "fjall")]
 mod fjall;
 #[cfg(feature = "lmdb")]
