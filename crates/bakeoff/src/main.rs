@@ -5,6 +5,7 @@
 
 mod commands;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -26,12 +27,19 @@ enum Command {
     Load(Box<commands::load::Arguments>),
     Report(commands::report::Arguments),
     Compare(commands::compare::Arguments),
+    Durability(commands::durability::Arguments),
     Mistakes(commands::mistakes::Arguments),
     Doctor(commands::doctor::Arguments),
     #[command(name = keeper::SUBCOMMAND, hide = true)]
     Keeper,
     #[command(name = load::client::SUBCOMMAND, hide = true)]
     Client,
+    #[command(name = durability::cut::SUBCOMMAND, hide = true)]
+    Cut,
+    #[command(name = durability::forgetful::SUBCOMMAND, hide = true)]
+    ForgetfulDisk {
+        folder: PathBuf,
+    },
 }
 
 fn main() -> ExitCode {
@@ -42,9 +50,12 @@ fn main() -> ExitCode {
         Command::Load(arguments) => commands::load::run(&arguments),
         Command::Report(arguments) => commands::report::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),
+        Command::Durability(arguments) => commands::durability::run(arguments),
         Command::Mistakes(arguments) => commands::mistakes::run(arguments),
         Command::Doctor(arguments) => commands::doctor::run(arguments),
         Command::Keeper => keeper::main(),
         Command::Client => load::client::main(),
+        Command::Cut => durability::cut::main(),
+        Command::ForgetfulDisk { folder } => durability::forgetful::main(&folder),
     }
 }

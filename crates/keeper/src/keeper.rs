@@ -394,10 +394,11 @@ fn stop_all(
 ) -> Result<bool, String> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let deadline = Instant::now() + grace;
-    if let Some(pid) = *main {
+    // Where there is no time, it has none either to do what it does on SIGTERM.
+    let mut rest_asked = grace.is_zero();
+    if let Some(pid) = main.filter(|_| !grace.is_zero()) {
         let _ = rustix::process::kill_process(pid, Signal::TERM);
     }
-    let mut rest_asked = false;
     while reap(main, ended) {
         if main.is_none() && !rest_asked {
             // What the program left behind is asked as well.

@@ -1,7 +1,8 @@
 //! A run as people read it: [`terminal`](fn@terminal) for the one who waits
 //! there, [`html`](fn@html) for everybody else, [`markdown`](fn@markdown) to be
 //! pasted where people talk, [`csv`](fn@csv) for their own sums. And two runs
-//! beside each other, at the terminal: [`comparison`](fn@comparison).
+//! beside each other, at the terminal: [`comparison`](fn@comparison); and there as well what
+//! a store had of its acknowledged writes: [`durability`](fn@durability).
 //!
 //! Knows `result` only. All forms of a run but CSV say the same things in the same order:
 //! the finding, each setting's figures, who is absent, what to know before using a
@@ -21,6 +22,7 @@
 mod claims;
 mod comparison;
 mod csv;
+mod durability;
 mod figures;
 mod html;
 mod latency;
@@ -35,6 +37,7 @@ pub mod units;
 
 pub use comparison::comparison;
 pub use csv::csv;
+pub use durability::{durability, durability_cut};
 pub use html::html;
 pub use markdown::markdown;
 pub use names::{setting_names, work_name};

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod compare;
 pub mod doctor;
+pub mod durability;
 mod exit_codes;
 pub mod load;
 pub mod mistakes;

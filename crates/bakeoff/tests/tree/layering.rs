@@ -1,6 +1,6 @@
 //! Who may know whom (ARCHITECTURE.md): `result`, `load`, `keeper` and `yardstick` know nobody
 //! of this workspace, `judge` knows what was seen and how the generator writes it down, `lab`
-//! knows those five, `museum` all six, `report` knows `result`, and nobody knows the programs
+//! knows those five, `durability` and `museum` build on it, `report` knows `result`, and nobody knows the programs
 //! on top.
 
 use std::collections::BTreeMap;
@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::MetadataCommand;
 
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 8] = [
+const LAYERS: [(&str, &[&str]); 9] = [
     ("result", &[]),
     ("load", &[]),
     ("keeper", &[]),
     ("yardstick", &[]),
     ("judge", &["load", "result"]),
     ("lab", &["judge", "keeper", "load", "result", "yardstick"]),
+    ("durability", &["keeper", "lab", "load", "result"]),
     ("museum", &["judge", "keeper", "lab", "load", "result", "yardstick"]),
     ("report", &["result"]),
 ];

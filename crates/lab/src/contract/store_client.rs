@@ -196,6 +196,32 @@ impl StoreClient {
         }
     }
 
+    /// Has the store begin a snapshot, or to write its log anew where it keeps one: by which
+    /// command, or `None` where it knows neither.
+    ///
+    /// # Errors
+    /// [`Wrong`], if the answer was none.
+    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, Wrong> {
+        if self.speaks != Speaks::Redis {
+            return Ok(None);
+        }
+        self.send(&resp(&[b"INFO", b"persistence"]))?;
+        let text = match self.resp_bulk() {
+            Ok(text) => text.unwrap_or_default(),
+            Err(Wrong::Refused(_)) => return Ok(None),
+            Err(wrong) => return Err(wrong),
+        };
+        let keeps_log =
+            text.split(|&byte| byte == b'\n').any(|it| it.trim_ascii_end() == b"aof_enabled:1");
+        let command = if keeps_log { "BGREWRITEAOF" } else { "BGSAVE" };
+        self.send(&resp(&[command.as_bytes()]))?;
+        match self.resp_line() {
+            Ok(line) => Ok(line.starts_with(b"+").then_some(command)),
+            Err(Wrong::Refused(_)) => Ok(None),
+            Err(wrong) => Err(wrong),
+        }
+    }
+
     /// One of the numbers that memcached tells of itself.
     fn stat(&mut self, name: &str) -> Result<Option<u64>, Wrong> {
         self.send(b"stats\r\n")?;
@@ -365,6 +391,11 @@ mod tests {
         assert_eq!(of(memcached, stats, count), Ok(Some(12)));
         let evictions = |client: &mut StoreClient| client.evictions();
         assert_eq!(of(redis, b"$18\r\nevicted_keys:345\r\n\r\n", evictions), Ok(Some(345)));
+        let snapshot = |client: &mut StoreClient| client.begin_snapshot();
+        let begun = b"$15\r\naof_enabled:1\r\n\r\n+Background\r\n";
+        assert_eq!(of(redis, begun, snapshot), Ok(Some("BGREWRITEAOF")));
+        assert_eq!(of(redis, b"$0\r\n\r\n+Background\r\n", snapshot), Ok(Some("BGSAVE")));
+        assert_eq!(of(redis, b"$0\r\n\r\n-ERR unknown command\r\n", snapshot), Ok(None));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use result::plan::{Setting, Tier, Value};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::study::limits;
@@ -95,7 +95,7 @@ pub struct ContenderFile {
 }
 
 /// What a store is spoken with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaks {
     /// What Redis and Valkey speak: RESP.

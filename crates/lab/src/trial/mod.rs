@@ -5,17 +5,16 @@
 
 mod made;
 pub mod nobody;
+pub mod order;
 mod records;
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use keeper::affinity::Moved;
 use keeper::kept::{Exit, Kept, NotStarted, Stopped};
 use keeper::process_tree;
-use keeper::{Order, Scratch};
 use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process, StoreSeen};
 use result::plan::{Plan, Setting, Slot};
@@ -25,17 +24,14 @@ use crate::contract::{Contract, Depth};
 use crate::drive::{Drive, Driver, Ended, Filled, Readiness};
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
-use crate::ready::programs;
 use crate::sample::{Expected, Sampler};
 use crate::study::Data;
-use crate::study::contender::{Contender, Placeholders};
+use crate::study::contender::Contender;
 
 use self::records::Records;
 
 /// Lines of a contender's output that are kept where it failed.
 const LINES: usize = 10;
-/// Time between SIGTERM and SIGKILL.
-const GRACE: Duration = Duration::from_secs(3);
 /// Time for a contender that answers, but wrongly, to come to its senses: some have
 /// no page yet while they start.
 const WRONG_ANSWERS_FOR: Duration = Duration::from_secs(3);
@@ -258,7 +254,11 @@ impl Bench<'_> {
     ) -> Result<Running, Fails> {
         let failed = |why| Fails::Contender(never_ran(why));
         let address = self.host.free_address().map_err(Fails::Machine)?;
-        let mut order = self.order(contender, drive, place, address).map_err(failed)?;
+        let dir = self.host.scratch();
+        let order = order::order(contender, self.host, place, address, dir);
+        let mut order = order.map_err(failed)?;
+        order.command.extend(self.driver.arguments(drive));
+        order.lines = !self.driver.is_asked();
         let mut made = None;
         if let (Some(scratch), Some(data)) = (order.scratch.as_mut(), self.data) {
             let path = scratch.path.join(records::FILE).display().to_string();
@@ -291,42 +291,6 @@ impl Bench<'_> {
             },
             Err(why) => Process { last_words, ..never_ran(why) },
         }))
-    }
-
-    fn order(
-        &self,
-        contender: &Contender,
-        drive: &Drive,
-        place: &Place,
-        address: SocketAddr,
-    ) -> Result<Order, String> {
-        let file = &contender.file;
-        let dir = self.host.scratch();
-        let placeholders = Placeholders {
-            source: contender.source.clone(),
-            build: contender.build_folder(),
-            dir: dir.clone(),
-            host: address.ip().to_string(),
-            port: address.port(),
-            cores: place.server_cpus.len(),
-        };
-        let mut files = Vec::new();
-        for name in &file.files {
-            let text = std::fs::read_to_string(contender.source.join(name))
-                .map_err(|error| format!("couldn't read its file {name}: {error}"))?;
-            files.push((name.clone(), placeholders.fill(&text)));
-        }
-        Ok(Order {
-            command: [placeholders.fill_all(&file.run), self.driver.arguments(drive)].concat(),
-            environment: environment(contender, &placeholders, &dir),
-            folder: None,
-            scratch: Some(Scratch { path: dir, files }),
-            cgroup: self.host.cgroup(place),
-            client_cgroup: self.host.cgroup(place),
-            cpus: place.server_cpus.clone(),
-            grace: GRACE,
-            lines: !self.driver.is_asked(),
-        })
     }
 
     fn wait_until_ready(&self, contender: &Contender, running: &Running) -> Result<(), String> {
@@ -478,27 +442,4 @@ fn ended(kept: &Kept, exit: &Exit, when: &str) -> String {
         ),
         _ => format!("it ended with {} {when}", exit.how),
     }
-}
-
-/// What a contender finds in its environment: what it is to do, and nothing of
-/// the user's own, which would differ from machine to machine.
-fn environment(
-    contender: &Contender,
-    placeholders: &Placeholders,
-    dir: &Path,
-) -> Vec<(String, String)> {
-    let mut environment = vec![
-        ("PATH".into(), programs::search_path()),
-        ("HOME".into(), dir.display().to_string()),
-        // What it leaves there is gone with the trial.
-        ("TMPDIR".into(), dir.display().to_string()),
-        ("LANG".into(), "C.UTF-8".into()),
-        ("HOST".into(), placeholders.host.clone()),
-        ("PORT".into(), placeholders.port.to_string()),
-        ("CORES".into(), placeholders.cores.to_string()),
-    ];
-    for (name, value) in &contender.file.environment {
-        environment.push((name.clone(), placeholders.fill(value)));
-    }
-    environment
 }

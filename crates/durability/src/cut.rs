@@ -1,0 +1,317 @@
+//! One cut, in a process of its own: a store is started, written to, cut off, started again on
+//! the same data, and read.
+//!
+//! Its standard input is a pipe whose other end only bakeoff holds, as a keeper's is: whatever
+//! becomes of bakeoff, it closes, and this process ends the store, takes the disk away and ends.
+//! Is it killed itself, the keepers of the store end that, and mounts and loop devices vanish
+//! with the last process in its namespace.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, BufRead, Write};
+use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use keeper::Order;
+use keeper::kept::Kept;
+use lab::contract::store_client::{StoreClient, Wrong};
+use lab::place::{Host, ThisMachine};
+use lab::study::contender::Speaks;
+use load::Stop;
+use result::durability::{Cut, Rung};
+use result::plan::Machine;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::Disk;
+use crate::judgement::{counted, judge};
+use crate::reading::read_back;
+use crate::writer::{Log, Writing};
+
+/// The hidden subcommand of bakeoff that makes a cut.
+pub const SUBCOMMAND: &str = "cut";
+
+/// Lines of a store's output that are kept where it failed.
+const LINES: usize = 10;
+/// Between two looks whether something has come about.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+/// The longest that a store may take for its first answer once it listens.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+/// How long a snapshot goes on at most before the cut.
+const INTO_SNAPSHOT: Duration = Duration::from_millis(20);
+
+/// What is to be done: one line of JSON on standard input.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// A folder to make, and to remove at the end. The disk is in it.
+    pub within: PathBuf,
+    /// How the store is started, twice. Its folder is [`data_folder`].
+    pub order: Order,
+    /// Files to put into its folder before: name and content.
+    pub files: Vec<(String, String)>,
+    /// Where it answers.
+    pub address: SocketAddr,
+    /// What it is spoken with.
+    pub speaks: Speaks,
+    /// Seconds that it may take until its first right answer.
+    pub ready_within_s: f64,
+    /// In which way it is cut off.
+    pub rung: Rung,
+    /// After so many seconds of writing.
+    pub moment_s: f64,
+    /// Whether it is cut off in the middle of a snapshot, if it makes one when it is asked.
+    pub in_snapshot: bool,
+    /// Whether a disk that forgets keeps a part of its cache.
+    pub keeps_part: bool,
+    /// What writes, and that part, are drawn from.
+    pub seed: u64,
+}
+
+/// Where a store's data lies, in the folder of its cut.
+pub fn data_folder(within: &Path) -> PathBuf {
+    within.join("disk/data")
+}
+
+/// What came of it: one line of JSON on standard output.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It was cut off, and this was seen.
+    Cut(Cut),
+    /// It couldn't be, and why.
+    NotMade(String),
+    /// It was stopped on the way.
+    Stopped,
+}
+
+/// The process's whole life.
+pub fn main() -> ExitCode {
+    // As a keeper: Ctrl-C is bakeoff's to handle, and who kills every "bakeoff" spares this.
+    let _ = rustix::process::setsid();
+    let _ = rustix::thread::set_name(c"cut");
+    let mut line = String::new();
+    let heard = io::stdin().lock().read_line(&mut line);
+    let job: Job = match heard
+        .map_err(|it| it.to_string())
+        .and_then(|_| serde_json::from_str(&line).map_err(|it| it.to_string()))
+    {
+        Ok(job) => job,
+        Err(why) => {
+            tell(&Answer::NotMade(format!("the order to make it wasn't understood: {why}")));
+            return ExitCode::FAILURE;
+        }
+    };
+    let stop = Stop::default();
+    let answer = match stops(&stop) {
+        Err(error) => Answer::NotMade(format!("couldn't watch for signals: {error}")),
+        Ok(()) => match make(&job, &stop) {
+            _ if stop.asked() => Answer::Stopped,
+            Ok(cut) => Answer::Cut(cut),
+            Err(why) => Answer::NotMade(why),
+        },
+    };
+    tell(&answer);
+    ExitCode::SUCCESS
+}
+
+/// Has all end when bakeoff does, or asks for it, and when a signal does.
+fn stops(stop: &Stop) -> io::Result<()> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let stop = stop.clone();
+        // SAFETY: it does no more than store a flag, which a signal handler may.
+        unsafe { signal_hook::low_level::register(signal, move || stop.now()) }?;
+    }
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        // Nothing more is written to it: this ends when the other end is closed.
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        stop.now();
+    });
+    Ok(())
+}
+
+/// Tells bakeoff, if it is still there to listen.
+fn tell(answer: &Answer) {
+    let mut out = io::stdout().lock();
+    let _ = serde_json::to_writer(&mut out, answer);
+    let _ = out.write_all(b"\n");
+    let _ = out.flush();
+}
+
+/// A folder that is gone when this is dropped.
+struct Within<'a>(&'a Path);
+
+impl Drop for Within<'_> {
+    fn drop(&mut self) {
+        // The next run looks for it as well.
+        let _ = fs::remove_dir_all(self.0);
+    }
+}
+
+/// Makes the cut. What a stopped one gives means nothing.
+fn make(job: &Job, stop: &Stop) -> Result<Cut, String> {
+    let made = DirBuilder::new().mode(0o700).create(&job.within);
+    made.map_err(|error| {
+        let path = job.within.display();
+        format!("couldn't make the folder {path}, whose place is $TMPDIR: {error}")
+    })?;
+    // Dropped last, when nothing is mounted in it any more.
+    let _within = Within(&job.within);
+    let mut disk = Disk::make(job.rung, &job.within)?;
+    lay_out(job, &disk)?;
+    let store = start(job, stop).map_err(|failed| format!("it doesn't start: {failed}"))?;
+    let (written, how) = write_and_cut(job, &mut disk, store, stop)?;
+    let Written { logs, cut } = written;
+    let told = Cut { how, ..counted(&logs, cut) };
+    if told.acknowledged == 0 {
+        let wrong = logs.iter().find_map(|log| log.first_wrong.clone());
+        let wrong = wrong.unwrap_or_else(|| "it answered none of them".into());
+        return Err(format!("it acknowledged no write: {wrong}"));
+    }
+    disk.come_back()?;
+    let began = Instant::now();
+    let mut store = match start(job, stop) {
+        Ok(store) => store,
+        Err(NotReady { why, last_words }) => {
+            let example = Some(format!("started again on its own data, {why}"));
+            return Ok(Cut { example, last_words, ..told });
+        }
+    };
+    let restart_s = Some(began.elapsed().as_secs_f64());
+    let keys: Vec<u32> = logs.iter().map(|log| log.keys).collect();
+    let read = read_back(job.address, job.speaks, job.seed, &keys, stop);
+    let last_words = store.last_lines(LINES);
+    store.hurry();
+    store.stop(0)?;
+    Ok(match read {
+        Ok(found) => Cut { how: told.how, restart_s, ..judge(job.seed, &logs, &found, cut) },
+        Err(why) => {
+            let example = format!("started again on its own data, it couldn't be read: {why}");
+            Cut { example: Some(example), last_words, ..told }
+        }
+    })
+}
+
+/// Puts the store's files into its folder, durably: they are no writes of its.
+fn lay_out(job: &Job, disk: &Disk) -> Result<(), String> {
+    let folder = data_folder(&job.within);
+    let written = || {
+        DirBuilder::new().mode(0o700).create(&folder)?;
+        job.files.iter().try_for_each(|(name, content)| fs::write(folder.join(name), content))
+    };
+    written().map_err(|error| {
+        format!("couldn't write its files to {}: {error}", disk.folder().display())
+    })?;
+    disk.sync()
+}
+
+/// Why a store gives no right answer.
+struct NotReady {
+    why: String,
+    last_words: Vec<String>,
+}
+
+impl std::fmt::Display for NotReady {
+    fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        to.write_str(&self.why)?;
+        match self.last_words.is_empty() {
+            true => Ok(()),
+            false => write!(to, "; its last lines: {}", self.last_words.join(" / ")),
+        }
+    }
+}
+
+/// Starts the store, and waits until it answers.
+fn start(job: &Job, stop: &Stop) -> Result<Kept, NotReady> {
+    let failed = |why: String, last_words| NotReady { why, last_words };
+    let mut store = Kept::start(&job.order).map_err(|why| failed(String::from(why), Vec::new()))?;
+    let Err(why) = wait_until_ready(job, &store, stop) else { return Ok(store) };
+    let last_words = store.last_lines(LINES);
+    store.hurry();
+    match store.stop(0) {
+        Ok(_) => Err(failed(why, last_words)),
+        Err(outlived) => Err(failed(format!("{why}; {outlived}"), last_words)),
+    }
+}
+
+fn wait_until_ready(job: &Job, store: &Kept, stop: &Stop) -> Result<(), String> {
+    let began = Instant::now();
+    loop {
+        let answer = StoreClient::connect(job.address, job.speaks, ANSWER_WITHIN)
+            .and_then(|mut client| client.get("is it there"));
+        let seen = match answer {
+            Ok(_) => break,
+            // RESP's words for a store that reads its data still.
+            Err(wrong) => wrong,
+        };
+        if let Some(exit) = store.exited() {
+            return Err(format!("it ended with {} before it answered", exit.how));
+        }
+        if stop.asked() {
+            return Err("it was stopped before it answered".into());
+        }
+        if began.elapsed().as_secs_f64() > job.ready_within_s {
+            let within = job.ready_within_s;
+            return Err(format!("it gave no right answer within {within} s: {seen}"));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let here = ThisMachine::new(&Machine::default());
+    match here.foreign_listener(job.address, store.root()) {
+        None => Ok(()),
+        Some(who) => Err(format!("{who} listens on its port as well")),
+    }
+}
+
+/// What was written until the cut.
+struct Written {
+    logs: Vec<Log>,
+    /// When the cut was, since the writing began.
+    cut: Duration,
+}
+
+/// Writes to the store, cuts it off and ends it: what was written, and what was so at the cut.
+fn write_and_cut(
+    job: &Job,
+    disk: &mut Disk,
+    mut store: Kept,
+    stop: &Stop,
+) -> Result<(Written, Option<String>), String> {
+    let mut random = Rng::with_seed(job.seed);
+    let writing = Writing::begin(job.address, job.speaks, job.seed);
+    while writing.elapsed().as_secs_f64() < job.moment_s
+        && !stop.asked()
+        && store.exited().is_none()
+    {
+        std::thread::sleep(LOOK_EVERY);
+    }
+    let mut how = Vec::new();
+    if let Some(exit) = store.exited() {
+        how.push(format!("after it had ended by itself, with {}", exit.how));
+    } else if job.in_snapshot
+        && let Ok(Some(command)) = begin_snapshot(job)
+    {
+        std::thread::sleep(INTO_SNAPSHOT.mul_f64(random.f64()));
+        how.push(format!("in the middle of {command}"));
+    }
+    if job.rung == Rung::Power && job.keeps_part {
+        how.push("a part of the disk's cache was kept".into());
+    }
+    // An answer that comes from here on counts for nothing: the store may be cut off before it
+    // is sent, and may not.
+    let cut = writing.elapsed();
+    let was_cut = disk.cut(job.keeps_part.then(|| random.u64(..)));
+    store.hurry();
+    let stopped = store.stop(0);
+    let logs = writing.end();
+    was_cut?;
+    stopped?;
+    Ok((Written { logs, cut }, (!how.is_empty()).then(|| how.join("; "))))
+}
+
+fn begin_snapshot(job: &Job) -> Result<Option<&'static str>, Wrong> {
+    StoreClient::connect(job.address, job.speaks, ANSWER_WITHIN)?.begin_snapshot()
+}

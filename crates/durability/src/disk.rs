@@ -1,0 +1,249 @@
+//! What a store's data lies on, and how that is cut off and comes back.
+//!
+//! - For the lowest rung it is a folder: killed processes take nothing with them that the kernel
+//!   has.
+//! - Above, it is an ext4 file system in a file, behind a loop device. `FS_IOC_SHUTDOWN` without
+//!   a flush of the journal stops it at once: what was synced is in the file, nothing else is,
+//!   and names and renames that weren't synced aren't either.
+//! - For the highest, that file lies on a disk that forgets (`forgetful`).
+//!
+//! All is mounted in a namespace of this process and those that it starts, so that it vanishes
+//! with the last of them; a loop device lets go of its file when nothing is mounted from it, and
+//! the file has no name.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use lab::ready::programs;
+use result::durability::Rung;
+use rustix::fs::{OFlags, syncfs};
+use rustix::io::Errno;
+use rustix::ioctl::{Opcode, Setter, ioctl};
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
+};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::forgetful::Forgetful;
+use crate::loop_device::LoopDevice;
+
+/// The size of a disk. Its file has holes where nothing was written.
+pub const IMAGE_BYTES: u64 = 8 << 30;
+
+/// `FS_IOC_SHUTDOWN` of linux/fs.h, `_IOR('X', 125, __u32)`; ioctl_xfs_goingdown(2).
+const FS_IOC_SHUTDOWN: Opcode = 0x8004_587d;
+/// `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`: what is only in the journal's memory is lost as well.
+const NO_LOG_FLUSH: u32 = 2;
+
+/// The last process that used it is gone by then.
+const UNMOUNTED_WITHIN: Duration = Duration::from_secs(20);
+
+/// What data lies on. Dropping it takes it away.
+#[derive(Debug)]
+pub struct Disk {
+    /// Where it is mounted, or the plain folder.
+    folder: PathBuf,
+    below: Option<Below>,
+}
+
+/// What lies below a file system.
+#[derive(Debug)]
+struct Below {
+    is_mounted: bool,
+    // In this order: the file is closed before its disk goes.
+    image: File,
+    forgetful: Option<Forgetful>,
+}
+
+impl Disk {
+    /// Makes what this rung takes, in an empty folder of the caller's. From then on the calling
+    /// thread, and what it starts, is in a mount namespace of its own, unless the rung is the
+    /// lowest.
+    ///
+    /// # Errors
+    /// What this machine doesn't have or allow, for people.
+    pub fn make(rung: Rung, within: &Path) -> Result<Disk, String> {
+        let folder = within.join("disk");
+        make_folder(&folder)?;
+        if rung == Rung::Process {
+            return Ok(Disk { folder, below: None });
+        }
+        let mkfs = programs::find("mkfs.ext4")
+            .ok_or("mkfs.ext4 is not installed; on Debian: apt-get install e2fsprogs")?;
+        enter_a_namespace()?;
+        let (image, forgetful) = match rung {
+            Rung::Power => {
+                let cache = within.join("cache");
+                make_folder(&cache)?;
+                let forgetful = Forgetful::start(&cache)?;
+                let path = forgetful.image();
+                let image = OpenOptions::new().read(true).write(true).open(&path);
+                let image = image.map_err(|error| format!("couldn't open the disk: {error}"))?;
+                (image, Some(forgetful))
+            }
+            Rung::Process | Rung::Machine => (unnamed_file(within)?, None),
+        };
+        let mut disk = Disk { folder, below: Some(Below { is_mounted: false, image, forgetful }) };
+        disk.mount(Some(&mkfs))?;
+        Ok(disk)
+    }
+
+    /// Where data lies.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Makes all durable that was written to it so far.
+    ///
+    /// # Errors
+    /// The kernel's, for people.
+    pub fn sync(&self) -> Result<(), String> {
+        let synced = File::open(&self.folder).and_then(|it| syncfs(it).map_err(io::Error::from));
+        synced.map_err(|error| format!("couldn't sync the disk: {error}"))
+    }
+
+    /// Cuts it off, at once. Whoever writes to it isn't ended by that. `part`: a disk that
+    /// forgets keeps a part of its cache, by this seed.
+    ///
+    /// # Errors
+    /// Why it goes on, for people.
+    pub fn cut(&mut self, part: Option<u64>) -> Result<(), String> {
+        match &mut self.below {
+            None => Ok(()),
+            Some(Below { forgetful: Some(forgetful), .. }) => forgetful.cut(part),
+            Some(Below { forgetful: None, .. }) => {
+                let stopped = File::open(&self.folder).and_then(|folder| {
+                    // SAFETY: the opcode takes a pointer to a `u32` of flags, and reads it.
+                    let stopped = unsafe {
+                        ioctl(&folder, Setter::<FS_IOC_SHUTDOWN, u32>::new(NO_LOG_FLUSH))
+                    };
+                    stopped.map_err(io::Error::from)
+                });
+                stopped.map_err(|error| {
+                    format!("the kernel doesn't cut a file system off (FS_IOC_SHUTDOWN): {error}")
+                })
+            }
+        }
+    }
+
+    /// Brings it back with what it kept. Nobody may use it.
+    ///
+    /// # Errors
+    /// Why it doesn't come back, for people.
+    pub fn come_back(&mut self) -> Result<(), String> {
+        self.unmount()?;
+        let Some(below) = &mut self.below else { return Ok(()) };
+        if let Some(forgetful) = &mut below.forgetful {
+            forgetful.come_back()?;
+        }
+        self.mount(None)
+    }
+
+    /// Mounts it, with a new file system where the program is given that makes one.
+    fn mount(&mut self, mkfs: Option<&Path>) -> Result<(), String> {
+        let Some(below) = &mut self.below else { return Ok(()) };
+        let device = LoopDevice::of(&below.image)?;
+        if let Some(mkfs) = mkfs {
+            make_file_system(mkfs, &device.path)?;
+        }
+        // What mkfs left for later would be done by the kernel meanwhile.
+        let mounted =
+            mount(&device.path, &self.folder, c"ext4", MountFlags::empty(), c"noinit_itable");
+        mounted.map_err(|error| {
+            format!("couldn't mount an ext4 file system: {}", io::Error::from(error))
+        })?;
+        below.is_mounted = true;
+        Ok(())
+    }
+
+    fn unmount(&mut self) -> Result<(), String> {
+        let Some(below) = self.below.as_mut().filter(|below| below.is_mounted) else {
+            return Ok(());
+        };
+        let began = Instant::now();
+        loop {
+            match unmount(&self.folder, UnmountFlags::empty()) {
+                Ok(()) => break,
+                Err(Errno::BUSY) if began.elapsed() < UNMOUNTED_WITHIN => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => {
+                    let error = io::Error::from(error);
+                    return Err(format!("couldn't unmount the disk: {error}"));
+                }
+            }
+        }
+        below.is_mounted = false;
+        Ok(())
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // Where that fails, it is gone with this process.
+        let _ = self.unmount();
+    }
+}
+
+/// From here on, what this thread and its children mount is seen by nobody else.
+fn enter_a_namespace() -> Result<(), String> {
+    // SAFETY: of what threads may share only the root and current folders are parted from the
+    // others, which nothing here relies on.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }
+        .and_then(|()| {
+            // Else mounts would be passed on to where this one came from.
+            mount_change(c"/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
+        })
+        .map_err(|error| match error {
+            Errno::PERM => "only root may mount a disk".into(),
+            error => format!("couldn't enter a mount namespace: {}", io::Error::from(error)),
+        })
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
+    DirBuilder::new()
+        .mode(0o700)
+        .create(folder)
+        .map_err(|error| format!("couldn't make the folder {}: {error}", folder.display()))
+}
+
+/// A file of the disk's size in this folder that has no name there.
+///
+/// # Errors
+/// The kernel's, for people.
+pub fn unnamed_file(folder: &Path) -> Result<File, String> {
+    let open = || OpenOptions::new().read(true).write(true).mode(0o600).clone();
+    let made = open().custom_flags(OFlags::TMPFILE.bits() as i32).open(folder).or_else(|_| {
+        // Not every file system can make one without a name.
+        let path = folder.join("image");
+        let made = open().create_new(true).open(&path)?;
+        fs::remove_file(&path)?;
+        Ok(made)
+    });
+    made.and_then(|file: File| file.set_len(IMAGE_BYTES).map(|()| file)).map_err(
+        |error: io::Error| format!("couldn't make a disk's file in {}: {error}", folder.display()),
+    )
+}
+
+/// Makes an ext4 file system on a device.
+fn make_file_system(mkfs: &Path, device: &Path) -> Result<(), String> {
+    let mut command = Command::new(mkfs);
+    command
+        .args(["-q", "-F", "-E", "nodiscard,lazy_itable_init=1,lazy_journal_init=1"])
+        .arg(device)
+        .stdin(Stdio::null());
+    keeper::bind_to_this_process(&mut command, Vec::new());
+    let made = command.output().map_err(|error| format!("couldn't start mkfs.ext4: {error}"))?;
+    match made.status.success() {
+        true => Ok(()),
+        false => {
+            let said = String::from_utf8_lossy(&made.stderr);
+            let line = keeper::text::harmless(said.lines().last().unwrap_or("it said nothing"));
+            Err(format!("mkfs.ext4 failed with {}: {line}", keeper::in_words(made.status)))
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What became of acknowledged writes, by what was sent, what was acknowledged before the cut,
+//! and what is there afterwards.
+//!
+//! - A write counts as *acknowledged* if its answer came before the cut. Any other may be there
+//!   or not: it is *in flight*, and never lost.
+//! - It is *lost* if its key has no value, or one of an earlier version. A later version is what
+//!   was written over it, so nothing is lost then.
+//! - A key is *corrupt* that has what was never written to it, or a version that was never sent.
+//! - A *hole* is a lost write that was acknowledged before another was sent that is there. Of
+//!   two that were under way at once nobody knows which came first, so neither is one.
+
+use std::time::Duration;
+
+use result::durability::Cut;
+
+use crate::reading::Found;
+use crate::value::Key;
+use crate::writer::{Log, Write};
+
+/// What the logs and the values that were found say of a cut at this time. The moment, the
+/// restart and what else was so aren't theirs to tell.
+pub fn judge(seed: u64, logs: &[Log], found: &[Vec<Found>], cut: Duration) -> Cut {
+    let mut told = counted(logs, cut);
+    let mut lost: Vec<(Duration, String)> = Vec::new();
+    let mut wrong: Option<String> = None;
+    let mut last_survivor_sent = None;
+    for ((connection, log), found) in (0..).zip(logs).zip(found) {
+        let mut sent = vec![0; log.keys as usize];
+        for write in &log.writes {
+            sent[write.number as usize] = write.version;
+        }
+        let name = |number: u32| Key { seed, connection, number }.name();
+        // Of a key that is corrupt no version is known, so none is called lost besides.
+        let mut there = vec![None; log.keys as usize];
+        for (number, found) in (0..).zip(found) {
+            let what = match found {
+                Found::Nothing => {
+                    there[number as usize] = Some(0);
+                    continue;
+                }
+                Found::Version(version) if *version <= sent[number as usize] => {
+                    there[number as usize] = Some(*version);
+                    continue;
+                }
+                Found::Version(version) => format!("version {version}, which was never sent"),
+                Found::Other(what) => what.clone(),
+            };
+            told.corrupt += 1;
+            wrong.get_or_insert_with(|| format!("key {} has {what}", name(number)));
+        }
+        for write in &log.writes {
+            let Some(there) = there.get(write.number as usize).copied().flatten() else { continue };
+            let Some(at) = acknowledged_before(write, cut) else { continue };
+            if write.version > there {
+                lost.push((at, sentence(&name(write.number), write, at, cut, there)));
+            } else if write.version == there {
+                last_survivor_sent = last_survivor_sent.max(Some(write.sent));
+            }
+        }
+    }
+    told.lost = lost.len() as u64;
+    let first = lost.iter().min_by_key(|(at, _)| *at);
+    told.lost_span_s = first.map(|(at, _)| (cut - *at).as_secs_f64());
+    let is_hole = |at: Duration| last_survivor_sent.is_some_and(|sent| at < sent);
+    told.holes = lost.iter().filter(|(at, _)| is_hole(*at)).count() as u64;
+    told.example = wrong.or_else(|| first.map(|(_, sentence)| sentence.clone()));
+    told
+}
+
+/// The counts that need no look at the store.
+pub fn counted(logs: &[Log], cut: Duration) -> Cut {
+    let writes = || logs.iter().flat_map(|log| &log.writes);
+    let acknowledged =
+        writes().filter(|write| acknowledged_before(write, cut).is_some()).count() as u64;
+    let in_flight = writes().count() as u64 - acknowledged;
+    Cut { moment_s: cut.as_secs_f64(), acknowledged, in_flight, ..Cut::default() }
+}
+
+fn acknowledged_before(write: &Write, cut: Duration) -> Option<Duration> {
+    write.acknowledged.filter(|&at| at < cut)
+}
+
+fn sentence(name: &str, write: &Write, at: Duration, cut: Duration, there: u32) -> String {
+    let before = (cut - at).as_secs_f64();
+    let there = match there {
+        0 => "nothing".to_string(),
+        version => format!("version {version}"),
+    };
+    let version = write.version;
+    format!(
+        "key {name}: version {version} was acknowledged {before:.3} s before the cut, and \
+         afterwards there was {there}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUT: Duration = Duration::from_millis(1000);
+
+    /// A connection that wrote so: key, sent and acknowledged in ms.
+    fn log(writes: &[(u32, u64, Option<u64>)]) -> Log {
+        let mut versions = vec![0; 10];
+        let write = |&(number, sent, acknowledged): &(u32, u64, Option<u64>)| {
+            versions[number as usize] += 1;
+            Write {
+                number,
+                version: versions[number as usize],
+                sent: Duration::from_millis(sent),
+                acknowledged: acknowledged.map(Duration::from_millis),
+            }
+        };
+        let writes: Vec<Write> = writes.iter().map(write).collect();
+        let keys = writes.iter().map(|write| write.number + 1).max().unwrap_or(0);
+        Log { writes, keys, first_wrong: None }
+    }
+
+    fn judged(writes: &[(u32, u64, Option<u64>)], found: &[Found]) -> Cut {
+        judge(1, &[log(writes)], &[found.to_vec()], CUT)
+    }
+
+    #[test]
+    fn what_was_acknowledged_has_to_be_there_in_its_version_or_a_later_one() {
+        let writes = [(0, 0, Some(1)), (0, 2, Some(3)), (1, 4, Some(5))];
+        let kept = judged(&writes, &[Found::Version(2), Found::Version(1)]);
+        assert_eq!((kept.acknowledged, kept.lost, kept.corrupt, kept.example), (3, 0, 0, None));
+        let older = judged(&writes, &[Found::Version(1), Found::Version(1)]);
+        assert_eq!((older.lost, older.holes), (1, 1), "the later key is there");
+        assert_eq!(older.lost_span_s, Some(0.997));
+        assert!(older.example.unwrap().ends_with("afterwards there was version 1"));
+        let gone = judged(&writes, &[Found::Nothing, Found::Nothing]);
+        assert_eq!((gone.lost, gone.holes, gone.lost_span_s), (3, 0, Some(0.999)));
+    }
+
+    #[test]
+    fn what_was_in_flight_may_be_there_or_not() {
+        // Without an answer, and with one that came after the cut.
+        for answer in [None, Some(1001)] {
+            let writes = [(0, 0, Some(1)), (0, 990, answer), (1, 995, answer)];
+            for (first, second) in [(1, Found::Nothing), (2, Found::Version(1))] {
+                let cut = judged(&writes, &[Found::Version(first), second]);
+                assert_eq!((cut.acknowledged, cut.in_flight), (1, 2));
+                assert_eq!((cut.lost, cut.corrupt), (0, 0), "{cut:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_never_sent_is_corrupt_and_not_lost_besides() {
+        let writes = [(0, 0, Some(1)), (1, 2, Some(3))];
+        let never = judged(&writes, &[Found::Version(2), Found::Other("noise".into())]);
+        assert_eq!((never.corrupt, never.lost), (2, 0));
+        assert!(never.example.unwrap().ends_with("has version 2, which was never sent"));
+    }
+
+    #[test]
+    fn two_writes_under_way_at_once_make_no_hole() {
+        // Both were under way at 5 ms; the one is lost that was answered first.
+        let logs = [log(&[(0, 1, Some(5))]), log(&[(0, 4, Some(9))])];
+        let found = [vec![Found::Nothing], vec![Found::Version(1)]];
+        let cut = judge(1, &logs, &found, CUT);
+        assert_eq!((cut.lost, cut.holes), (1, 0));
+        let later = [log(&[(0, 1, Some(5))]), log(&[(0, 6, Some(9))])];
+        assert_eq!(judge(1, &later, &found, CUT).holes, 1, "one began after the other had ended");
+    }
+}

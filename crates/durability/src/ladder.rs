@@ -1,0 +1,173 @@
+//! The ladder: which cuts are made of a contender, and what they say together.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use lab::place::Host;
+use lab::study::contender::{Contender, Promises};
+use lab::trial::order::order;
+use load::Stop;
+use result::durability::{Cut, Durability, Rung, RungSeen, class};
+use result::plan::Cores;
+
+use crate::cut::{self, Answer, Job, data_folder};
+
+/// Cuts a rung, unless others are asked for.
+pub const CUTS: u32 = 5;
+/// Seconds of writing before a cut, drawn from here. A store that flushes every second has done
+/// so at the end of it.
+const MOMENTS_S: (f64, f64) = (1.0, 2.0);
+/// How often an order to stop is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// For all of a cut but the store's two starts.
+const CUT_WITHIN: Duration = Duration::from_secs(300);
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Which rungs, in their order.
+    pub rungs: Vec<Rung>,
+    /// Cuts of each.
+    pub cuts: u32,
+    /// What all is drawn from.
+    pub seed: u64,
+}
+
+/// What is told meanwhile.
+#[derive(Debug)]
+pub enum Told<'a> {
+    /// A cut was made: of which rung, its number from 1, and what was seen.
+    Cut(Rung, u32, &'a Cut),
+    /// No more cuts of this rung are made, and why.
+    NotMade(Rung, &'a str),
+}
+
+/// Goes up the ladder with a contender that is ready to be started, and that says what it is
+/// spoken with; `None` if it was stopped on the way.
+///
+/// # Errors
+/// One sentence, where nothing can be measured: a store that isn't one, a file that can't be
+/// read, no free port.
+pub fn measure(
+    contender: &Contender,
+    host: &dyn Host,
+    asked: &Asked,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Told),
+) -> Result<Option<Durability>, String> {
+    let mut random = Rng::with_seed(asked.seed);
+    let promises = contender.file.promises.as_ref();
+    let mut rungs = Vec::new();
+    for &rung in &asked.rungs {
+        let (mut cuts, mut why_not) = (Vec::new(), None);
+        for number in 1..=asked.cuts {
+            let job = job(contender, host, (rung, number, asked.cuts), &mut random)?;
+            match make(&job, stop)? {
+                Answer::Stopped => return Ok(None),
+                Answer::Cut(cut) => {
+                    tell(Told::Cut(rung, number, &cut));
+                    cuts.push(cut);
+                }
+                Answer::NotMade(why) => {
+                    tell(Told::NotMade(rung, &why));
+                    why_not = Some(why);
+                    break;
+                }
+            }
+        }
+        let promise_s = promises.and_then(|promises| promise_s(promises, rung));
+        rungs.push(RungSeen::new(rung, cuts, promise_s, why_not));
+    }
+    Ok(Some(Durability {
+        contender: contender.name.clone(),
+        seed: asked.seed,
+        promised_in: promises.map(|promises| promises.source.clone()),
+        class: class(&rungs),
+        rungs,
+    }))
+}
+
+fn promise_s(promises: &Promises, rung: Rung) -> Option<f64> {
+    match rung {
+        Rung::Process => promises.process_s,
+        Rung::Machine => promises.machine_s,
+        Rung::Power => promises.power_s,
+    }
+}
+
+/// The order for one cut, in a fresh folder and on a fresh port. The last of a rung is made in
+/// the middle of a snapshot; of the disk's cache every other one keeps a part.
+fn job(
+    contender: &Contender,
+    host: &dyn Host,
+    (rung, number, cuts): (Rung, u32, u32),
+    random: &mut Rng,
+) -> Result<Job, String> {
+    let speaks = contender.file.speaks.ok_or_else(|| {
+        format!("{} is no store: its contender.toml has no `speaks`", contender.name)
+    })?;
+    let address = host.free_address()?;
+    let within = host.scratch();
+    let folder = data_folder(&within);
+    let mut order = order(contender, host, &host.split(Cores::All), address, folder.clone())?;
+    let files = order.scratch.take().map(|scratch| scratch.files).unwrap_or_default();
+    order.folder = Some(folder);
+    let (earliest, latest) = MOMENTS_S;
+    Ok(Job {
+        within,
+        order,
+        files,
+        address,
+        speaks,
+        ready_within_s: contender.file.ready_within_s,
+        rung,
+        moment_s: earliest + (latest - earliest) * random.f64(),
+        in_snapshot: number == cuts,
+        keeps_part: rung == Rung::Power && number % 2 == 0,
+        seed: random.u64(..),
+    })
+}
+
+/// Has a process make the cut, which ends with this one.
+fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
+    let no = |what: &str, error: std::io::Error| format!("couldn't {what}: {error}");
+    let mut process = Command::new("/proc/self/exe")
+        .arg(cut::SUBCOMMAND)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| no("start a process that makes a cut", error))?;
+    let mut line = serde_json::to_vec(job).map_err(|error| error.to_string())?;
+    line.push(b'\n');
+    let mut hold = process.stdin.take();
+    // If it is gone already, it has no answer.
+    let _ = hold.as_mut().map(|hold| hold.write_all(&line));
+    let (to_answers, answers) = mpsc::channel();
+    let from = process.stdout.take();
+    std::thread::spawn(move || {
+        let lines = from.map(BufReader::new).into_iter().flat_map(BufRead::lines);
+        lines.map_while(Result::ok).try_for_each(|line| to_answers.send(line).map_err(drop))
+    });
+    let within = CUT_WITHIN + Duration::from_secs_f64(2.0 * job.ready_within_s);
+    let began = Instant::now();
+    let answer = loop {
+        match answers.recv_timeout(LOOK_EVERY) {
+            Ok(line) => break serde_json::from_str(&line).map_err(|error| error.to_string()),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                break Err("the process that makes a cut ended without a word".into());
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) if stop.asked() => break Ok(Answer::Stopped),
+            Err(mpsc::RecvTimeoutError::Timeout) if began.elapsed() > within => {
+                let seconds = within.as_secs();
+                break Ok(Answer::NotMade(format!("a cut wasn't over within {seconds} s")));
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => {}
+        }
+    };
+    drop(hold);
+    process.wait().map_err(|error| no("wait for the process that makes a cut", error))?;
+    answer
+}

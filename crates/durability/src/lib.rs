@@ -1,0 +1,28 @@
+//! Cuts a store off while it is written to, starts it again on the same data, and reads back
+//! what it acknowledged.
+//!
+//! Three rungs of a ladder, each of which takes away what the one below it leaves: the store's
+//! process dies; its machine stops; the power goes. [`docs/durability.md`] says what each can't
+//! see. The parts, in the order of one cut:
+//!
+//! - [`ladder`]: which cuts are made of which contender, and what they say together;
+//! - [`cut`]: one cut, in a process of its own that takes everything with it when it ends;
+//! - [`disk`]: what the data lies on, over [`loop_device`] and, on the highest rung, over
+//!   [`forgetful`];
+//! - [`writer`], [`value`]: what is written, and what was acknowledged;
+//! - [`reading`], [`judgement`]: what is there afterwards, and what became of what was
+//!   acknowledged.
+//!
+//! [`docs/durability.md`]: ../../../docs/durability.md
+
+pub mod cut;
+mod disk;
+pub mod forgetful;
+mod judgement;
+mod ladder;
+mod loop_device;
+mod reading;
+mod value;
+mod writer;
+
+pub use ladder::{Asked, CUTS, Told, measure};

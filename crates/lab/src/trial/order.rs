@@ -1,0 +1,78 @@
+//! What a keeper is to start: a contender's command, its files and its environment.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use keeper::{Order, Scratch};
+use result::evidence::Place;
+
+use crate::place::Host;
+use crate::ready::programs;
+use crate::study::contender::{Contender, Placeholders};
+
+/// Time between SIGTERM and SIGKILL.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// A contender that is to listen on this address, with a folder of its own, on the processors
+/// of its place. Its output goes where errors go.
+///
+/// # Errors
+/// One sentence, if one of its files can't be read.
+pub fn order(
+    contender: &Contender,
+    host: &dyn Host,
+    place: &Place,
+    address: SocketAddr,
+    dir: PathBuf,
+) -> Result<Order, String> {
+    let file = &contender.file;
+    let placeholders = Placeholders {
+        source: contender.source.clone(),
+        build: contender.build_folder(),
+        dir: dir.clone(),
+        host: address.ip().to_string(),
+        port: address.port(),
+        cores: place.server_cpus.len(),
+    };
+    let mut files = Vec::new();
+    for name in &file.files {
+        let text = std::fs::read_to_string(contender.source.join(name))
+            .map_err(|error| format!("couldn't read its file {name}: {error}"))?;
+        files.push((name.clone(), placeholders.fill(&text)));
+    }
+    Ok(Order {
+        command: placeholders.fill_all(&file.run),
+        environment: environment(contender, &placeholders, &dir),
+        folder: None,
+        scratch: Some(Scratch { path: dir, files }),
+        cgroup: host.cgroup(place),
+        client_cgroup: host.cgroup(place),
+        cpus: place.server_cpus.clone(),
+        grace: GRACE,
+        lines: false,
+    })
+}
+
+/// What a contender finds in its environment: what it is to do, and nothing of
+/// the user's own, which would differ from machine to machine.
+fn environment(
+    contender: &Contender,
+    placeholders: &Placeholders,
+    dir: &Path,
+) -> Vec<(String, String)> {
+    let mut environment = vec![
+        ("PATH".into(), programs::search_path()),
+        ("HOME".into(), dir.display().to_string()),
+        // What it leaves there is gone with the trial.
+        ("TMPDIR".into(), dir.display().to_string()),
+        ("LANG".into(), "C.UTF-8".into()),
+        ("HOST".into(), placeholders.host.clone()),
+        ("PORT".into(), placeholders.port.to_string()),
+        ("CORES".into(), placeholders.cores.to_string()),
+    ];
+    for (name, value) in &contender.file.environment {
+        environment.push((name.clone(), placeholders.fill(value)));
+    }
+    environment
+}
