@@ -225,9 +225,7 @@ impl Session for LmdbSession<'_> {
             // SAFETY: the transaction is this thread's; LMDB copies keys and values.
             batch.writes().try_for_each(|(key, kept)| unsafe {
                 match kept {
-                    Some(kept) => {
-                        check(c::mdb_put(txn, dbi, &mut val(key), &mut val(kept), 0))
-                    }
+                    Some(kept) => check(c::mdb_put(txn, dbi, &mut val(key), &mut val(kept), 0)),
                     None => match c::mdb_del(txn, dbi, &mut val(key), ptr::null_mut()) {
                         c::NOTFOUND => Ok(()),
                         code => check(code),

@@ -59,11 +59,7 @@ mod c {
             value: *const c_char,
             value_bytes: usize,
         );
-        pub fn rocksdb_writebatch_delete(
-            batch: *mut c_void,
-            key: *const c_char,
-            key_bytes: usize,
-        );
+        pub fn rocksdb_writebatch_delete(batch: *mut c_void, key: *const c_char, key_bytes: usize);
         pub fn rocksdb_writebatch_delete_range(
             batch: *mut c_void,
             from: *const c_char,

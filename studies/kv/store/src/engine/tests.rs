@@ -121,6 +121,8 @@ fn a_turn_sees_what_another_thread_committed_before_it() {
             assert_eq!(get(&mut *other, b"a"), Some(value.to_vec()), "{name}");
             other.end_turn();
         }
+        drop((one, other));
+        engine.close().unwrap();
     }
 }
 
@@ -149,6 +151,8 @@ fn two_threads_lose_no_write_of_each_other() {
             let key = [thread, number, at];
             assert_eq!(get(&mut *session, &key), Some(key.to_vec()), "{name}");
         }
+        drop(session);
+        engine.close().unwrap();
     }
 }
 
@@ -215,6 +219,7 @@ fn any_history_comes_to_what_a_map_has() {
                     prop_assert_eq!(kept.as_ref(), model.get(&key));
                 }
             }
+            engine.close().unwrap();
             Ok(())
         });
         held.unwrap_or_else(|why| panic!("{name}: {why}"));
