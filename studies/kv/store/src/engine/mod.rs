@@ -61,7 +61,7 @@ pub trait Session {
     /// Where the engine can't tell.
     fn get(&mut self, key: &[u8], found: &mut dyn FnMut(&[u8])) -> Result<()>;
 
-    /// Does all writes in their order. They are as durable afterwards as the engine makes them
+    /// Does all writes. They are as durable afterwards as the engine makes them
     /// with the flags that it was opened with.
     ///
     /// # Errors
