@@ -6,6 +6,7 @@
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
 proof := $(target)/release/proof
+store := studies/kv/store
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.* ## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
@@ -24,6 +25,8 @@ test: ## install what is missing, then lint and run every test
 	fi
 	@# Tests wait for servers, clients and windows half of the time: twice as many as cores.
 	cargo test --locked --workspace --no-fail-fast -- --quiet --test-threads=$$(($$(nproc) * 2))
+	@# The store of studies/kv is no member: its own tests are those of the engines that this machine has.
+	cargo test --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features "$$($(store)/buildable | paste -sd,)" -- --quiet
 
 mistakes: ## make every known mistake again, and see whether its check names it (ten minutes)
 	@setup/install run
@@ -61,6 +64,7 @@ lint: ## formatting and clippy, warnings denied
 		cargo fmt --check --manifest-path $$manifest; \
 		cargo clippy --locked --manifest-path $$manifest --target-dir $(target)/contenders -- -D warnings; \
 	done
+	cargo clippy --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features "$$($(store)/buildable | paste -sd,)" --all-targets -- -D warnings
 	@# Nothing is linked here, so libFuzzer, which takes a C++ compiler, need not be built.
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir $(target) -- -D warnings

@@ -93,9 +93,10 @@ pub fn main() -> ExitCode {
     let _ = rustix::thread::set_name(c"cut");
     let mut line = String::new();
     let heard = io::stdin().lock().read_line(&mut line);
-    let job: Job = match heard.map_err(|it| it.to_string()).and_then(|_| {
-        serde_json::from_str(&line).map_err(|it| it.to_string())
-    }) {
+    let job: Job = match heard
+        .map_err(|it| it.to_string())
+        .and_then(|_| serde_json::from_str(&line).map_err(|it| it.to_string()))
+    {
         Ok(job) => job,
         Err(why) => {
             tell(&Answer::NotMade(format!("the order to make it wasn't understood: {why}")));
@@ -226,8 +227,7 @@ impl std::fmt::Display for NotReady {
 /// Starts the store, and waits until it answers.
 fn start(job: &Job, stop: &Stop) -> Result<Kept, NotReady> {
     let failed = |why: String, last_words| NotReady { why, last_words };
-    let mut store =
-        Kept::start(&job.order).map_err(|why| failed(String::from(why), Vec::new()))?;
+    let mut store = Kept::start(&job.order).map_err(|why| failed(String::from(why), Vec::new()))?;
     let Err(why) = wait_until_ready(job, &store, stop) else { return Ok(store) };
     let last_words = store.last_lines(LINES);
     store.hurry();

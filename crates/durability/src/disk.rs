@@ -87,8 +87,7 @@ impl Disk {
             }
             Rung::Process | Rung::Machine => (unnamed_file(within)?, None),
         };
-        let mut disk =
-            Disk { folder, below: Some(Below { is_mounted: false, image, forgetful }) };
+        let mut disk = Disk { folder, below: Some(Below { is_mounted: false, image, forgetful }) };
         disk.mount(Some(&mkfs))?;
         Ok(disk)
     }
@@ -226,9 +225,7 @@ pub fn unnamed_file(folder: &Path) -> Result<File, String> {
         Ok(made)
     });
     made.and_then(|file: File| file.set_len(IMAGE_BYTES).map(|()| file)).map_err(
-        |error: io::Error| {
-            format!("couldn't make a disk's file in {}: {error}", folder.display())
-        },
+        |error: io::Error| format!("couldn't make a disk's file in {}: {error}", folder.display()),
     )
 }
 

@@ -117,9 +117,8 @@ impl LoopDevice {
             let device = open(&path).map_err(|error| no(&format!("open {path}"), error))?;
             // SAFETY: the opcode takes a pointer to a `loop_config`, which this is, and keeps
             // none to it.
-            let configured = unsafe {
-                ioctl(&device, Setter::<LOOP_CONFIGURE, Config>::new(Config::of(file)))
-            };
+            let configured =
+                unsafe { ioctl(&device, Setter::<LOOP_CONFIGURE, Config>::new(Config::of(file))) };
             match configured {
                 Ok(()) => return Ok(LoopDevice { path: path.into(), _open: device }),
                 Err(Errno::BUSY) => {}

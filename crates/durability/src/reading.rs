@@ -38,9 +38,8 @@ pub fn read_back(
 ) -> Result<Vec<Vec<Found>>, String> {
     let began = Instant::now();
     let of_connection = |connection: u32, keys: u32| {
-        let connect = || {
-            StoreClient::connect(address, speaks, WITHIN).map_err(|wrong| wrong.to_string())
-        };
+        let connect =
+            || StoreClient::connect(address, speaks, WITHIN).map_err(|wrong| wrong.to_string());
         let mut client = connect()?;
         let mut all = Vec::with_capacity(keys as usize);
         for number in 0..keys {

@@ -143,8 +143,7 @@ fn rule(
     (maximum, percent): (f64, u32),
 ) -> String {
     let closed = setting.with(Pace::Free);
-    let outcome = run.outcomes.iter().find(|outcome| outcome.setting == closed);
-    let row = outcome.and_then(|it| it.rows.iter().find(|row| row.contender == contender.name));
+    let row = run.row(&closed, &contender.name);
     let caveat = row.and_then(|row| row.verdict.caveat());
     let caveat = caveat.map(|caveat| format!(" ({caveat})")).unwrap_or_default();
     let is_bound = row.and_then(|row| row.figure(RATE)).is_some_and(|rate| rate.at_least);

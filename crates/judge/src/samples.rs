@@ -131,5 +131,6 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         outcomes: Vec::new(),
         curves: Vec::new(),
         claims: Vec::new(),
+        durability: Vec::new(),
     }
 }

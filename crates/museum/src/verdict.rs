@@ -225,7 +225,7 @@ pub(crate) mod tests {
             })
         };
         let setting = Setting::closed(1, Cores::One, true);
-        let outcome = Outcome { setting, offered: None, rankings: Vec::new(), rows };
+        let outcome = Outcome { setting, class: None, offered: None, rankings: Vec::new(), rows };
         let mut run: Run = serde_json::from_value(serde_json::json!({
             "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),

@@ -10,7 +10,7 @@ use result::plan::PaceKind;
 use result::{Run, State};
 
 use crate::figures;
-use crate::summary::{and, is_first, requests, title, trials_made, who};
+use crate::summary::{and, class_name, is_first, requests, title, trials_made, who};
 use crate::units;
 
 /// The longest headline: more is cut off in lists, mails and search results.
@@ -112,7 +112,8 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
     // Who alone has a rank under another setting has won nothing there.
     let is_alike =
         |it: &&Outcome| first(it) == first(outcome) && (ranked(it) > 1) == (ranked(outcome) > 1);
-    let of_pace = || run.outcomes_at(outcome.setting.pace.kind());
+    let of_pace =
+        || run.outcomes_at(outcome.setting.pace.kind()).filter(|it| it.class == outcome.class);
     let alike: Vec<&Outcome> = of_pace().filter(is_alike).collect();
     let rows = || alike.iter().flat_map(|it| &it.rows);
     let is_suspect = |contender: &str| {
@@ -126,7 +127,8 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
         .collect();
     let at = outcome.offered.as_ref().map(|it| format!(" at {}", requests(run, it.rate)));
     let under = share_of_settings(alike.len(), of_pace().count());
-    let under = format!("{}{under}", at.unwrap_or_default());
+    let class = class_name(run, outcome).map(|class| format!(" of {class}"));
+    let under = format!("{}{under}{}", at.unwrap_or_default(), class.unwrap_or_default());
     // Those without a rank may have better figures.
     let all_are_ranked = rows().all(|row| row.rank(&figure.id).is_some());
     let best = best(figure, words);

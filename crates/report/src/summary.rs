@@ -204,9 +204,10 @@ pub fn sections(run: &Run) -> Vec<Section<'_>> {
     let dimensions = &run.study.dimensions;
     let mut sections: Vec<Section> = Vec::new();
     for outcome in &run.outcomes {
-        let setting = &outcome.setting;
         let is_alike = |section: &Section| {
-            names::is_same_section(dimensions, &section.outcomes[0].setting, setting)
+            let first = section.outcomes[0];
+            names::is_same_section(dimensions, &first.setting, &outcome.setting)
+                && first.class == outcome.class
         };
         let make = || Section { name: section_name(run, outcome), outcomes: vec![] };
         entry(&mut sections, is_alike, make).outcomes.push(outcome);
@@ -215,12 +216,26 @@ pub fn sections(run: &Run) -> Vec<Section<'_>> {
 }
 
 fn section_name(run: &Run, outcome: &Outcome) -> String {
-    match (&outcome.offered, figures::ranking(run, outcome)) {
+    let name = match (&outcome.offered, figures::ranking(run, outcome)) {
         (Some(_), Some(figure)) => {
             format!("One rate for all: {}", visible_name(&figure.title))
         }
         (Some(_), None) => "One rate for all".into(),
         (None, _) => names::section_name(&run.study.dimensions, &outcome.setting),
+    };
+    match class_name(run, outcome) {
+        Some(class) => format!("{name}: {class}"),
+        None => name,
+    }
+}
+
+/// Which stores an outcome compares: only those of one class are rivals. `None` where
+/// contenders have no classes.
+pub fn class_name(run: &Run, outcome: &Outcome) -> Option<String> {
+    match outcome.class {
+        Some(class) => Some(format!("stores that {}", class.stores())),
+        None if run.durability.is_empty() => None,
+        None => Some("stores of which nobody knows what they survive".into()),
     }
 }
 
@@ -283,12 +298,6 @@ fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
             format!("{} {keep} the lighter contract `{name}`: {}", and(&titles), contract.says)
         })
     })
-}
-
-/// A contender's row under a setting.
-pub fn row<'a>(run: &'a Run, setting: &Setting, contender: &str) -> Option<&'a Row> {
-    let outcome = run.outcomes.iter().find(|outcome| outcome.setting == *setting)?;
-    outcome.rows.iter().find(|row| row.contender == contender)
 }
 
 /// The trials behind a row, in block order.
@@ -367,7 +376,7 @@ pub fn bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> Option<St
 }
 
 fn is_bound_of_maximum(run: &Run, curve: &Curve, line: &CurveLine) -> bool {
-    row(run, &curve.setting, &line.contender)
+    run.row(&curve.setting, &line.contender)
         .and_then(|row| row.figure(RATE))
         .is_some_and(|rate| rate.at_least)
 }

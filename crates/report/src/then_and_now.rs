@@ -125,9 +125,10 @@ fn today<'a>(run: &'a Run, published: &Published, figure: &PublishedFigure) -> O
         || run.outcomes_at(PaceKind::Free).filter(move |outcome| outcome.setting.cores == cores);
     let row = |outcome: &'a Outcome| outcome.rows.iter().find(|row| row.contender == contender);
     let is_known = !figure.values.is_empty();
-    let same = of_cores().find(|outcome| is_known && differs(figure, outcome).is_empty());
-    if let Some(outcome) = same {
-        let row = row(outcome)?;
+    let same = of_cores().filter(|outcome| is_known && differs(figure, outcome).is_empty());
+    let same: Vec<&Outcome> = same.collect();
+    if !same.is_empty() {
+        let row = same.into_iter().find_map(row)?;
         let stands = row.verdict != Verdict::Invalid && figure.rate > 0.0;
         let ratio = row.figure(RATE).filter(|_| stands).map(|rate| Ratio {
             median: rate.median / figure.rate,

@@ -159,6 +159,16 @@ impl Class {
             Class::Power => "survives a power cut",
         }
     }
+
+    /// What all stores of it do, as a sentence has it behind *stores that*.
+    pub fn stores(self) -> &'static str {
+        match self {
+            Class::None => "lose writes when their process dies",
+            Class::Process => "survive their own crash",
+            Class::Machine => "survive a machine's stop",
+            Class::Power => "survive a power cut",
+        }
+    }
 }
 
 impl RungSeen {
@@ -173,7 +183,9 @@ impl RungSeen {
         let verdict = match (worst, why_not) {
             // What was seen stands, whatever kept others from being seen.
             (Some(worst), why_not) if why_not.is_none() || worst > Verdict::Kept => worst,
-            (_, why_not) => Verdict::NotChecked(why_not.unwrap_or_else(|| "no cut was asked for".into())),
+            (_, why_not) => {
+                Verdict::NotChecked(why_not.unwrap_or_else(|| "no cut was asked for".into()))
+            }
         };
         let bound = (verdict == Verdict::Kept).then(|| (3.0 / cuts.len() as f64).min(1.0));
         let kept_promise = promise_s.and_then(|promise_s| match verdict {
@@ -253,7 +265,10 @@ mod tests {
     #[test]
     fn the_worst_cut_is_the_rungs_verdict_and_only_a_clean_one_has_a_bound() {
         let kept = RungSeen::new(Rung::Process, vec![cut(0, 0.0); 5], Some(0.0), None);
-        assert_eq!((kept.verdict, kept.bound, kept.kept_promise), (Verdict::Kept, Some(0.6), Some(true)));
+        assert_eq!(
+            (kept.verdict, kept.bound, kept.kept_promise),
+            (Verdict::Kept, Some(0.6), Some(true))
+        );
         let dead = Cut { restart_s: None, ..cut(0, 0.0) };
         let garbled = Cut { corrupt: 1, ..cut(3, 0.1) };
         let cuts = vec![cut(0, 0.0), garbled.clone(), cut(9, 2.0)];
@@ -283,9 +298,15 @@ mod tests {
     fn what_kept_cuts_from_being_made_hides_no_loss_and_is_no_proof() {
         let why = || Some("there is no loop device".to_string());
         let seen = RungSeen::new(Rung::Machine, vec![cut(0, 0.0)], Some(0.0), why());
-        assert!(matches!(seen.verdict, Verdict::NotChecked(_)), "one clean cut of five is told as five");
+        assert!(
+            matches!(seen.verdict, Verdict::NotChecked(_)),
+            "one clean cut of five is told as five"
+        );
         assert_eq!((seen.bound, seen.kept_promise), (None, None));
-        assert_eq!(RungSeen::new(Rung::Machine, vec![cut(1, 0.1)], None, why()).verdict, Verdict::Lost);
+        assert_eq!(
+            RungSeen::new(Rung::Machine, vec![cut(1, 0.1)], None, why()).verdict,
+            Verdict::Lost
+        );
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub const DISK_BYTES: &str = "disk_bytes";
 pub const WRITTEN: &str = "written_a_byte";
 /// Flushes a second of the disk that a store's files lie on, whoever asked for them.
 pub const FLUSHES: &str = "flushes_per_s";
+/// The machine's load average over the minute that ended with the window, as 2009's tables of
+/// stores have it.
+pub const LOAD_AVERAGE: &str = "load_average";
 
 /// A figure that contenders are compared by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -168,6 +171,7 @@ impl Figure {
         let details = [
             Figure::new(WRITTEN, written, "written/stored", Unit::Count, less),
             Figure::new(FLUSHES, "flushes of the disk", "flushes/s", per_second, less),
+            Figure::new(LOAD_AVERAGE, "load average", "load", Unit::Count, less),
         ];
         let details = details.map(|figure| Figure { is_detail: true, ..figure });
         Figure::of_generator().into_iter().chain(own).chain(details).collect()

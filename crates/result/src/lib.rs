@@ -95,12 +95,26 @@ pub struct Run {
     /// What follows from shares of each contender's own maximum.
     #[serde(default)]
     pub curves: Vec<outcome::Curve>,
+    /// What stores kept of what they acknowledged; empty where nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub durability: Vec<durability::Durability>,
     /// What became of the study's claims, in its order.
     #[serde(default)]
     pub claims: Vec<outcome::ClaimOutcome>,
 }
 
 impl Run {
+    /// What a store survives, as far as that is known.
+    pub fn class(&self, contender: &str) -> Option<durability::Class> {
+        self.durability.iter().find(|it| it.contender == contender)?.class
+    }
+
+    /// A contender's row under a setting.
+    pub fn row(&self, setting: &plan::Setting, contender: &str) -> Option<&outcome::Row> {
+        let of_setting = self.outcomes.iter().filter(|outcome| outcome.setting == *setting);
+        of_setting.flat_map(|outcome| &outcome.rows).find(|row| row.contender == contender)
+    }
+
     /// What follows from one kind of pace.
     pub fn outcomes_at(&self, pace: plan::PaceKind) -> impl Iterator<Item = &outcome::Outcome> {
         self.outcomes.iter().filter(move |outcome| outcome.setting.pace.kind() == pace)

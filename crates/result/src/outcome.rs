@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::durability::Class;
 use crate::finding::{Finding, Verdict};
 use crate::plan::Setting;
 
@@ -13,6 +14,10 @@ use crate::plan::Setting;
 pub struct Outcome {
     /// The setting.
     pub setting: Setting,
+    /// What its contenders survive, where they are stores: those of another class are compared
+    /// in an outcome of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Class>,
     /// The rate that all were offered, where that was one.
     pub offered: Option<Offered>,
     /// What each figure that ranks at this pace says, in the order of the study's figures.

@@ -6,12 +6,12 @@
 
 #include <cstddef>
 #include <deque>
-#include <functional>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "../cpp/memory.hpp"
 #include "../cpp/messages.hpp"
+#include "beside.hpp"
 
 namespace fibers = boost::fibers;
 using namespace messages;
@@ -23,31 +23,6 @@ using Channel = fibers::buffered_channel<Message>;
 
 /// A channel holds one message fewer than this, which has to be a power of two.
 constexpr std::size_t for_one = 2;
-
-/// What works beside the main fiber: on a second core a thread with fibers of its own, as
-/// the library's default scheduler leaves each fiber on the thread that made it.
-class Beside {
-public:
-    explicit Beside(std::function<void()> work) {
-        if (cores() > 1) {
-            thread_ = std::thread{std::move(work)};
-        } else {
-            fiber_ = fibers::fiber{std::move(work)};
-        }
-    }
-
-    ~Beside() {
-        if (thread_.joinable()) {
-            thread_.join();
-        } else {
-            fiber_.join();
-        }
-    }
-
-private:
-    std::thread thread_;
-    fibers::fiber fiber_;
-};
 
 template <std::size_t capacity>
 Result oneway(Payloads payloads, Account& account) {

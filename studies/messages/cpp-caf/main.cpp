@@ -6,46 +6,18 @@
 #include <caf/all.hpp>
 #include <vector>
 
+#include "../cpp/memory.hpp"
 #include "../cpp/messages.hpp"
+#include "actors.hpp"
 
 using namespace messages;
 using caf::actor;
 using caf::behavior;
-using Self = caf::event_based_actor*;
 
 // It stays in this process, so that nobody has to know how to write it down.
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(Token)
 
 namespace {
-
-using CreditAtom = caf::atom_constant<caf::atom("credit")>;
-using DoneAtom = caf::atom_constant<caf::atom("done")>;
-using ConfirmedAtom = caf::atom_constant<caf::atom("confirmed")>;
-using ReleaseAtom = caf::atom_constant<caf::atom("release")>;
-
-/// Runs an actor, and whatever it spawns, until all have ended.
-template <typename... Arguments>
-void run_actor(Arguments... arguments) {
-    caf::actor_system_config config;
-    config.set("scheduler.max-threads", cores());
-    caf::actor_system system{config};
-    system.spawn(arguments...);
-}
-
-/// A work that begins with an actor.
-template <auto actor_function, auto... arguments>
-Result work(Payloads payloads, Account& account) {
-    run_actor(actor_function, &account, payloads, arguments...);
-    return {};
-}
-
-/// Once the time is over, ends an actor and all that are linked to it.
-bool goes_on(Self self, bool in_time) {
-    if (!in_time) {
-        self->quit(caf::exit_reason::user_shutdown);
-    }
-    return in_time;
-}
 
 behavior round_sender(Self self, actor receiver, Payloads payloads) {
     return {[=](ConfirmedAtom) mutable {
@@ -129,34 +101,28 @@ behavior wait_and_hand_back(Self self, Payload payload) {
     }};
 }
 
-struct Batches {
-    Payloads payloads;
-    Growth memory;
-    int back = 0;
-};
-
-void make_batch(caf::stateful_actor<Batches>* self) {
+/// Makes tasks, and lets them go once all are alive.
+void make_batch(Self self, Payloads& payloads, Growth& memory) {
     std::vector<actor> tasks;
     for (int task = 0; task < batch_length; ++task) {
-        tasks.push_back(self->spawn(wait_and_hand_back, Payload(self->state.payloads())));
+        tasks.push_back(self->spawn(wait_and_hand_back, Payload(payloads())));
     }
-    self->state.memory.all_are_alive(batch_length);
+    memory.all_are_alive(batch_length);
     for (auto const& task : tasks) {
         self->send(task, ReleaseAtom::value);
     }
 }
 
-behavior creator(caf::stateful_actor<Batches>* self, Account* account, Payloads payloads,
-                 Result* result) {
-    self->state.payloads = payloads;
+behavior creator(Self self, Account* account, Payloads payloads, Result* result) {
     // Tasks hand back in any order, so that only whole batches are told.
     account->begin(batch_length);
-    make_batch(self);
-    return {[=](Payload payload) {
+    Growth memory;
+    make_batch(self, payloads, memory);
+    return {[=, back = 0](Payload payload) mutable {
         if (!goes_on(self, account->add(payload))) {
-            *result = self->state.memory.result();
-        } else if (++self->state.back % batch_length == 0) {
-            make_batch(self);
+            *result = memory.result();
+        } else if (++back % batch_length == 0) {
+            make_batch(self, payloads, memory);
         }
     }};
 }

@@ -2,14 +2,14 @@
 // language for them, and leaves the rest to libraries.
 
 #include <algorithm>
-#include <coroutine>
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 #include "../cpp/messages.hpp"
 #include "channel.hpp"
 #include "scheduler.hpp"
+#include "spawn.hpp"
+#include "switch.hpp"
 
 using namespace messages;
 
@@ -127,66 +127,6 @@ Result ring(Payloads payloads, Account& account) {
     account.begin();
     go_round(payloads, account, channels);
     scheduler.run(cores());
-    return {};
-}
-
-Task wait_and_hand_back(Payload payload, Channel<Payload>& released, Channel<Payload>& back) {
-    co_await released.receive();
-    co_await back.send(payload);
-}
-
-Task make_batches(Payloads& payloads, Account& account, Growth& memory, Channel<Payload>& back) {
-    for (auto is_over = false; !is_over;) {
-        Channel<Payload> released;
-        for (int task = 0; task < batch_length; ++task) {
-            wait_and_hand_back(payloads(), released, back);
-        }
-        // Those before it in the queue begin, and wait.
-        co_await Yield{};
-        memory.all_are_alive(batch_length);
-        released.close();
-        for (int task = 0; task < batch_length; ++task) {
-            is_over = !account.add(*co_await back.receive());
-        }
-    }
-}
-
-Result spawn(Payloads payloads, Account& account) {
-    // Tasks of two threads hand back in any order, so that only whole batches are told.
-    account.begin(batch_length);
-    Growth memory;
-    Channel<Payload> back;
-    make_batches(payloads, account, memory, back);
-    scheduler.run(cores());
-    return memory.result();
-}
-
-/// To await it is to hand the thread over to who is suspended, past the scheduler.
-struct HandOver : std::suspend_always {
-    explicit HandOver(std::coroutine_handle<>& to) : suspended{to} {}
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> task) noexcept {
-        return std::exchange(suspended, task);
-    }
-    std::coroutine_handle<>& suspended;
-};
-
-Task take_turns(Payloads& payloads, Account& account, bool& is_over,
-                std::coroutine_handle<>& suspended) {
-    while (!is_over) {
-        is_over = !account.add(payloads());
-        co_await HandOver{suspended};
-    }
-    // The other one has to see that it's over, and nobody has to see it twice.
-    scheduler.post(std::exchange(suspended, std::noop_coroutine()));
-}
-
-Result bare_switch(Payloads payloads, Account& account) {
-    auto is_over = false;
-    std::coroutine_handle<> suspended = std::noop_coroutine();
-    account.begin();
-    take_turns(payloads, account, is_over, suspended);
-    take_turns(payloads, account, is_over, suspended);
-    scheduler.run(1);
     return {};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "../cpp/blocking.hpp"
+#include "../cpp/memory.hpp"
 #include "../cpp/messages.hpp"
 
 using namespace messages;

@@ -3,14 +3,11 @@
 
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <random>
@@ -99,31 +96,6 @@ private:
 };
 
 using Work = std::function<Result(Payloads, Account&)>;
-
-/// The bytes of this process that are in memory.
-inline std::uint64_t resident_bytes() {
-    std::ifstream statm{"/proc/self/statm"};
-    std::uint64_t all = 0;
-    std::uint64_t resident = 0;
-    statm >> all >> resident;
-    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-/// What tasks take of the memory, measured when the first batch of them is alive.
-class Growth {
-public:
-    void all_are_alive(std::uint64_t tasks) {
-        if (bytes_each_ == 0) {
-            bytes_each_ = (resident_bytes() - before_) / tasks;
-        }
-    }
-
-    Result result() const { return {{"bytes_each", bytes_each_}}; }
-
-private:
-    std::uint64_t before_ = resident_bytes();
-    std::uint64_t bytes_each_ = 0;
-};
 
 /// How many processors this process may use.
 inline unsigned cores() {

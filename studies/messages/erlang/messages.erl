@@ -3,62 +3,14 @@
 -module(messages).
 -export([main/0]).
 
--define(INTERVAL_S, 0.2).
-%% Units between two looks at the clock.
+%% Units of a step: between two looks at the clock.
 -define(CLOCK_EVERY, 1000).
 -define(ROUND, 1000000).
 -define(RING, 1000).
 -define(BATCH, 10000).
 
 %% Called by `erl -s messages main -extra --does WORK --seed N --seconds S`.
-main() ->
-    #{"--does" := Does, "--seed" := Seed, "--seconds" := S} = given(init:get_plain_arguments()),
-    Seconds = try list_to_float(S) catch error:badarg -> list_to_integer(S) end,
-    %% What formats is loaded where it is first called: before the work.
-    io:format("{\"ready\": ~s}\n", [true]),
-    Self = self(),
-    spawn_link(fun() -> start(Self, Does, list_to_integer(Seed), Seconds) end),
-    tell().
-
-%% A process of its own prints: whoever prints waits for a reply, which the receiver would look
-%% for behind all of its messages.
-tell() ->
-    receive
-        {interval, T, Done, Sum} ->
-            io:format("{\"t\": ~.6f, \"done\": ~b, \"sum\": ~b}\n", [T, Done, Sum]),
-            tell();
-        {result, Result} ->
-            io:format("{\"result\": {~s}}\n", [Result]),
-            halt()
-    end.
-
-start(Teller, Does, Seed, Seconds) ->
-    Begun = now_s(),
-    {Step, State} = work(Does, Seed),
-    Last = repeat(Step, State, 0, 0, Teller, Begun, Begun + ?INTERVAL_S, Begun + Seconds),
-    Teller ! {result, result(Does, Last)}.
-
-given([Name, Value | More]) -> (given(More))#{Name => Value};
-given([]) -> #{}.
-
-now_s() -> erlang:monotonic_time() / erlang:convert_time_unit(1, second, native).
-
-%% Repeats the step of a work until its time is over. A step takes what the one before it left,
-%% and returns how many units it did, their sum, and what it leaves.
-repeat(Step, State, DoneBefore, SumBefore, Teller, Begun, Due, Until) ->
-    {Units, Payloads, Next} = Step(State),
-    Done = DoneBefore + Units,
-    Sum = (SumBefore + Payloads) band 16#FFFFFFFF,
-    case now_s() of
-        Now when Now < Due ->
-            repeat(Step, Next, Done, Sum, Teller, Begun, Due, Until);
-        Now ->
-            Teller ! {interval, Now - Begun, Done, Sum},
-            case Now < Until of
-                true -> repeat(Step, Next, Done, Sum, Teller, Begun, Now + ?INTERVAL_S, Until);
-                false -> Next
-            end
-    end.
+main() -> account:run(fun work/2, fun result/2).
 
 %% The step of a work, and what its first one takes.
 work("oneway-unbounded", Seed) ->

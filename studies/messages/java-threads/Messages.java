@@ -3,7 +3,7 @@ final class Messages {
     private Messages() {}
 
     public static void main(String[] arguments) throws Exception {
-        Works.run(arguments, Messages::thread, 1_000);
+        Program.run(arguments, Messages::thread, 1_000);
     }
 
     private static Thread thread(Runnable task) {

@@ -11,6 +11,6 @@ final class Messages {
             System.setProperty("jdk.virtualThreadScheduler.parallelism", "1");
             System.setProperty("jdk.virtualThreadScheduler.maxPoolSize", "1");
         }
-        Works.run(arguments, Thread.ofVirtual().factory(), 10_000);
+        Program.run(arguments, Thread.ofVirtual().factory(), 10_000);
     }
 }

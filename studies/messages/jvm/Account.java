@@ -16,11 +16,6 @@ final class Account {
         untilNs = Math.round(seconds * 1e9);
     }
 
-    /** The payload after x: C++'s minstd_rand. */
-    static int next(int x) {
-        return (int) (x * 48_271L % 2_147_483_647);
-    }
-
     long done() {
         return done;
     }

@@ -1,6 +1,3 @@
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
@@ -23,60 +20,29 @@ final class Works {
 
     private final ThreadFactory threads;
     private final int batch;
+    private final Payloads payloads;
     private final Account account;
-    /** The payload that was made last. Only the thread that makes them looks at it. */
-    private int x;
 
-    private Works(ThreadFactory threads, int batch, int seed, double seconds) {
+    Works(ThreadFactory threads, int batch, Payloads payloads, Account account) {
         this.threads = threads;
         this.batch = batch;
-        x = seed;
-        account = new Account(seconds);
+        this.payloads = payloads;
+        this.account = account;
     }
 
-    /** Does what the arguments say, on such threads; so many of them are a batch that is created. */
-    static void run(String[] arguments, ThreadFactory threads, int batch) throws Exception {
-        List<String> given = List.of(arguments);
-        String does = given.get(given.indexOf("--does") + 1);
-        int seed = Integer.parseInt(given.get(given.indexOf("--seed") + 1));
-        double seconds = Double.parseDouble(given.get(given.indexOf("--seconds") + 1));
-        System.out.println("{\"ready\": true}");
-        Works works = new Works(threads, batch, seed, seconds);
-        System.out.println("{\"result\": {" + works.start(() -> works.work(does)).get() + "}}");
-    }
-
-    private <T> FutureTask<T> start(Callable<T> callable) {
+    <T> FutureTask<T> start(Callable<T> callable) {
         FutureTask<T> task = new FutureTask<>(callable);
         threads.newThread(task).start();
         return task;
     }
 
-    private String work(String does) throws Exception {
-        return switch (does) {
-            case "oneway-unbounded" -> oneWayUnbounded();
-            case "oneway-1" -> oneWay(1);
-            case "oneway-64" -> oneWay(64);
-            case "oneway-1024" -> oneWay(1024);
-            case "pingpong" -> pingPong();
-            case "ring" -> ring();
-            case "spawn" -> spawn();
-            case "switch" -> hand();
-            default -> throw new IllegalArgumentException("it can't do " + does);
-        };
-    }
-
-    private int next() {
-        x = Account.next(x);
-        return x;
-    }
-
-    private String oneWayUnbounded() throws InterruptedException {
+    String oneWayUnbounded() throws InterruptedException {
         BlockingQueue<Integer> queue = new LinkedBlockingQueue<>();
         BlockingQueue<Integer> confirmed = new LinkedBlockingQueue<>();
         start(() -> {
             while (true) {
                 for (int sent = 0; sent < ROUND; sent++) {
-                    queue.put(next());
+                    queue.put(payloads.next());
                 }
                 queue.put(DONE);
                 confirmed.take();
@@ -95,18 +61,18 @@ final class Works {
         }
     }
 
-    private String oneWay(int capacity) throws InterruptedException {
+    String oneWay(int capacity) throws InterruptedException {
         BlockingQueue<Integer> queue = new ArrayBlockingQueue<>(capacity);
         start(() -> {
             while (true) {
-                queue.put(next());
+                queue.put(payloads.next());
             }
         });
         while (account.add(queue.take())) {}
         return "";
     }
 
-    private String pingPong() throws InterruptedException {
+    String pingPong() throws InterruptedException {
         BlockingQueue<Integer> ping = new ArrayBlockingQueue<>(1);
         BlockingQueue<Integer> pong = new ArrayBlockingQueue<>(1);
         start(() -> {
@@ -115,12 +81,12 @@ final class Works {
             }
         });
         do {
-            ping.put(next());
+            ping.put(payloads.next());
         } while (account.add(pong.take()));
         return "";
     }
 
-    private String ring() throws InterruptedException {
+    String ring() throws InterruptedException {
         BlockingQueue<Token> first = new ArrayBlockingQueue<>(1);
         BlockingQueue<Token> last = first;
         for (int task = 1; task < RING; task++) {
@@ -133,7 +99,7 @@ final class Works {
             });
             last = out;
         }
-        Token token = new Token(x, 0, 0);
+        Token token = new Token(payloads.last(), 0, 0);
         do {
             first.put(token);
             token = last.take().hop();
@@ -141,15 +107,15 @@ final class Works {
         return "";
     }
 
-    private String spawn() throws Exception {
-        long before = residentBytes();
+    String spawn() throws Exception {
+        long before = Memory.residentBytes();
         long bytesEach = 0;
         do {
             CountDownLatch begun = new CountDownLatch(batch);
             CountDownLatch released = new CountDownLatch(1);
             List<FutureTask<Integer>> tasks = new ArrayList<>(batch);
             for (int task = 0; task < batch; task++) {
-                Integer payload = next();
+                Integer payload = payloads.next();
                 tasks.add(start(() -> {
                     begun.countDown();
                     released.await();
@@ -159,7 +125,7 @@ final class Works {
             // One that hasn't begun when all are released would never wait.
             begun.await();
             if (account.done() == 0) {
-                bytesEach = (residentBytes() - before) / batch;
+                bytesEach = (Memory.residentBytes() - before) / batch;
             }
             released.countDown();
             for (FutureTask<Integer> task : tasks) {
@@ -170,23 +136,14 @@ final class Works {
     }
 
     /** For threads that take turns on one carrier: what they share needs no other protection. */
-    private String hand() throws Exception {
+    String hand() throws Exception {
         Callable<String> task = () -> {
-            while (account.add(next())) {
+            while (account.add(payloads.next())) {
                 Thread.yield();
             }
             return "";
         };
         start(task);
         return task.call();
-    }
-
-    private static long residentBytes() throws IOException {
-        for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
-            if (line.startsWith("VmRSS:")) {
-                return 1024 * Long.parseLong(line.replaceAll("\\D", ""));
-            }
-        }
-        throw new IOException("its status doesn't tell its memory");
     }
 }

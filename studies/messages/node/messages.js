@@ -4,78 +4,15 @@
 
 const { once } = require('node:events');
 const { parseArgs } = require('node:util');
-const { MessageChannel, Worker, isMainThread, parentPort, workerData } = require('node:worker_threads');
+const { MessageChannel, Worker } = require('node:worker_threads');
 
-const INTERVAL_MS = 200;
-// Units between two looks at the clock.
-const CLOCK_EVERY = 1_000;
-const ROUND = 1_000_000;
+const { Account, DONE, end, following } = require('./account.js');
+
 const RING = 1_000;
 const BATCH = 10_000;
-// What ends a round, and what asks for the next. No payload is 0.
-const DONE = 0;
-
-// The payload after x: C++'s minstd_rand.
-function following(x) {
-  return (x * 48271) % 2147483647;
-}
-
-// What was received, which is told every now and then.
-class Account {
-  done = 0;
-  sum = 0;
-  #begunMs = performance.now();
-  #toldMs = 0;
-  #untilMs;
-
-  constructor(seconds) {
-    this.#untilMs = seconds * 1000;
-  }
-
-  // Counts a unit, and returns whether the work goes on.
-  add(payload) {
-    this.done++;
-    this.sum = (this.sum + payload) % 2 ** 32;
-    return this.done % CLOCK_EVERY !== 0 || this.tell();
-  }
-
-  // Prints what was done, if that is due, and returns whether the work goes on.
-  tell() {
-    const nowMs = performance.now() - this.#begunMs;
-    if (nowMs >= this.#toldMs + INTERVAL_MS) {
-      console.log(JSON.stringify({ t: nowMs / 1000, done: this.done, sum: this.sum }));
-      this.#toldMs = nowMs;
-    }
-    return this.#toldMs < this.#untilMs;
-  }
-}
-
-// What the other thread does, whenever the first has a message for it.
-const OTHERS = {
-  sendRound(x) {
-    return () => {
-      for (let sent = 0; sent < ROUND; sent++) {
-        x = following(x);
-        parentPort.postMessage(x);
-      }
-      parentPort.postMessage(DONE);
-    };
-  },
-  sendOnCredit(x) {
-    return (credit) => {
-      for (; credit > 0; credit--) {
-        x = following(x);
-        parentPort.postMessage(x);
-      }
-    };
-  },
-  answer() {
-    return (payload) => parentPort.postMessage(payload);
-  },
-};
 
 function other(name, seed) {
-  return new Worker(__filename, { workerData: { name, seed } });
+  return new Worker(require.resolve('./other.js'), { workerData: { name, seed } });
 }
 
 async function oneWayUnbounded(seed, begin) {
@@ -190,11 +127,6 @@ async function handOver(x, begin) {
   end({});
 }
 
-function end(result) {
-  console.log(JSON.stringify({ result }));
-  process.exit();
-}
-
 const WORKS = {
   'oneway-unbounded': oneWayUnbounded,
   'oneway-1': (seed, begin) => oneWay(1, seed, begin),
@@ -206,14 +138,10 @@ const WORKS = {
   switch: handOver,
 };
 
-if (isMainThread) {
-  const option = { type: 'string' };
-  const { values } = parseArgs({ options: { does: option, seed: option, seconds: option } });
-  const begin = () => {
-    console.log(JSON.stringify({ ready: true }));
-    return new Account(Number(values.seconds));
-  };
-  WORKS[values.does](Number(values.seed), begin);
-} else {
-  parentPort.on('message', OTHERS[workerData.name](workerData.seed));
-}
+const option = { type: 'string' };
+const { values } = parseArgs({ options: { does: option, seed: option, seconds: option } });
+const begin = () => {
+  console.log(JSON.stringify({ ready: true }));
+  return new Account(Number(values.seconds));
+};
+WORKS[values.does](Number(values.seed), begin);

@@ -1,16 +1,10 @@
 """What a message between two of asyncio's tasks costs, over its queues."""
 
-import argparse
 import asyncio
-import json
-import os
-import time
 from functools import partial
-from pathlib import Path
 
-INTERVAL_S = 0.2
-# Units between two looks at the clock.
-CLOCK_EVERY = 1_000
+from account import CLOCK_EVERY, following, main, payloads, resident_bytes
+
 ROUND = 1_000_000
 # Sends between two turns of the other task.
 TURN = 10_000
@@ -18,43 +12,6 @@ RING = 1_000
 BATCH = 10_000
 # What ends a round.
 DONE = None
-
-
-def following(x):
-    """The payload after x: C++'s minstd_rand."""
-    return x * 48271 % 2147483647
-
-
-def payloads(x):
-    while True:
-        x = following(x)
-        yield x
-
-
-class Account:
-    """What was received, which is told every now and then."""
-
-    def __init__(self, seconds):
-        self.done = 0
-        self.sum = 0
-        self.begun = time.monotonic()
-        self.told_s = 0
-        self.until_s = seconds
-
-    def add(self, payload):
-        """Counts a unit, and returns whether the work goes on."""
-        self.done += 1
-        self.sum += payload
-        return self.done % CLOCK_EVERY != 0 or self.tell()
-
-    def tell(self):
-        """Prints what was done, if that is due, and returns whether the work goes on."""
-        now_s = time.monotonic() - self.begun
-        if now_s >= self.told_s + INTERVAL_S:
-            line = {"t": round(now_s, 6), "done": self.done, "sum": self.sum % 2**32}
-            print(json.dumps(line), flush=True)
-            self.told_s = now_s
-        return self.told_s < self.until_s
 
 
 async def send_rounds(queue, confirmed, seed):
@@ -164,10 +121,6 @@ async def spawn(seed, account):
             return {"bytes_each": bytes_each}
 
 
-def resident_bytes():
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 async def hand(numbers, account):
     while account.add(next(numbers)):
         await asyncio.sleep(0)
@@ -191,15 +144,4 @@ WORKS = {
 }
 
 
-async def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--does", choices=WORKS, required=True)
-    parser.add_argument("--seed", type=int, required=True)
-    parser.add_argument("--seconds", type=float, required=True)
-    given = parser.parse_args()
-    print(json.dumps({"ready": True}), flush=True)
-    result = await WORKS[given.does](given.seed, Account(given.seconds))
-    print(json.dumps({"result": result}), flush=True)
-
-
-asyncio.run(main())
+asyncio.run(main(WORKS))

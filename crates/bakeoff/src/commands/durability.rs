@@ -27,9 +27,11 @@ const NOT_CHECKED: u8 = 3;
 
 /// Cuts stores off while they are written to, and tells what they have of it afterwards
 #[derive(clap::Args)]
-#[command(after_help = "Exit codes: 0 all was checked, and no promise was broken; 1 a promise was \
+#[command(
+    after_help = "Exit codes: 0 all was checked, and no promise was broken; 1 a promise was \
 broken, a value was corrupt, a store didn't start on its own data, or can't be had; 2 wrong \
-arguments or files; 3 a rung couldn't be checked here; 4 the machine failed; 130 interrupted.")]
+arguments or files; 3 a rung couldn't be checked here; 4 the machine failed; 130 interrupted."
+)]
 pub struct Arguments {
     /// The contenders, each by its study and name, for example kv/redis
     #[arg(required = true, value_name = "STUDY/CONTENDER")]

@@ -118,10 +118,7 @@ impl Cache {
 
 /// The blocks that a range of bytes touches: the number of each, where in it the range begins,
 /// and which of the range's bytes are its.
-fn parts(
-    offset: u64,
-    length: usize,
-) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
+fn parts(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize, std::ops::Range<usize>)> {
     let mut done = 0;
     std::iter::from_fn(move || {
         let from = offset + done as u64;

@@ -1,9 +1,11 @@
 //! The trials under one setting: what they say of each contender, and how two
 //! contenders compare, block by block.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use result::durability::Class;
 use result::figure::{Better, Figure, RATE};
 use result::finding::{Finding, Verdict};
 use result::outcome::{Estimate, Row};
@@ -22,7 +24,7 @@ pub(super) const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is kno
 /// The trials under one setting.
 pub(super) struct Group<'a> {
     pub(super) setting: &'a Setting,
-    pub(super) contenders: &'a [Contender],
+    pub(super) contenders: Cow<'a, [Contender]>,
     pub(super) figures: &'a [Figure],
     trials: Vec<&'a Trial>,
     /// What the checks say of the trials as a whole.
@@ -31,8 +33,16 @@ pub(super) struct Group<'a> {
 
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, setting: &'a Setting, trials: Vec<&'a Trial>) -> Group<'a> {
-        let (contenders, figures) = (&run.contenders, &run.study.figures);
+        let (contenders, figures) = (Cow::from(&run.contenders), &run.study.figures);
         Group { setting, contenders, figures, trials, of_setting: OnceCell::new() }
+    }
+
+    /// The same for the contenders of one class alone. The A/A pair may be of another: it shows
+    /// the noise of the machine.
+    pub(super) fn of_class(self, run: &Run, class: Option<Class>) -> Group<'a> {
+        let is_of_it = |contender: &Contender| run.class(&contender.name) == class;
+        let contenders = self.contenders.iter().filter(|it| is_of_it(it)).cloned().collect();
+        Group { contenders: Cow::Owned(contenders), ..self }
     }
 
     /// One contender's trials in block order.
@@ -51,8 +61,8 @@ impl<'a> Group<'a> {
     pub(super) fn findings(&self, contender: &str) -> Vec<Finding> {
         let contender = self.contender(contender).expect("a row is a contender's");
         let of_setting =
-            self.of_setting.get_or_init(|| checks::judge_load(self.contenders, &self.trials));
-        checks::judge_row(contender, self.contenders, &self.trials, of_setting)
+            self.of_setting.get_or_init(|| checks::judge_load(&self.contenders, &self.trials));
+        checks::judge_row(contender, &self.contenders, &self.trials, of_setting)
     }
 
     /// A contender's figures over its blocks, given what the checks say; `None` where no
@@ -184,7 +194,7 @@ impl<'a> Group<'a> {
         by_chance || noise_floor.is_none_or(|floor| ahead.exp() <= floor)
     }
 
-    pub(super) fn contender(&self, name: &str) -> Option<&'a Contender> {
+    pub(super) fn contender(&self, name: &str) -> Option<&Contender> {
         self.contenders.iter().find(|contender| contender.name == name)
     }
 

@@ -1,11 +1,14 @@
 //! Who is the best by each figure that ranks: where all go as fast as they can, and at one
 //! rate for all. At one rate nobody is at a limit, so that noise moves its figures least.
 
-use result::Run;
+use std::collections::BTreeSet;
+
+use result::durability::Class;
 use result::figure::{Better, Figure};
 use result::finding::{Verdict, worst};
 use result::outcome::{Offered, Outcome, Ranking, Row, Standing};
-use result::plan::PaceKind;
+use result::plan::{PaceKind, Setting};
+use result::{Run, Trial};
 
 use super::group::Group;
 use super::limit::limit;
@@ -13,23 +16,39 @@ use super::sentence::sentence;
 use crate::rates;
 use crate::statistics::BLOCKS_MIN;
 
-/// One outcome a setting at a free pace that has trials.
+/// One outcome a setting at a free pace that has trials, for each class of stores.
 pub(super) fn at_free_pace(run: &Run) -> Vec<Outcome> {
-    super::by_setting(run, PaceKind::Free)
-        .into_iter()
-        .map(|(setting, trials)| outcome(&Group::new(run, setting, trials), None))
-        .collect()
+    let mut outcomes = Vec::new();
+    for (setting, trials) in super::by_setting(run, PaceKind::Free) {
+        outcomes.extend(of_each_class(run, (setting, trials), None));
+    }
+    outcomes
 }
 
-/// One outcome a rate for all that has trials.
+/// One outcome a rate for all that has trials, for each class of stores.
 pub(super) fn at_one_rate(run: &Run) -> Vec<Outcome> {
-    super::by_setting(run, PaceKind::Equal)
-        .into_iter()
-        .filter_map(|(setting, trials)| {
-            let offered = rates::equal(run, setting).ok()?;
-            Some(outcome(&Group::new(run, setting, trials), Some(offered)))
-        })
-        .collect()
+    let mut outcomes = Vec::new();
+    for (setting, trials) in super::by_setting(run, PaceKind::Equal) {
+        let Ok(offered) = rates::equal(run, setting) else { continue };
+        outcomes.extend(of_each_class(run, (setting, trials), Some(offered)));
+    }
+    outcomes
+}
+
+/// The outcomes under one setting. A store that keeps nothing is no rival of one that waits for
+/// its disk, so each class has its own; there is one of contenders that have no class.
+fn of_each_class(
+    run: &Run,
+    (setting, trials): (&Setting, Vec<&Trial>),
+    offered: Option<Offered>,
+) -> Vec<Outcome> {
+    let measured = trials.iter().map(|trial| run.class(&trial.slot.contender));
+    let classes: BTreeSet<Option<Class>> = measured.collect();
+    let of_class = |&class: &Option<Class>| {
+        let group = Group::new(run, setting, trials.clone()).of_class(run, class);
+        Outcome { class, ..outcome(&group, offered.clone()) }
+    };
+    classes.iter().rev().map(of_class).collect()
 }
 
 fn outcome(group: &Group, offered: Option<Offered>) -> Outcome {
@@ -42,7 +61,7 @@ fn outcome(group: &Group, offered: Option<Offered>) -> Outcome {
     let mut rankings: Vec<Ranking> =
         ranking.rev().map(|figure| rank(group, &mut rows, figure, rate)).collect();
     rankings.reverse();
-    Outcome { setting: group.setting.clone(), offered, rankings, rows }
+    Outcome { setting: group.setting.clone(), class: None, offered, rankings, rows }
 }
 
 /// A contender's row, without its standings; `None` where no trial of it got as far as work.
@@ -107,11 +126,9 @@ pub(super) fn unranked(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use result::Trial;
+    use result::durability::Durability;
     use result::finding::Finding;
-    use result::plan::{Contender, Cores, Setting, Tier};
+    use result::plan::{Contender, Cores, Tier};
 
     use result::figure::{CLIENT_CPU_US, CPU_US, P99_US, RATE};
 
@@ -179,6 +196,44 @@ mod tests {
         assert_eq!(ranks(&outcome), [("a", Some(1)), ("b", Some(2))]);
         assert_eq!(outcome.rows[1].ratio(RATE).unwrap().interval, Some((0.5, 0.5)));
         insta::assert_snapshot!(outcome.rankings[0].sentence, @"A answers 2.00 times (2.00 to 2.00) as many requests a second as B.");
+    }
+
+    /// A store that keeps nothing is no rival of one that waits for its disk.
+    #[test]
+    fn stores_are_ranked_within_what_they_survive_and_never_beside_others() {
+        let trials = steady(&[100.0, 50.0, 20.0, 10.0]);
+        let contenders = ["a", "b", "c", "d"].map(contender);
+        let mut run = run_of(&contenders, trials);
+        let classes = [Some(Class::Process), Some(Class::Power), Some(Class::Power), None];
+        for (contender, class) in contenders.iter().zip(classes) {
+            run.durability.push(Durability {
+                contender: contender.name.clone(),
+                seed: 1,
+                promised_in: None,
+                rungs: Vec::new(),
+                class,
+            });
+        }
+        let outcomes = at_free_pace(&run);
+        let seen: Vec<_> = outcomes.iter().map(|it| (it.class, ranks(it))).collect();
+        let of = |class, ranks: &[(&'static str, Option<u32>)]| (class, ranks.to_vec());
+        assert_eq!(
+            seen,
+            [
+                of(Some(Class::Power), &[("b", Some(1)), ("c", Some(2))]),
+                of(Some(Class::Process), &[("a", Some(1))]),
+                of(None, &[("d", Some(1))]),
+            ]
+        );
+        let sentences = outcomes.iter().map(|it| &*it.rankings[0].sentence);
+        assert_eq!(
+            sentences.collect::<Vec<_>>(),
+            [
+                "B answers 2.50 times (2.50 to 2.50) as many requests a second as C.",
+                "Only A could be ranked.",
+                "Only D could be ranked.",
+            ]
+        );
     }
 
     #[test]

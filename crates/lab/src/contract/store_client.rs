@@ -211,7 +211,8 @@ impl StoreClient {
             Err(Wrong::Refused(_)) => return Ok(None),
             Err(wrong) => return Err(wrong),
         };
-        let keeps_log = text.split(|&byte| byte == b'\n').any(|it| it.trim_ascii_end() == b"aof_enabled:1");
+        let keeps_log =
+            text.split(|&byte| byte == b'\n').any(|it| it.trim_ascii_end() == b"aof_enabled:1");
         let command = if keeps_log { "BGREWRITEAOF" } else { "BGSAVE" };
         self.send(&resp(&[command.as_bytes()]))?;
         match self.resp_line() {

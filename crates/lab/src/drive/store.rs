@@ -9,8 +9,9 @@ use load::Stop;
 use load::keys::{Dialect, Keys, Operation, Phase, Resp};
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::{Target, Until, Work};
+use procfs::Current;
 use result::evidence::{OperationSeen, Preload, StoreSeen};
-use result::figure::{DISK_BYTES, FLUSHES};
+use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
 use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
@@ -161,7 +162,8 @@ impl Driving for Asking<'_> {
         let mut driven = self.loading.driven(seen.clone());
         driven.store = Some(self.seen(&seen));
         let disk_bytes = self.on.kept.scratch_bytes().map(|bytes| bytes as f64);
-        let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes)];
+        let load_average = procfs::LoadAverage::current().ok().map(|it| f64::from(it.one));
+        let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes), (LOAD_AVERAGE, load_average)];
         let told = told.into_iter().filter_map(|(id, value)| Some((id.to_string(), value?)));
         driven.work.result.extend(told);
         Ok(Ended::Driven(Box::new(driven)))

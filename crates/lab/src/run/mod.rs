@@ -157,6 +157,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         outcomes: Vec::new(),
         curves: Vec::new(),
         claims: Vec::new(),
+        durability: Vec::new(),
     };
     folder.write(&run)?;
     folder.is_latest();

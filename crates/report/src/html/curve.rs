@@ -64,7 +64,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
 fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> Markup {
     html! {
         (summary::hundred_percent(run, curve, line))
-        @if let Some(row) = summary::row(run, &curve.setting, &line.contender) {
+        @if let Some(row) = run.row(&curve.setting, &line.contender) {
             " " (sign(row.verdict))
         }
     }

@@ -46,7 +46,10 @@ fn chart(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
         figure.lead style=(axis.grid()) {
             figcaption {
                 (figures::heading(figure)) (at.unwrap_or_default()) " "
-                span.quiet { (figure.better.says()) "; " (summary::names(run, &[&free])) }
+                span.quiet {
+                    (figure.better.says()) "; " (summary::names(run, &[&free]))
+                    @if let Some(class) = summary::class_name(run, outcome) { "; " (class) }
+                }
             }
             @for row in shown {
                 @if let Some(cell) = Cell::of(row, figure) {
@@ -73,7 +76,7 @@ fn chart(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
 /// What a contender does at a free pace, beside what it takes at a rate that was offered.
 fn can_do(run: &Run, outcome: &Outcome, free: &Setting, contender: &str) -> Option<String> {
     outcome.offered.as_ref()?;
-    let rate = summary::row(run, free, contender)?.figure(RATE)?;
+    let rate = run.row(free, contender)?.figure(RATE)?;
     let unit = run.study.figure(RATE)?.unit;
     Some(format!("can do {}", figures::median_with_unit(unit, rate)))
 }
