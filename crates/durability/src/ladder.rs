@@ -98,7 +98,7 @@ fn promise_s(promises: &Promises, rung: Rung) -> Option<f64> {
     }
 }
 
-/// The order for one cut, in a fresh folder and on a fresh port. The last of a rung is made in
+/// The order for one cut, in a fresh folder and on a fresh port. The last of several is made in
 /// the middle of a snapshot; of the disk's cache every other one keeps a part.
 fn job(
     contender: &Contender,
@@ -125,7 +125,7 @@ fn job(
         ready_within_s: contender.file.ready_within_s,
         rung,
         moment_s: earliest + (latest - earliest) * random.f64(),
-        in_snapshot: number == cuts,
+        in_snapshot: number == cuts && cuts > 1,
         keeps_part: rung == Rung::Power && number % 2 == 0,
         seed: random.u64(..),
     })

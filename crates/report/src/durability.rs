@@ -8,7 +8,7 @@ use crate::text::visible;
 use crate::units;
 
 const HEADS: [&str; 7] =
-    ["cut off", "verdict", "lost of acknowledged", "within", "up again in", "may lose", "its word"];
+    ["cut off", "verdict", "most lost of acknowledged", "within", "up again in", "may lose", "its word"];
 
 /// All rungs of a store as text, ending in a line break.
 pub fn durability(seen: &Durability, terminal: Terminal) -> String {
@@ -59,28 +59,28 @@ pub fn durability_cut(cut: &Cut) -> String {
 
 fn row(seen: &RungSeen) -> [String; 7] {
     let nothing = || units::NOTHING.to_string();
-    let worst = seen.worst_cut();
-    let of_cuts = match seen.cuts.len() as u64 {
-        0 | 1 => String::new(),
-        cuts if seen.verdict == Verdict::Kept => format!(", {cuts} cuts"),
-        cuts => format!(", worst of {cuts}"),
+    let all = seen.cuts.len() as u64;
+    let verdict = match &seen.verdict {
+        verdict @ Verdict::NotChecked(_) => word(verdict).into(),
+        Verdict::Kept => format!("kept, {}", units::of(all, "cut")),
+        verdict => format!("{}, {} of {}", word(verdict), seen.worst_cuts(), units::of(all, "cut")),
     };
-    // What nobody lost is told of all cuts together.
-    let lost = match worst {
-        None => nothing(),
-        Some(_) if seen.verdict == Verdict::Kept => {
-            let all = seen.cuts.iter().map(|cut| cut.acknowledged).sum();
-            format!("0 of {}{of_cuts}", units::whole(all))
+    let acknowledged = || seen.cuts.iter().map(|cut| cut.acknowledged).sum();
+    let loss = seen.worst_loss();
+    let lost = match loss {
+        Some(cut) => lost(cut),
+        // What nobody lost is told of all cuts together.
+        None if seen.cuts.iter().any(|cut| cut.restart_s.is_some()) => {
+            format!("0 of {}", units::whole(acknowledged()))
         }
-        Some(cut) if cut.restart_s.is_none() => nothing(),
-        Some(cut) => format!("{}{of_cuts}", lost(cut)),
+        None => nothing(),
     };
     let restarts = seen.cuts.iter().filter_map(|cut| cut.restart_s);
     [
         seen.rung.says().into(),
-        word(&seen.verdict).into(),
+        verdict,
         lost,
-        worst.and_then(|cut| cut.lost_span_s).map_or_else(nothing, seconds),
+        loss.and_then(|cut| cut.lost_span_s).map_or_else(nothing, seconds),
         restarts.reduce(f64::max).map_or_else(nothing, seconds),
         seen.promise_s.map_or_else(nothing, seconds),
         match seen.kept_promise {
@@ -124,7 +124,8 @@ fn notes(seen: &RungSeen) -> Vec<String> {
     if let Verdict::NotChecked(why) = &seen.verdict {
         notes.push(format!("not checked: {}", visible(why)));
     }
-    if let Some(bound) = seen.bound {
+    // Of three cuts and fewer nothing follows.
+    if let Some(bound) = seen.bound.filter(|&bound| bound < 1.0) {
         notes.push(format!(
             "none of {} lost anything: with 95 % confidence fewer than {} of such cuts do",
             units::of(seen.cuts.len() as u64, "cut"),

@@ -197,10 +197,22 @@ impl RungSeen {
         RungSeen { rung, verdict, cuts, bound, promise_s, kept_promise }
     }
 
-    /// The cut that lost most: by the seconds, then by the writes.
+    /// The first cut of the worst verdict, and among these the one that lost over the longest
+    /// time.
     pub fn worst_cut(&self) -> Option<&Cut> {
         let key = |cut: &Cut| (cut.verdict(), cut.lost_span_s.unwrap_or(0.0), cut.lost);
         self.cuts.iter().reduce(|worst, cut| if key(cut) > key(worst) { cut } else { worst })
+    }
+
+    /// The cut that lost over the longest time, of those whose writes could be read back.
+    pub fn worst_loss(&self) -> Option<&Cut> {
+        let losses = self.cuts.iter().filter(|cut| cut.lost > 0 && cut.restart_s.is_some());
+        losses.max_by(|a, b| a.lost_span_s.unwrap_or(0.0).total_cmp(&b.lost_span_s.unwrap_or(0.0)))
+    }
+
+    /// How many of its cuts have the rung's verdict.
+    pub fn worst_cuts(&self) -> u64 {
+        self.cuts.iter().filter(|cut| cut.verdict() == self.verdict).count() as u64
     }
 }
 
