@@ -185,7 +185,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     self.time.ask();
                 }
             }
-            let stopped = self.stop.asked();
+            let stopped = self.stop.asked() || self.has_failed();
             if stopped || counted && self.is_shut_out() {
                 self.turns.end_at(self.now());
             }
@@ -224,6 +224,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.close_books(window_end);
         self.record.outcome.keys = self.protocol.keys_seen();
         Ok(self.record.finish(self.time.clock, window, window_end))
+    }
+
+    /// Whether an error has decided what comes of the run, on whichever thread.
+    fn has_failed(&self) -> bool {
+        if !self.plan.ends_at_an_error() {
+            return false;
+        }
+        if !self.record.outcome.account.errors.is_empty() {
+            self.turns.fail();
+        }
+        self.turns.has_failed()
     }
 
     /// Whether there is no connection, and none could be made for longer than one may

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -254,6 +254,55 @@ fn a_store_that_dies_leaves_what_it_answered_in_the_account() {
     assert_eq!(said.count("good"), 100, "{}", said.json["errors"]);
     assert_eq!(said.json["keys"]["hits"], 100, "{}", said.json["keys"]);
     assert_eq!(said.count("errors"), 200, "{}", said.json["errors"]);
+}
+
+/// What a preload of 100,000 keys says that isn't acknowledged whole: the sentence on standard
+/// error. The line with the count must say the same.
+fn unfinished_preload(url: &str, more: &[&str], acknowledged: u64) -> String {
+    let base = [url, "--keys", "100k", "-n", "10", "-c", "2", "-t", "1"];
+    let said = bakeoff_load(&[&base, more].concat()).output().unwrap();
+    let stdout = String::from_utf8(said.stdout).unwrap();
+    let stderr = String::from_utf8(said.stderr).unwrap();
+    assert_eq!((said.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+    let sentence =
+        format!("the store acknowledged {acknowledged} of 100,000 keys, up to the first");
+    assert!(stderr.contains(&sentence), "{sentence}: {stderr}");
+    let line = format!("{acknowledged} of 100,000 keys acknowledged");
+    assert!(stdout.contains(&line), "{line}: {stdout}");
+    stderr
+}
+
+#[test]
+fn a_preload_ends_at_the_first_refusal() {
+    for backend in backends() {
+        let store = Store::start(|number, _, _| {
+            if number > 900 { Wrong::answer(*b"-READONLY You can't write\r\n") } else { None }
+        });
+        let stderr = unfinished_preload(&store.url(), &["--backend", backend], 900);
+        assert!(stderr.contains("server_error: the server says: \"READONLY"), "{stderr}");
+        let tried = store.server.requests();
+        assert!(tried < 3_000, "it went on trying: {tried} keys");
+    }
+}
+
+/// Whoever has to wait for each key's own failure would wait for hours.
+#[test]
+fn a_preload_of_a_store_that_is_dead_or_dumb_ends_at_the_first_key() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let dumb = Server::on_commands(|_, _| Ok(After::Keep));
+    let closing = Server::on_commands(|_, _| Ok(After::Close));
+    for backend in backends() {
+        for (address, patience, kind) in [
+            (nobody, "10m", "refused"),
+            (dumb.address, "200ms", "timeout"),
+            (closing.address, "10m", "closed_early"),
+        ] {
+            let url = format!("redis://{address}");
+            let more = ["--backend", backend, "--timeout", patience];
+            let stderr = unfinished_preload(&url, &more, 0);
+            assert!(stderr.contains(&format!("the first error, {kind}: ")), "{stderr}");
+        }
+    }
 }
 
 #[test]

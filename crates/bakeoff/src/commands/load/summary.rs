@@ -109,7 +109,7 @@ fn keys_asked(keys: &Keys) -> String {
 pub fn preload(plan: &Plan, outcome: &Outcome) -> String {
     let Work::Keys(keys) = &plan.work else { return String::new() };
     format!(
-        "preload      {} of {} keys written in {}, {}\n\n",
+        "preload      {} of {} keys acknowledged in {}, {}\n\n",
         units::whole(outcome.account.good),
         units::whole(keys.count),
         time(outcome.window),
