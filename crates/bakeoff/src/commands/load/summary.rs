@@ -323,6 +323,9 @@ fn latencies(run: &Run) -> Option<String> {
         rows.push(("for a connection", exact(&outcome.connection_wait)));
     }
     rows.push(("connect", exact(&outcome.connect)));
+    if !outcome.opening.is_empty() {
+        rows.push(("first words", exact(&outcome.opening)));
+    }
     if seen_late_matters(outcome) {
         rows.push(("seen late", exact(&outcome.seen_late)));
     }
