@@ -189,3 +189,14 @@ fn what_a_study_of_stores_lacks_is_said_with_its_line() {
     lab.contender("mute", "[\"true\"]", "");
     lab.bakeoff(&["run", "s"]).assert_complains(&["mute/contender.toml", "missing key `speaks`"]);
 }
+
+#[test]
+fn a_new_store_says_what_it_speaks_and_has_no_skeleton_of_a_server() {
+    let lab = of_stores();
+    assert_eq!(lab.bakeoff(&["new", "s/mine"]).code, Some(0));
+    let file = std::fs::read_to_string(lab.path("studies/s/mine/contender.toml")).unwrap();
+    assert!(file.contains("\nspeaks = \"redis\"\n"), "{file}");
+    let said = lab.bakeoff(&["new", "s/other", "--language", "go"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["no skeleton of a store in Go", "leave `--language` out"]);
+}

@@ -145,10 +145,10 @@ const WORKS: &str = "\
 # The command that starts it. The study's parameters, a seed and seconds come behind it. It
 # works with $CORES processors, prints lines of JSON, and ends with 0.";
 
-/// What the load generator speaks with a store, behind the command that starts it.
-const SPEAKS: &str = "
-# What it is spoken with: `redis` for RESP, or `memcached` for memcached's text protocol.
-speaks = \"redis\"";
+/// What the load generator speaks with a store.
+const SPEAKS: &str = "speaks = \"redis\"";
+/// The same where nobody needs it.
+const SPEAKS_NOT: &str = "# speaks = \"redis\"";
 
 /// What a contender is for its study.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -176,15 +176,16 @@ impl Language {
             text.replace("{study}", study).replace("{name}", name).replace("{contract}", contract)
         };
         let (source, says, speaks) = match kind {
-            Kind::Server => (&self.server, SERVES, ""),
+            Kind::Server => (&self.server, SERVES, SPEAKS_NOT),
             Kind::Store => (&self.server, SERVES, SPEAKS),
-            Kind::Program => (&self.program, WORKS, ""),
+            Kind::Program => (&self.program, WORKS, SPEAKS_NOT),
         };
         let lines = [
             ("{language}", self.name),
             ("{needs}", self.needs),
             ("{build}", source.build),
-            ("{run}", &format!("{says}\n{}{speaks}", source.run)),
+            ("{run}", &format!("{says}\n{}", source.run)),
+            ("{speaks}", speaks),
             ("{versions}", self.versions),
         ];
         let contender = lines
