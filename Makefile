@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure check-programs false-alarms calibrate calibrate-programs fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure check-programs check-durability false-alarms calibrate calibrate-programs fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -54,6 +54,10 @@ check-programs: ## every contender of studies of programs does each kind of its 
 	done
 	cargo test --locked -p bakeoff --test studies -- --ignored
 	@if [ -s $(target)/unkept ]; then cat $(target)/unkept; rm $(target)/unkept; exit 1; fi
+
+check-durability: ## stores that lose what comes between two moments are found out (some minutes)
+	@setup/install test
+	cargo test --locked -p bakeoff --test command durability:: -- --ignored
 
 lint: ## formatting and clippy, warnings denied
 	cargo fmt --all --check
