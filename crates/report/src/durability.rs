@@ -7,8 +7,15 @@ use crate::Terminal;
 use crate::text::visible;
 use crate::units;
 
-const HEADS: [&str; 7] =
-    ["cut off", "verdict", "most lost of acknowledged", "within", "up again in", "may lose", "its word"];
+const HEADS: [&str; 7] = [
+    "cut off",
+    "verdict",
+    "most lost of acknowledged",
+    "within",
+    "up again in",
+    "may lose",
+    "its word",
+];
 
 /// All rungs of a store as text, ending in a line break.
 pub fn durability(seen: &Durability, terminal: Terminal) -> String {
