@@ -101,7 +101,7 @@ mod tests {
 
     /// A connection that wrote so: key, sent and acknowledged in ms.
     fn log(writes: &[(u32, u64, Option<u64>)]) -> Log {
-        let mut versions = vec![0; 10];
+        let mut versions = [0; 10];
         let write = |&(number, sent, acknowledged): &(u32, u64, Option<u64>)| {
             versions[number as usize] += 1;
             Write {

@@ -6,6 +6,7 @@
 //! see. The parts, in the order of one cut:
 //!
 //! - [`ladder`]: which cuts are made of which contender, and what they say together;
+//!   `of_run`: the same as a step of a run;
 //! - [`cut`]: one cut, in a process of its own that takes everything with it when it ends;
 //! - [`disk`]: what the data lies on, over [`loop_device`] and, on the highest rung, over
 //!   [`forgetful`];
@@ -21,8 +22,10 @@ pub mod forgetful;
 mod judgement;
 mod ladder;
 mod loop_device;
+mod of_run;
 mod reading;
 mod value;
 mod writer;
 
 pub use ladder::{Asked, CUTS, Told, measure};
+pub use of_run::OfRun;

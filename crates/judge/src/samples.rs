@@ -121,6 +121,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             measure_s: 1.0,
             warmup_s: 0.0,
             may_idle: false,
+            cuts: 0,
             slots: Vec::new(),
         },
         trials,

@@ -261,7 +261,8 @@ mod tests {
                 response: latency.clone(),
                 service: latency,
                 connection_wait: seen.clone(),
-                connect: seen,
+                connect: seen.clone(),
+                opening: seen,
                 connections: Connections {
                     first_failure: Some(First { at: window, what: (Kind::Refused, text.clone()) }),
                     ..Connections::default()

@@ -107,7 +107,7 @@ mod tests {
         let mut all = Slots::new(slots, depth);
         let mut line = Line::new(slots, depth);
         for slot in 0..slots {
-            all.establish(slot);
+            all.open(slot);
             line.enter(slot, &mut all);
         }
         (line, all)
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(take(&mut line, &mut slots), Some(Place::Ended(1)));
         assert_eq!(take(&mut line, &mut slots), None);
         // Made again, it is as good as any.
-        slots.establish(1);
+        slots.open(1);
         slots.pop(1);
         line.enter(1, &mut slots);
         assert_eq!(take(&mut line, &mut slots), Some(Place::Open(1)));

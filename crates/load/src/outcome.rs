@@ -45,6 +45,10 @@ pub struct Outcome {
     /// From the SYN to the established connection.
     #[serde(with = "histogram")]
     pub connect: Histogram<u64>,
+    /// From the established connection to the answer to its first words, where it has such: a
+    /// store's `HELLO`, `AUTH` and `SELECT`.
+    #[serde(with = "histogram")]
+    pub opening: Histogram<u64>,
     /// How much later answers were seen than they had come to this machine, by the kernel's
     /// stamps on a few connections of each thread. It is part of the service times.
     #[serde(with = "histogram")]

@@ -86,7 +86,7 @@ impl Plan {
     }
 
     /// The plan that writes all keys of a store before this one, where they are to be there: in
-    /// a closed loop, sixteen at once on a connection.
+    /// a closed loop, sixteen at once on a connection, until one can't be written.
     pub fn preload(&self) -> Option<Plan> {
         let Work::Keys(keys) = &self.work else { return None };
         let keys = Keys { phase: keys::Phase::Preload, ..keys.clone() };
@@ -99,6 +99,12 @@ impl Plan {
             warmup: Duration::ZERO,
             ..self.clone()
         })
+    }
+
+    /// Whether its first error decides what comes of it: of keys that are all to be there, one
+    /// that couldn't be written is enough.
+    pub(crate) fn ends_at_an_error(&self) -> bool {
+        matches!(&self.work, Work::Keys(keys) if keys.phase == keys::Phase::Preload)
     }
 
     /// Its requests of HTTP, if it has such.

@@ -10,7 +10,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -42,6 +42,8 @@ pub(crate) struct Queue {
     threads: usize,
     /// Threads that take no more requests.
     done: AtomicUsize,
+    /// Whether a thread saw the error that ends the run for all.
+    has_failed: AtomicBool,
 }
 
 /// What other threads know of one.
@@ -91,6 +93,7 @@ impl Queue {
             watches: (0..watches).map(watch).collect::<io::Result<_>>()?,
             threads,
             done: AtomicUsize::new(0),
+            has_failed: AtomicBool::new(false),
         })
     }
 
@@ -131,6 +134,16 @@ impl Queue {
     /// Whether all requests of the window were handed out.
     pub(crate) fn is_used_up(&self) -> bool {
         self.window_max != u64::MAX && self.of_window.0.load(Ordering::Relaxed) >= self.window_max
+    }
+
+    /// A thread saw the error that ends the run for all.
+    pub(crate) fn fail(&self) {
+        self.has_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether one did.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
     }
 
     /// A thread takes no more requests; whether it is the last, so that those left are

@@ -20,6 +20,14 @@ pub(crate) enum State {
     Closed,
     /// Begun at this time.
     Connecting(u64),
+    /// Established, and its first words were sent.
+    Opening {
+        /// When the connection was begun.
+        begun: u64,
+        /// When it was established.
+        since: u64,
+    },
+    /// It carries requests.
     Open,
 }
 
@@ -48,7 +56,7 @@ pub(crate) struct Connection<C> {
 pub(crate) struct Slots<C> {
     connections: Vec<Connection<C>>,
     states: Vec<State>,
-    /// Which were established before.
+    /// Which were open before.
     had_one: Vec<bool>,
     flights: Vec<Flight>,
     depth: u16,
@@ -81,7 +89,7 @@ impl<C: Default> Slots<C> {
         &mut self.states[slot as usize]
     }
 
-    /// Whether a slot's connection is established.
+    /// Whether a slot's connection carries requests.
     pub(crate) fn is_open(&self, slot: Slot) -> bool {
         self.states[slot as usize] == State::Open
     }
@@ -90,8 +98,8 @@ impl<C: Default> Slots<C> {
         &mut self.connections[slot as usize]
     }
 
-    /// A slot's connection is established; whether it had one before.
-    pub(crate) fn establish(&mut self, slot: Slot) -> bool {
+    /// A slot's connection carries requests; whether it had such a one before.
+    pub(crate) fn open(&mut self, slot: Slot) -> bool {
         self.states[slot as usize] = State::Open;
         self.connections[slot as usize].is_used = false;
         std::mem::replace(&mut self.had_one[slot as usize], true)

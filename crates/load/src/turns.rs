@@ -126,6 +126,16 @@ impl<'a> Turns<'a> {
         now < self.window.end && (now < self.window.begin || !self.queue.is_used_up())
     }
 
+    /// This thread saw the error that ends the run for all.
+    pub(crate) fn fail(&self) {
+        self.queue.fail();
+    }
+
+    /// Whether a thread did.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.queue.has_failed()
+    }
+
     /// Whether the turns of an open loop are handed out.
     pub(crate) fn is_open_loop(&self) -> bool {
         self.queue.is_open_loop()

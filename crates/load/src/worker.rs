@@ -16,7 +16,7 @@ use crate::line::{Line, Place};
 use crate::now::Now;
 use crate::outcome::ErrorKind;
 use crate::plan::{Plan, Until};
-use crate::protocol::{Asked, Fault, Fed, Protocol, show};
+use crate::protocol::{Asked, Fault, Fed, Opening, Protocol, show};
 use crate::queue::Free;
 use crate::record::{Phase, Record, SecondOfThread, Spent, Times, fault_of};
 use crate::slots::{Flight, Slots, State};
@@ -57,7 +57,8 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     line: Line,
     /// Since when there was always something in the line.
     free_since: Option<u64>,
-    /// Room for the requests that need rendering, by slot, where one is under way at a time.
+    /// Room for the requests that need rendering and for connections' first words, by slot,
+    /// where one request is under way at a time.
     rooms: Vec<Vec<u8>>,
     /// What is to be sent, by slot, where several requests are under way: those that are
     /// taken together go out together.
@@ -96,7 +97,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     ) -> Self {
         let room = protocol.rendered_bytes_max();
         let is_pipelined = plan.pipeline > 1;
-        let rooms = if room == 0 || is_pipelined { 0 } else { slots };
+        let needs_room = room > 0 || P::OPENS;
+        let rooms = if needs_room && !is_pipelined { slots } else { 0 };
         let outboxes = if is_pipelined { slots } else { 0 };
         let is_paced = plan.keep_alive || !turns.is_open_loop();
         let time = Now::new(clock);
@@ -185,7 +187,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     self.time.ask();
                 }
             }
-            let stopped = self.stop.asked();
+            let stopped = self.stop.asked() || self.has_failed();
             if stopped || counted && self.is_shut_out() {
                 self.turns.end_at(self.now());
             }
@@ -226,6 +228,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         Ok(self.record.finish(self.time.clock, window, window_end))
     }
 
+    /// Whether an error has decided what comes of the run, on whichever thread.
+    fn has_failed(&self) -> bool {
+        if !self.plan.ends_at_an_error() {
+            return false;
+        }
+        if !self.record.outcome.account.errors.is_empty() {
+            self.turns.fail();
+        }
+        self.turns.has_failed()
+    }
+
     /// Whether there is no connection, and none could be made for longer than one may
     /// take. Requests that are counted would go on to fail, a few a second, for hours.
     fn is_shut_out(&self) -> bool {
@@ -252,7 +265,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             match *self.slots.state(slot) {
                 State::Open => self.take_requests(slot, window.start),
                 State::Closed => self.connects.want(slot),
-                State::Connecting(_) => {}
+                State::Connecting(_) | State::Opening { .. } => {}
             }
         }
     }
@@ -419,14 +432,81 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     fn connected(&mut self, slot: Slot, at: u64) {
         let State::Connecting(since) = *self.slots.state(slot) else { return };
         self.ask_for_lost_syns(slot, at);
-        let had_one = self.slots.establish(slot);
-        let took = at - since;
         let is_in_window = self.is_in_window(slot, at);
         self.record.outcome.connections.made_in_window += u64::from(is_in_window);
-        self.record.outcome.connections.reconnects += u64::from(had_one);
         if is_in_window || self.plan.keep_alive {
-            self.record.outcome.connect.saturating_record(took);
+            self.record.outcome.connect.saturating_record(at - since);
         }
+        if P::OPENS && self.says_first_words(slot, since, at) {
+            return;
+        }
+        self.opened(slot, at);
+    }
+
+    /// Sends the first words of a connection that was begun at one time and established at
+    /// another, if it has any.
+    fn says_first_words(&mut self, slot: Slot, begun: u64, since: u64) -> bool {
+        let words = match self.outboxes.get_mut(slot as usize) {
+            Some(outbox) => &mut outbox.bytes,
+            None => &mut self.rooms[slot as usize],
+        };
+        words.clear();
+        self.protocol.open(&mut self.slots.connection(slot).partial, words);
+        if words.is_empty() {
+            return false;
+        }
+        *self.slots.state(slot) = State::Opening { begun, since };
+        let bytes: *const [u8] = words.as_slice();
+        self.note_begun_late(slot, since);
+        // SAFETY: nothing else is written there before they are answered and sent, or the slot
+        // is closed.
+        if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
+            self.time.pass_to(now);
+        }
+        true
+    }
+
+    /// What this thread needed to see that a connection is ready, which a request waits for as
+    /// its own, is none of the wait for that connection.
+    fn note_begun_late(&mut self, slot: Slot, ready: u64) {
+        if !self.plan.keep_alive {
+            let place = self.slots.place(slot, 0);
+            self.slots.flight(place).times.begun += self.now() - ready;
+        }
+    }
+
+    /// Bytes that came by this time answer a connection's first words.
+    fn answered_first_words(&mut self, slot: Slot, since: u64, received: Received, at: u64) {
+        let Worker { backend, protocol, slots, record, .. } = self;
+        let bytes = backend.bytes(received);
+        record.bytes_received(bytes.len());
+        let fault = |kind, example| Fault { kind, example };
+        let fault = match protocol.feed_opening(&mut slots.connection(slot).partial, bytes) {
+            Opening::More { missing } => return backend.receive_more(slot, missing),
+            Opening::Broken(fault) => *fault,
+            Opening::Done { used } if used < bytes.len() => {
+                let more = show(&bytes[used..]);
+                let example = format!("bytes after the answer to its first words: \"{more}\"");
+                fault(ErrorKind::Malformed, example)
+            }
+            Opening::Done { .. } if backend.is_sending(slot) => {
+                fault(ErrorKind::Malformed, "an answer to first words that weren't sent yet".into())
+            }
+            Opening::Done { .. } => {
+                backend.receive_more(slot, 1);
+                if self.plan.keep_alive || self.is_in_window(slot, at) {
+                    self.record.outcome.opening.saturating_record(at.saturating_sub(since));
+                }
+                return self.opened(slot, at);
+            }
+        };
+        self.connect_failed(slot, fault);
+    }
+
+    /// A connection that is ready since then carries requests from now on.
+    fn opened(&mut self, slot: Slot, at: u64) {
+        let had_one = self.slots.open(slot);
+        self.record.outcome.connections.reconnects += u64::from(had_one);
         self.connects.succeeded(self.now());
         self.open += 1;
         self.record.open(self.open);
@@ -434,10 +514,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             self.send_what_waits(slot);
             self.take_requests(slot, at);
         } else {
-            let place = self.slots.place(slot, 0);
-            // That the connection was there already is no wait for it.
-            self.slots.flight(place).times.begun += self.now() - at;
-            self.send(slot, place);
+            self.note_begun_late(slot, at);
+            self.send(slot, self.slots.place(slot, 0));
         }
     }
 
@@ -487,14 +565,17 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         self.record.connect_failed(&fault, self.now());
         self.connects.failed(self.now());
         let before = std::mem::replace(self.slots.state(slot), State::Closed);
+        self.slots.connection(slot).partial = P::Connection::default();
         self.backend.close(slot);
         if self.slots.under_way(slot) == 0
             && let Some(turn) = self.turns.take(self.now())
         {
             let place = self.take_up(slot, turn, self.now());
-            if let (false, State::Connecting(since)) = (self.turns.is_open_loop(), before) {
+            if let (false, State::Connecting(begun) | State::Opening { begun, .. }) =
+                (self.turns.is_open_loop(), before)
+            {
                 // But for this connection it would have been sent when that was begun.
-                self.slots.flight(place).times.begun = since.max(self.turns.window().start);
+                self.slots.flight(place).times.begun = begun.max(self.turns.window().start);
             }
         }
         self.fail_all(slot, fault);
@@ -616,10 +697,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             }
             let (number, intended) = (flight.number, flight.times.intended);
             let before = outbox.bytes.len();
-            let on = &mut self.slots.connection(slot).partial;
             match self.protocol.fixed_request(number) {
                 Some(fixed) => outbox.bytes.extend_from_slice(fixed),
-                None => self.protocol.render_request(on, number, &mut outbox.bytes),
+                None => self.protocol.render_request(number, &mut outbox.bytes),
             }
             if self.turns.phase(intended) == Phase::Window {
                 self.record.outcome.bytes_sent += (outbox.bytes.len() - before) as u64;
@@ -697,8 +777,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             None => {
                 let room = &mut self.rooms[place];
                 room.clear();
-                let on = &mut self.slots.connection(slot).partial;
-                self.protocol.render_request(on, number, room);
+                self.protocol.render_request(number, room);
                 room.as_slice()
             }
         };
@@ -716,6 +795,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     // Answers.
 
     fn received(&mut self, slot: Slot, received: Received, mut at: u64) {
+        if P::OPENS
+            && let State::Opening { since, .. } = *self.slots.state(slot)
+        {
+            return self.answered_first_words(slot, since, received, at);
+        }
         if self.slots.oldest(slot).is_some_and(|flight| at < flight.times.sent) {
             // It was told of before this request was sent, for something else.
             at = self.time.clock.now();
@@ -784,6 +868,11 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// The server ended its side: that may be how an answer ends.
     fn ended(&mut self, slot: Slot, at: u64) {
+        if let State::Opening { .. } = *self.slots.state(slot) {
+            let example = "the connection ended before its first words were answered".into();
+            let fault = Fault { kind: ErrorKind::ClosedEarly, example };
+            return self.connect_failed(slot, fault);
+        }
         let Some(&mut flight) = self.slots.oldest(slot) else {
             return self.ended_unasked(slot, at);
         };
@@ -837,6 +926,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
 
     /// A connection is of no more use, for the oldest request's sake.
     fn lost(&mut self, slot: Slot, fault: &Fault, at: u64) {
+        if let State::Opening { .. } = *self.slots.state(slot) {
+            return self.connect_failed(slot, fault.clone());
+        }
         if self.slots.under_way(slot) == 0 {
             return self.ended_unasked(slot, at);
         }
@@ -920,6 +1012,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     if self.time.watched(since, looked) >= timeout {
                         let example = format!("no connection within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::ConnectTimeout, example };
+                        self.connect_failed(slot, fault);
+                    }
+                }
+                State::Opening { begun, .. } => {
+                    if self.time.watched(begun, looked) >= timeout {
+                        let patience = self.plan.timeout;
+                        let example = format!("no answer to its first words within {patience:?}");
+                        let fault = Fault { kind: ErrorKind::Timeout, example };
                         self.connect_failed(slot, fault);
                     }
                 }

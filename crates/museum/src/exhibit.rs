@@ -8,7 +8,7 @@ use lab::place::machine;
 use lab::place::{Host, ThisMachine};
 use lab::plan::{Choice, Order};
 use lab::run::folder::Folder;
-use lab::run::{self, Asked, Early, Ended, Event};
+use lab::run::{self, Asked, Early, Ended, Event, Ladder};
 use lab::study::Study;
 use load::Stop;
 use result::finding::Verdict;
@@ -84,6 +84,8 @@ pub struct Museum<'a> {
     /// Runs that are made again, of a mistake, at most. Only for the machine's sake: who
     /// repeats a run for its result chooses the result.
     pub repeats_max: u32,
+    /// What finds out what stores survive.
+    pub ladder: &'a dyn Ladder,
     /// Ends it early.
     pub stop: &'a Stop,
 }
@@ -148,6 +150,7 @@ impl Museum<'_> {
             seed: self.seed,
             command: self.command(&mistake.name),
             runs: self.runs,
+            ladder: self.ladder,
         };
         let mut left_out = None;
         let mut neighbours = Vec::new();
@@ -199,12 +202,28 @@ fn was_disturbed(run: &Run, from: Verdict) -> bool {
 mod tests {
     use super::*;
 
+    #[derive(Debug)]
+    struct NoLadder;
+
+    impl Ladder for NoLadder {
+        fn climb(
+            &self,
+            _: &lab::study::contender::Contender,
+            _: &dyn Host,
+            _: (u32, u64),
+            _: &Stop,
+        ) -> Option<result::durability::Durability> {
+            panic!("nobody is cut off")
+        }
+    }
+
     #[test]
     fn the_command_that_makes_a_mistake_again_can_be_pasted() {
         let command = |mistakes: &str, studies: &str| {
             let (mistakes, studies) = (Path::new(mistakes), Path::new(studies));
             let (runs, stop) = (Path::new("runs"), &Stop::default());
-            Museum { mistakes, studies, runs, seed: 7, repeats_max: 0, stop }.command("one core")
+            Museum { mistakes, studies, runs, seed: 7, repeats_max: 0, ladder: &NoLadder, stop }
+                .command("one core")
         };
         let here = "bakeoff mistakes --only 'one core' --seed 7";
         assert_eq!(command("mistakes", "studies"), here);

@@ -145,6 +145,9 @@ pub struct Spent {
     /// Trials made once more with a second client, from start to stop.
     #[serde(default)]
     pub second_client_s: f64,
+    /// Stores cut off, and read back.
+    #[serde(default)]
+    pub cuts_s: f64,
     /// Connections opened ahead of the load, and answers awaited after it.
     pub connect_s: f64,
     /// Contenders starting, until their first right answer.
@@ -158,9 +161,9 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Seconds that were neither load nor trials with a second client: the lab's own.
+    /// Seconds that were neither load nor trials with a second client nor cuts: the lab's own.
     pub fn overhead_s(&self) -> f64 {
-        self.whole_s - self.window_s - self.warmup_s - self.second_client_s
+        self.whole_s - self.window_s - self.warmup_s - self.second_client_s - self.cuts_s
     }
 }
 

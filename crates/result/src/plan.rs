@@ -296,6 +296,9 @@ pub struct Plan {
     /// them busy.
     #[serde(default)]
     pub may_idle: bool,
+    /// How often each store is cut off in each way before it is timed.
+    #[serde(default)]
+    pub cuts: u32,
     /// All trials, in order; then those that were added for another A/A pair, each of
     /// which is made at the end of its block.
     pub slots: Vec<Slot>,

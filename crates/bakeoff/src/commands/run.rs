@@ -7,6 +7,7 @@ mod time_spent;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use durability::OfRun;
 use lab::plan::Choice;
 use lab::run::{Early, Ended, Error, Options};
 use load::Stop;
@@ -103,8 +104,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let mut tell = |event: lab::run::Event| progress.tell(&event);
     keeper::leftovers::remove();
     let ended = match &arguments.resume {
-        Some(folder) => lab::run::resume(&arguments.studies, folder, &stop, &mut tell),
-        None => lab::run::new(&options(&arguments), &stop, &mut tell),
+        Some(folder) => lab::run::resume(&arguments.studies, folder, &OfRun, &stop, &mut tell),
+        None => lab::run::new(&options(&arguments), &OfRun, &stop, &mut tell),
     };
     drop(progress);
     match ended {

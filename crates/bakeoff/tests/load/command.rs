@@ -457,6 +457,7 @@ fn the_hdr_log_has_every_sample() {
             ("lateness", json("lateness_us", "samples")),
             ("connection_wait", json("connection_wait_us", "samples")),
             ("connect", json("connect_us", "samples")),
+            ("open", json("open_us", "samples")),
         ];
         let expected = BTreeMap::from(expected.map(|(tag, count)| (tag.to_string(), count)));
         assert_eq!(samples, expected, "{load_options:?}: the log and the JSON differ");

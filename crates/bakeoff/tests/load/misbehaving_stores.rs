@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
 
@@ -256,6 +257,57 @@ fn a_store_that_dies_leaves_what_it_answered_in_the_account() {
     assert_eq!(said.count("errors"), 200, "{}", said.json["errors"]);
 }
 
+/// What a preload of 100,000 keys says that isn't acknowledged whole: the sentence on standard
+/// error. The line with the count must say the same.
+fn unfinished_preload(url: &str, more: &[&str], acknowledged: u64) -> String {
+    let base = [url, "--keys", "100k", "-n", "10", "-c", "2", "-t", "1"];
+    let said = bakeoff_load(&[&base, more].concat()).output().unwrap();
+    let stdout = String::from_utf8(said.stdout).unwrap();
+    let stderr = String::from_utf8(said.stderr).unwrap();
+    assert_eq!((said.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+    let sentence =
+        format!("the store acknowledged {acknowledged} of 100,000 keys, up to the first");
+    assert!(stderr.contains(&sentence), "{sentence}: {stderr}");
+    let line = format!("{acknowledged} of 100,000 keys acknowledged");
+    assert!(stdout.contains(&line), "{line}: {stdout}");
+    stderr
+}
+
+#[test]
+fn a_preload_ends_at_the_first_refusal() {
+    for backend in backends() {
+        let store = Store::start(|number, _, _| {
+            if number > 900 { Wrong::answer(*b"-READONLY You can't write\r\n") } else { None }
+        });
+        let stderr = unfinished_preload(&store.url(), &["--backend", backend], 900);
+        assert!(stderr.contains("server_error: the server says: \"READONLY"), "{stderr}");
+        let tried = store.server.requests();
+        assert!(tried < 3_000, "it went on trying: {tried} keys");
+    }
+}
+
+/// Whoever has to wait for each key's own failure would wait for hours.
+#[test]
+fn a_preload_of_a_store_that_is_dead_or_dumb_ends_at_the_first_key() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let dumb = Server::on_commands(|_, _| Ok(After::Keep));
+    let closing = Server::on_commands(|_, _| Ok(After::Close));
+    for backend in backends() {
+        for (address, patience, kind, greets) in [
+            (nobody, "10m", "refused", false),
+            (dumb.address, "200ms", "timeout", false),
+            (dumb.address, "200ms", "timeout", true),
+            (closing.address, "10m", "closed_early", false),
+            (closing.address, "10m", "closed_early", true),
+        ] {
+            let url = format!("redis://{}{address}", if greets { ":password@" } else { "" });
+            let more = ["--backend", backend, "--timeout", patience];
+            let stderr = unfinished_preload(&url, &more, 0);
+            assert!(stderr.contains(&format!("the first error, {kind}: ")), "{stderr}");
+        }
+    }
+}
+
 #[test]
 fn a_part_of_a_cluster_is_told_from_a_store() {
     for refusal in ["MOVED 3999 127.0.0.1:6381", "ASK 3999 127.0.0.1:6381"] {
@@ -282,6 +334,71 @@ fn a_store_that_knows_no_third_version_refuses_in_its_words() {
     let stderr = String::from_utf8(said.stderr).unwrap();
     assert_eq!(said.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("ERR unknown command"), "{stderr}");
+}
+
+/// A store whose every answer to `HELLO` is this.
+fn greets(answer: &'static [u8], after: After) -> Store {
+    Store::start(move |_, seen, _| {
+        (operation(seen) == "HELLO").then(|| Wrong { answer: answer.into(), after })
+    })
+}
+
+const HELLO: &[u8] = b"%1\r\n+proto\r\n:3\r\n";
+
+#[test]
+fn first_words_have_a_time_of_their_own() {
+    let store = Store::start(|_, seen, _| {
+        let is_hello = operation(seen) == "HELLO";
+        is_hello.then(|| {
+            std::thread::sleep(Duration::from_millis(20));
+            Wrong { answer: HELLO.into(), after: After::Keep }
+        })
+    });
+    for (connections, more) in [
+        (4, &["-n", "400", "-c", "4"][..]),
+        (4, &["-n", "400", "-c", "4", "--pipeline", "8"]),
+        // Large values, of which it is watched when they are sent.
+        (4, &["-n", "400", "-c", "4", "--value-bytes", "20000"]),
+        (4, &["-d", "500ms", "-c", "4", "--rate", "500"]),
+        (30, &["-n", "30", "-c", "1", "--close"]),
+    ] {
+        store.each(&[&["--resp3"], more].concat(), |said, hellos| {
+            assert_eq!(said.count("good"), said.count("sent"), "{more:?}: {}", said.json["errors"]);
+            let opening = &said.json["open_us"];
+            assert_eq!(opening["samples"], connections, "{more:?}: {opening}");
+            let of_preload = said.json["plan"]["connections"].as_u64().unwrap();
+            assert_eq!(hellos, connections + of_preload, "{more:?}");
+            let least = opening["percentiles"][0]["value"].as_f64().unwrap_or(20_000.0);
+            let service = said.json["service_us"]["mean"].as_f64().unwrap();
+            assert!(service < least, "{more:?}: {service} µs, and first words took {least}");
+        });
+    }
+}
+
+#[test]
+fn a_connection_whose_first_words_come_to_nothing_could_not_be_made() {
+    for (answer, after, kind, example) in [
+        (&b""[..], After::Keep, "timeout", "first words within"),
+        (b"%1\r\n+pro", After::Keep, "timeout", "first words within"),
+        (b"%1\r\n+pro", After::Close, "closed_early", "before its first words were answered"),
+        (b"-NOPERM no\r\n", After::Keep, "server_error", "NOPERM no"),
+        (b"?\r\n", After::Keep, "malformed", "first words"),
+        (b"%1\r\n+proto\r\n:3\r\n+OK\r\n", After::Keep, "malformed", "after the answer"),
+    ] {
+        let store = greets(answer, after);
+        for more in [&[][..], &["--pipeline", "8"], &["--close"]] {
+            let base = ["--no-preload", "-n", "20", "-c", "2", "--resp3", "--timeout", "200ms"];
+            store.each(&[&base, more].concat(), |said, hellos| {
+                let what = format!("{kind} {more:?}: {}", said.json);
+                assert_eq!((said.code, said.count("good")), (1, 0), "{what}");
+                assert_eq!(said.count("errors"), said.errors(kind), "{what}");
+                let failure = &said.json["connections"]["first_failure"];
+                assert_eq!(failure["kind"], kind, "{what}");
+                assert!(failure["example"].as_str().unwrap().contains(example), "{what}");
+                assert!(hellos > 0 && said.json["open_us"]["samples"] == 0, "{what}");
+            });
+        }
+    }
 }
 
 #[test]

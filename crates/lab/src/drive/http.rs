@@ -110,6 +110,7 @@ mod tests {
             measure_s: 1.0,
             warmup_s: 1.0,
             may_idle: false,
+            cuts: 0,
             slots: vec![slot.clone()],
         };
         let address = "127.0.0.1:1".parse().unwrap();

@@ -104,6 +104,7 @@ pub fn plan(
         measure_s: profile.measure_s,
         warmup_s: profile.warmup_s,
         may_idle: false,
+        cuts: profile.cuts,
         slots: blocks.slots,
     }
 }

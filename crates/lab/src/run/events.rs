@@ -45,6 +45,13 @@ pub enum Event<'a> {
         /// Seconds that they will take.
         seconds: f64,
     },
+    /// A store is cut off, and read back, before it is timed.
+    CutsOff {
+        /// Its name.
+        store: &'a str,
+        /// How often in each way.
+        cuts: u32,
+    },
     /// A trial begins.
     Begins {
         /// Which.

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use load::Stop;
+use result::durability::Durability;
 use result::plan::Plan;
 use result::{Run, SCHEMA, Spent, State};
 
@@ -24,7 +25,7 @@ pub use self::events::{Early, Ended, Error, Event};
 use self::folder::Folder;
 use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
-use crate::place::machine;
+use crate::place::{Host, machine};
 use crate::plan::repeat::take_back_failed;
 use crate::plan::{Choice, Order, plan};
 use crate::ready::{Prepared, prepare, record};
@@ -54,11 +55,29 @@ pub struct Options {
     pub seed: Option<u64>,
 }
 
+/// Finds out what a store survives. It is made of what lies above the lab.
+pub trait Ladder: std::fmt::Debug {
+    /// Cuts a store that is ready to be started off so many times in each way; `None` if it was
+    /// stopped on the way. What couldn't be checked is told in it.
+    fn climb(
+        &self,
+        store: &Contender,
+        host: &dyn Host,
+        cuts: (u32, u64),
+        stop: &Stop,
+    ) -> Option<Durability>;
+}
+
 /// Makes a new run.
 ///
 /// # Errors
 /// [`Error`], if not one trial could be begun.
-pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
+pub fn new(
+    options: &Options,
+    ladder: &dyn Ladder,
+    stop: &Stop,
+    tell: &mut dyn FnMut(Event),
+) -> Result<Ended, Error> {
     let study = Study::read(&options.studies, &options.study)?;
     let profile = profile(&study, &options.profile)?.clone();
     let study = match &options.only[..] {
@@ -74,6 +93,7 @@ pub fn new(options: &Options, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         seed,
         command: command(options, seed),
         runs: &options.runs,
+        ladder,
     };
     of_study(asked, stop, tell)
 }
@@ -100,6 +120,8 @@ pub struct Asked<'a> {
     pub command: String,
     /// The folder of runs.
     pub runs: &'a Path,
+    /// What finds out what stores survive, where the profile has cuts.
+    pub ladder: &'a dyn Ladder,
 }
 
 /// Makes a new run of a study that was read.
@@ -161,7 +183,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     };
     folder.write(&run)?;
     folder.is_latest();
-    Ok(UnderWay::new(study, folder, run, stop).go_on(tell, builds_failed))
+    Ok(UnderWay::new(study, folder, run, asked.ladder, stop).go_on(tell, builds_failed))
 }
 
 /// The digest of the program that runs, also where another has taken its file's place.
@@ -190,6 +212,7 @@ fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
 pub fn resume(
     studies: &Path,
     folder: &Path,
+    ladder: &dyn Ladder,
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Ended, Error> {
@@ -230,7 +253,7 @@ pub fn resume(
     }
     // Trials that were appended come into one file with the others.
     folder.write(&run)?;
-    Ok(UnderWay::new(&study, folder, run, stop).go_on(tell, builds_failed))
+    Ok(UnderWay::new(&study, folder, run, ladder, stop).go_on(tell, builds_failed))
 }
 
 /// Takes back what a resumed run makes again: what failed, and what had no rate to offer.
@@ -300,6 +323,22 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+
+    /// For studies without stores.
+    #[derive(Debug)]
+    struct NoLadder;
+
+    impl Ladder for NoLadder {
+        fn climb(
+            &self,
+            _: &Contender,
+            _: &dyn Host,
+            _: (u32, u64),
+            _: &Stop,
+        ) -> Option<Durability> {
+            panic!("nobody is cut off")
+        }
+    }
 
     const STUDY: &str = r#"
 title = "A study"
@@ -379,7 +418,7 @@ run = ["$BUILD/server"]
             self.folder().write(run).unwrap();
             let mut prepared = Vec::new();
             let studies = self.root.path().join("studies");
-            let ended = resume(&studies, &self.path, &Stop::default(), &mut |event| {
+            let ended = resume(&studies, &self.path, &NoLadder, &Stop::default(), &mut |event| {
                 if let Event::Preparing(contender) = event {
                     prepared.push(contender.to_string());
                 }
@@ -407,7 +446,7 @@ run = ["$BUILD/server"]
         };
         let told = |options: &Options| {
             let mut told = Vec::new();
-            let ended = new(options, &Stop::default(), &mut |event| {
+            let ended = new(options, &NoLadder, &Stop::default(), &mut |event| {
                 told.push(match event {
                     Event::Intends { study, contenders, plan, trials, seconds } => {
                         let (name, profile) = (&study.name, &plan.profile);
@@ -451,7 +490,7 @@ run = ["$BUILD/server"]
 
         let studies = begun.root.path().join("studies");
         let mut intended = None;
-        let ended = resume(&studies, &begun.path, &Stop::default(), &mut |event| {
+        let ended = resume(&studies, &begun.path, &NoLadder, &Stop::default(), &mut |event| {
             if let Event::Intends { trials, .. } = event {
                 intended = Some(trials);
             }
@@ -514,7 +553,7 @@ run = ["$BUILD/server"]
         let begun = Begun::new();
         let study = Study::read(&begun.root.path().join("studies"), "s").unwrap();
         let stop = Stop::default();
-        let mut run = UnderWay::new(&study, begun.folder(), begun.run.clone(), &stop);
+        let mut run = UnderWay::new(&study, begun.folder(), begun.run.clone(), &NoLadder, &stop);
         let at_least = std::time::Duration::from_millis(20);
         std::thread::sleep(at_least);
         run.keep(Folder::write).unwrap();
@@ -533,7 +572,7 @@ run = ["$BUILD/server"]
         let slot = Slot { number: 1, block: 1, ..run.trials[0].slot.clone() };
         run.plan.slots = vec![run.trials[0].slot.clone(), slot];
         begun.write("server/server.c", "int main() {}");
-        let under_way = UnderWay::new(&study, begun.folder(), run, &stop);
+        let under_way = UnderWay::new(&study, begun.folder(), run, &NoLadder, &stop);
         let ended = under_way.go_on(&mut |_| (), Vec::new());
         assert_eq!(ended.run.trials.len(), 1);
         match ended.early {

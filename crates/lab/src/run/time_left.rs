@@ -12,6 +12,22 @@ use crate::study::{DriverKind, Study};
 /// have shown it: start, contract and stop.
 const OVERHEAD_S: f64 = 0.5;
 
+/// Ways in which stores are cut off, and the seconds that a cut takes: a second or two of
+/// writing, two starts, and reading all back.
+const WAYS: f64 = 3.0;
+const CUT_S: f64 = 2.6;
+
+/// Seconds that it will take to cut so many stores off so often in each way.
+fn of_cuts(stores: usize, cuts: u32) -> f64 {
+    stores as f64 * f64::from(cuts) * WAYS * CUT_S
+}
+
+/// Seconds that a run will take until its first trial.
+pub(super) fn until_trials(run: &Run) -> f64 {
+    let stores = run.contenders.iter().filter(|it| it.absent.is_none()).count();
+    of_cuts(stores.saturating_sub(run.durability.len()), run.plan.cuts)
+}
+
 /// Seconds that these trials will take. Each is expected to be as those most like
 /// it were: of the same contender under the same load, else of the same
 /// contender, else of any.
@@ -33,7 +49,8 @@ pub(super) fn before_builds(plan: &Plan, study: &Study) -> f64 {
         DriverKind::Program => MORE_S,
     };
     let overhead_s = OVERHEAD_S + beyond_s;
-    plan.slots.iter().map(|slot| plan.measure_s + warmup_s(slot) + overhead_s).sum()
+    let trials = plan.slots.iter().map(|slot| plan.measure_s + warmup_s(slot) + overhead_s);
+    of_cuts(study.contenders.len(), plan.cuts) + trials.sum::<f64>()
 }
 
 /// Seconds of load before a trial's window.

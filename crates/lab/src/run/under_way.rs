@@ -13,7 +13,7 @@ use result::plan::PaceKind;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
-use super::{Early, Ended, Error, Event, spent, time_left};
+use super::{Early, Ended, Error, Event, Ladder, spent, time_left};
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
@@ -33,6 +33,7 @@ pub(super) struct UnderWay<'a> {
     study: &'a Study,
     folder: Folder,
     run: Run,
+    ladder: &'a dyn Ladder,
     stop: &'a Stop,
     /// Failures in a row, by contender.
     failures: BTreeMap<String, u32>,
@@ -44,9 +45,15 @@ pub(super) struct UnderWay<'a> {
 type Due = (Slot, Option<f64>);
 
 impl<'a> UnderWay<'a> {
-    pub(super) fn new(study: &'a Study, folder: Folder, run: Run, stop: &'a Stop) -> Self {
+    pub(super) fn new(
+        study: &'a Study,
+        folder: Folder,
+        run: Run,
+        ladder: &'a dyn Ladder,
+        stop: &'a Stop,
+    ) -> Self {
         let counted = Instant::now();
-        UnderWay { study, folder, run, stop, failures: BTreeMap::new(), counted }
+        UnderWay { study, folder, run, ladder, stop, failures: BTreeMap::new(), counted }
     }
 
     /// Makes the trials that are missing, and concludes.
@@ -59,7 +66,8 @@ impl<'a> UnderWay<'a> {
             run: &self.run,
             folder: self.folder.path(),
             trials: missing(&self.run).count(),
-            seconds: time_left::seconds(&self.run, missing(&self.run)),
+            seconds: time_left::until_trials(&self.run)
+                + time_left::seconds(&self.run, missing(&self.run)),
         });
         let mut early = self.phases(tell).unwrap_or_else(|error| Some(Early::Failed(error)));
         outcomes::conclude(&mut self.run);
@@ -78,7 +86,36 @@ impl<'a> UnderWay<'a> {
         missing(&self.run).filter(|slot| !self.is_given_up(&slot.contender)).collect()
     }
 
+    /// Finds out what each store survives that nobody has cut off yet; `false` if that was
+    /// interrupted.
+    fn cut_stores_off(&mut self, tell: &mut dyn FnMut(Event)) -> Result<bool, Error> {
+        let cuts = self.run.plan.cuts;
+        let study = self.study;
+        for store in study.contenders.iter().filter(|_| cuts > 0) {
+            let is_absent =
+                |it: &result::plan::Contender| it.name == store.name && it.absent.is_some();
+            let is_known = self.run.durability.iter().any(|it| it.contender == store.name);
+            if is_known || self.run.contenders.iter().any(is_absent) {
+                continue;
+            }
+            tell(Event::CutsOff { store: &store.name, cuts });
+            let began = Instant::now();
+            let machine = ThisMachine::new(&self.run.machine);
+            let seed = self.run.plan.seed;
+            let Some(seen) = self.ladder.climb(store, &machine, (cuts, seed), self.stop) else {
+                return Ok(false);
+            };
+            self.run.spent.cuts_s += began.elapsed().as_secs_f64();
+            self.run.durability.push(seen);
+            self.keep(Folder::write)?;
+        }
+        Ok(true)
+    }
+
     fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
+        if !self.cut_stores_off(tell)? {
+            return Ok(Some(Early::Interrupted));
+        }
         for phase in PaceKind::ALL {
             let slots = self.run.plan.slots.iter();
             let of_phase = slots.filter(|slot| slot.setting.pace.kind() == phase);

@@ -24,6 +24,11 @@ pub(crate) fn blocks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, 
     checked(deserializer, &allowed, |blocks| (1..=BLOCKS_MAX as u32).contains(blocks))
 }
 
+/// How often a store is cut off in each way.
+pub(crate) fn cuts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    checked(deserializer, "a number from 1 to 1000", |cuts| (1..=1000).contains(cuts))
+}
+
 /// The longest time that a file may ask for.
 pub(crate) const SECONDS_MAX: f64 = 3600.0;
 

@@ -37,6 +37,10 @@ pub struct Profile {
     /// Seconds of load before measuring.
     #[serde(deserialize_with = "limits::seconds")]
     pub warmup_s: f64,
+    /// How often each store is cut off in each way before it is timed; not at all, if it isn't
+    /// said.
+    #[serde(default, deserialize_with = "limits::cuts")]
+    pub cuts: u32,
     /// What contenders are compared under in the closed loop.
     #[serde(deserialize_with = "limits::settings")]
     pub settings: Vec<Settings>,

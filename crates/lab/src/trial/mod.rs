@@ -146,6 +146,7 @@ impl Bench<'_> {
             measure_s: 0.2,
             warmup_s: 0.1,
             may_idle: false,
+            cuts: 0,
             slots: Vec::new(),
         };
         let drive =

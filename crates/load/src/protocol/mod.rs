@@ -36,15 +36,28 @@ pub(crate) trait Protocol: Send + Sync {
     /// What is kept of a connection, above all of an answer that came only in part.
     type Connection: Default;
 
+    /// Whether a connection may have words of its own to say before its first request, and
+    /// await an answer to them.
+    const OPENS: bool = false;
+
     /// The same for the thread with this number.
     fn of_thread(&self, thread: usize) -> Self;
+
+    /// Appends a new connection's first words to `room`, if it has any. It carries requests
+    /// once they are answered: see [`Protocol::feed_opening`]. Asked for only if it
+    /// [`OPENS`](Protocol::OPENS).
+    fn open(&mut self, _on: &mut Self::Connection, _room: &mut Vec<u8>) {}
+
+    /// Takes bytes that answer a connection's first words.
+    fn feed_opening(&mut self, _on: &mut Self::Connection, _bytes: &[u8]) -> Opening {
+        Opening::Done { used: 0 }
+    }
 
     /// The bytes of the request with this number, if they need no rendering.
     fn fixed_request(&self, number: u64) -> Option<&[u8]>;
 
-    /// Appends the bytes of the request with this number to `room`, with whatever this
-    /// connection has to say before.
-    fn render_request(&mut self, on: &mut Self::Connection, number: u64, room: &mut Vec<u8>);
+    /// Appends the bytes of the request with this number to `room`.
+    fn render_request(&mut self, number: u64, room: &mut Vec<u8>);
 
     /// Whether the request with this number may be asked again where nobody knows whether
     /// it was processed.
@@ -53,7 +66,7 @@ pub(crate) trait Protocol: Send + Sync {
     /// The most bytes that a request renders to, or 0 if none needs rendering.
     fn rendered_bytes_max(&self) -> usize;
 
-    /// The most bytes of any request.
+    /// The most bytes of any request, and of a connection's first words.
     fn request_bytes_max(&self) -> usize;
 
     /// Whether a part of the answer was taken before.
@@ -96,6 +109,23 @@ pub(crate) enum Fed {
         reusable: bool,
     },
     /// These bytes are no answer; the connection is of no more use.
+    Broken(Box<Fault>),
+}
+
+/// What came of bytes while a connection's first words are to be answered.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Opening {
+    /// The answer isn't whole yet; all bytes were used.
+    More {
+        /// So many bytes are still to come, at least.
+        missing: u64,
+    },
+    /// The connection is ready for requests.
+    Done {
+        /// Bytes used.
+        used: usize,
+    },
+    /// It will never be: that is why.
     Broken(Box<Fault>),
 }
 

@@ -1,6 +1,7 @@
-//! What the readers share that hold a decoder to reading the same in any split.
+//! Reads a stream of answers in any split, of whatever protocol: what holds a decoder to coming to the
+//! same in each, within its bounds.
 
-use super::Fault;
+use super::{Asked, Fault, Fed, Opening, Protocol};
 use crate::outcome::ErrorKind;
 use crate::template::mix;
 
@@ -36,6 +37,131 @@ pub(crate) fn kind(fault: &Fault) -> ErrorKind {
         fault.example
     );
     fault.kind
+}
+
+/// Reads a stream cut at these places (ascending), as one connection whose server closes at the
+/// end, until its first words, if it has any, and so many requests have their answers.
+/// `is_bounded` looks at what is kept of a connection after each piece.
+///
+/// # Panics
+/// Where the decoder goes beyond a bound: bytes used, kept or shown.
+pub(crate) fn read<P: Protocol>(
+    decoder: &mut P,
+    requests: usize,
+    stream: &[u8],
+    cuts: impl IntoIterator<Item = usize>,
+    is_bounded: impl Fn(&P::Connection) -> bool,
+) -> Vec<Step> {
+    let mut on = P::Connection::default();
+    let mut first_words = Vec::new();
+    decoder.open(&mut on, &mut first_words);
+    let mut is_opening = !first_words.is_empty();
+    let mut steps = Vec::new();
+    let mut start = 0;
+    let mut ends_from = 0;
+    for end in cuts.into_iter().chain([stream.len()]) {
+        let mut at = start;
+        while at < end {
+            let piece = &stream[at..end];
+            let fed = if is_opening {
+                decoder.feed_opening(&mut on, piece).into()
+            } else {
+                decoder.feed(&mut on, piece, Asked::numbered(steps.len() as u64)).into()
+            };
+            match fed {
+                Took::More { missing } => {
+                    assert!(missing > 0, "nothing is missing, and it isn't whole");
+                    at = end;
+                    ends_from = end + missing.min(usize::MAX as u64 / 2) as usize;
+                }
+                Took::Whole { used, answer } => {
+                    assert!(used > 0, "an answer without a byte");
+                    assert!(used <= piece.len(), "more bytes used than given");
+                    at += used;
+                    // A backend that waits for what is missing would wait for ever.
+                    assert!(at >= ends_from, "less was missing than was said");
+                    assert!(!P::is_under_way(&on), "something of an answer is kept");
+                    is_opening = false;
+                    let Some(answer) = answer else { continue };
+                    steps.push(answer.ended_at(at));
+                    if !answer.reusable || steps.len() == requests {
+                        return steps;
+                    }
+                }
+                Took::Broken(kind) => {
+                    assert!(!P::is_under_way(&on), "something of an error is kept");
+                    steps.push(Step::Broken(kind));
+                    return steps;
+                }
+            }
+            assert!(is_bounded(&on), "too much is kept");
+        }
+        start = end;
+    }
+    if is_opening {
+        steps.push(Step::Cut(ErrorKind::ClosedEarly));
+        return steps;
+    }
+    match decoder.end(&mut on, Asked::numbered(steps.len() as u64)).into() {
+        Took::More { .. } => panic!("something follows the end"),
+        Took::Whole { used, answer } => {
+            assert_eq!(used, 0, "bytes used of none");
+            steps.extend(answer.map(|answer| answer.ended_at(stream.len())));
+        }
+        Took::Broken(kind) => steps.push(Step::Cut(kind)),
+    }
+    assert!(!P::is_under_way(&on), "something outlives the connection");
+    steps
+}
+
+/// What came of a piece, of whatever it is a part.
+enum Took {
+    More {
+        missing: u64,
+    },
+    /// `None` of the answer to first words.
+    Whole {
+        used: usize,
+        answer: Option<Answer>,
+    },
+    Broken(ErrorKind),
+}
+
+/// A whole answer.
+struct Answer {
+    status: u16,
+    fault: Option<ErrorKind>,
+    reusable: bool,
+}
+
+impl Answer {
+    fn ended_at(&self, end: usize) -> Step {
+        let &Answer { status, fault, reusable } = self;
+        Step::Answer { end, status, fault, reusable }
+    }
+}
+
+impl From<Fed> for Took {
+    fn from(fed: Fed) -> Took {
+        match fed {
+            Fed::More { missing } => Took::More { missing },
+            Fed::Answer { used, status, fault, reusable } => {
+                let fault = fault.map(|fault| kind(&fault));
+                Took::Whole { used, answer: Some(Answer { status, fault, reusable }) }
+            }
+            Fed::Broken(fault) => Took::Broken(kind(&fault)),
+        }
+    }
+}
+
+impl From<Opening> for Took {
+    fn from(opening: Opening) -> Took {
+        match opening {
+            Opening::More { missing } => Took::More { missing },
+            Opening::Done { used } => Took::Whole { used, answer: None },
+            Opening::Broken(fault) => Took::Broken(kind(&fault)),
+        }
+    }
 }
 
 /// Cuts for a stream of so many bytes, by chance: pieces of 1 to `longest` bytes.

@@ -45,7 +45,7 @@ pub fn write(outcome: &Outcome, mut into: &mut dyn io::Write) -> io::Result<()> 
 }
 
 /// What the log has, by tag.
-fn distributions(outcome: &Outcome) -> [(&'static str, &Histogram<u64>); 7] {
+fn distributions(outcome: &Outcome) -> [(&'static str, &Histogram<u64>); 8] {
     [
         ("response", &outcome.response.good),
         ("response_at_least", &outcome.response.censored),
@@ -54,6 +54,7 @@ fn distributions(outcome: &Outcome) -> [(&'static str, &Histogram<u64>); 7] {
         ("lateness", &outcome.lateness),
         ("connection_wait", &outcome.connection_wait),
         ("connect", &outcome.connect),
+        ("open", &outcome.opening),
     ]
 }
 

@@ -29,7 +29,7 @@ mod words;
 use std::process::ExitCode;
 
 use load::condition::Condition;
-use load::outcome::{Account, ErrorKind};
+use load::outcome::{ErrorKind, Outcome};
 use load::plan::Until;
 use load::{Plan, Stop, limit};
 use report::text::visible;
@@ -120,31 +120,41 @@ fn preload(
     let account = &outcome.account;
     match plan.until {
         Until::Requests(keys) if account.good < keys && !outcome.interrupted => {
-            let sentence = not_all_written(account, keys);
+            let sentence = not_all_acknowledged(&outcome, keys);
             Err(Failure { exit: Exit::Unanswered, sentence })
         }
         _ => Ok(()),
     }
 }
 
-/// Why not all keys of a store were written, and what to do about it.
-fn not_all_written(account: &Account, keys: u64) -> String {
+/// Why a preload ended before all keys of a store were written, and what to do about it.
+fn not_all_acknowledged(outcome: &Outcome, keys: u64) -> String {
+    let account = &outcome.account;
     // What came of others that were lost says nothing of its own.
     let own = account.errors.iter().filter(|error| error.kind != ErrorKind::Behind);
-    let first = own.min_by_key(|error| error.first);
-    let why = first.map_or_else(String::new, |error| {
-        format!("; the first error is {}: {}", error.kind.name(), visible(&error.example))
+    let of_a_key = own.min_by_key(|error| error.first).map(|error| (error.kind, &*error.example));
+    // Where nobody could be connected to, no key was tried.
+    let of_a_connection = || {
+        let failure = outcome.connections.first_failure.as_ref()?;
+        Some((failure.what.0, &*failure.what.1))
+    };
+    let first = of_a_key.or_else(of_a_connection);
+    let why = first.map_or_else(String::new, |(kind, example)| {
+        format!(", up to the first error, {}: {}", kind.name(), visible(example))
     });
-    let advice = match first.map(|error| error.kind) {
-        Some(ErrorKind::Malformed) => ". Does it speak the protocol that the URL says?",
-        Some(ErrorKind::ServerError) if account.good > 0 => {
+    let advice = match first {
+        Some((ErrorKind::Malformed, _)) => ". Does it speak the protocol that the URL says?",
+        // The words of Redis and of memcached.
+        Some((ErrorKind::ServerError, words))
+            if words.contains("OOM") || words.contains("out of memory") =>
+        {
             ". Give the store more memory, take fewer keys (--keys), or say that they needn't be \
              there (--no-preload)"
         }
         _ => "",
     };
     let (written, keys) = (units::whole(account.good), units::whole(keys));
-    format!("{written} of {keys} keys could be written{why}{advice}")
+    format!("the store acknowledged {written} of {keys} keys{why}{advice}")
 }
 
 /// Runs the plan, and judges what came of it.

@@ -156,6 +156,7 @@ pub mod tests {
             lateness: histogram([]),
             connection_wait: histogram([]),
             connect: histogram([(40, 60), (95, 40)]),
+            opening: histogram([]),
             seen_late: histogram([(4, 60), (30, 40)]),
             connections: Connections {
                 asked: 100,

@@ -109,7 +109,7 @@ fn keys_asked(keys: &Keys) -> String {
 pub fn preload(plan: &Plan, outcome: &Outcome) -> String {
     let Work::Keys(keys) = &plan.work else { return String::new() };
     format!(
-        "preload      {} of {} keys written in {}, {}\n\n",
+        "preload      {} of {} keys acknowledged in {}, {}\n\n",
         units::whole(outcome.account.good),
         units::whole(keys.count),
         time(outcome.window),
@@ -323,6 +323,9 @@ fn latencies(run: &Run) -> Option<String> {
         rows.push(("for a connection", exact(&outcome.connection_wait)));
     }
     rows.push(("connect", exact(&outcome.connect)));
+    if !outcome.opening.is_empty() {
+        rows.push(("first words", exact(&outcome.opening)));
+    }
     if seen_late_matters(outcome) {
         rows.push(("seen late", exact(&outcome.seen_late)));
     }

@@ -81,6 +81,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
         runs: &arguments.runs,
         seed: arguments.seed.unwrap_or_else(lab::run::a_seed),
         repeats_max: arguments.repeats,
+        ladder: &durability::OfRun,
         stop: &stop,
     };
     let began = Instant::now();

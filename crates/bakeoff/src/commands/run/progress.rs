@@ -55,6 +55,10 @@ impl Progress {
             Event::Planned { run, folder, trials, seconds } => {
                 self.say(&ready(run, folder, *trials, *seconds));
             }
+            Event::CutsOff { store, cuts } => self.show(&format!(
+                "{store} · cut off {} in each way, and read back",
+                units::of(u64::from(*cuts), "time")
+            )),
             Event::Begins { slot, trials, seconds } => {
                 self.show(&format!(
                     "{} · {} · {}, {} left",

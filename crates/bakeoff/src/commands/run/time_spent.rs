@@ -24,8 +24,12 @@ pub fn sentence(spent: &Spent) -> Option<String> {
         0.0 => String::new(),
         seconds => format!(", {} trials with a second client", share(seconds)),
     };
+    let cuts = match spent.cuts_s {
+        0.0 => String::new(),
+        seconds => format!(", {} cutting stores off", share(seconds)),
+    };
     Some(format!(
-        "Time: {}: {} measured, {} warm-up{second_client}, {} the lab's own ({}).",
+        "Time: {}: {} measured, {} warm-up{second_client}{cuts}, {} the lab's own ({}).",
         time(spent.whole_s),
         share(spent.window_s),
         share(spent.warmup_s),
@@ -45,6 +49,7 @@ mod tests {
             window_s: 204.0,
             warmup_s: 51.0,
             second_client_s: 0.0,
+            cuts_s: 0.0,
             connect_s: 5.0,
             start_s: 31.0,
             contract_s: 5.0,

@@ -208,7 +208,7 @@ impl Protocol for Http1 {
         self.requests[self.index(number)].fixed()
     }
 
-    fn render_request(&mut self, _on: &mut Self::Connection, number: u64, room: &mut Vec<u8>) {
+    fn render_request(&mut self, number: u64, room: &mut Vec<u8>) {
         let encoded = &self.requests[self.index(number)];
         encoded.head.render(number, self.seed, room);
         if let Some(body) = &encoded.body {

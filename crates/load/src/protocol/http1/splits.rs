@@ -3,12 +3,11 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
+use super::Http1;
 use super::expected::SHOWN;
 use super::head::HEAD_BYTES_MAX;
-use super::{Fed, Http1, Protocol};
 use crate::plan::{Expect, Http, Plan, Statuses, Target};
-use crate::protocol;
-use crate::protocol::splits::{Step, kind, random_cuts};
+use crate::protocol::splits::{self, Step, random_cuts};
 use crate::template::{Request, Template};
 
 /// Reads one input of the fuzz target whole and in several splits, which must all come
@@ -100,72 +99,13 @@ impl Reader {
     /// # Panics
     /// Where the decoder goes beyond a bound: bytes used, kept or shown.
     pub fn read(&mut self, stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<Step> {
-        let mut kept = None;
-        let mut steps = Vec::new();
-        let mut start = 0;
-        let mut ends_from = 0;
-        for end in cuts.into_iter().chain([stream.len()]) {
-            let piece = &stream[start..end];
-            let mut used = 0;
-            while used < piece.len() {
-                let number = steps.len() as u64;
-                match self.decoder.feed(
-                    &mut kept,
-                    &piece[used..],
-                    protocol::Asked::numbered(number),
-                ) {
-                    Fed::More { missing } => {
-                        assert!(missing > 0, "nothing is missing, and it isn't whole");
-                        used = piece.len();
-                        ends_from = end + missing.min(usize::MAX as u64 / 2) as usize;
-                    }
-                    Fed::Answer { used: more, status, fault, reusable } => {
-                        assert!(more > 0, "an answer without a byte");
-                        used += more;
-                        assert!(used <= piece.len(), "more bytes used than given");
-                        // A backend that waits for what is missing would wait for ever.
-                        assert!(start + used >= ends_from, "less was missing than was said");
-                        assert_eq!(kept, None, "something of an answer is kept");
-                        let fault = fault.map(|fault| kind(&fault));
-                        steps.push(Step::Answer { end: start + used, status, fault, reusable });
-                        if !reusable || steps.len() == self.requests {
-                            return steps;
-                        }
-                    }
-                    Fed::Broken(fault) => {
-                        assert_eq!(kept, None, "something of an error is kept");
-                        steps.push(Step::Broken(kind(&fault)));
-                        return steps;
-                    }
-                }
-                if let Some(partial) = &kept {
-                    assert!(
-                        partial.reading.head.len() <= HEAD_BYTES_MAX,
-                        "too much of a head is kept"
-                    );
-                    assert!(
-                        partial.search.kept.len() <= self.kept_max,
-                        "too much of a body is kept"
-                    );
-                }
-            }
-            start = end;
-        }
-        match self.decoder.end(&mut kept, protocol::Asked::numbered(steps.len() as u64)) {
-            Fed::More { .. } => panic!("something follows the end"),
-            Fed::Answer { used, status, fault, reusable } => {
-                assert_eq!(used, 0, "bytes used of none");
-                steps.push(Step::Answer {
-                    end: stream.len(),
-                    status,
-                    fault: fault.map(|fault| kind(&fault)),
-                    reusable,
-                });
-            }
-            Fed::Broken(fault) => steps.push(Step::Cut(kind(&fault))),
-        }
-        assert_eq!(kept, None, "something outlives the connection");
-        steps
+        let kept_max = self.kept_max;
+        splits::read(&mut self.decoder, self.requests, stream, cuts, |kept| {
+            kept.as_ref().is_none_or(|partial| {
+                partial.reading.head.len() <= HEAD_BYTES_MAX
+                    && partial.search.kept.len() <= kept_max
+            })
+        })
     }
 }
 

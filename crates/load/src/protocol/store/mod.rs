@@ -13,7 +13,7 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Asked, Fault, Fed, Protocol, show};
+use super::{Asked, Fault, Fed, Opening, Protocol, show};
 use crate::keys::choice::{Choice, PRELOADED};
 use crate::keys::register::Register;
 use crate::keys::value::Values;
@@ -37,7 +37,7 @@ pub(crate) struct Store {
     register: Register,
     /// The thread: the writer that its values name.
     writer: u32,
-    /// What a connection says before its first request, and how many answers that has.
+    /// What a connection says first, and how many answers that has.
     greeting: (Arc<[u8]>, u32),
     /// Where the values of the answer at hand lie; `None` of one that isn't there.
     found: Vec<Option<Range<usize>>>,
@@ -47,8 +47,6 @@ pub(crate) struct Store {
 /// One connection's part.
 #[derive(Debug, Default)]
 pub(crate) struct Connection {
-    /// Whether its greeting was sent.
-    is_greeted: bool,
     /// Answers to its greeting that are still to come.
     greetings: u32,
     /// An answer that came in part.
@@ -141,22 +139,6 @@ impl Store {
             }
             Dialect::MemcachedMeta => memcached::parse_meta(bytes, expected, &mut self.found),
         }
-    }
-
-    /// Takes what a greeting is answered with, as far as it came; bytes used.
-    ///
-    /// # Errors
-    /// The server's refusal, or what makes it no answer.
-    fn take_greetings(&self, left: &mut u32, bytes: &[u8]) -> Result<usize, (ErrorKind, String)> {
-        let mut used = 0;
-        while *left > 0 {
-            match resp::skip(&bytes[used..])? {
-                Some(end) => used += end,
-                None => break,
-            }
-            *left -= 1;
-        }
-        Ok(used)
     }
 
     /// What an answer that is whole counts as.
@@ -260,19 +242,44 @@ fn shown(key: u64) -> String {
 impl Protocol for Store {
     type Connection = Connection;
 
+    const OPENS: bool = true;
+
     fn of_thread(&self, thread: usize) -> Store {
         Store { writer: thread as u32, ..self.clone() }
+    }
+
+    fn open(&mut self, on: &mut Connection, room: &mut Vec<u8>) {
+        room.extend_from_slice(&self.greeting.0);
+        on.greetings = self.greeting.1;
+    }
+
+    fn feed_opening(&mut self, on: &mut Connection, bytes: &[u8]) -> Opening {
+        let before = on.kept.len();
+        on.kept.extend_from_slice(bytes);
+        let mut taken = 0;
+        while on.greetings > 0 {
+            match resp::skip(&on.kept[taken..]) {
+                Ok(Some(end)) => taken += end,
+                Ok(None) => {
+                    on.kept.drain(..taken);
+                    return Opening::More { missing: 1 };
+                }
+                Err((kind, why)) => {
+                    on.kept.clear();
+                    return Opening::Broken(fault(kind, why));
+                }
+            }
+            on.greetings -= 1;
+        }
+        on.kept.clear();
+        Opening::Done { used: taken - before }
     }
 
     fn fixed_request(&self, _number: u64) -> Option<&[u8]> {
         None
     }
 
-    fn render_request(&mut self, on: &mut Connection, number: u64, room: &mut Vec<u8>) {
-        if !std::mem::replace(&mut on.is_greeted, true) {
-            room.extend_from_slice(&self.greeting.0);
-            on.greetings = self.greeting.1;
-        }
+    fn render_request(&mut self, number: u64, room: &mut Vec<u8>) {
         let asked = self.choice.of(number);
         let keys =
             (0..self.keys_of(asked.operation)).map(|nth| key_name(self.choice.nth(asked.key, nth)));
@@ -322,56 +329,42 @@ impl Protocol for Store {
 
     fn request_bytes_max(&self) -> usize {
         let keys = usize::from(self.keys.together) * (KEY_BYTES + 16);
-        self.greeting.0.len() + AROUND_VALUE_MAX + keys + self.keys.value_bytes_max()
+        (AROUND_VALUE_MAX + keys + self.keys.value_bytes_max()).max(self.greeting.0.len())
     }
 
     fn is_under_way(on: &Connection) -> bool {
         !on.kept.is_empty()
     }
 
-    fn feed(&mut self, on: &mut Connection, mut bytes: &[u8], of: Asked) -> Fed {
-        let all = bytes.len();
-        if on.greetings > 0 {
-            if !on.kept.is_empty() {
-                on.kept.extend_from_slice(bytes);
-                let kept = std::mem::take(&mut on.kept);
-                return self.feed_kept(on, kept, all, of);
-            }
-            match self.take_greetings(&mut on.greetings, bytes) {
-                Err((kind, why)) => return Fed::Broken(fault(kind, why)),
-                Ok(used) => bytes = &bytes[used..],
-            }
-            if on.greetings > 0 || bytes.is_empty() {
-                on.kept.extend_from_slice(bytes);
-                return Fed::More { missing: 1 };
-            }
-        }
+    fn feed(&mut self, on: &mut Connection, bytes: &[u8], of: Asked) -> Fed {
         if !on.kept.is_empty() {
             on.kept.extend_from_slice(bytes);
             if on.kept.len() < on.at_least {
                 return Fed::More { missing: (on.at_least - on.kept.len()) as u64 };
             }
             let kept = std::mem::take(&mut on.kept);
-            return self.feed_kept(on, kept, all, of);
+            let before = kept.len() - bytes.len();
+            return match self.feed(on, &kept, of) {
+                // Of what came only now it is told how much was used.
+                Fed::Answer { used, status, fault, reusable } => {
+                    Fed::Answer { used: used - before, status, fault, reusable }
+                }
+                other => other,
+            };
         }
-        let before = all - bytes.len();
-        match self.take(bytes, of) {
-            Fed::More { missing } => {
-                on.kept.extend_from_slice(bytes);
-                on.at_least = bytes.len() + missing as usize;
-                Fed::More { missing }
-            }
-            Fed::Answer { used, status, fault, reusable } => {
-                Fed::Answer { used: before + used, status, fault, reusable }
-            }
-            broken @ Fed::Broken(_) => broken,
+        let fed = self.take(bytes, of);
+        if let Fed::More { missing } = fed {
+            on.kept.extend_from_slice(bytes);
+            on.at_least = bytes.len() + missing as usize;
         }
+        fed
     }
 
     fn end(&mut self, on: &mut Connection, _of: Asked) -> Fed {
-        let example = match on.kept.is_empty() {
+        let kept = std::mem::take(&mut on.kept);
+        let example = match kept.is_empty() {
             true => "the connection ended before an answer came".into(),
-            false => format!("the connection ended within an answer: \"{}\"", show(&on.kept)),
+            false => format!("the connection ended within an answer: \"{}\"", show(&kept)),
         };
         Fed::Broken(fault(ErrorKind::ClosedEarly, example))
     }
@@ -396,18 +389,6 @@ impl Store {
                 let fault = self.judge(&bytes[..used], answer, asked, of);
                 Fed::Answer { used, status: asked.operation as u16, fault, reusable: true }
             }
-        }
-    }
-
-    /// The same of what was kept with what came to it, `new` bytes, of which alone is told how
-    /// many were used.
-    fn feed_kept(&mut self, on: &mut Connection, kept: Vec<u8>, new: usize, of: Asked) -> Fed {
-        let before = kept.len() - new;
-        match self.feed(on, &kept, of) {
-            Fed::Answer { used, status, fault, reusable } => {
-                Fed::Answer { used: used - before, status, fault, reusable }
-            }
-            other => other,
         }
     }
 }

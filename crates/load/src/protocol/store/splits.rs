@@ -8,8 +8,8 @@ use super::{Connection, LINE_BYTES_MAX, Store, resp};
 use crate::keys::value::Values;
 use crate::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
 use crate::outcome::KeysSeen;
-use crate::protocol::splits::{Step, kind, random_cuts};
-use crate::protocol::{Asked, Fed, Protocol};
+use crate::protocol::Protocol;
+use crate::protocol::splits::{self, Step, random_cuts};
 
 /// Requests whose answers a stream has.
 const REQUESTS: u64 = 4;
@@ -88,50 +88,12 @@ fn keys(asked: u8) -> Keys {
 /// end, until each request has its answer.
 fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
     let mut store = Store::of_values(VALUES.clone(), SEED, keys);
-    let mut on = Connection::default();
     let mut requests = Vec::new();
-    (0..REQUESTS).for_each(|number| store.render_request(&mut on, number, &mut requests));
+    (0..REQUESTS).for_each(|number| store.render_request(number, &mut requests));
     assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());
-    let mut steps = Vec::new();
-    let mut start = 0;
-    let mut ends_from = 0;
-    for end in cuts.into_iter().chain([stream.len()]) {
-        let piece = &stream[start..end];
-        let mut used = 0;
-        while used < piece.len() {
-            match store.feed(&mut on, &piece[used..], Asked::numbered(steps.len() as u64)) {
-                Fed::More { missing } => {
-                    assert!(missing > 0, "nothing is missing, and it isn't whole");
-                    used = piece.len();
-                    ends_from = end + missing.min(usize::MAX as u64 / 2) as usize;
-                }
-                Fed::Answer { used: more, status, fault, reusable } => {
-                    assert!(more > 0, "an answer without a byte");
-                    used += more;
-                    assert!(used <= piece.len(), "more bytes used than given");
-                    // A backend that waits for what is missing would wait for ever.
-                    assert!(start + used >= ends_from, "less was missing than was said");
-                    assert!(on.kept.is_empty(), "something of an answer is kept");
-                    let fault = fault.map(|fault| kind(&fault));
-                    steps.push(Step::Answer { end: start + used, status, fault, reusable });
-                    if steps.len() == REQUESTS as usize {
-                        return Came { steps, keys: store.seen };
-                    }
-                }
-                Fed::Broken(fault) => {
-                    assert!(on.kept.is_empty(), "something of an error is kept");
-                    steps.push(Step::Broken(kind(&fault)));
-                    return Came { steps, keys: store.seen };
-                }
-            }
-            assert!(on.kept.len() <= kept_max(keys), "too much is kept: {}", on.kept.len());
-        }
-        start = end;
-    }
-    match store.end(&mut on, Asked::numbered(steps.len() as u64)) {
-        Fed::Broken(fault) => steps.push(Step::Cut(kind(&fault))),
-        other => panic!("something follows the end: {other:?}"),
-    }
+    let kept_max = kept_max(keys);
+    let is_bounded = |on: &Connection| on.kept.len() <= kept_max;
+    let steps = splits::read(&mut store, REQUESTS as usize, stream, cuts, is_bounded);
     Came { steps, keys: store.seen }
 }
 

@@ -94,8 +94,8 @@ fn preloaded(store: &Store) -> Contents {
 
 /// Renders a request and feeds its answer in pieces; the kind of its fault.
 fn ask(store: &mut Store, number: u64, answer: &[u8], pieces: usize) -> Option<ErrorKind> {
-    let mut on = Connection { is_greeted: true, ..Connection::default() };
-    store.render_request(&mut on, number, &mut Vec::new());
+    let mut on = Connection::default();
+    store.render_request(number, &mut Vec::new());
     let at = number * 10;
     let of = Asked { number, sent: at, at: at + 5 };
     let mut pieces = answer.chunks(pieces.max(1)).peekable();
@@ -141,11 +141,11 @@ proptest! {
         for dialect in dialects() {
             let mix = [(Operation::Get, 60), (Operation::Set, 30), (Operation::Delete, 10)];
             let mut store = store(&Keys { dialect, mix: mix.into(), ..keys() });
-            let mut on = Connection { is_greeted: true, ..Connection::default() };
+            let mut on = Connection::default();
             let of = Asked::numbered(number);
             let whole = store.feed(&mut on, &bytes, of);
             // Byte by byte it comes to the same.
-            let mut on = Connection { is_greeted: true, ..Connection::default() };
+            let mut on = Connection::default();
             let mut end = Fed::More { missing: 1 };
             for (at, byte) in bytes.iter().enumerate() {
                 end = store.feed(&mut on, std::slice::from_ref(byte), of);
@@ -323,40 +323,46 @@ fn of_several_keys_each_is_looked_at() {
     }
 }
 
-#[test]
-fn a_connection_greets_once_and_is_refused_in_words() {
+/// A store whose connections have two commands to say first, and what they say.
+fn greeting() -> (Store, String) {
     let resp = Resp { is_third: true, password: Some("x".into()), database: 2, user: None };
-    let keys = Keys { dialect: Dialect::Resp(resp), ..keys() };
-    let mut store = store(&keys);
-    let number = first(&store, Operation::Set);
+    let mut store = store(&Keys { dialect: Dialect::Resp(resp), ..keys() });
+    let mut words = Vec::new();
+    store.open(&mut Connection::default(), &mut words);
+    (store, String::from_utf8(words).unwrap())
+}
+
+/// A connection of that store that has said them.
+fn opening(store: &mut Store) -> Connection {
     let mut on = Connection::default();
-    let mut room = Vec::new();
-    store.render_request(&mut on, number, &mut room);
-    let text = String::from_utf8_lossy(&room).into_owned();
-    assert!(
-        text.starts_with(
-            "*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$1\r\nx\r\n"
-        )
-    );
-    assert!(text.contains("$6\r\nSELECT\r\n$1\r\n2\r\n*3\r\n$3\r\nSET\r\n"), "{text}");
-    let answers = b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n+OK\r\n+OK\r\n";
+    store.open(&mut on, &mut Vec::new());
+    on
+}
+
+#[test]
+fn a_connections_first_words_are_answered_before_it_is_ready() {
+    let (mut store, words) = greeting();
+    let hello = "*5\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$4\r\nAUTH\r\n$7\r\ndefault\r\n$1\r\nx\r\n";
+    assert_eq!(words, format!("{hello}*2\r\n$6\r\nSELECT\r\n$1\r\n2\r\n"));
+    assert!(words.len() <= store.request_bytes_max(), "there is no room for them");
+    let answers = b"%2\r\n$6\r\nserver\r\n$5\r\nredis\r\n$5\r\nproto\r\n:3\r\n+OK\r\n";
     for cut in 0..answers.len() {
-        let mut on = Connection { is_greeted: true, greetings: 2, ..Connection::default() };
-        let of = Asked::numbered(number);
+        let mut on = opening(&mut store);
         let (first, second) = answers.split_at(cut);
-        assert!(matches!(store.feed(&mut on, first, of), Fed::More { .. }), "cut at {cut}");
-        match store.feed(&mut on, second, of) {
-            Fed::Answer { used, fault: None, .. } => assert_eq!(used, second.len(), "cut at {cut}"),
-            other => panic!("cut at {cut}: {other:?}"),
-        }
+        let more = Opening::More { missing: 1 };
+        assert_eq!(store.feed_opening(&mut on, first), more, "cut at {cut}");
+        let done = Opening::Done { used: second.len() };
+        assert_eq!(store.feed_opening(&mut on, second), done, "cut at {cut}");
+        assert!(!Store::is_under_way(&on), "cut at {cut}: something is kept");
     }
-    let mut second = Vec::new();
-    store.render_request(&mut on, number, &mut second);
-    assert!(second.starts_with(b"*3\r\n$3\r\nSET"), "it greets twice");
-    let mut on = Connection { is_greeted: true, greetings: 1, ..Connection::default() };
-    match store.feed(&mut on, b"-WRONGPASS invalid username-password pair\r\n", Asked::numbered(0))
-    {
-        Fed::Broken(fault) => {
+}
+
+#[test]
+fn first_words_are_refused_in_the_servers_words() {
+    let (mut store, _) = greeting();
+    let mut on = opening(&mut store);
+    match store.feed_opening(&mut on, b"-WRONGPASS invalid username-password pair\r\n") {
+        Opening::Broken(fault) => {
             assert_eq!(fault.kind, ErrorKind::ServerError);
             assert!(fault.example.contains("WRONGPASS"), "{}", fault.example);
         }
@@ -367,19 +373,16 @@ fn a_connection_greets_once_and_is_refused_in_words() {
 /// Whoever speaks of what it is for ever would have all of that kept.
 #[test]
 fn an_endless_answer_to_first_words_ends_the_connection() {
-    let keys =
-        Keys { dialect: Dialect::Resp(Resp { is_third: true, ..Resp::default() }), ..keys() };
-    let mut store = store(&keys);
+    let (mut store, _) = greeting();
     let endless = [&b"*1000\r\n"[..], &b"*1000\r\n:1\r\n".repeat(10_000)].concat();
     for piece in [endless.len(), 1_000] {
-        let mut on = Connection { is_greeted: true, greetings: 1, ..Connection::default() };
+        let mut on = opening(&mut store);
         let mut pieces = endless.chunks(piece);
-        let refused =
-            pieces.find_map(|piece| match store.feed(&mut on, piece, Asked::numbered(0)) {
-                Fed::More { .. } => None,
-                Fed::Broken(fault) => Some(fault.kind),
-                answer => panic!("{answer:?}"),
-            });
+        let refused = pieces.find_map(|piece| match store.feed_opening(&mut on, piece) {
+            Opening::More { .. } => None,
+            Opening::Broken(fault) => Some(fault.kind),
+            done => panic!("{done:?}"),
+        });
         assert_eq!(refused, Some(ErrorKind::Malformed));
     }
 }
@@ -389,11 +392,7 @@ fn a_preload_is_known_by_its_keys() {
     let preload = Keys { phase: Phase::Preload, count: 20, ..keys() };
     let mut store = store(&preload);
     let mut room = Vec::new();
-    store.render_request(
-        &mut Connection { is_greeted: true, ..Connection::default() },
-        5,
-        &mut room,
-    );
+    store.render_request(5, &mut room);
     let mut value = Vec::new();
     store.values.append(PRELOADED | 5, 5, 0, &mut value);
     assert!(room.ends_with(&[&value[..], b"\r\n"].concat()));

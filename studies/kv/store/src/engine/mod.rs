@@ -80,8 +80,8 @@ pub trait Session {
     /// Where some may be left.
     fn clear(&mut self) -> Result<()>;
 
-    /// The turn is over, or has to see what others committed since it began: what was kept for
-    /// several reads is let go.
+    /// What was kept for several reads of a turn is let go: the next one sees what was committed
+    /// until then. Follows each commit, and a turn that had none.
     fn end_turn(&mut self) {}
 }
 

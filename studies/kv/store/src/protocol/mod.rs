@@ -1,5 +1,5 @@
-//! Two protocols on one port, told apart by a connection's first byte: RESP 2 begins with `*`, and
-//! anything else is memcached's text protocol.
+//! Two protocols on one port, told apart by a connection's first byte: RESP 2 begins with `*`, or with
+//! a capital where a command comes in a line, and anything else is memcached's text protocol.
 //!
 //! Both become one [`Request`], and each has its own words for answers. What comes is hostile:
 //! every length has a bound before anything is kept for it, and whatever breaks the protocol gets
@@ -106,7 +106,10 @@ pub enum Parsed<'a> {
 impl Wire {
     /// What a connection that begins with this byte speaks.
     pub fn of(first: u8) -> Wire {
-        if first == b'*' { Wire::Resp } else { Wire::Text }
+        match first {
+            b'*' | b'A'..=b'Z' => Wire::Resp,
+            _ => Wire::Text,
+        }
     }
 
     /// Looks for a request. `words` is room that is used again and again.
@@ -210,6 +213,19 @@ fn line(bytes: &[u8], bytes_max: usize) -> Result<Option<(&[u8], usize)>, ()> {
         }
         None if within.len() == bytes_max + 2 => Err(()),
         None => Ok(None),
+    }
+}
+
+/// Finds the words of a line.
+fn split_words(line: &[u8], words: &mut Vec<Range<usize>>) {
+    let mut begin = 0;
+    for (at, &byte) in line.iter().chain(b" ").enumerate() {
+        if byte == b' ' {
+            if at > begin {
+                words.push(begin..at);
+            }
+            begin = at + 1;
+        }
     }
 }
 

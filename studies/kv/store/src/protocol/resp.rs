@@ -1,11 +1,11 @@
 //! RESP 2 ("Redis serialization protocol specification"): a request is an array of strings, each
-//! with its length.
+//! with its length, or a line of words.
 
 use std::ops::Range;
 
 use super::{
-    KEY_BYTES_MAX, Parsed, Request, VALUE_BYTES_MAX, WORDS_MAX, Words, line, number as digits,
-    shown,
+    KEY_BYTES_MAX, LINE_BYTES_MAX, Parsed, Request, VALUE_BYTES_MAX, WORDS_MAX, Words, line,
+    number as digits, shown, split_words,
 };
 use crate::value::Head;
 
@@ -34,6 +34,15 @@ enum Split {
 
 /// Finds the words of a request.
 fn split(bytes: &[u8], words: &mut Vec<Range<usize>>) -> Result<Split, String> {
+    if bytes.first().is_some_and(|&first| first != b'*') {
+        let found = line(bytes, LINE_BYTES_MAX).map_err(|()| "the line has no end")?;
+        let Some((line, end)) = found else { return Ok(Split::More(1)) };
+        split_words(line, words);
+        return match words.len() <= WORDS_MAX {
+            true => Ok(Split::Whole(end)),
+            false => Err("the line has too many words".into()),
+        };
+    }
     let Some((count, mut at)) = length(bytes, b'*', WORDS_MAX)? else { return Ok(Split::More(1)) };
     // The longest word may be a value; the others are names and keys.
     let mut room = VALUE_BYTES_MAX + WORDS_BYTES_MAX;
@@ -121,9 +130,16 @@ fn command<'a>(words: Words<'a>, now_ms: u64) -> Result<Request<'a>, String> {
         }
     } else if is("HELLO") {
         hello(rest)
-    } else if is("COMMAND") || is("CONFIG") {
+    } else if is("COMMAND") {
         // Clients ask for these when they begin, and go on without.
         Ok(Request::Answer(b"*0\r\n".into()))
+    } else if is("CONFIG") && rest.get(0).is_some_and(|what| what.eq_ignore_ascii_case(b"GET")) {
+        takes(rest.len() == 2)?;
+        let mut out = Vec::new();
+        number(b'*', 2, &mut out);
+        bulk(rest.get(1).unwrap_or_default(), &mut out);
+        bulk(b"", &mut out);
+        Ok(Request::Answer(out))
     } else if is("CLIENT") {
         Ok(simple("OK"))
     } else {

@@ -55,7 +55,9 @@ fn requests_of_both_protocols_are_understood() {
     assert_eq!(redis("DEL a b"), "delete a b silent false");
     assert_eq!(redis("PING"), "answer +PONG\\r\\n");
     assert_eq!(redis("SELECT 0"), "answer +OK\\r\\n");
-    assert_eq!(redis("CONFIG GET save"), "answer *0\\r\\n");
+    assert_eq!(redis("CONFIG GET save"), "answer *2\\r\\n$4\\r\\nsave\\r\\n$0\\r\\n\\r\\n");
+    assert_eq!(parsed(b"PING\r\n"), "answer +PONG\\r\\n");
+    assert_eq!(parsed(b"SET  a b\r\n"), "set a b left 0 flags 0 silent false");
     assert_eq!(redis("HELLO 3"), "answer -NOPROTO unsupported protocol version\\r\\n");
     assert_eq!(parsed(b"get a bc\r\n"), "get a bc");
     assert_eq!(parsed(b"set a 5 0 2\r\n\r\n\r\n"), "set a \\r\\n left 0 flags 5 silent false");

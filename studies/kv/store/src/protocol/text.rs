@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{
     KEY_BYTES_MAX, LINE_BYTES_MAX, Parsed, Request, VALUE_BYTES_MAX, WORDS_MAX, Words, line,
-    number, resp,
+    number, resp, split_words,
 };
 use crate::value::Head;
 
@@ -20,7 +20,7 @@ pub fn parse<'a>(bytes: &'a [u8], now_ms: u64, words: &'a mut Vec<Range<usize>>)
         Ok(None) => return Parsed::More(1),
         Err(()) => return Parsed::Broken(b"CLIENT_ERROR line too long\r\n".into()),
     };
-    split(first, words);
+    split_words(first, words);
     if words.len() > WORDS_MAX {
         return Parsed::Refused(b"CLIENT_ERROR too many keys\r\n".into(), end);
     }
@@ -31,19 +31,6 @@ pub fn parse<'a>(bytes: &'a [u8], now_ms: u64, words: &'a mut Vec<Range<usize>>)
     match command(words) {
         Ok(request) => Parsed::Whole(request, end),
         Err(answer) => Parsed::Refused(answer.into(), end),
-    }
-}
-
-/// Finds the words of a line.
-fn split(line: &[u8], words: &mut Vec<Range<usize>>) {
-    let mut begin = 0;
-    for (at, &byte) in line.iter().chain(b" ").enumerate() {
-        if byte == b' ' {
-            if at > begin {
-                words.push(begin..at);
-            }
-            begin = at + 1;
-        }
     }
 }
 
@@ -76,7 +63,7 @@ fn command(words: Words<'_>) -> Result<Request<'_>, &'static str> {
         },
         b"stats" if rest.len() == 0 => Ok(Request::Stats),
         b"version" => {
-            Ok(Request::Answer(concat!("VERSION store ", env!("CARGO_PKG_VERSION"), "\r\n").into()))
+            Ok(Request::Answer(concat!("VERSION ", env!("CARGO_PKG_VERSION"), "\r\n").into()))
         }
         b"verbosity" => Ok(Request::Answer(b"OK\r\n".into())),
         b"quit" => Ok(Request::Quit),

@@ -53,7 +53,7 @@ impl Connection {
         &mut self.stream
     }
 
-    /// More came, or can be sent.
+    /// Something happened on it: more came, or only more can be sent.
     pub fn is_ready(&mut self, to_read: bool) {
         self.is_readable |= to_read;
     }

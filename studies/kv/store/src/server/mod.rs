@@ -187,7 +187,8 @@ impl<'s> Loop<'s> {
                     LISTENER => self.accept(),
                     Token(at) => {
                         let Some(Some(connection)) = self.connections.get_mut(at) else { continue };
-                        connection.is_ready(event.is_readable());
+                        let is_over = event.is_read_closed() || event.is_error();
+                        connection.is_ready(event.is_readable() || is_over);
                         make_due(at, connection, &mut self.due);
                     }
                 }
@@ -271,7 +272,6 @@ impl<'s> Loop<'s> {
         }
         let committed = self.turn.commit();
         self.settle(committed);
-        self.turn.end();
         due.retain(|&at| self.answer(at));
         self.due = due;
     }

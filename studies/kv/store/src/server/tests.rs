@@ -90,6 +90,30 @@ fn pipelines_of_both_protocols_are_answered_in_any_split() {
 }
 
 #[test]
+fn a_read_sees_the_writes_before_it_in_every_engine() {
+    for name in engine::names().filter(|name| *name != "null") {
+        let dir = tempfile::tempdir().unwrap();
+        let engine = engine::open(name, dir.path(), &mut Flags::default()).unwrap();
+        served(&*engine, 1, |address| {
+            let mut stream = connect(address);
+            let (get, size) = ("*2\r\n$3\r\nGET\r\n$1\r\na\r\n", "*1\r\n$6\r\nDBSIZE\r\n");
+            let set = "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$1\r\n1\r\n";
+            let (delete, clear) = ("*2\r\n$3\r\nDEL\r\n$1\r\na\r\n", "*1\r\n$8\r\nFLUSHALL\r\n");
+            // Its size can't be told before what was written is committed, in the middle of a turn.
+            for (asked, due) in [
+                (vec![get, set, get, size, get], "$-1\r\n+OK\r\n$1\r\n1\r\n:1\r\n$1\r\n1\r\n"),
+                (vec![get, delete, get, size, get], "$1\r\n1\r\n:1\r\n$-1\r\n:0\r\n$-1\r\n"),
+                (vec![set, clear, get, set, get], "+OK\r\n+OK\r\n$-1\r\n+OK\r\n$1\r\n1\r\n"),
+            ] {
+                stream.write_all(asked.concat().as_bytes()).unwrap();
+                expect(&mut stream, due.as_bytes());
+            }
+        });
+        engine.close().unwrap();
+    }
+}
+
+#[test]
 fn what_breaks_the_protocol_is_told_and_ends_the_connection() {
     let engine = map();
     served(&*engine, 1, |address| {

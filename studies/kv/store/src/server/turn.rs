@@ -228,31 +228,28 @@ impl<'s> Turn<'s> {
         }
     }
 
-    /// Commits the writes so far.
+    /// Commits the writes so far. What is read afterwards sees them.
     ///
     /// # Errors
     /// The promises that have to be taken back.
     pub fn commit(&mut self) -> std::result::Result<(), Broken> {
+        let right = self.alone.take();
         if self.batch.is_empty() {
-            self.alone = None;
+            self.session.end_turn();
             return Ok(());
         }
-        let right = self.alone.take().unwrap_or_else(|| {
+        let right = right.unwrap_or_else(|| {
             let held = self.shared.commits.read().unwrap_or_else(PoisonError::into_inner);
             Right::Common { _held: held }
         });
         let done = self.session.commit(&self.batch);
         drop(right);
+        self.session.end_turn();
         self.batch.clear();
         let promises = self.promises.drain(..);
         match done {
             Ok(()) => Ok(()),
             Err(why) => Err(Broken { promises: promises.rev().collect(), why }),
         }
-    }
-
-    /// All is committed: the turn is over.
-    pub fn end(&mut self) {
-        self.session.end_turn();
     }
 }

@@ -1,5 +1,5 @@
-//! A store that is killed in the middle of writing, started again on the same folder, has what it
-//! acknowledged.
+//! The store as a process: what it acknowledged is there after it was killed in the middle of
+//! writing, it ends when it is told to, and says why where it can't begin.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -179,6 +179,29 @@ survives!(fjall_without_sync_survives_kills, "fjall", "--sync", "none");
 survives!(tkrzw_survives_kills, "tkrzw", "--sync", "commit");
 #[cfg(feature = "postgres")]
 survives!(postgres_survives_kills, "postgres");
+
+#[test]
+fn where_no_more_files_may_be_open_it_waits_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = Store::start("map", dir.path(), &[]);
+    assert!(store.connect().set("a", "1"));
+    let pid = store.process.id();
+    let limited = Command::new("prlimit").args(["--nofile=24", "--pid", &pid.to_string()]).status();
+    assert!(limited.unwrap().success());
+    let mut clients: Vec<Client> = (0..60).map(|_| store.connect()).collect();
+    let cpu_ticks = || -> u64 {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+        fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    };
+    let before = cpu_ticks();
+    std::thread::sleep(Duration::from_secs(1));
+    assert!(cpu_ticks() - before < 50, "it spins: half of a second's processor time in a second");
+    assert_eq!(clients[0].get("a").as_deref(), Some("1"));
+    let mut last = clients.split_off(50);
+    drop(clients);
+    assert!(last.iter_mut().all(|client| client.get("a").as_deref() == Some("1")));
+}
 
 /// Else a test that never kills anything in time would pass.
 #[test]
