@@ -21,7 +21,7 @@ use crate::writer::{Log, Write};
 /// restart and what else was so aren't theirs to tell.
 pub fn judge(seed: u64, logs: &[Log], found: &[Vec<Found>], cut: Duration) -> Cut {
     let mut told = counted(logs, cut);
-    let mut lost: Vec<(Duration, String)> = Vec::new();
+    let mut lost: Vec<Lost> = Vec::new();
     let mut wrong: Option<String> = None;
     let mut last_survivor_sent = None;
     for ((connection, log), found) in (0..).zip(logs).zip(found) {
@@ -29,7 +29,7 @@ pub fn judge(seed: u64, logs: &[Log], found: &[Vec<Found>], cut: Duration) -> Cu
         for write in &log.writes {
             sent[write.number as usize] = write.version;
         }
-        let name = |number: u32| Key { seed, connection, number }.name();
+        let key = |number: u32| Key { seed, connection, number };
         // Of a key that is corrupt no version is known, so none is called lost besides.
         let mut there = vec![None; log.keys as usize];
         for (number, found) in (0..).zip(found) {
@@ -46,24 +46,24 @@ pub fn judge(seed: u64, logs: &[Log], found: &[Vec<Found>], cut: Duration) -> Cu
                 Found::Other(what) => what.clone(),
             };
             told.corrupt += 1;
-            wrong.get_or_insert_with(|| format!("key {} has {what}", name(number)));
+            wrong.get_or_insert_with(|| format!("key {} has {what}", key(number).name()));
         }
         for write in &log.writes {
             let Some(there) = there.get(write.number as usize).copied().flatten() else { continue };
             let Some(at) = acknowledged_before(write, cut) else { continue };
             if write.version > there {
-                lost.push((at, sentence(&name(write.number), write, at, cut, there)));
+                lost.push(Lost { at, key: key(write.number), version: write.version, there });
             } else if write.version == there {
                 last_survivor_sent = last_survivor_sent.max(Some(write.sent));
             }
         }
     }
     told.lost = lost.len() as u64;
-    let first = lost.iter().min_by_key(|(at, _)| *at);
-    told.lost_span_s = first.map(|(at, _)| (cut - *at).as_secs_f64());
+    let first = lost.iter().min_by_key(|lost| lost.at);
+    told.lost_span_s = first.map(|first| (cut - first.at).as_secs_f64());
     let is_hole = |at: Duration| last_survivor_sent.is_some_and(|sent| at < sent);
-    told.holes = lost.iter().filter(|(at, _)| is_hole(*at)).count() as u64;
-    told.example = wrong.or_else(|| first.map(|(_, sentence)| sentence.clone()));
+    told.holes = lost.iter().filter(|lost| is_hole(lost.at)).count() as u64;
+    told.example = wrong.or_else(|| first.map(|first| first.sentence(cut)));
     told
 }
 
@@ -80,17 +80,29 @@ fn acknowledged_before(write: &Write, cut: Duration) -> Option<Duration> {
     write.acknowledged.filter(|&at| at < cut)
 }
 
-fn sentence(name: &str, write: &Write, at: Duration, cut: Duration, there: u32) -> String {
-    let before = (cut - at).as_secs_f64();
-    let there = match there {
-        0 => "nothing".to_string(),
-        version => format!("version {version}"),
-    };
-    let version = write.version;
-    format!(
-        "key {name}: version {version} was acknowledged {before:.3} s before the cut, and \
-         afterwards there was {there}"
-    )
+/// An acknowledged write that isn't there.
+struct Lost {
+    /// When it was acknowledged, since the writing began.
+    at: Duration,
+    key: Key,
+    version: u32,
+    /// The version that is there; 0 if there is nothing.
+    there: u32,
+}
+
+impl Lost {
+    fn sentence(&self, cut: Duration) -> String {
+        let (name, before) = (self.key.name(), (cut - self.at).as_secs_f64());
+        let there = match self.there {
+            0 => "nothing".to_string(),
+            version => format!("version {version}"),
+        };
+        format!(
+            "key {name}: version {} was acknowledged {before:.3} s before the cut, and \
+             afterwards there was {there}",
+            self.version
+        )
+    }
 }
 
 #[cfg(test)]

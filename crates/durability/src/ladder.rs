@@ -21,9 +21,11 @@ pub const CUTS: u32 = 5;
 /// so at the end of it.
 const MOMENTS_S: (f64, f64) = (1.0, 2.0);
 /// How often an order to stop is looked for.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// For all of a cut but the store's two starts.
 const CUT_WITHIN: Duration = Duration::from_secs(300);
+/// For what is under way to be ended, and the disk to be taken away.
+const ENDS_WITHIN: Duration = Duration::from_secs(60);
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +169,17 @@ fn make(job: &Job, stop: &Stop) -> Result<Answer, String> {
             Err(mpsc::RecvTimeoutError::Timeout) => {}
         }
     };
+    // Its sign that there is nobody left to tell.
     drop(hold);
-    process.wait().map_err(|error| no("wait for the process that makes a cut", error))?;
+    let began = Instant::now();
+    while matches!(process.try_wait(), Ok(None)) {
+        if began.elapsed() > ENDS_WITHIN {
+            // What it holds vanishes with it.
+            process.kill().map_err(|error| no("end the process that makes a cut", error))?;
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    // Its own to remove, unless it was killed.
+    let _ = std::fs::remove_dir_all(&job.within);
     answer
 }

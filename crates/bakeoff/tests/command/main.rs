@@ -1,8 +1,8 @@
 //! bakeoff's commands as their users meet them.
 //!
 //! - [`bad_input`]: whatever is wrong with a study, a contender or the machine;
-//! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`], [`run`]: the
-//!   command of that name;
+//! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
+//!   [`run`]: the command of that name;
 //! - [`contenders`]: those that are in the tree, checked;
 //! - [`rust_alone`]: on a machine with nothing but Rust;
 //! - [`fixture`]: a folder with a small study; [`runs`]: runs that nobody has to make.
