@@ -10,7 +10,7 @@ use lab::place::Host;
 use lab::study::contender::{Contender, Promises};
 use lab::trial::order::order;
 use load::Stop;
-use result::durability::{Cut, Durability, Rung, RungSeen, class};
+use result::durability::{Cut, Durability, Rung, RungSeen, Verdict, class};
 use result::plan::Cores;
 
 use crate::cut::{self, Answer, Job, data_folder};
@@ -36,6 +36,8 @@ pub struct Asked {
     pub cuts: u32,
     /// What all is drawn from.
     pub seed: u64,
+    /// Whether rungs above one that wasn't kept are tried as well.
+    pub goes_on: bool,
 }
 
 /// What is told meanwhile.
@@ -81,7 +83,12 @@ pub fn measure(
             }
         }
         let promise_s = promises.and_then(|promises| promise_s(promises, rung));
-        rungs.push(RungSeen::new(rung, cuts, promise_s, why_not));
+        let seen = RungSeen::new(rung, cuts, promise_s, why_not);
+        let is_kept = seen.verdict == Verdict::Kept;
+        rungs.push(seen);
+        if !is_kept && !asked.goes_on {
+            break;
+        }
     }
     Ok(Some(Durability {
         contender: contender.name.clone(),

@@ -4,7 +4,7 @@ use lab::place::Host;
 use lab::run::Ladder;
 use lab::study::contender::Contender;
 use load::Stop;
-use result::durability::{Durability, Rung, RungSeen, Verdict, class};
+use result::durability::{Durability, Rung, RungSeen};
 
 use crate::{Asked, measure};
 
@@ -21,26 +21,17 @@ impl Ladder for OfRun {
         (cuts, seed): (u32, u64),
         stop: &Stop,
     ) -> Option<Durability> {
-        let mut rungs: Vec<RungSeen> = Vec::new();
-        for rung in Rung::ALL {
-            let asked = Asked { rungs: vec![rung], cuts, seed };
-            match measure(store, host, &asked, stop, &mut |_| {}) {
-                Ok(None) => return None,
-                Ok(Some(seen)) => rungs.extend(seen.rungs),
-                Err(why) => rungs.push(RungSeen::new(rung, Vec::new(), None, Some(why))),
-            }
-            let is_kept = rungs.last().is_some_and(|seen| seen.verdict == Verdict::Kept);
-            if !is_kept {
-                break;
-            }
-        }
-        let promises = store.file.promises.as_ref();
-        Some(Durability {
-            contender: store.name.clone(),
-            seed,
-            promised_in: promises.map(|promises| promises.source.clone()),
-            class: class(&rungs),
-            rungs,
+        let asked = Asked { rungs: Rung::ALL.to_vec(), cuts, seed, goes_on: false };
+        let measured = measure(store, host, &asked, stop, &mut |_| {});
+        measured.unwrap_or_else(|why| {
+            let unknown = RungSeen::new(Rung::Process, Vec::new(), None, Some(why));
+            Some(Durability {
+                contender: store.name.clone(),
+                seed,
+                promised_in: None,
+                rungs: vec![unknown],
+                class: None,
+            })
         })
     }
 }

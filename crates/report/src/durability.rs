@@ -98,7 +98,7 @@ fn row(seen: &RungSeen) -> [String; 7] {
     ]
 }
 
-fn word(verdict: &Verdict) -> &'static str {
+pub(crate) fn word(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Kept => "kept",
         Verdict::Lost => "lost",
@@ -108,11 +108,11 @@ fn word(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn lost(cut: &Cut) -> String {
+pub(crate) fn lost(cut: &Cut) -> String {
     format!("{} of {}", units::whole(cut.lost), units::whole(cut.acknowledged))
 }
 
-fn seconds(seconds: f64) -> String {
+pub(crate) fn seconds(seconds: f64) -> String {
     match seconds {
         0.0 => "0 s".into(),
         _ => units::time(seconds * 1e6),

@@ -6,12 +6,13 @@
 //!
 //! Knows `result` only. All forms of a run but CSV say the same things in the same order:
 //! the finding, each setting's figures, who is absent, what to know before using a
-//! figure. What they share is in seven files:
+//! figure. What they share is in eight files:
 //!
 //! - `figures`: which figures a table has, and how a number of each is written;
 //! - `names`: what settings are called;
 //! - `lead`: the headline, the chart's comparison, the count of verdicts;
 //! - `summary`: notes, sections, findings grouped;
+//! - `survived`: what stores kept where they were cut off;
 //! - `then_and_now`: published figures beside today's;
 //! - `latency`: percentiles over a row's trials;
 //! - `units`: numbers as people read them.
@@ -30,6 +31,7 @@ mod lead;
 mod markdown;
 mod names;
 mod summary;
+mod survived;
 mod terminal;
 pub mod text;
 mod then_and_now;

@@ -430,6 +430,8 @@ pub fn without_figure<'a>(run: &'a Run, outcome: &'a Outcome) -> Vec<Missing<'a>
     run.contenders
         .iter()
         .filter(|contender| contender.absent.is_none() && !has_row(&contender.name))
+        // Those of another class have an outcome of their own.
+        .filter(|contender| run.class(&contender.name) == outcome.class)
         .filter(|contender| is_planned(run, setting, &contender.name))
         .map(|contender| {
             let trials = trials(run, setting, &contender.name);

@@ -17,6 +17,7 @@ use crate::claims::{self, RULE};
 use crate::figures;
 use crate::lead;
 use crate::summary::{self, Case, Group, Range, Section};
+use crate::survived;
 use crate::text::visible;
 use crate::units;
 
@@ -45,6 +46,7 @@ pub fn terminal(run: &Run, terminal: Terminal) -> String {
         page.paragraph(PLAIN, "", &note);
     }
     page.claims(run);
+    page.survived(run);
     page.figures(run);
     page.curves(run);
     page.legend(run);
@@ -249,6 +251,23 @@ impl Page {
             self.paragraph(BOLD, "", &says);
             for line in claim.by().into_iter().chain(claim.lines()) {
                 self.paragraph(PLAIN, "  ", &line);
+            }
+        }
+        self.out.push('\n');
+    }
+
+    /// What stores kept where they were cut off, each in a paragraph.
+    fn survived(&mut self, run: &Run) {
+        let stores = survived::lines(run);
+        if stores.is_empty() {
+            return;
+        }
+        self.paragraph(BOLD, "", survived::TITLE);
+        self.paragraph(PLAIN, "", survived::MEANING);
+        for store in &stores {
+            self.paragraph(PLAIN, "", &format!("{}:", store[0]));
+            for (head, cell) in survived::HEADS.iter().zip(store).skip(1) {
+                self.paragraph(PLAIN, "  ", &format!("{head}: {cell}"));
             }
         }
         self.out.push('\n');

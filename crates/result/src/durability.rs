@@ -160,6 +160,16 @@ impl Class {
         }
     }
 
+    /// What stores of it survive, at most.
+    pub fn survives(self) -> &'static str {
+        match self {
+            Class::None => "nothing",
+            Class::Process => "its own crash",
+            Class::Machine => "a machine's stop",
+            Class::Power => "a power cut",
+        }
+    }
+
     /// What all stores of it do, as a sentence has it behind *stores that*.
     pub fn stores(self) -> &'static str {
         match self {

@@ -94,6 +94,7 @@ fn check(arguments: &Arguments) -> Result<ExitCode, Ended> {
         rungs: if rungs.is_empty() { Rung::ALL.to_vec() } else { rungs },
         cuts: arguments.cuts,
         seed: arguments.seed.unwrap_or_else(lab::run::a_seed),
+        goes_on: true,
     };
     let mut all = Vec::new();
     for (study, name) in named.iter().zip(&arguments.contenders) {

@@ -11,34 +11,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::fixture::{Lab, skipped};
 
-const STUDY: &str = r#"
-title = "A study of stores"
-question = "What is left?"
-
-[driver]
-kind = "generator"
-protocol = "keys"
-
-[contract]
-says = "A read gives the value that was acknowledged last."
-
-[asks.write]
-says = "writes"
-mix = { set = 1 }
-
-[profile.quick]
-blocks = 1
-measure_s = 0.3
-warmup_s = 0.1
-settings = [{ cores = "one", connections = [4], asks = ["write"], keys = [1000], value_bytes = [100] }]
-"#;
-
 const EATMYDATA: &str = "/usr/lib/x86_64-linux-gnu/libeatmydata.so";
 
 /// A study of stores with one that is the test's own, in this mode. It promises to lose nothing.
 fn lab_with(mode: &str, environment: &str) -> Lab {
-    let lab = Lab::new();
-    lab.write("studies/s/study.toml", STUDY);
+    let lab = Lab::of_stores();
     lab.write("studies/s/it/durable.py", include_str!("../fixture/durable.py"));
     let more = format!(
         "needs = {{ python3 = \"python3\" }}\nspeaks = \"memcached\"\n{environment}\n[promises]\n\
@@ -160,8 +137,7 @@ fn a_store_that_never_has_the_disk_flushed_is_found_out_where_the_power_goes() {
 
 /// Redis with a log that it syncs so often.
 fn redis(appendfsync: &str) -> Lab {
-    let lab = Lab::new();
-    lab.write("studies/s/study.toml", STUDY);
+    let lab = Lab::of_stores();
     let run = format!(
         "[\"redis-server\", \"--bind\", \"$HOST\", \"--port\", \"$PORT\", \"--dir\", \"$DIR\", \
          \"--save\", \"\", \"--appendonly\", \"yes\", \"--appendfsync\", \"{appendfsync}\"]"

@@ -4,51 +4,7 @@ use result::figure::{DISK_BYTES, MEMORY, RATE};
 use result::finding::Verdict;
 use result::{Run, State};
 
-use crate::fixture::{Lab, Said};
-
-const STUDY: &str = r#"
-title = "Stores"
-question = "Do they keep what they are given?"
-
-[driver]
-kind = "generator"
-protocol = "keys"
-
-[contract]
-says = "A read gives the value that was acknowledged last."
-
-[asks.write]
-says = "writes in turn"
-mix = { set = 1 }
-key_choice = "sequential"
-preload = false
-
-[asks.read]
-says = "reads of what is there"
-mix = { get = 1 }
-
-[asks.read-nothing]
-says = "reads of what nobody wrote"
-mix = { get = 1 }
-preload = false
-
-[asks.mixed]
-says = "reads and writes"
-mix = { get = 90, set = 10 }
-
-[profile.quick]
-blocks = 1
-measure_s = 0.3
-warmup_s = 0.1
-settings = [{ cores = "one", connections = [4], asks = ["read"], keys = [1000], value_bytes = [100] }]
-"#;
-
-/// A study of stores, and no contender.
-fn of_stores() -> Lab {
-    let lab = Lab::new();
-    lab.write("studies/s/study.toml", STUDY);
-    lab
-}
+use crate::fixture::{Lab, STORES, Said};
 
 /// A contender that is the test store in this mode.
 fn store(lab: &Lab, mode: &str) {
@@ -67,7 +23,7 @@ fn verdict(run: &Run, contender: &str, check: &str) -> Verdict {
 
 /// A run of one store in this mode that is asked this.
 fn run_of(mode: &str, asks: &str) -> (Run, Said) {
-    let lab = of_stores();
+    let lab = Lab::of_stores();
     lab.change_study("[\"read\"], keys", &format!("[\"{asks}\"], keys"));
     store(&lab, mode);
     let said = lab.bakeoff(&["run", "s"]);
@@ -77,7 +33,7 @@ fn run_of(mode: &str, asks: &str) -> (Run, Said) {
 
 #[test]
 fn stores_are_filled_then_asked_and_tell_what_they_have() {
-    let lab = of_stores();
+    let lab = Lab::of_stores();
     lab.change_study("[\"read\"], keys", "[\"mixed\"], keys");
     store(&lab, "honest");
     let said = lab.bakeoff(&["run", "s"]);
@@ -121,7 +77,7 @@ fn a_store_that_lost_what_it_acknowledged_is_found_out() {
 fn a_store_that_throws_values_away_is_found_out_unless_that_is_expected() {
     let (run, _) = run_of("throws-away", "read");
     assert_eq!(verdict(&run, "throws-away", "evictions"), Verdict::Invalid);
-    let lab = of_stores();
+    let lab = Lab::of_stores();
     lab.change_study("[asks.read]\n", "[asks.read]\nevicts = true\n");
     store(&lab, "throws-away");
     lab.bakeoff(&["run", "s"]);
@@ -157,7 +113,7 @@ fn a_store_that_dies_under_work_is_told_with_its_last_words() {
 
 #[test]
 fn a_store_that_keeps_nothing_breaks_its_contract() {
-    let lab = of_stores();
+    let lab = Lab::of_stores();
     store(&lab, "keeps-nothing");
     let said = lab.bakeoff(&["check", "s/keeps-nothing"]);
     assert_eq!(said.code, Some(1), "{said:?}");
@@ -166,11 +122,20 @@ fn a_store_that_keeps_nothing_breaks_its_contract() {
 }
 
 #[test]
+fn a_store_that_forgets_a_value_before_its_time_breaks_its_contract() {
+    let lab = Lab::of_stores();
+    store(&lab, "forgets-early");
+    let said = lab.bakeoff(&["check", "s/forgets-early"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stdout.contains("of its 2 s"), "{said:?}");
+}
+
+#[test]
 fn what_a_study_of_stores_lacks_is_said_with_its_line() {
-    let lab = of_stores();
+    let lab = Lab::of_stores();
     store(&lab, "honest");
     let complains = |from: &str, to: &str, parts: &[&str]| {
-        lab.write("studies/s/study.toml", STUDY);
+        lab.write("studies/s/study.toml", STORES);
         lab.change_study(from, to);
         lab.bakeoff(&["run", "s"]).assert_complains(parts);
     };
@@ -185,14 +150,14 @@ fn what_a_study_of_stores_lacks_is_said_with_its_line() {
         &["sequential, uniform, zipf"],
     );
     complains("protocol = \"keys\"", "protocol = \"http1\"", &["`asks` is for a driver with"]);
-    lab.write("studies/s/study.toml", STUDY);
+    lab.write("studies/s/study.toml", STORES);
     lab.contender("mute", "[\"true\"]", "");
     lab.bakeoff(&["run", "s"]).assert_complains(&["mute/contender.toml", "missing key `speaks`"]);
 }
 
 #[test]
 fn a_new_store_says_what_it_speaks_and_has_no_skeleton_of_a_server() {
-    let lab = of_stores();
+    let lab = Lab::of_stores();
     assert_eq!(lab.bakeoff(&["new", "s/mine"]).code, Some(0));
     let file = std::fs::read_to_string(lab.path("studies/s/mine/contender.toml")).unwrap();
     assert!(file.contains("\nspeaks = \"redis\"\n"), "{file}");

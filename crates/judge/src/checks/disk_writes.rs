@@ -10,7 +10,7 @@ pub(super) const DISK_WRITES: Check = Check {
     id: "disk-writes",
     signal: "Bytes by good answers that the contender handed to disks within the window, or by which the files in the trial's own folder grew under load, whichever is more, and that it wrote to its output under load, beside those of the others under the same load.",
     threshold: "less than 10 bytes an answer, or as much as every other contender's",
-    why: "Of the warm-up only the bytes are counted; its answers are taken to have come as fast as the window's. An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work.",
+    why: "Of the warm-up only the bytes are counted; its answers are taken to have come as fast as the window's. An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work. Stores are compared with those that survive the same, so a store that is alone there writes what it has to.",
     fix: "Switch the log off (nginx: `access_log off`), or let all contenders write the same.",
     scope: Scope::Row(|compared| Some(look(compared))),
 };
@@ -74,6 +74,8 @@ fn look(compared: &Compared) -> Word {
         .collect();
     if others.contains(&Some(false)) {
         Word::suspect(value, "It writes with each answer what others don't.")
+    } else if others.is_empty() && compared.are_stores() {
+        Word::valid(value, "It is the only store that survives what it does.")
     } else if others.is_empty() {
         Word::suspect(value, "It writes with each answer.")
     } else if others.contains(&None) {

@@ -159,8 +159,9 @@ impl Driving for Asking<'_> {
         })?;
         let Some(seen) = seen else { return Ok(Ended::Stopped) };
         let flushes = flushes.and_then(|before| before.per_second(Flushes::now(folder?)?));
-        let mut driven = self.loading.driven(seen.clone());
-        driven.store = Some(self.seen(&seen));
+        let store = self.seen(&seen);
+        let mut driven = self.loading.driven(seen);
+        driven.store = Some(store);
         let disk_bytes = self.on.kept.scratch_bytes().map(|bytes| bytes as f64);
         let load_average = procfs::LoadAverage::current().ok().map(|it| f64::from(it.one));
         let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes), (LOAD_AVERAGE, load_average)];

@@ -12,10 +12,11 @@ use crate::study::{DriverKind, Study};
 /// have shown it: start, contract and stop.
 const OVERHEAD_S: f64 = 0.5;
 
-/// Ways in which stores are cut off, and the seconds that a cut takes: a second or two of
-/// writing, two starts, and reading all back.
+/// Ways in which stores are cut off.
 const WAYS: f64 = 3.0;
-const CUT_S: f64 = 2.6;
+/// Seconds that a cut takes, about: a second or two of writing, two starts, and
+/// reading all back.
+const CUT_S: f64 = 3.0;
 
 /// Seconds that it will take to cut so many stores off so often in each way.
 fn of_cuts(stores: usize, cuts: u32) -> f64 {

@@ -18,6 +18,7 @@ mod percentiles;
 mod raw;
 mod repeated;
 mod seconds;
+mod survived;
 mod then_and_now;
 mod times;
 
@@ -168,6 +169,7 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
         let main = html! {
             (checks::against(run, detail))
             (claims::claims(run))
+            (survived::survived(run))
             (overview::figures(run))
             (overview::absent(run))
             @for (outcomes, section) in &sections {

@@ -19,6 +19,7 @@ use crate::figures;
 use crate::lead;
 use crate::names;
 use crate::summary;
+use crate::survived;
 use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
 
@@ -62,6 +63,7 @@ fn text(run: &Run, points: Points) -> String {
     }
     parts.extend(summary::notes(run).iter().map(|note| prose(note)));
     parts.extend(claims(run));
+    parts.extend(survived(run));
     for section in summary::sections(run) {
         parts.push(format!("### {}", plain(&section.name)));
         if summary::shares_cores(run, &section) {
@@ -91,6 +93,16 @@ fn text(run: &Run, points: Points) -> String {
     parts.push(machine(run));
     parts.push(code_block(&run.command));
     parts.join("\n\n") + "\n"
+}
+
+/// What stores kept where they were cut off.
+fn survived(run: &Run) -> Option<String> {
+    let stores = survived::lines(run);
+    let rows: Vec<Vec<String>> =
+        stores.iter().map(|store| store.iter().map(|cell| plain(cell)).collect()).collect();
+    let heads = survived::HEADS.map(|head| (head, Side::Left));
+    let (title, meaning) = (survived::TITLE, survived::MEANING);
+    (!rows.is_empty()).then(|| format!("### {title}\n\n{meaning}\n\n{}", table(&heads, &rows)))
 }
 
 /// One setting: what was found, and a row a contender.

@@ -13,4 +13,5 @@ mod fixture;
 mod headline;
 mod html;
 mod markdown;
+mod survived;
 mod terminal;

@@ -1,0 +1,61 @@
+//! What stores kept where they were cut off: a line a store, alike in all forms of a report.
+
+use result::Run;
+use result::durability::{Durability, Rung, RungSeen, Verdict};
+
+use crate::durability::{lost, seconds, word};
+use crate::summary;
+use crate::text::visible;
+use crate::units;
+
+/// What the lines stand below.
+pub const TITLE: &str = "What stores survive";
+/// What they mean.
+pub const MEANING: &str = "Each store was written to, cut off, started again on the same data, and \
+    read back, before it was timed. Only stores that survive the same are compared. Above a way in \
+    which a store lost writes no other was tried.";
+/// The heads of the columns.
+pub const HEADS: [&str; 6] =
+    ["store", "its process dies", "its machine stops", "the power goes", "its word", "it survives"];
+
+/// A cell for each column, a line a store; none where nobody looked.
+pub fn lines(run: &Run) -> Vec<[String; 6]> {
+    run.durability.iter().map(|seen| line(run, seen)).collect()
+}
+
+fn line(run: &Run, seen: &Durability) -> [String; 6] {
+    let [process, machine, power] = Rung::ALL.map(|rung| {
+        let of_rung = seen.rungs.iter().find(|seen| seen.rung == rung);
+        of_rung.map_or_else(|| units::NOTHING.into(), what)
+    });
+    let words: Vec<bool> = seen.rungs.iter().filter_map(|rung| rung.kept_promise).collect();
+    let word = match &words[..] {
+        [] => "promises nothing",
+        kept if kept.iter().all(|&kept| kept) => "kept",
+        _ => "broken",
+    };
+    let class = match seen.class {
+        Some(class) => class.survives(),
+        None => "not known",
+    };
+    let who = summary::title(run, &seen.contender).into_owned();
+    [who, process, machine, power, word.into(), class.into()]
+}
+
+/// What one rung showed: `lost, 5 of 5 cuts: 31,036 of 125,381 within 422 ms`.
+fn what(seen: &RungSeen) -> String {
+    let cuts = units::of(seen.cuts.len() as u64, "cut");
+    let verdict = word(&seen.verdict);
+    match &seen.verdict {
+        Verdict::NotChecked(why) => format!("{verdict}: {}", visible(why)),
+        Verdict::Kept => format!("{verdict}, {cuts}"),
+        _ => {
+            let most = seen.worst_loss().map(|cut| {
+                let within = cut.lost_span_s.map(|span| format!(" within {}", seconds(span)));
+                format!(": {}{}", lost(cut), within.unwrap_or_default())
+            });
+            let worst = seen.worst_cuts();
+            format!("{verdict}, {worst} of {cuts}{}", most.unwrap_or_default())
+        }
+    }
+}

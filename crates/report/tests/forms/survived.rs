@@ -1,0 +1,58 @@
+//! What stores survive, in every form of the report.
+
+use report::{Terminal, html, markdown, terminal};
+use result::durability::{Class, Cut, Durability, Rung, RungSeen, class};
+
+use crate::fixture;
+
+/// Else a reader would have to believe that a class was measured.
+#[test]
+fn what_stores_kept_where_they_were_cut_off_stands_beside_their_class() {
+    let kept = Cut { acknowledged: 40_000, restart_s: Some(0.1), ..Cut::default() };
+    let lost = Cut { lost: 9_000, lost_span_s: Some(0.42), ..kept.clone() };
+    let rungs = vec![
+        RungSeen::new(Rung::Process, vec![kept.clone(); 5], None, None),
+        RungSeen::new(Rung::Machine, vec![kept, lost], Some(0.1), None),
+        RungSeen::new(Rung::Power, vec![], None, Some("there is no <b>FUSE</b>".into())),
+    ];
+    let mut run = fixture::quick();
+    run.durability.push(Durability {
+        contender: "go".into(),
+        seed: 1,
+        promised_in: None,
+        class: class(&rungs),
+        rungs,
+    });
+    let terminal = terminal(&run, Terminal { columns: 200, colour: false });
+    for (form, text) in [("terminal", terminal), ("Markdown", markdown(&run)), ("HTML", html(&run))]
+    {
+        for says in [
+            "What stores survive",
+            "kept, 5 cuts",
+            "lost, 1 of 2 cuts: 9,000 of 40,000 within 420 ms",
+            "not checked: there is no",
+            "broken",
+            "its own crash",
+        ] {
+            assert!(text.contains(says), "{form} lacks {says:?}: {text}");
+        }
+        assert!(form == "terminal" || !text.contains("<b>FUSE"), "{form}: it is foreign text");
+    }
+}
+
+/// Its figures stand elsewhere: else a reader would look for what is wrong with it.
+#[test]
+fn a_store_of_another_class_does_not_lack_a_figure() {
+    let mut run = fixture::quick();
+    let outcome = &mut run.outcomes[0];
+    let other = outcome.rows.pop().unwrap().contender;
+    assert!(markdown(&run).contains(" has no figure: "), "it lacks one in its own class");
+    run.durability.push(Durability {
+        contender: other,
+        seed: 1,
+        promised_in: None,
+        class: Some(Class::Power),
+        rungs: vec![],
+    });
+    assert!(!markdown(&run).contains(" has no figure: "), "{}", markdown(&run));
+}
