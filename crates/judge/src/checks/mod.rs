@@ -51,7 +51,7 @@ pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
 pub use pressure::DELEGATE;
 pub use replication::{stands, twin_ratios};
-pub(crate) use server_cores::{SERVER_CORES, found_idle_cores};
+pub(crate) use server_cores::{SERVER_CORES, found_idle_cores, was_let_idle};
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.

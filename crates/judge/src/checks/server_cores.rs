@@ -88,6 +88,12 @@ fn used(evidence: &Evidence) -> Option<f64> {
     Some(all / work.seconds)
 }
 
+/// Whether cores were idle that a study lets be.
+pub(crate) fn was_let_idle(evidence: &Evidence) -> bool {
+    let given = evidence.place.server_cpus.len() as f64;
+    evidence.may_idle && used(evidence).is_some_and(|used| used < USED_SUSPECT * given)
+}
+
 /// Cores that others and the host used within the window, which may have been taken from
 /// the contender, but no more than that; 0 where it is too little to matter.
 pub(super) fn taken_cores(evidence: &Evidence) -> f64 {

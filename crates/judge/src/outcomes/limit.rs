@@ -16,7 +16,7 @@ pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {
         let says = format!("A CPU quota was the limit: {}.", seen.value(&CPU_QUOTA));
         return Limit { by: LimitedBy::Quota, says };
     }
-    let cores_full = seen.verdict(&SERVER_CORES) == Verdict::Valid;
+    let cores_full = seen.verdict(&SERVER_CORES) == Verdict::Valid && !seen.idled();
     match seen.verdict(&CLIENT_LIMIT) {
         Verdict::Invalid => {
             let says = format!("The client was the limit: {}.", seen.value(&CLIENT_LIMIT));
@@ -32,6 +32,9 @@ pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {
     }
     if let Some(check) = seen.invalid_for_another_reason() {
         return unknown(format!("The figures are invalid, by `{check}`."));
+    }
+    if seen.idled() {
+        return unknown("Its cores weren't full, which its study lets be: it waited.".into());
     }
     if !cores_full {
         return unknown(seen.other_cores());
@@ -72,6 +75,12 @@ impl Seen<'_> {
 
     fn is_shared(&self) -> bool {
         self.trials.iter().any(|trial| trial.evidence.place.shared())
+    }
+
+    /// Whether it left cores idle in a study that lets it.
+    fn idled(&self) -> bool {
+        let idled = self.trials.iter().filter(|trial| checks::was_let_idle(&trial.evidence));
+        2 * idled.count() > self.trials.len()
     }
 
     /// The median over the trials, if all have it.
@@ -235,6 +244,18 @@ mod tests {
         insta::assert_snapshot!(says, @"The contender left cores idle: something else was the limit. In use were 1.00 of 2 cores; the client was not the limit, a CPU quota was not the limit. From outside, a lock can't be told from a wait.");
         let unseen = (&CPU_QUOTA, Verdict::NotChecked, "", "");
         assert!(limit_of(&trials, &[idle, unseen]).1.contains("whether a CPU quota was the limit"));
+    }
+
+    /// As a store that waits for its disk.
+    #[test]
+    fn cores_that_may_be_idle_are_the_limit_only_where_they_were_full() {
+        let mut trials = busy();
+        trials.iter_mut().for_each(|trial| trial.evidence.may_idle = true);
+        assert_eq!(limit_of(&trials, &[]).0, LimitedBy::Cores);
+        trials.iter_mut().for_each(|trial| trial.evidence.server_cpu_s = Some(1.5));
+        let (by, says) = limit_of(&trials, &[]);
+        assert_eq!(by, LimitedBy::Unknown);
+        insta::assert_snapshot!(says, @"Its cores weren't full, which its study lets be: it waited.");
     }
 
     #[test]
