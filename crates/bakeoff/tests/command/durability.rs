@@ -147,9 +147,11 @@ fn redis(appendfsync: &str) -> Lab {
     lab
 }
 
+/// Not with `everysec`: while a sync goes on, Redis keeps its log's newest writes back for up to 2 s
+/// and acknowledges them.
 #[test]
 fn redis_keeps_what_is_in_its_log_where_its_process_dies() {
-    let Some(seen) = seen(&redis("everysec"), "process", 2) else { return };
+    let Some(seen) = seen(&redis("no"), "process", 2) else { return };
     assert_eq!(verdict(&seen, Rung::Process), &Verdict::Kept, "{seen:?}");
     let how: Vec<_> = seen.rungs[0].cuts.iter().map(|cut| cut.how.as_deref()).collect();
     assert_eq!(how, [None, Some("in the middle of BGREWRITEAOF")]);
