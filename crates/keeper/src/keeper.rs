@@ -55,7 +55,7 @@ pub struct Order {
     pub command: Vec<String>,
     /// The whole environment.
     pub environment: Vec<(String, String)>,
-    /// The folder to start in, where there is no scratch folder.
+    /// The folder to start in, where it isn't the scratch folder.
     pub folder: Option<PathBuf>,
     /// A folder to make, start in, and remove at the end.
     pub scratch: Option<Scratch>,
@@ -298,9 +298,9 @@ fn make(scratch: &Scratch) -> Result<(), String> {
 fn start(order: &Order, doors: Vec<File>) -> Result<Pid, String> {
     let (program, arguments) =
         order.command.split_first().ok_or("the command is empty".to_string())?;
-    let folder: &Path = match (&order.scratch, &order.folder) {
-        (Some(scratch), _) => &scratch.path,
-        (None, Some(folder)) => folder,
+    let folder: &Path = match (&order.folder, &order.scratch) {
+        (Some(folder), _) => folder,
+        (None, Some(scratch)) => &scratch.path,
         (None, None) => Path::new("/"),
     };
     let output = || -> Result<Stdio, String> {

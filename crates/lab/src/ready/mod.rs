@@ -165,9 +165,8 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
         Prepared::Failed(format!("couldn't make the folder {}: {error}", folder.display()))
     })?;
     let command = placeholders.fill_all(&contender.file.build);
-    let folder = Some(contender.source.clone());
-    let order = Order { folder, ..Order::tool(command, programs::environment()) };
-    let build = Kept::start(&order).map_err(|why| Prepared::Failed(why.into()))?;
+    let build = Kept::start(&programs::tool(command, contender.source.clone()))
+        .map_err(|why| Prepared::Failed(why.into()))?;
     let exit = loop {
         let ended = build.wait(LOOK_EVERY);
         // First, since what interrupts bakeoff may end the build as well, which then

@@ -1,8 +1,10 @@
-//! Where the programs of this machine are looked for.
+//! Where the programs of this machine are looked for, and what they find around them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use keeper::{Order, Scratch, leftovers};
 
 /// Where Debian puts servers, which only root's own path has.
 const FOLDERS_OF_ROOT: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -37,6 +39,19 @@ pub fn environment() -> Vec<(String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| name != "PATH");
     others.chain([("PATH".into(), search_path())]).collect()
+}
+
+/// A tool that works in a folder. Its temporary files are gone with it, also where it is
+/// killed.
+pub fn tool(command: Vec<String>, folder: PathBuf) -> Order {
+    let path = std::env::temp_dir().join(leftovers::name());
+    let environment = environment().into_iter().filter(|(name, _)| name != "TMPDIR");
+    let environment = environment.chain([("TMPDIR".into(), path.display().to_string())]).collect();
+    Order {
+        folder: Some(folder),
+        scratch: Some(Scratch { path, files: Vec::new() }),
+        ..Order::tool(command, environment)
+    }
 }
 
 #[cfg(test)]

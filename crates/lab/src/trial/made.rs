@@ -45,8 +45,7 @@ pub fn count(
     }
     let made = vec!["--made".into(), file.display().to_string()];
     let command = [data.counted_by.clone(), setting_and_seed(what), made].concat();
-    let folder = Some(data.folder.clone());
-    let order = Order { folder, lines: true, ..Order::tool(command, programs::environment()) };
+    let order = Order { lines: true, ..programs::tool(command, data.folder.clone()) };
     let failed = |why: String| format!("`{}`: {why}", data.counted_by.join(" "));
     let counter = Kept::start(&order).map_err(|why| failed(why.into()))?;
     let mut printed = String::new();

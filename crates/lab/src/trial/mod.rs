@@ -38,6 +38,10 @@ const WRONG_ANSWERS_FOR: Duration = Duration::from_secs(3);
 /// Between two tries whether a contender is ready.
 const TRY_EVERY: Duration = Duration::from_millis(5);
 
+/// How long the end of a process may take to be told: until then, its children may seem
+/// to be nobody's.
+const ADOPTED_WITHIN: Duration = Duration::from_millis(200);
+
 /// What all trials of a contender have in common.
 #[derive(Clone, Copy)]
 pub struct Bench<'a> {
@@ -339,9 +343,18 @@ impl Bench<'_> {
         if !self.driver.is_asked() {
             return Ok(());
         }
-        match self.host.foreign_listener(*address, kept.root()) {
-            None => Ok(()),
-            Some(who) => Err(format!("{who} listens on its port {} as well", address.port())),
+        let foreign = || self.host.foreign_listener(*address, kept.root());
+        // One whose parent just ended belongs to nobody for a moment.
+        let foreign = foreign().and_then(|_| {
+            kept.wait(ADOPTED_WITHIN);
+            foreign()
+        });
+        match (kept.exited(), foreign) {
+            (Some(exit), _) => Err(ended(kept, &exit, &format!("before it {}", sign.given))),
+            (None, Some(who)) => {
+                Err(format!("{who} listens on its port {} as well", address.port()))
+            }
+            (None, None) => Ok(()),
         }
     }
 

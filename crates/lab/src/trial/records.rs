@@ -46,9 +46,7 @@ pub struct Records {
 /// That they couldn't be made, in a sentence.
 pub fn make(data: &Data, what: &Drive, stop: &Stop) -> Result<Records, String> {
     let command = [data.made_by.clone(), setting_and_seed(what)].concat();
-    let folder = Some(data.folder.clone());
-    let order =
-        Order { folder, lines: true, ..Order::tool(command.clone(), programs::environment()) };
+    let order = Order { lines: true, ..programs::tool(command.clone(), data.folder.clone()) };
     let failed = |why: String| format!("`{}`: {why}", command.join(" "));
     let maker = Kept::start(&order).map_err(|why| failed(why.into()))?;
     let mut records = Records::default();
