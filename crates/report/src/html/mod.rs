@@ -9,6 +9,7 @@ mod bars;
 mod checks;
 mod claims;
 mod curve;
+mod decades;
 mod disclosure;
 mod figures;
 mod lead;

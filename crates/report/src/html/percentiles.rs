@@ -7,6 +7,7 @@ use result::Run;
 use result::finding::Verdict;
 use result::plan::{Pace, Setting};
 
+use super::decades::Decades;
 use crate::latency::{self, NoLine, Point};
 use crate::summary;
 use crate::text::visible_name;
@@ -181,22 +182,18 @@ pub fn marks() -> Markup {
     }
 }
 
-/// Common axes of a plot: to the right the nines, upwards times.
+/// Common axes of a plot: to the right the nines, upwards times in µs.
 struct Axes {
     nines_max: f64,
-    us_min: f64,
-    us_max: f64,
+    times: Decades,
 }
 
 impl Axes {
     /// Axes that have all lines on them; `None` where there are none.
     fn over(lines: &[Line]) -> Option<Axes> {
         let points = || lines.iter().flat_map(Line::points);
-        let times = || points().map(|point| point.time.us).filter(|us| us.is_finite() && *us > 0.0);
         let nines_max = points().map(|point| point.nines).max_by(f64::total_cmp)?;
-        let us_min = round_down(times().min_by(f64::total_cmp)?);
-        let us_max = round_up(times().max_by(f64::total_cmp)?).max(us_min * 2.0);
-        Some(Axes { nines_max, us_min, us_max })
+        Some(Axes { nines_max, times: Decades::over(points().map(|point| point.time.us))? })
     }
 
     /// A share of the width.
@@ -207,20 +204,7 @@ impl Axes {
 
     /// A share of the height, from above.
     fn y(&self, us: f64) -> f64 {
-        1.0 - ((us / self.us_min).log10() / (self.us_max / self.us_min).log10()).clamp(0.0, 1.0)
-    }
-
-    /// The times that have a line across the plot: powers of ten, and 2 and 5
-    /// between them where those are few.
-    fn times(&self) -> Vec<f64> {
-        let has_few = self.us_max / self.us_min <= 100.0;
-        let first = self.us_min.log10().floor() as i32;
-        (first..first + 16)
-            .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| (digit, 10_f64.powi(power))))
-            .filter(|(digit, _)| has_few || *digit == 1.0)
-            .map(|(digit, power)| digit * power)
-            .filter(|us| (self.us_min * 0.999..=self.us_max * 1.001).contains(us))
-            .collect()
+        1.0 - self.times.share(us)
     }
 
     fn plot(&self, lines: &[Line]) -> Markup {
@@ -233,12 +217,12 @@ impl Axes {
         html! {
             div.plot {
                 svg.times width="100%" height=(HEIGHT) aria-hidden="true" {
-                    @for us in self.times() {
+                    @for us in self.times.lines() {
                         text x="100%" y=(px(self.y(us))) dy="4" text-anchor="end" { (axis_time(us)) }
                     }
                 }
                 svg.lines width="100%" height=(HEIGHT) role="img" aria-label=(alternatives.join("; ")) {
-                    @for us in self.times() {
+                    @for us in self.times.lines() {
                         line.grid x1="0" x2="100%" y1=(px(self.y(us))) y2=(px(self.y(us))) {}
                     }
                     @for (_, nines) in named() {
@@ -340,32 +324,12 @@ pub fn axis_time(us: f64) -> String {
     format!("{} {unit}", (us / factor).round())
 }
 
-/// The next of 1, 2 and 5 by powers of ten that is not above.
-fn round_down(us: f64) -> f64 {
-    let power = 10_f64.powf(us.log10().floor());
-    let digit = [5.0, 2.0, 1.0].into_iter().find(|digit| digit * power <= us * 1.0001);
-    digit.unwrap_or(1.0) * power
-}
-
-/// The next of them that is not below.
-fn round_up(us: f64) -> f64 {
-    let power = 10_f64.powf(us.log10().floor());
-    let digit = [1.0, 2.0, 5.0, 10.0].into_iter().find(|digit| digit * power >= us * 0.9999);
-    digit.unwrap_or(10.0) * power
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn an_axis_of_times_has_round_ends_and_a_few_lines() {
-        for (min, max) in [(0.4, 0.9), (130.0, 700.0), (17.8, 17_039.0), (900.0, 9.1e6)] {
-            let axes = Axes { nines_max: 2.0, us_min: round_down(min), us_max: round_up(max) };
-            assert!(axes.us_min <= min && max <= axes.us_max, "{min} to {max} sticks out");
-            let times = axes.times();
-            assert!((2..=9).contains(&times.len()), "{min} to {max} has lines at {times:?}");
-        }
+    fn times_on_an_axis_are_round() {
         assert_eq!(
             [0.2, 20.0, 5_000.0, 1e6, 2e7].map(axis_time),
             ["200 ns", "20 µs", "5 ms", "1 s", "20 s"]
@@ -374,7 +338,8 @@ mod tests {
 
     #[test]
     fn equal_steps_are_one_and_a_point_twice_is_none() {
-        let axes = Axes { nines_max: 2.0, us_min: 1.0, us_max: 1e4 };
+        let times = Decades::over([1.0, 1e4].into_iter()).unwrap();
+        let axes = Axes { nines_max: 2.0, times };
         let begin = latency::nines(latency::LINE_BEGINS);
         let point = |share: f64, us: f64| Point {
             nines: begin + share * (2.0 - begin),
