@@ -16,6 +16,7 @@ mod lead;
 mod outcome;
 mod overview;
 mod percentiles;
+mod rate_by_loss;
 mod raw;
 mod repeated;
 mod seconds;
@@ -171,6 +172,7 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
             (checks::against(run, detail))
             (claims::claims(run))
             (survived::survived(run))
+            (rate_by_loss::rate_by_loss(run))
             (overview::figures(run))
             (overview::absent(run))
             @for (outcomes, section) in &sections {

@@ -1,7 +1,9 @@
 //! What stores survive, in every form of the report.
 
 use report::{Terminal, html, markdown, terminal};
+use result::Run;
 use result::durability::{Class, Cut, Durability, Rung, RungSeen, class};
+use result::evidence::{OperationSeen, StoreSeen};
 
 use crate::fixture;
 
@@ -55,4 +57,48 @@ fn a_store_of_another_class_does_not_lack_a_figure() {
         rungs: vec![],
     });
     assert!(!markdown(&run).contains(" has no figure: "), "{}", markdown(&run));
+}
+
+/// A rate without what is lost for it is what stores were ranked by in 2009.
+#[test]
+fn a_chart_shows_rates_of_writes_by_what_was_lost_for_them() {
+    let mut run = fixture::quick();
+    let [first, second] = [0, 1].map(|at| run.outcomes[0].rows[at].contender.clone());
+    assert!(!html(&run).contains(CHART), "there is nothing to draw");
+    for (contender, lost, span) in [(&first, 0, None), (&second, 7, Some(0.25))] {
+        let cut = Cut { acknowledged: 90, lost, lost_span_s: span, ..Cut::default() };
+        let cut = Cut { restart_s: Some(0.1), ..cut };
+        let rungs = vec![RungSeen::new(Rung::Process, vec![cut], None, None)];
+        let class = class(&rungs);
+        run.durability.push(Durability {
+            contender: contender.clone(),
+            seed: 1,
+            promised_in: None,
+            class,
+            rungs,
+        });
+    }
+    ask(&mut run, &["get", "set"]);
+    assert!(!html(&run).contains(CHART), "a mix is no rate of writes");
+    ask(&mut run, &["set"]);
+    let page = html(&run);
+    let label = page.split("aria-label=\"").find(|it| it.contains("/s, lost"));
+    let label = label.unwrap().split('"').next().unwrap();
+    assert!(label.contains("/s, lost nothing; "), "{label}");
+    assert!(label.ends_with("/s, lost 250 ms"), "{label}");
+    assert!(page.contains(CHART) && page.contains("survives nothing"), "{page}");
+}
+
+const CHART: &str = "Rate by what is lost";
+
+/// Has all trials be of a store that was asked so.
+fn ask(run: &mut Run, operations: &[&str]) {
+    let seen = operations.iter().map(|operation| OperationSeen {
+        operation: operation.to_string(),
+        ..OperationSeen::default()
+    });
+    let store = StoreSeen { operations: seen.collect(), ..StoreSeen::default() };
+    for trial in &mut run.trials {
+        trial.evidence.store = Some(store.clone());
+    }
 }
