@@ -242,8 +242,8 @@ const KTHREADD: i32 = 2;
 
 /// CPU seconds of all processes but these, their ended children among them: so what a
 /// short-lived process used is not lost, but turns up with its parent. The
-/// kernel's threads for network traffic are left out: under load, what they do is
-/// the load's own. `None` where not all can be seen.
+/// kernel's threads for network traffic and for writing to disks are left out: under
+/// load, what they do is the load's own. `None` where not all can be seen.
 ///
 /// Nothing is subtracted: a child that nobody waits for is in no sum once it has ended,
 /// and in its control group's it is.
@@ -253,10 +253,17 @@ pub fn cpu_of_all_but(known: &BTreeSet<i32>) -> Option<f64> {
     let pids = all_processes()?.filter(|pid| !known.contains(pid));
     let used = pids.filter_map(|pid| {
         let stat = stat(pid)?;
-        let is_traffic = stat.ppid == KTHREADD && stat.comm.starts_with("ksoftirqd/");
-        (!is_traffic).then(|| cpu_s(&stat))
+        (!works_for_load(&stat)).then(|| cpu_s(&stat))
     });
     Some(used.sum())
+}
+
+/// Whether this is a thread of the kernel that moves what processes send or write: packets
+/// (`ksoftirqd`), a journal (`jbd2`), pages on their way to a disk (`kworker`). A process of
+/// others that has them work has CPU time of its own as well.
+fn works_for_load(stat: &Stat) -> bool {
+    let names = ["ksoftirqd/", "jbd2/", "kworker/"];
+    stat.ppid == KTHREADD && names.iter().any(|name| stat.comm.starts_with(name))
 }
 
 /// The sockets that a process and its descendants hold, by inode.
