@@ -245,7 +245,8 @@ impl Share<'_> {
             address: self.plan.target.address,
             slots: self.slots(),
             one_shot: !self.plan.keep_alive,
-            pipelined: self.plan.pipeline > 1,
+            // In a closed loop a pipeline goes out together, once the last one is answered.
+            overlapping: self.plan.pipeline > 1 && self.queue.is_open_loop(),
             request_bytes_max: protocol.request_bytes_max() * usize::from(self.plan.pipeline),
             stamped: stamped_of(self.slots()),
             wake: self.queue.wake_of(self.thread).map(|wake| wake.as_raw_fd()),
@@ -437,7 +438,7 @@ pub fn chosen_backend() -> String {
         address: (Ipv4Addr::LOCALHOST, 0).into(),
         slots: 1,
         one_shot: false,
-        pipelined: false,
+        overlapping: false,
         request_bytes_max: 0,
         stamped: 0,
         wake: None,

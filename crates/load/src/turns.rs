@@ -59,6 +59,16 @@ impl<'a> Turns<'a> {
         if self.queue.is_open_loop() { self.take_due(now) } else { self.take_free(now) }
     }
 
+    /// So many turns are about to be taken at this time, or all that there are. In a closed loop
+    /// their numbers are taken together, which spares threads the queue that they share.
+    pub(crate) fn expect(&mut self, now: u64, turns: u16) {
+        // Numbers that nobody uses would be missing where they are counted.
+        let all_are_used = !self.queue.is_counted() && self.goes_on(now);
+        if self.numbers.is_empty() && all_are_used && !self.queue.is_open_loop() {
+            self.numbers = self.queue.take_numbers(turns.into());
+        }
+    }
+
     /// In a closed loop a turn has come as soon as somebody asks for it.
     #[inline]
     fn take_free(&mut self, now: u64) -> Option<Turn> {
@@ -67,7 +77,7 @@ impl<'a> Turns<'a> {
             return None;
         }
         if self.numbers.is_empty() {
-            self.numbers = self.queue.take_numbers();
+            self.numbers = self.queue.take_numbers(1);
         }
         let number = self.numbers.next()?;
         Some(Turn { number, intended: now, phase })
