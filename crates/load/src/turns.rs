@@ -173,7 +173,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{Arrivals, Plan, Target, Until};
+    use crate::plan::{Arrivals, Plan, Target, Until, Work};
     use crate::template::Request;
 
     fn plan(arrivals: Arrivals, until: Until) -> Plan {
@@ -269,6 +269,33 @@ mod tests {
             let mut turns = turns(&queue, until, 0);
             assert_eq!(all(&mut turns, 1_000_000).len(), 1, "the first is due at the start");
             assert_eq!(turns.due(), None);
+        }
+    }
+
+    /// A number that nobody uses would be a key that is never written, where a number is one.
+    #[test]
+    fn numbers_that_are_taken_together_are_all_used() {
+        for until in [Until::Elapsed(Duration::from_secs(1)), Until::Requests(24)] {
+            let plan = Plan {
+                pipeline: 4,
+                work: Work::Keys(crate::keys::tests::keys()),
+                ..plan(Arrivals::Closed, until)
+            };
+            let queue = Queue::new(&plan, 2).unwrap();
+            let (mut one, mut other) = (turns(&queue, until, 0), turns(&queue, until, 1));
+            let mut numbers = Vec::new();
+            for _ in 0..3 {
+                for turns in [&mut one, &mut other] {
+                    turns.expect(300, 4);
+                    numbers.extend((0..4).map(|_| turns.take(300).unwrap().number));
+                }
+            }
+            assert_eq!(numbers, (0..24).collect::<Vec<_>>(), "{until:?}");
+            one.end_at(300);
+            one.expect(300, 4);
+            let next = other.take(300).map(|turn| turn.number);
+            let expected = if queue.is_counted() { None } else { Some(24) };
+            assert_eq!(next, expected, "who has come to the end took numbers");
         }
     }
 

@@ -160,6 +160,15 @@ mod tests {
     }
 
     #[test]
+    fn a_register_of_no_keys_knows_of_no_write() {
+        let mut register = Register::new(0);
+        register.begins(0, 10);
+        register.is_done(0, 10, 1_000);
+        assert!(!register.was_written(0, 2_000));
+        assert_eq!(register.overwritten_by(0, PRELOADED, false, 2_000), None);
+    }
+
+    #[test]
     fn of_very_many_keys_some_are_remembered() {
         let mut register = Register::new(5_000_000);
         assert!(register.of.len() <= KEPT_MAX as usize);
