@@ -237,6 +237,7 @@ impl Share<'_> {
             Work::Keys(_) => record.by_operation(),
         };
         record.usage.cpu = Some(cpu);
+        record.gathers = self.plan.pipeline > 1;
         record.outcome.connections.asked = self.slots();
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
