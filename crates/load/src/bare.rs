@@ -41,7 +41,7 @@ pub fn run(plan: &Plan, request: &[u8], duration: Duration) -> Result<Bare, Erro
         address: plan.target.address,
         slots: plan.connections,
         one_shot: !plan.keep_alive,
-        pipelined: false,
+        overlapping: false,
         request_bytes_max: request.len(),
         stamped: 0,
         wake: None,

@@ -119,21 +119,27 @@ impl Queue {
         self.next.0.compare_exchange(number, number + 1, from, to).is_ok()
     }
 
-    /// Takes the next numbers of a closed loop.
-    pub(crate) fn take_numbers(&self) -> std::ops::Range<u64> {
-        let first = self.next.0.fetch_add(self.together, Ordering::Relaxed);
-        first..first + self.together
+    /// Takes the next numbers of a closed loop, so many at least.
+    pub(crate) fn take_numbers(&self, at_least: u64) -> std::ops::Range<u64> {
+        let together = self.together.max(at_least);
+        let first = self.next.0.fetch_add(together, Ordering::Relaxed);
+        first..first + together
+    }
+
+    /// Whether a number of requests ends the window, and not a time.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.window_max != u64::MAX
     }
 
     /// Counts a request of the window; whether it may still be asked.
     pub(crate) fn count(&self) -> bool {
-        self.window_max == u64::MAX
+        !self.is_counted()
             || self.of_window.0.fetch_add(1, Ordering::Relaxed) < self.window_max
     }
 
     /// Whether all requests of the window were handed out.
     pub(crate) fn is_used_up(&self) -> bool {
-        self.window_max != u64::MAX && self.of_window.0.load(Ordering::Relaxed) >= self.window_max
+        self.is_counted() && self.of_window.0.load(Ordering::Relaxed) >= self.window_max
     }
 
     /// A thread saw the error that ends the run for all.

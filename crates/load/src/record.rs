@@ -90,12 +90,27 @@ pub(crate) struct Record {
     /// aren't kept.
     since: Option<Since>,
     pub usage: ThreadUse,
+    /// Whether answers may come together, so that it is worth a look whether they are alike.
+    pub gathers: bool,
+    /// The last good answer, and how many like it came together: they are yet to be written
+    /// down.
+    gathered: Option<(Good, u64)>,
     second: SecondOfThread,
     seconds: Sender<SecondOfThread>,
 }
 
+/// A good answer, as far as it is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Good {
+    phase: Phase,
+    status: u16,
+    times: Times,
+    /// When it was seen.
+    at: u64,
+}
+
 /// The times of a request, in nanoseconds on the thread's clock.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Times {
     /// When it was due.
     pub intended: u64,
@@ -143,6 +158,8 @@ impl Record {
             operations: Vec::new(),
             since,
             usage: ThreadUse::default(),
+            gathers: false,
+            gathered: None,
             second: SecondOfThread::new(thread, SecondOfThread::BEFORE, 0),
             seconds,
         }
@@ -168,6 +185,7 @@ impl Record {
     /// Hands over the second that is over, and begins the one with this number,
     /// with so many connections open.
     pub(crate) fn begin_second(&mut self, number: i64, open: u32) {
+        self.write_gathered();
         let next = SecondOfThread::new(self.second.thread, number, open);
         let over = std::mem::replace(&mut self.second, next);
         // A collector that is gone has no more use for it.
@@ -244,41 +262,68 @@ impl Record {
         fault: Option<Box<Fault>>,
         now: u64,
     ) {
-        let of_status = &mut self.statuses[phase as usize][usize::from(status)];
-        of_status[usize::from(fault.is_none())] += 1;
-        if let (None, Phase::Window, Some(seen)) =
-            (&fault, phase, self.operations.get_mut(usize::from(status)))
-        {
-            seen.service.good.saturating_record(now.saturating_sub(times.sent));
-            if let Some(since) = self.since {
-                seen.response.good.saturating_record(now.saturating_sub(since.of(times)));
-            }
-        }
+        let good = Good { phase, status, times, at: now };
         match fault {
-            None => self.good(phase, times, now),
-            Some(fault) => self.error(phase, *fault, now),
+            None if self.gathers => self.gather(good),
+            None => self.write(good, 1),
+            Some(fault) => {
+                self.statuses[phase as usize][usize::from(status)][0] += 1;
+                self.error(phase, *fault, now);
+            }
         }
     }
 
+    /// Writes an answer down together with those like it: in a pipeline most of them were sent
+    /// together, and came together.
     #[inline(always)]
-    fn good(&mut self, phase: Phase, times: Times, now: u64) {
-        self.second.good += 1;
-        self.account(phase).good += 1;
+    fn gather(&mut self, good: Good) {
+        match &mut self.gathered {
+            Some((last, count)) if *last == good => *count += 1,
+            _ => {
+                self.write_gathered();
+                self.gathered = Some((good, 1));
+            }
+        }
+    }
+
+    fn write_gathered(&mut self) {
+        if let Some((good, count)) = self.gathered.take() {
+            self.write(good, count);
+        }
+    }
+
+    /// Writes down that so many answers like this one came.
+    #[inline(always)]
+    fn write(&mut self, good: Good, count: u64) {
+        let Good { phase, status, times, at } = good;
+        self.statuses[phase as usize][usize::from(status)][1] += count;
+        self.second.good += count;
+        self.account(phase).good += count;
         if phase == Phase::Warmup {
             return;
         }
-        self.second.service.saturating_record(now.saturating_sub(times.sent));
+        let service = at.saturating_sub(times.sent);
+        self.second.service.saturating_record_n(service, count);
+        let of_operation = self.operations.get_mut(usize::from(status));
         if let Some(since) = self.since {
-            self.outcome.response.good.saturating_record(now.saturating_sub(since.of(times)));
-            self.late(since, times);
+            let response = at.saturating_sub(since.of(times));
+            self.outcome.response.good.saturating_record_n(response, count);
+            if let Some(seen) = of_operation {
+                seen.service.good.saturating_record_n(service, count);
+                seen.response.good.saturating_record_n(response, count);
+            }
+            self.late(since, times, count);
+        } else if let Some(seen) = of_operation {
+            seen.service.good.saturating_record_n(service, count);
         }
     }
 
-    /// How late a request was. In a closed loop nobody says when it is due.
+    /// How late so many requests were. In a closed loop nobody says when they are due.
     #[inline(always)]
-    fn late(&mut self, since: Since, times: Times) {
+    fn late(&mut self, since: Since, times: Times, count: u64) {
         if since == Since::Intended {
-            self.outcome.lateness.saturating_record(times.begun.saturating_sub(times.intended));
+            let late = times.begun.saturating_sub(times.intended);
+            self.outcome.lateness.saturating_record_n(late, count);
         }
     }
 
@@ -325,7 +370,7 @@ impl Record {
             }
         }
         if let Some(since) = since {
-            self.late(since, times);
+            self.late(since, times, 1);
         }
     }
 
@@ -470,6 +515,41 @@ mod tests {
         assert_eq!(run_delay("1500000000 0 42\n"), Some(0.0), "never waited");
         assert_eq!(run_delay("0 0 0\n"), None, "not counted");
         assert_eq!(run_delay(""), None);
+    }
+
+    #[test]
+    fn what_comes_together_is_written_down_as_if_it_came_one_by_one() {
+        let seen = |gathers: bool| {
+            let (seconds, told) = std::sync::mpsc::channel();
+            let mut record = Record::new(0, Some(Since::Intended), seconds).by_operation();
+            record.gathers = gathers;
+            let times = |sent| Times { intended: 500, begun: 700, sent };
+            let mut answered = |phase, operation, sent, at| {
+                record.answered(phase, times(sent), operation as u16, None, at);
+            };
+            for _ in 0..3 {
+                answered(Phase::Warmup, Operation::Get, 1_000, 2_000);
+                answered(Phase::Window, Operation::Get, 1_000, 2_000);
+                answered(Phase::Window, Operation::Get, 1_000, 2_000);
+                answered(Phase::Window, Operation::Set, 1_000, 2_000);
+                answered(Phase::Window, Operation::Set, 1_500, 2_000);
+                answered(Phase::Window, Operation::Set, 1_500, 3_000);
+            }
+            record.begin_second(0, 1);
+            record.answered(Phase::Window, times(1_000), Operation::Get as u16, None, 4_000);
+            (record.outcome.account.sent, record.outcome.warmup.sent) = (16, 3);
+            let window = Window { start: 0, begin: 0, end: 5_000 };
+            let outcome = record.finish(Clock::start(), window, 5_000);
+            let told: Vec<_> = told.iter().map(|second| (second.good, second.service)).collect();
+            let times = |latency: Latency| (latency.good, latency.censored);
+            let all = (times(outcome.response), outcome.lateness, outcome.account.good);
+            let apart = outcome.operations.into_iter();
+            let apart: Vec<_> = apart.map(|it| (times(it.response), times(it.service))).collect();
+            (told, all, apart)
+        };
+        let one_by_one = seen(false);
+        assert_eq!(one_by_one.0.iter().map(|(good, _)| good).sum::<u64>(), 19);
+        assert_eq!(seen(true), one_by_one);
     }
 
     #[test]

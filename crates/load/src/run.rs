@@ -237,6 +237,7 @@ impl Share<'_> {
             Work::Keys(_) => record.by_operation(),
         };
         record.usage.cpu = Some(cpu);
+        record.gathers = self.plan.pipeline > 1;
         record.outcome.connections.asked = self.slots();
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
@@ -245,7 +246,8 @@ impl Share<'_> {
             address: self.plan.target.address,
             slots: self.slots(),
             one_shot: !self.plan.keep_alive,
-            pipelined: self.plan.pipeline > 1,
+            // In a closed loop a pipeline goes out together, once the last one is answered.
+            overlapping: self.plan.pipeline > 1 && self.queue.is_open_loop(),
             request_bytes_max: protocol.request_bytes_max() * usize::from(self.plan.pipeline),
             stamped: stamped_of(self.slots()),
             wake: self.queue.wake_of(self.thread).map(|wake| wake.as_raw_fd()),
@@ -437,7 +439,7 @@ pub fn chosen_backend() -> String {
         address: (Ipv4Addr::LOCALHOST, 0).into(),
         slots: 1,
         one_shot: false,
-        pipelined: false,
+        overlapping: false,
         request_bytes_max: 0,
         stamped: 0,
         wake: None,

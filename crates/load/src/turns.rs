@@ -59,6 +59,16 @@ impl<'a> Turns<'a> {
         if self.queue.is_open_loop() { self.take_due(now) } else { self.take_free(now) }
     }
 
+    /// So many turns are about to be taken at this time, or all that there are. In a closed loop
+    /// their numbers are taken together, which spares threads the queue that they share.
+    pub(crate) fn expect(&mut self, now: u64, turns: u16) {
+        // Numbers that nobody uses would be missing where they are counted.
+        let all_are_used = !self.queue.is_counted() && self.goes_on(now);
+        if self.numbers.is_empty() && all_are_used && !self.queue.is_open_loop() {
+            self.numbers = self.queue.take_numbers(turns.into());
+        }
+    }
+
     /// In a closed loop a turn has come as soon as somebody asks for it.
     #[inline]
     fn take_free(&mut self, now: u64) -> Option<Turn> {
@@ -67,7 +77,7 @@ impl<'a> Turns<'a> {
             return None;
         }
         if self.numbers.is_empty() {
-            self.numbers = self.queue.take_numbers();
+            self.numbers = self.queue.take_numbers(1);
         }
         let number = self.numbers.next()?;
         Some(Turn { number, intended: now, phase })
@@ -163,7 +173,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::plan::{Arrivals, Plan, Target, Until};
+    use crate::plan::{Arrivals, Plan, Target, Until, Work};
     use crate::template::Request;
 
     fn plan(arrivals: Arrivals, until: Until) -> Plan {
@@ -259,6 +269,33 @@ mod tests {
             let mut turns = turns(&queue, until, 0);
             assert_eq!(all(&mut turns, 1_000_000).len(), 1, "the first is due at the start");
             assert_eq!(turns.due(), None);
+        }
+    }
+
+    /// A number that nobody uses would be a key that is never written, where a number is one.
+    #[test]
+    fn numbers_that_are_taken_together_are_all_used() {
+        for until in [Until::Elapsed(Duration::from_secs(1)), Until::Requests(24)] {
+            let plan = Plan {
+                pipeline: 4,
+                work: Work::Keys(crate::keys::tests::keys()),
+                ..plan(Arrivals::Closed, until)
+            };
+            let queue = Queue::new(&plan, 2).unwrap();
+            let (mut one, mut other) = (turns(&queue, until, 0), turns(&queue, until, 1));
+            let mut numbers = Vec::new();
+            for _ in 0..3 {
+                for turns in [&mut one, &mut other] {
+                    turns.expect(300, 4);
+                    numbers.extend((0..4).map(|_| turns.take(300).unwrap().number));
+                }
+            }
+            assert_eq!(numbers, (0..24).collect::<Vec<_>>(), "{until:?}");
+            one.end_at(300);
+            one.expect(300, 4);
+            let next = other.take(300).map(|turn| turn.number);
+            let expected = if queue.is_counted() { None } else { Some(24) };
+            assert_eq!(next, expected, "who has come to the end took numbers");
         }
     }
 

@@ -669,12 +669,14 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     }
 
     /// A pipelined connection of a closed loop takes as many requests as it has room for, once
-    /// half of those before are answered: a server that answers one by one would else have
-    /// them one by one.
+    /// all of those before are answered. Sends and answers are few and large then, on both
+    /// sides: a connection that asked again earlier would be answered in as many parts as it
+    /// asks in, and go on so.
     fn fill(&mut self, slot: Slot) {
-        if self.slots.under_way(slot) > self.plan.pipeline / 2 {
+        if self.slots.under_way(slot) > 0 {
             return;
         }
+        self.turns.expect(self.now(), self.plan.pipeline);
         while self.slots.has_room(slot)
             && let Some(turn) = self.turns.take(self.now())
         {

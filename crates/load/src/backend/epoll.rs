@@ -424,7 +424,7 @@ mod tests {
             address: listener.local_addr().unwrap(),
             slots,
             one_shot: false,
-            pipelined: false,
+            overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
             wake: None,

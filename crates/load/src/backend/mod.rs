@@ -34,9 +34,9 @@ pub(crate) struct Setup {
     pub slots: u32,
     /// Whether a connection is used for one request only.
     pub one_shot: bool,
-    /// Whether several requests may be under way on a connection.
-    pub pipelined: bool,
-    /// The most bytes of requests that are under way on a connection.
+    /// Whether more may be sent on a connection before all that was asked on it is answered.
+    pub overlapping: bool,
+    /// The most bytes of requests that are under way together on a connection.
     pub request_bytes_max: usize,
     /// The first so many slots receive with the kernel's stamp: see
     /// [`Backend::kernel_stamp`].
@@ -119,8 +119,8 @@ pub(crate) trait Backend {
     unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64>;
 
     /// Whether the kernel hasn't taken the slot's last send whole: it may still read its
-    /// bytes. Where it isn't said to be pipelined and requests are small, it takes each at
-    /// once, and this is never so.
+    /// bytes. Where sends aren't overlapping and requests are small, it takes each at once,
+    /// and this is never so.
     fn is_sending(&self, slot: Slot) -> bool;
 
     /// How many bytes of that send haven't left this machine's memory yet.

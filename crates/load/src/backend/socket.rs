@@ -189,7 +189,7 @@ mod tests {
             address,
             slots: 1,
             one_shot: true,
-            pipelined: false,
+            overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
             wake: None,

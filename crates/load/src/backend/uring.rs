@@ -149,7 +149,7 @@ impl<'ring> Uring<'ring> {
         let _ = submitter.register_ring_fd();
         let buffers = Buffers::new(&submitter)?;
         let connections = (0..setup.slots).map(|_| Connection::default()).collect();
-        let at_once = !setup.pipelined && setup.request_bytes_max <= socket::TAKEN_AT_ONCE_BYTES;
+        let at_once = !setup.overlapping && setup.request_bytes_max <= socket::TAKEN_AT_ONCE_BYTES;
         let watched = if at_once { 0 } else { setup.slots };
         let mut backend = Uring {
             submitter,
@@ -558,7 +558,7 @@ mod tests {
                 address,
                 slots: 1,
                 one_shot: false,
-                pipelined: false,
+                overlapping: false,
                 request_bytes_max: 1,
                 stamped: 0,
                 wake: None,
@@ -598,7 +598,7 @@ mod tests {
             address,
             slots: 1,
             one_shot: true,
-            pipelined: false,
+            overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
             wake: None,
@@ -639,7 +639,7 @@ mod tests {
             address: listener.local_addr().unwrap(),
             slots: SLOTS,
             one_shot: false,
-            pipelined: false,
+            overlapping: false,
             request_bytes_max: 1,
             stamped: 0,
             wake: None,

@@ -166,6 +166,12 @@ impl Keys {
             || self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
     }
 
+    /// Whether what is written is read in the same run, so that a value may be an old one.
+    pub(crate) fn reads_what_it_writes(&self) -> bool {
+        let has = |read: bool| self.mix.iter().any(|(it, _)| (*it == Operation::Get) == read);
+        self.phase == Phase::Mix && has(true) && has(false)
+    }
+
     /// The most bytes of a value.
     pub(crate) fn value_bytes_max(&self) -> usize {
         *self.value_bytes.end() as usize

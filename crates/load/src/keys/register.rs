@@ -19,23 +19,37 @@ pub(crate) struct Register {
     of: Vec<Own>,
 }
 
-/// The writes of one key.
-#[derive(Debug, Clone, Copy, Default)]
+/// In place of a write: none.
+const NONE: u64 = u64::MAX;
+
+/// The writes of one key: two to a cache line, for they are looked at in no order.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Own {
-    under_way: u32,
-    /// The only one under way since all before it were acknowledged; none if there are several.
-    alone: Option<u64>,
-    /// All writes before this one are overwritten.
-    last: Option<u64>,
+    /// The only one under way since all before it were acknowledged; [`NONE`] if there are
+    /// several.
+    alone: u64,
+    /// All writes before this one are overwritten; [`NONE`] before the first.
+    last: u64,
     /// Since when, in ns of the run's clock.
     since: u64,
+    under_way: u32,
+}
+
+impl Own {
+    const NOTHING: Own = Own { alone: NONE, last: NONE, since: 0, under_way: 0 };
+
+    /// The last write, if it was acknowledged before that time.
+    fn written_by(&self, asked: u64) -> Option<u64> {
+        (self.last != NONE && asked >= self.since).then_some(self.last)
+    }
 }
 
 impl Register {
-    /// Of so many keys.
+    /// Of so many keys; of none where no write is read, which spares each request a look.
     pub(crate) fn new(keys: u64) -> Register {
         let every = keys.div_ceil(KEPT_MAX).next_power_of_two();
-        let of = vec![Own::default(); keys.div_ceil(every) as usize];
+        let of = vec![Own::NOTHING; keys.div_ceil(every) as usize];
         Register { every: every.trailing_zeros(), of }
     }
 
@@ -48,10 +62,10 @@ impl Register {
     pub(crate) fn begins(&mut self, key: u64, write: u64) {
         let Some(own) = self.own(key) else { return };
         // One that is sent again is under way already.
-        if own.alone == Some(write) {
+        if own.alone == write {
             return;
         }
-        own.alone = (own.under_way == 0).then_some(write);
+        own.alone = if own.under_way == 0 { write } else { NONE };
         own.under_way += 1;
     }
 
@@ -60,8 +74,8 @@ impl Register {
     pub(crate) fn is_done(&mut self, key: u64, write: u64, at: u64) {
         let Some(own) = self.own(key) else { return };
         own.under_way = own.under_way.saturating_sub(1);
-        if own.alone == Some(write) {
-            (own.alone, own.last, own.since) = (None, Some(write), at);
+        if own.alone == write {
+            (own.alone, own.last, own.since) = (NONE, write, at);
         }
     }
 
@@ -73,15 +87,14 @@ impl Register {
         is_own: bool,
         asked: u64,
     ) -> Option<u64> {
-        let own = self.own(key)?;
-        let last = own.last.filter(|_| asked >= own.since)?;
+        let last = self.own(key)?.written_by(asked)?;
         let is_before = write & PRELOADED != 0 || is_own && write < last;
         is_before.then_some(last)
     }
 
     /// Whether a write of this key was acknowledged before that time.
     pub(crate) fn was_written(&mut self, key: u64, asked: u64) -> bool {
-        self.own(key).is_some_and(|own| own.last.is_some() && asked >= own.since)
+        self.own(key).is_some_and(|own| own.written_by(asked).is_some())
     }
 }
 
@@ -144,6 +157,15 @@ mod tests {
         register.begins(3, 10);
         register.is_done(3, 10, 1_000);
         assert_eq!(register.overwritten_by(3, PRELOADED | 3, false, 1_000), Some(10));
+    }
+
+    #[test]
+    fn a_register_of_no_keys_knows_of_no_write() {
+        let mut register = Register::new(0);
+        register.begins(0, 10);
+        register.is_done(0, 10, 1_000);
+        assert!(!register.was_written(0, 2_000));
+        assert_eq!(register.overwritten_by(0, PRELOADED, false, 2_000), None);
     }
 
     #[test]

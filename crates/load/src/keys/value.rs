@@ -52,10 +52,7 @@ impl Values {
     /// Appends the value that a writer gives a key.
     pub(crate) fn append(&self, write: u64, key: u64, writer: u32, room: &mut Vec<u8>) {
         let length = self.length(write);
-        room.extend_from_slice(&write.to_le_bytes());
-        room.extend_from_slice(&key.to_le_bytes());
-        room.extend_from_slice(&writer.to_le_bytes());
-        room.extend_from_slice(&length.to_le_bytes());
+        room.extend_from_slice(&Header { write, key, writer, length }.bytes());
         room.extend_from_slice(self.piece(write, key, length));
     }
 
@@ -92,6 +89,15 @@ impl Values {
 }
 
 impl Header {
+    fn bytes(self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..8].copy_from_slice(&self.write.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.key.to_le_bytes());
+        bytes[16..20].copy_from_slice(&self.writer.to_le_bytes());
+        bytes[20..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
     fn of(value: &[u8]) -> Option<Header> {
         let header = value.first_chunk::<HEADER_BYTES>()?;
         let number = |at: usize| u64::from_le_bytes(*header[at..].first_chunk().expect("24 bytes"));

@@ -207,3 +207,16 @@ fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept(
         assert_eq!(seen.connections.cut, cut, "keep_alive: {keep_alive}");
     }
 }
+
+/// Else server and client would read and write more often for as many requests: what is answered
+/// in parts would be asked in parts from then on.
+#[test]
+fn a_pipeline_that_is_answered_in_parts_is_asked_again_as_a_whole() {
+    let plan = Plan { pipeline: 4, until: Until::Requests(12), ..plan(1) };
+    let mut events = std::iter::once(Event::Connected(0)).chain((0..12).map(|_| answered(0)));
+    let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+    let (seen, calls) = run(&plan, Duration::ZERO, script);
+    assert_eq!(seen.account.good, 12);
+    let sends = calls.iter().filter(|&&call| call == Call::Send(0)).count();
+    assert_eq!(sends, 3, "{calls:?}");
+}

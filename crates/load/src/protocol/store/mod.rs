@@ -103,7 +103,7 @@ impl Store {
         Store {
             choice: Choice::new(keys, seed),
             values,
-            register: Register::new(keys.count),
+            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }),
             writer: 0,
             greeting: (greeting.0.into(), greeting.1),
             found: Vec::new(),

@@ -80,9 +80,9 @@ pub(super) fn delete(name: [u8; KEY_BYTES], room: &mut Vec<u8>) {
 /// A key, which every request has: its length is always the same.
 fn key(name: &[u8; KEY_BYTES], room: &mut Vec<u8>) {
     const { assert!(KEY_BYTES == 16) };
-    room.extend_from_slice(b"$16\r\n");
-    room.extend_from_slice(name);
-    room.extend_from_slice(b"\r\n");
+    let mut words = *b"$16\r\nkey:000000000000\r\n";
+    words[5..5 + KEY_BYTES].copy_from_slice(name);
+    room.extend_from_slice(&words);
 }
 
 fn array(elements: usize, room: &mut Vec<u8>) {
