@@ -133,8 +133,7 @@ impl Queue {
 
     /// Counts a request of the window; whether it may still be asked.
     pub(crate) fn count(&self) -> bool {
-        !self.is_counted()
-            || self.of_window.0.fetch_add(1, Ordering::Relaxed) < self.window_max
+        !self.is_counted() || self.of_window.0.fetch_add(1, Ordering::Relaxed) < self.window_max
     }
 
     /// Whether all requests of the window were handed out.

@@ -59,10 +59,7 @@ pub fn of(sabotaged: &Run, clean: &Run, naive: Naive) -> (Figure, Figure) {
             (counted, median_of(sabotaged, by_time, Figure::TimeUs))
         }
         Naive::Winner => {
-            let truth = match is_of_one_class(clean) {
-                true => ranked(clean).unwrap_or_else(|| winner(clean, median)),
-                false => Figure::None,
-            };
+            let truth = ranked(clean).unwrap_or_else(|| winner(clean, median));
             (winner(sabotaged, median), truth)
         }
         Naive::BestOfThree => (winner(sabotaged, best), ranked(clean).unwrap_or(Figure::None)),
@@ -134,13 +131,6 @@ fn winner(run: &Run, of: fn(&[f64]) -> Option<f64>) -> Figure {
         [first, second, ..] => Figure::Winner(first.1.clone(), first.0 / second.0),
         _ => Figure::None,
     }
-}
-
-/// Whether all survive the same, so that one can be before another.
-fn is_of_one_class(run: &Run) -> bool {
-    let mut classes = run.durability.iter().map(|seen| seen.class);
-    let first = classes.next();
-    classes.all(|class| Some(class) == first)
 }
 
 /// What the ranks say, if there are any: nothing where an entry has none, since it may

@@ -1,11 +1,10 @@
 //! A mistake, as its file has it (`mistakes/<name>.toml`).
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use judge::checks::CHECKS;
-use lab::study::{Asks, Profile};
+use lab::study::Profile;
 use lab::study::toml_file;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -59,9 +58,6 @@ pub struct Story {
 pub struct SetUp {
     /// The study whose contenders and contract are taken.
     pub study: String,
-    /// What stores are asked beside what the study has them asked, by the word of a setting.
-    #[serde(default)]
-    pub asks: BTreeMap<String, Asks>,
     /// Contenders to measure a second time, as others of the same kind.
     #[serde(default)]
     pub again: Vec<String>,
@@ -218,10 +214,6 @@ pub enum CaughtBy {
     Tie,
     /// The percentile is withheld.
     Withheld,
-    /// The classes of durability: what survives more isn't ranked with what survives less.
-    Class,
-    /// The cuts: a store lost more than it promises.
-    Promise,
 }
 
 impl CaughtBy {
@@ -231,8 +223,6 @@ impl CaughtBy {
             CaughtBy::Check(id) => id,
             CaughtBy::Tie => "tie",
             CaughtBy::Withheld => "withheld",
-            CaughtBy::Class => "class",
-            CaughtBy::Promise => "promise",
         }
     }
 }

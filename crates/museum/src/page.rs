@@ -13,12 +13,6 @@ pub fn story(mistake: &Mistake) -> String {
             CaughtBy::Check(id) => format!("Caught by [{id}](checks/{id}.md)."),
             CaughtBy::Tie => "Caught by the ranks: what is equal ties.".into(),
             CaughtBy::Withheld => "Caught before it is printed: the percentile is withheld.".into(),
-            CaughtBy::Class => "Caught by the [classes of durability](durability.md): what survives \
-                more isn't ranked with what survives less."
-                .into(),
-            CaughtBy::Promise => "Caught by [cutting it off](durability.md): it lost more than it \
-                promises."
-                .into(),
         },
         (None, Some(study)) => {
             format!("Not shown yet: it waits for the study `{}`.", study.get_ref())

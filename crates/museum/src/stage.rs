@@ -72,12 +72,11 @@ impl Stage {
         set_up: &SetUp,
     ) -> Result<Stage, Error> {
         // What is wrong with the study itself is told of its own files, not of copies.
-        let known = Study::read(studies, &set_up.study)?.contenders;
+        Study::read(studies, &set_up.study)?;
         // A name that the next run knows, should this one be killed.
         let folder = Folder(std::env::temp_dir().join(leftovers::name()));
         let of = |studies: &Path, profile: &Spanned<Profile>, how: &str| -> Result<Study, Error> {
-            let mut study = Study::read(studies, &set_up.study)?;
-            study.file.asks.extend(set_up.asks.clone());
+            let study = Study::read(studies, &set_up.study)?;
             let mut study = study.with_profile(PROFILE, profile, file)?;
             let again = set_up.again.iter().map(|name| (name, true));
             let names = profile.get_ref().contender_names();
@@ -95,7 +94,6 @@ impl Stage {
         let copied = |to: &str, profile: &Profile, files: Option<&Path>, changes: &[&Change]| {
             let to = folder.0.join(to);
             let first = profile.contender_names().into_iter().next();
-            let first = first.and_then(|name| folder_of(&known, &name));
             // Where none of its files is another, a contender is a link like the rest.
             let first = first.filter(|_| files.is_some() || !changes.is_empty());
             let study = studies.join(&set_up.study);
@@ -120,12 +118,6 @@ impl Stage {
         }
         Ok(Stage { sabotaged, clean, _folder: folder })
     }
-}
-
-/// The name of the folder that a contender, or the one that it is a variant of, lies in.
-fn folder_of(contenders: &[Contender], name: &str) -> Option<String> {
-    let contender = contenders.iter().find(|it| it.name == name)?;
-    Some(contender.source.file_name()?.to_string_lossy().into_owned())
 }
 
 /// One of a study's contenders; as another one of the same kind, if it takes part again.

@@ -3,7 +3,6 @@
 
 use judge::checks::is_about_the_machine;
 use result::Run;
-use result::durability::{Cut, Rung};
 use result::figure::{P99_US, RATE};
 use result::finding::{Finding, Verdict};
 use result::outcome::Row;
@@ -57,8 +56,6 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
         CaughtBy::Check(id) => by_check(sabotaged, id),
         CaughtBy::Tie => by_tie(sabotaged),
         CaughtBy::Withheld => by_withholding(sabotaged),
-        CaughtBy::Class => by_class(sabotaged),
-        CaughtBy::Promise => by_promise(sabotaged),
     };
     let shared = clean.trials.iter().any(|trial| trial.evidence.place.shared());
     let also = expect.also_on_few_cores.as_ref().map(|id| id.get_ref());
@@ -142,40 +139,6 @@ fn by_withholding(run: &Run) -> Result<String, String> {
     }
 }
 
-/// Stores of different classes are in no ranking together.
-fn by_class(run: &Run) -> Result<String, String> {
-    let survive: Vec<String> = run
-        .durability
-        .iter()
-        .filter_map(|seen| Some(format!("{} survives {}", seen.contender, seen.class?.survives())))
-        .collect();
-    let together = run.outcomes.iter().find(|outcome| {
-        let mut classes = outcome.rows.iter().map(|row| run.class(&row.contender));
-        let first = classes.next();
-        classes.any(|class| Some(class) != first)
-    });
-    match (together, run.outcomes.len()) {
-        (Some(_), _) => Err("stores of different classes were ranked together".into()),
-        (None, 0 | 1) => Err("all were of one class".into()),
-        (None, _) => Ok(survive.join(", ")),
-    }
-}
-
-/// Whoever was cut off lost more than it promises.
-fn by_promise(run: &Run) -> Result<String, String> {
-    broken_word(run).ok_or_else(|| "it kept its word, or promises nothing".to_string())
-}
-
-/// On which rung the contender that the run names first broke its word, and what it lost.
-fn broken_word(run: &Run) -> Option<String> {
-    let first = run.contenders.first()?;
-    let seen = run.durability.iter().find(|seen| seen.contender == first.name)?;
-    let rung = seen.rungs.iter().find(|rung| rung.kept_promise == Some(false))?;
-    let says = Rung::says(rung.rung);
-    let lost = |cut: &Cut| format!(" {} of {} writes lost", cut.lost, cut.acknowledged);
-    Some(format!("{says}:{}", rung.worst_loss().map_or(" unusable".into(), lost)))
-}
-
 /// The expected check, if it had nothing to go by on the set-up without the mistake:
 /// its silence tells nothing then.
 fn not_checked(clean: &Run, id: &str) -> Option<Alarm> {
@@ -202,14 +165,10 @@ fn alarms(run: &Run) -> Vec<Alarm> {
             value: finding.value.clone(),
         }));
     }
-    let first = || run.contenders.first().map(|it| it.name.clone()).unwrap_or_default();
-    if let Some(value) = broken_word(run) {
-        let (check, verdict) = ("promise".into(), Verdict::Invalid);
-        alarms.push(Alarm { contender: first(), check, verdict, value });
-    }
     if let Err(why) = row(run) {
+        let contender = run.contenders.first().map(|it| it.name.clone()).unwrap_or_default();
         let (check, verdict) = ("contract".into(), Verdict::Invalid);
-        alarms.push(Alarm { contender: first(), check, verdict, value: why });
+        alarms.push(Alarm { contender, check, verdict, value: why });
     }
     alarms
 }
