@@ -218,6 +218,10 @@ pub enum CaughtBy {
     Tie,
     /// The percentile is withheld.
     Withheld,
+    /// What stores survive: those of another class aren't ranked beside it.
+    Class,
+    /// What stores survive: it loses more than it promises.
+    Promise,
 }
 
 impl CaughtBy {
@@ -227,6 +231,8 @@ impl CaughtBy {
             CaughtBy::Check(id) => id,
             CaughtBy::Tie => "tie",
             CaughtBy::Withheld => "withheld",
+            CaughtBy::Class => "class",
+            CaughtBy::Promise => "promise",
         }
     }
 }
