@@ -10,6 +10,7 @@
 //! - [`condition`]: what is done to the machine for the length of a run;
 //! - [`exhibit`]: both runs made, and what came of them;
 //! - [`figure`]: what somebody who believes what he sees would have printed;
+//! - `survived`: what was found out of stores that were cut off;
 //! - [`verdict`]: whether it was caught;
 //! - [`page`]: the stories, for readers.
 
@@ -19,4 +20,5 @@ pub mod figure;
 pub mod mistake;
 pub mod page;
 pub mod stage;
+mod survived;
 pub mod verdict;

@@ -1,11 +1,12 @@
 //! A mistake, as its file has it (`mistakes/<name>.toml`).
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use judge::checks::CHECKS;
-use lab::study::Profile;
 use lab::study::toml_file;
+use lab::study::{Asks, Profile};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use toml::Spanned;
@@ -61,6 +62,9 @@ pub struct SetUp {
     /// Contenders to measure a second time, as others of the same kind.
     #[serde(default)]
     pub again: Vec<String>,
+    /// What stores are asked beside what the study has, by the word that settings have for it.
+    #[serde(default)]
+    pub asks: BTreeMap<String, Asks>,
     /// What is measured without the mistake, as a study's profile has it. The
     /// contender that it names first is the one whose figure is looked at.
     pub run: Spanned<Profile>,
@@ -214,6 +218,10 @@ pub enum CaughtBy {
     Tie,
     /// The percentile is withheld.
     Withheld,
+    /// What stores survive: those of another class aren't ranked beside it.
+    Class,
+    /// What stores survive: it loses more than it promises.
+    Promise,
 }
 
 impl CaughtBy {
@@ -223,6 +231,8 @@ impl CaughtBy {
             CaughtBy::Check(id) => id,
             CaughtBy::Tie => "tie",
             CaughtBy::Withheld => "withheld",
+            CaughtBy::Class => "class",
+            CaughtBy::Promise => "promise",
         }
     }
 }

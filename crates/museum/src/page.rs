@@ -13,6 +13,12 @@ pub fn story(mistake: &Mistake) -> String {
             CaughtBy::Check(id) => format!("Caught by [{id}](checks/{id}.md)."),
             CaughtBy::Tie => "Caught by the ranks: what is equal ties.".into(),
             CaughtBy::Withheld => "Caught before it is printed: the percentile is withheld.".into(),
+            CaughtBy::Class => {
+                "Caught by the [classes](durability.md): what survives less isn't ranked beside \
+                 it."
+                .into()
+            }
+            CaughtBy::Promise => "Caught by its word, [which it broke](durability.md).".into(),
         },
         (None, Some(study)) => {
             format!("Not shown yet: it waits for the study `{}`.", study.get_ref())

@@ -72,11 +72,12 @@ impl Stage {
         set_up: &SetUp,
     ) -> Result<Stage, Error> {
         // What is wrong with the study itself is told of its own files, not of copies.
-        Study::read(studies, &set_up.study)?;
+        let original = Study::read(studies, &set_up.study)?;
         // A name that the next run knows, should this one be killed.
         let folder = Folder(std::env::temp_dir().join(leftovers::name()));
         let of = |studies: &Path, profile: &Spanned<Profile>, how: &str| -> Result<Study, Error> {
-            let study = Study::read(studies, &set_up.study)?;
+            let mut study = Study::read(studies, &set_up.study)?;
+            study.file.asks.extend(set_up.asks.clone());
             let mut study = study.with_profile(PROFILE, profile, file)?;
             let again = set_up.again.iter().map(|name| (name, true));
             let names = profile.get_ref().contender_names();
@@ -96,6 +97,7 @@ impl Stage {
             let first = profile.contender_names().into_iter().next();
             // Where none of its files is another, a contender is a link like the rest.
             let first = first.filter(|_| files.is_some() || !changes.is_empty());
+            let first = first.map(|name| folder_of(&original, &name)).transpose()?;
             let study = studies.join(&set_up.study);
             copy(&study, &to.join(&set_up.study), file, files, first.as_deref(), changes)?;
             Ok::<PathBuf, Error>(to)
@@ -118,6 +120,14 @@ impl Stage {
         }
         Ok(Stage { sabotaged, clean, _folder: folder })
     }
+}
+
+/// The folder of one of a study's contenders: a variant has none of its own.
+fn folder_of(study: &Study, contender: &str) -> Result<String, study::Error> {
+    let found = study.contenders.iter().find(|it| it.name == contender);
+    let found = found.ok_or_else(|| study.lacks_contender(contender))?;
+    let name = found.source.file_name().unwrap_or_default();
+    Ok(name.to_string_lossy().into_owned())
 }
 
 /// One of a study's contenders; as another one of the same kind, if it takes part again.

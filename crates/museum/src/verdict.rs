@@ -9,6 +9,7 @@ use result::outcome::Row;
 use result::plan::PaceKind;
 
 use crate::mistake::{CaughtBy, Expect};
+use crate::survived;
 
 /// What came of a mistake.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +57,8 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
         CaughtBy::Check(id) => by_check(sabotaged, id),
         CaughtBy::Tie => by_tie(sabotaged),
         CaughtBy::Withheld => by_withholding(sabotaged),
+        CaughtBy::Class => survived::other_class(sabotaged),
+        CaughtBy::Promise => survived::broken_promise(sabotaged),
     };
     let shared = clean.trials.iter().any(|trial| trial.evidence.place.shared());
     let also = expect.also_on_few_cores.as_ref().map(|id| id.get_ref());
@@ -68,6 +71,7 @@ pub fn of(sabotaged: &Run, clean: &Run, expect: &Expect) -> Seen {
     {
         alarms.extend(not_checked(clean, id));
     }
+    alarms.extend(of_what_survived(clean, expect.caught_by.get_ref()));
     let (disturbed, alarms) = alarms.into_iter().partition(|it| is_about_the_machine(&it.check));
     Seen { caught, alarms, disturbed, also: right.first().map(|alarm| alarm.check.clone()) }
 }
@@ -150,6 +154,23 @@ fn not_checked(clean: &Run, id: &str) -> Option<Alarm> {
         verdict: own.verdict,
         value: own.says.trim_end_matches('.').into(),
     })
+}
+
+/// What stores were found to survive, if that speaks against the set-up without the mistake,
+/// or isn't known.
+fn of_what_survived(clean: &Run, by: &CaughtBy) -> Option<Alarm> {
+    let said = match by {
+        CaughtBy::Class => survived::other_class(clean),
+        CaughtBy::Promise => survived::broken_promise(clean),
+        CaughtBy::Check(_) | CaughtBy::Tie | CaughtBy::Withheld => return None,
+    };
+    let (verdict, value) = match (said, survived::is_known(clean)) {
+        (Ok(value), _) => (Verdict::Invalid, value),
+        (Err(_), Err(why)) => (Verdict::NotChecked, why),
+        (Err(_), Ok(())) => return None,
+    };
+    let contender = clean.contenders.first()?.name.clone();
+    Some(Alarm { contender, check: by.word().into(), verdict, value })
 }
 
 /// What speaks against any figure of a run.
@@ -401,6 +422,17 @@ pub(crate) mod tests {
             "a wasn't ranked: no noise floor; b wasn't ranked: the figures are invalid"
         );
         assert_eq!(why(&[(Some(1), None)]), "fewer than two entries were measured");
+    }
+
+    /// Else the museum would pass where nobody may cut stores off.
+    #[test]
+    fn what_stores_survive_has_to_be_known_of_both_runs() {
+        let seen = of(&clean(), &clean(), &expecting("'promise'", ""));
+        assert!(seen.caught.unwrap_err().contains("isn't known"));
+        assert_eq!(
+            (&*seen.alarms[0].check, seen.alarms[0].verdict),
+            ("promise", Verdict::NotChecked)
+        );
     }
 
     #[test]

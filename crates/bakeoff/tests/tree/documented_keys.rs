@@ -337,8 +337,8 @@ fn the_page_of_contender_toml_has_every_key_with_its_bounds_and_no_other() {
 
 #[test]
 fn the_page_of_a_mistakes_file_has_every_key_with_its_bounds_and_no_other() {
-    let profiles = [".set_up.run", ".set_up.sabotage.run"];
-    let unused = hold(&File::mistake(), &page("mistake-toml.md"), &profiles);
+    let of_studies = [".set_up.run", ".set_up.sabotage.run", ".set_up.asks"];
+    let unused = hold(&File::mistake(), &page("mistake-toml.md"), &of_studies);
     // It stands in place of `set_up`.
     assert_eq!(unused, [".waits_for"], "the example has every other key");
 }

@@ -23,9 +23,9 @@ const RISE: f64 = 0.05;
 /// Where it speaks, a rate is a lower bound.
 pub const CLIENT_LIMIT: Check = Check {
     id: "client-limit",
-    signal: "CPU time by wall time of the client's threads and of the contender's cores, with interrupts where the kernel counts them apart, and how long each of those threads was ready to run and waited for a processor; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
+    signal: "CPU time by wall time of the client's threads and of the contender's cores, with interrupts where the kernel counts them apart, and how long each of those threads was ready to run and waited for a processor; of more threads than processors the CPU time of all by that of their processors too; where the client is near its limit in a closed loop, the rate of the same trial with a second client on a core that nobody else has.",
     threshold: "busy or waiting for a processor less than 85 % of the time, invalid from 97 %, or where the contender's cores are then less busy than 85 %; or a rate that a second client raises by less than 5 %",
-    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. What others and the host may have had of those cores counts as busy: that isn't waiting. A client that shares its processor, or has a part of one, is held up all the time and looks idle by its CPU time alone. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
+    why: "A client that is always busy measures itself: in 2009 ApacheBench was the bottleneck at 1,000 and 5,000 connections, and servers that differed looked alike. From 85 % on, requests wait for the client now and then, and the rate is a lower bound; that the server had time to spare meanwhile tells who waited for whom. What others and the host may have had of those cores counts as busy: that isn't waiting. A client that shares its processor, or has a part of one, is held up all the time and looks idle by its CPU time alone. Threads that share a lock take turns: each looks idle, and together they fill their processor. If more client gives no more, the server was the limit all the same: a rate that the client alone holds back rises with each core that the client gets. Identical trials are some per cent apart too, so a row is cleared only if every block says so.",
     fix: "Give the client more cores or machines of its own, or the server fewer; the rate is shown with ≥.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
@@ -37,23 +37,24 @@ fn look(seen: &Seen, load: &Load) -> Word {
         )
         .advise("Use a machine on which both have cores of their own, or one core (`--cores 1`).");
     }
-    let Some(thread) = threads_of(load.client).max_by(|a, b| a.taken().total_cmp(&b.taken()))
+    let cpus = seen.evidence.place.client_cpus.len();
+    let Some(part) = parts_of(load.client, cpus).max_by(|a, b| a.taken().total_cmp(&b.taken()))
     else {
         return Word::not_checked("The client's CPU time is not known.");
     };
     // In an open loop a server waits for requests that aren't due yet.
     let server = server_share(seen).filter(|_| !seen.is_open_loop());
     let is_idle = server.is_some_and(|share| share + taken_share(seen) < SERVER_IDLE);
-    let Some((verdict, says)) = Client::of(&thread).doubt(is_idle) else { return at_ease(&thread) };
+    let Some((verdict, says)) = Client::of(&part).doubt(is_idle) else { return at_ease(&part) };
     let of_server = server.map(|share| format!(", the contender {}", percent(share)));
-    let value = thread.value() + &of_server.unwrap_or_default();
+    let value = part.value() + &of_server.unwrap_or_default();
     match &seen.evidence.second_client {
         None => Word::new(verdict, value, says).against(BUSY),
         Some(second) => second_client(load, second, (verdict, says), value),
     }
 }
 
-/// How far a client was from its limit, by its busiest thread.
+/// How far a client was from its limit, by its busiest part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Client {
     Spare,
@@ -62,8 +63,8 @@ enum Client {
 }
 
 impl Client {
-    fn of(thread: &Thread) -> Client {
-        match thread.taken() {
+    fn of(part: &Part) -> Client {
+        match part.taken() {
             taken if taken >= BUSY_INVALID => Client::AtLimit,
             taken if taken >= BUSY_SUSPECT => Client::Near,
             _ => Client::Spare,
@@ -94,9 +95,9 @@ impl Client {
 }
 
 /// The word on a client that had time to spare, if that is known.
-fn at_ease(thread: &Thread) -> Word {
-    match thread.waited {
-        Some(_) => Word::valid(thread.value(), "The client had time to spare.").against(BUSY),
+fn at_ease(part: &Part) -> Word {
+    match part.waited {
+        Some(_) => Word::valid(part.value(), "The client had time to spare.").against(BUSY),
         None => Word::not_checked(
             "Whether the client's threads waited for a processor, the kernel doesn't tell.",
         )
@@ -118,18 +119,19 @@ fn second_client(
             return Word::new(verdict, value, format!("{says} {why}")).against(BUSY);
         }
         SecondClient::Measured {
+            client_cpus,
             rate,
             errors,
             client_busy_share,
             client_run_delay_share,
             others_cores,
             steal_share,
-            ..
         } => {
             // A single connection takes no second thread.
             let is_more = client_busy_share.len() > first.client.busy_share.len();
-            let has_time = threads(client_busy_share, client_run_delay_share.as_deref())
-                .all(|thread| Client::of(&thread) != Client::AtLimit);
+            let waited = client_run_delay_share.as_deref();
+            let has_time = parts(client_busy_share, waited, client_cpus.len())
+                .all(|part| Client::of(&part) != Client::AtLimit);
             let is_quiet = others_cores
                 .zip(*steal_share)
                 .is_some_and(|(others, steal)| !quiet_machine::is_disturbed(others, steal));
@@ -159,14 +161,18 @@ fn second_client(
 const BUSY: &str =
     "less than 85 %, invalid from 97 %, or where the contender was less busy than 85 %";
 
-/// What a client thread's time went into, as shares of it.
-struct Thread {
+/// What the time of a client's thread went into, or that of the processors of all its threads,
+/// as shares of it.
+struct Part {
     busy: f64,
-    /// Ready to run, while another ran. `None` where the kernel doesn't tell.
+    /// Ready to run, while another ran. `None` where the kernel doesn't tell. Of all threads
+    /// together it is 0: it is each thread's own.
     waited: Option<f64>,
+    /// How many threads it is.
+    threads: usize,
 }
 
-impl Thread {
+impl Part {
     /// The share in which it had no time to spare.
     fn taken(&self) -> f64 {
         self.busy + self.waited.unwrap_or(0.0)
@@ -175,20 +181,29 @@ impl Thread {
     fn value(&self) -> String {
         let busy = format!("{} busy", percent(self.busy));
         match self.waited {
+            _ if self.threads > 1 => format!("{} threads together {busy}", self.threads),
             Some(waited) => format!("{busy}, {} waiting for a processor", percent(waited)),
             None => busy,
         }
     }
 }
 
-fn threads(busy: &[f64], waited: Option<&[f64]>) -> impl Iterator<Item = Thread> {
+/// All of a client's threads together, on so many processors, and each of them. Threads that
+/// take turns, for a lock that they share, have each time to spare, and their processor none.
+fn parts(busy: &[f64], waited: Option<&[f64]>, cpus: usize) -> impl Iterator<Item = Part> {
+    let all = (busy.len() > cpus).then(|| Part {
+        busy: busy.iter().sum::<f64>() / cpus.max(1) as f64,
+        waited: waited.map(|_| 0.0),
+        threads: busy.len(),
+    });
     let waited = move |number: usize| waited?.get(number).copied();
     let shares = busy.iter().enumerate();
-    shares.map(move |(number, &busy)| Thread { busy, waited: waited(number) })
+    let each = shares.map(move |(number, &busy)| Part { busy, waited: waited(number), threads: 1 });
+    all.into_iter().chain(each)
 }
 
-fn threads_of(client: &ClientSide) -> impl Iterator<Item = Thread> {
-    threads(&client.busy_share, client.run_delay_share.as_deref())
+fn parts_of(client: &ClientSide, cpus: usize) -> impl Iterator<Item = Part> {
+    parts(&client.busy_share, client.run_delay_share.as_deref(), cpus)
 }
 
 /// The share of its cores that the contender used.
@@ -206,9 +221,10 @@ fn taken_share(seen: &Seen) -> f64 {
     server_cores::taken_cores(seen.evidence) / cores as f64
 }
 
-/// Whether a thread of the client had hardly any time to spare, where that is known.
-pub(super) fn is_near(client: &ClientSide) -> bool {
-    threads_of(client).any(|thread| Client::of(&thread) != Client::Spare)
+/// Whether a thread of the client, or all on its processors, had hardly any time to spare, where
+/// that is known.
+pub(super) fn is_near(client: &ClientSide, cpus: usize) -> bool {
+    parts_of(client, cpus).any(|part| Client::of(&part) != Client::Spare)
 }
 
 /// Whether a trial is to be made once more with more client: its client was near
@@ -216,7 +232,9 @@ pub(super) fn is_near(client: &ClientSide) -> bool {
 /// client and server allow.
 pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
     let Some(client) = evidence.clients.first() else { return false };
-    slot.setting.pace == Pace::Free && !evidence.place.shared() && is_near(client)
+    slot.setting.pace == Pace::Free
+        && !evidence.place.shared()
+        && is_near(client, evidence.place.client_cpus.len())
 }
 
 #[cfg(test)]
@@ -232,7 +250,7 @@ mod tests {
     fn a_busy_client_casts_doubt_and_a_saturated_one_makes_the_figures_invalid() {
         let with = |share| {
             word_after_load(&CLIENT_LIMIT, |load| {
-                load.client.busy_share = vec![0.2, share];
+                load.client.busy_share = vec![0.0, share];
                 load.client.run_delay_share = Some(vec![0.0; 2]);
             })
         };
@@ -264,7 +282,7 @@ mod tests {
     /// The word on a client that was busy for this share, and waited for another.
     fn waiting(busy: f64, waited: Option<f64>) -> Finding {
         word_after_load(&CLIENT_LIMIT, |load| {
-            load.client.busy_share = vec![busy, 0.2];
+            load.client.busy_share = vec![busy, 0.0];
             load.client.run_delay_share = waited.map(|waited| vec![waited, 0.1]);
         })
     }
@@ -286,6 +304,28 @@ mod tests {
             (word.verdict, &*word.value),
             (Verdict::Invalid, "97.0 % busy, the contender 99.0 %")
         );
+    }
+
+    /// As of a pool of 16 whose threads wait for one lock.
+    #[test]
+    fn threads_that_take_turns_and_fill_their_processor_have_no_time_to_spare() {
+        let with = |share: f64, client_cpus: Vec<usize>| {
+            word_after(&CLIENT_LIMIT, |evidence| {
+                evidence.place.client_cpus = client_cpus;
+                let load = load_of(evidence);
+                load.client.busy_share = vec![share; 16];
+                load.client.run_delay_share = Some(vec![0.01; 16]);
+            })
+        };
+        let word = with(0.06, vec![1]);
+        assert_eq!(word.verdict, Verdict::Suspect);
+        assert_eq!(word.value, "16 threads together 96.0 % busy, the contender 99.0 %");
+        assert_eq!(with(0.062, vec![1]).verdict, Verdict::Invalid);
+        assert_eq!(with(0.05, vec![1]).verdict, Verdict::Valid);
+        assert_eq!(with(0.06, vec![1, 2]).verdict, Verdict::Valid, "half of both is left");
+        let (slot, mut evidence) = sound();
+        evidence.clients[0].busy_share = vec![0.06; 16];
+        assert!(asks_for_second_client(&slot, &evidence));
     }
 
     #[test]
@@ -392,7 +432,7 @@ mod tests {
         load.client.run_delay_share = Some(vec![0.5]);
         assert!(asks_for_second_client(&slot, &evidence), "60 % busy, and it waited for 50 %");
         let asks = |(slot, mut evidence): (Slot, Evidence), busy: f64, client_cpu: usize| {
-            evidence.clients[0].busy_share = vec![0.1, busy];
+            evidence.clients[0].busy_share = vec![0.0, busy];
             evidence.place.client_cpus = vec![client_cpu];
             asks_for_second_client(&slot, &evidence)
         };

@@ -49,10 +49,12 @@ fn look(seen: &Seen, load: &Load) -> Word {
         Pace::Own { .. } => {
             Word::valid(value, "The rate was offered; that it wasn't held is the result.")
         }
-        _ if client_limit::is_near(load.client) => Word::invalid(
-            value,
-            "The rate wasn't held, and the client was near its limit: whose it was isn't known.",
-        ),
+        _ if client_limit::is_near(load.client, seen.evidence.place.client_cpus.len()) => {
+            Word::invalid(
+                value,
+                "The rate wasn't held, and the client was near its limit: whose it was isn't known.",
+            )
+        }
         _ => {
             Word::invalid(value, "The contender didn't hold the rate that others are compared at.")
         }

@@ -1,0 +1,1 @@
+../memory-limit/limited.sh
