@@ -1,5 +1,14 @@
-//! Runs one program and lets nothing of it live on: the keeper, its control groups, what is
-//! read of processes, and what dead runs left.
+//! Runs one program and lets nothing of it live on.
+//!
+//! - `keeper`: the keeper, a process between bakeoff and a program; [`kept`]: its handle in
+//!   bakeoff;
+//! - [`cgroup`]: the control groups of a trial;
+//! - [`leftovers`]: what dead runs left, ended by the next;
+//! - [`lines`]: what a program prints, line by line, with the time of arrival;
+//! - [`output`]: the end of what a program wrote; [`text`]: foreign text made harmless;
+//! - `perf_data`: the file that a killed JVM leaves;
+//! - [`affinity`]: on which processors a thread runs; `until`: waiting with a deadline;
+//! - [`process_tree`], [`proc_file`]: what is read of processes, with few system calls.
 
 pub mod affinity;
 pub mod cgroup;

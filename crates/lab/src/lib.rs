@@ -1,7 +1,16 @@
-//! From a study to its trials, in the order of the data: what is asked (study), what it needs
-//! (ready), which trials in which order (plan), where they are made (place), whether a
-//! contender does its job (contract), what puts work on it (drive), what is seen meanwhile
-//! (sample), one trial (trial), and the whole (run).
+//! From a study to its trials. In the order of the data:
+//!
+//! - [`study`]: the files that people write, and complaints with file and line;
+//! - [`ready`]: tools, builds, versions, and which contenders are absent;
+//! - [`plan`]: which trials in which order, from a seed;
+//! - [`place`]: where contender and load run: a `Host`, its ports, its processors' speed;
+//! - [`contract`]: whether a contender does its job: a `Contract` for each protocol;
+//! - [`drive`]: what puts work on a contender: a `Driver` for each kind;
+//! - [`sample`]: what is seen meanwhile;
+//! - [`trial`]: one trial, the records that a study makes for it, and trials of nobody, for
+//!   `bakeoff doctor`;
+//! - [`run`]: the whole, phase by phase, with the time left; the run's folder, and folders of
+//!   older versions.
 
 pub mod contract;
 pub mod drive;

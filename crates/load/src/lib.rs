@@ -5,13 +5,18 @@
 //! order that data takes through them:
 //!
 //! - [`plan`]: what is asked for;
-//! - [`template`]: the requests, with placeholders;
-//! - `schedule`: when they are due in an open loop;
-//! - `queue`: which is next, and which thread is awake for it;
+//! - [`template`]: the requests, with placeholders; [`keys`]: what is asked of stores, and what
+//!   they may answer;
+//! - `run`: the threads, their common start, and what they saw, put together;
+//! - `schedule`: when requests are due in an open loop; `clock`: the threads' common time;
+//! - `queue`: which is next, and which thread is awake for it; `turns`: a thread's hand in it;
 //! - `worker`: a thread's loop, over
 //!   - `protocol`: what the bytes mean, and
-//!   - `backend`: how they get to the kernel and back;
-//! - `record`: what a thread writes down;
+//!   - `backend`: how they get to the kernel and back, by io_uring or epoll;
+//! - `connects`, `address`: how connections are opened: paced, and from which source address;
+//! - `now`, `slots`, `line`: what time it is to a thread, what it knows of each connection, and
+//!   which of the free ones is taken next;
+//! - `record`: what a thread writes down; `samples`: a few whole answers of that;
 //! - [`outcome`]: what was seen; `merge`: that of all threads.
 //!
 //! A run in a process of its own:
@@ -27,7 +32,7 @@
 //! - [`delayed_ack`]: whether times cluster where acknowledgements are late;
 //! - [`search`]: the highest rate at which a condition holds.
 //!
-//! What others read with the same eyes: [`answers`].
+//! What others read with the same eyes: [`answers`]. What a request costs at least: [`bare`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 

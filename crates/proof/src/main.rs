@@ -2,6 +2,15 @@
 //! programs.
 //!
 //! It runs the built `bakeoff`, which lies beside it, as users run it.
+//!
+//! - `speed`, `bodies`, `memory`, `closed`: beside other clients on one nginx (`nginx`), in
+//!   shuffled rounds (`rounds`, `tool`); with pipelines on a server that answers together
+//!   (`batching`), and on stores beside the stores' own clients (`stores`);
+//! - `truth`: beside a server that knows its own times, and beside queueing theory; written to
+//!   `docs/measured/calibration.md`;
+//! - `programs`: the lab's rates of two contenders in Java beside JMH's times of the same classes
+//!   (`studies/codecs/jmh/`); written to `docs/measured/programs.md`;
+//! - `alarms`: what the checks said over many runs.
 
 mod alarms;
 mod bare;

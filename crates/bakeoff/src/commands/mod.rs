@@ -1,4 +1,5 @@
-//! One file, or folder, a subcommand.
+//! One file, or folder, a subcommand. Two serve all: `exit_codes`, and `printing`, because
+//! `println!` would panic where nobody reads on.
 
 pub mod check;
 pub mod compare;

@@ -18,7 +18,7 @@ fn read(name: &str) -> String {
 fn documents() -> Vec<(String, String)> {
     let mut names: Vec<String> =
         ["README.md", "CONTRIBUTING.md", "ARCHITECTURE.md"].map(String::from).into();
-    for folder in ["docs", "docs/checks"] {
+    for folder in ["docs", "docs/checks", "docs/decisions"] {
         let entries = fs::read_dir(root().join(folder)).unwrap();
         let files = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.extend(files.filter(|it| it.ends_with(".md")).map(|it| format!("{folder}/{it}")));

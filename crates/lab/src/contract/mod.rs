@@ -1,4 +1,8 @@
 //! Does a contender do its job? What is asked of it, by protocol.
+//!
+//! - [`http`]: HTTP/1.1, with a small client that is made to complain ([`http_client`]);
+//! - [`store`]: stores write, read and remove keys of its own ([`store_client`]);
+//! - [`program`]: programs that drive themselves are held to their clock and their sums.
 
 pub mod http;
 pub mod http_client;

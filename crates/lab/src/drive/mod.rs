@@ -1,4 +1,10 @@
 //! Puts work on a contender that runs, and says what it saw.
+//!
+//! - [`client`]: the load generator's client, a process; [`generator`]: what it is told and what
+//!   it tells, between the terms of a trial and those of `load`;
+//! - [`http`]: the generator for web servers; [`store`]: for stores, which are filled before;
+//! - [`program`]: contenders that drive themselves: what they are started with, and the lines
+//!   that they print.
 
 pub mod client;
 pub mod generator;
