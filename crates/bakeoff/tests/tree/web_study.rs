@@ -85,7 +85,7 @@ fn the_quick_profile_measures_for_4_minutes_at_most() {
     assert!(measured_s <= 240.0, "it measures for {measured_s} s");
 }
 
-/// As README has them: those of one core, and those of all, a connection a request.
+/// As studies/web/README.md has them: those of one core, and those of all, a connection a request.
 #[test]
 fn the_seven_rows_of_2009_take_25_minutes_of_measuring_at_most() {
     let study = study();
