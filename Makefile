@@ -28,8 +28,8 @@ test: ## install what is missing, then lint and run every test
 	@# The store of studies/kv is no member: its own tests are those of the engines that this machine has.
 	cargo test --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features "$$($(store)/buildable | paste -sd,)" -- --quiet
 
-mistakes: ## make every known mistake again, and see whether its check names it (twelve minutes)
-	@setup/install run
+mistakes: ## make every known mistake again, and see whether its check names it (a quarter of an hour)
+	@setup/install mistakes
 	cargo build --locked --release -p bakeoff
 	@# 3 says that all that could be made was caught, but not all could be made here.
 	@# Only all of them are kept.

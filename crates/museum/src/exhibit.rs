@@ -7,6 +7,7 @@ use judge::checks::is_about_the_machine;
 use lab::place::machine;
 use lab::place::{Host, ThisMachine};
 use lab::plan::{Choice, Order};
+use lab::ready;
 use lab::run::folder::Folder;
 use lab::run::{self, Asked, Early, Ended, Event, Ladder};
 use lab::study::Study;
@@ -15,7 +16,7 @@ use result::finding::Verdict;
 use result::{Run, shell};
 
 use crate::condition::{Conditions, Neighbour};
-use crate::mistake::{Mistake, Sabotage, SetUp};
+use crate::mistake::{Mistake, Sabotage};
 use crate::stage::{self, PROFILE, Stage};
 
 /// The folder of mistakes, where no other is named.
@@ -96,15 +97,13 @@ impl Museum<'_> {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn make(
-        &self,
-        mistake: &Mistake,
-        set_up: &SetUp,
-        tell: &mut dyn FnMut(&Event),
-    ) -> Result<Exhibit, Error> {
+    pub fn make(&self, mistake: &Mistake, tell: &mut dyn FnMut(&Event)) -> Result<Exhibit, Error> {
+        let sabotage = &mistake.file.set_up.sabotage;
+        if let Some(missing) = ready::missing(&sabotage.needs) {
+            return Err(Error::NotHere(missing));
+        }
         let file = self.mistakes.join(format!("{}.toml", mistake.name));
-        let stage = Stage::set(self.studies, &file, mistake, set_up)?;
-        let sabotage = &set_up.sabotage;
+        let stage = Stage::set(self.studies, &file, mistake)?;
         let honest = Sabotage::default();
         let mut made_again = 0;
         let mut make = |study: &Study, sabotage: &Sabotage, from: Verdict| loop {

@@ -35,10 +35,8 @@ pub struct MistakeFile {
     pub made_by: String,
     /// The story, for readers.
     pub story: Story,
-    /// The study without which it can't be made.
-    pub waits_for: Option<Spanned<String>>,
-    /// How it is made; absent only where it waits.
-    pub set_up: Option<SetUp>,
+    /// How it is made.
+    pub set_up: SetUp,
 }
 
 /// A mistake told in a few sentences.
@@ -108,18 +106,23 @@ pub struct Sabotage {
     pub neighbours: Option<Neighbours>,
     /// Connections may begin at these ports only: the first and the last.
     pub client_ports: Option<(u16, u16)>,
+    /// A program of the mistake's folder that asks a store in the place of bakeoff's client.
+    pub client: Option<Spanned<String>>,
+    /// Programs and libraries that it takes, as a contender names its own.
+    #[serde(default)]
+    pub needs: BTreeMap<String, String>,
 }
 
 impl Sabotage {
     /// Whether nothing is done to the run.
     pub fn is_nothing(&self) -> bool {
-        let Sabotage { run, changes, .. } = self;
+        let Sabotage { run, changes, client, .. } = self;
         let in_conditions = self.fixed_order
             || self.cpus.is_some()
             || self.cpu_quota.is_some()
             || self.neighbours.is_some()
             || self.client_ports.is_some();
-        run.is_none() && changes.is_empty() && !in_conditions
+        run.is_none() && changes.is_empty() && client.is_none() && !in_conditions
     }
 }
 
@@ -331,24 +334,9 @@ pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>
 /// # Errors
 /// A complaint with file and line.
 pub fn read(path: &Path) -> Result<Mistake, toml_file::Error> {
-    let file: Spanned<MistakeFile> = toml_file::read(path, "docs/mistake-toml.md")?;
-    let whole = file.span();
-    let file = file.into_inner();
-    match (&file.waits_for, &file.set_up) {
-        (Some(_), None) => {}
-        (None, Some(set_up)) => check(path, set_up)?,
-        (Some(study), Some(_)) => {
-            let what = "a mistake that has a `set_up` waits for no study: leave one of the two out";
-            return Err(toml_file::refuse(path, study.span(), what.into()));
-        }
-        (None, None) => {
-            let what = "either `set_up` says how it is made, or `waits_for` which study it \
-                        waits for"
-                .into();
-            return Err(toml_file::refuse(path, whole, what));
-        }
-    }
+    let file: MistakeFile = toml_file::read(path, "docs/mistake-toml.md")?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    check(path, &file.set_up)?;
     Ok(Mistake { name, folder: path.with_extension(""), file })
 }
 

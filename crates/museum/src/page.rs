@@ -8,22 +8,15 @@ const COLUMNS: usize = 80;
 /// One mistake's section.
 pub fn story(mistake: &Mistake) -> String {
     let file = &mistake.file;
-    let caught = match (&file.set_up, &file.waits_for) {
-        (Some(set_up), _) => match set_up.expect.caught_by.get_ref() {
-            CaughtBy::Check(id) => format!("Caught by [{id}](checks/{id}.md)."),
-            CaughtBy::Tie => "Caught by the ranks: what is equal ties.".into(),
-            CaughtBy::Withheld => "Caught before it is printed: the percentile is withheld.".into(),
-            CaughtBy::Class => {
-                "Caught by the [classes](durability.md): what survives less isn't ranked beside \
-                 it."
+    let caught = match file.set_up.expect.caught_by.get_ref() {
+        CaughtBy::Check(id) => format!("Caught by [{id}](checks/{id}.md)."),
+        CaughtBy::Tie => "Caught by the ranks: what is equal ties.".into(),
+        CaughtBy::Withheld => "Caught before it is printed: the percentile is withheld.".into(),
+        CaughtBy::Class => {
+            "Caught by the [classes](durability.md): what survives less isn't ranked beside it."
                 .into()
-            }
-            CaughtBy::Promise => "Caught by its word, [which it broke](durability.md).".into(),
-        },
-        (None, Some(study)) => {
-            format!("Not shown yet: it waits for the study `{}`.", study.get_ref())
         }
-        (None, None) => String::new(),
+        CaughtBy::Promise => "Caught by its word, [which it broke](durability.md).".into(),
     };
     let story = &file.story;
     let parts = [

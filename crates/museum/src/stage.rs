@@ -13,7 +13,7 @@ use lab::study::toml_file;
 use lab::study::{self, Profile, Study};
 use toml::Spanned;
 
-use crate::mistake::{Change, Mistake, SetUp};
+use crate::mistake::{Change, Mistake};
 
 /// What the profile of a mistake is called in its study and its runs.
 pub const PROFILE: &str = "mistake";
@@ -65,12 +65,8 @@ impl Stage {
     ///
     /// # Errors
     /// [`Error`].
-    pub fn set(
-        studies: &Path,
-        file: &Path,
-        mistake: &Mistake,
-        set_up: &SetUp,
-    ) -> Result<Stage, Error> {
+    pub fn set(studies: &Path, file: &Path, mistake: &Mistake) -> Result<Stage, Error> {
+        let set_up = &mistake.file.set_up;
         // What is wrong with the study itself is told of its own files, not of copies.
         let original = Study::read(studies, &set_up.study)?;
         // A name that the next run knows, should this one be killed.
@@ -116,10 +112,32 @@ impl Stage {
             let profile = set_up.sabotaged_run();
             changes.extend(&sabotage.changes);
             let studies = copied("sabotaged", profile.get_ref(), files, &changes)?;
-            sabotaged = Some(of(&studies, profile, "sabotaged")?);
+            let mut study = of(&studies, profile, "sabotaged")?;
+            if let Some(client) = &sabotage.client {
+                study.client = Some(client_of(&study, mistake, client, file)?);
+            }
+            sabotaged = Some(study);
         }
         Ok(Stage { sabotaged, clean, _folder: folder })
     }
+}
+
+/// The program that is a mistake's client.
+fn client_of(
+    study: &Study,
+    mistake: &Mistake,
+    client: &Spanned<String>,
+    file: &Path,
+) -> Result<PathBuf, toml_file::Error> {
+    if !study.file.is_of_stores() {
+        let what = "only stores are asked by another client: the study has none";
+        return Err(toml_file::refuse(file, client.span(), what.into()));
+    }
+    mistake.folder.join(client.get_ref()).canonicalize().map_err(|error| {
+        let (name, folder) = (client.get_ref(), mistake.folder.display());
+        let what = format!("the client {name} in {folder}: {error}");
+        toml_file::refuse(file, client.span(), what)
+    })
 }
 
 /// The folder of one of a study's contenders: a variant has none of its own.

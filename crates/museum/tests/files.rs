@@ -21,19 +21,11 @@ fn every_known_mistake_has_an_entry() {
     assert_eq!(numbers, (1..=30).collect(), "the list of known mistakes has these numbers");
 }
 
-#[test]
-fn only_a_slow_client_of_stores_waits() {
-    let all = all();
-    let waiting = all.iter().filter(|it| it.file.waits_for.is_some());
-    let numbers: Vec<u32> = waiting.map(|it| it.file.number).collect();
-    assert_eq!(numbers, [13]);
-}
-
 /// Else a mistake would be made with a contender that was since renamed.
 #[test]
 fn every_contender_that_a_mistake_names_is_there() {
     for mistake in all() {
-        let Some(set_up) = &mistake.file.set_up else { continue };
+        let set_up = &mistake.file.set_up;
         let profiles = [set_up.run.get_ref(), set_up.sabotaged_run().get_ref()];
         let named = profiles.into_iter().flat_map(|profile| profile.contender_names());
         let study = Study::read(&root().join("studies"), &set_up.study);
@@ -49,9 +41,8 @@ fn every_contender_that_a_mistake_names_is_there() {
 #[test]
 fn every_set_up_can_be_made() {
     for mistake in all() {
-        let Some(set_up) = &mistake.file.set_up else { continue };
         let file = root().join(format!("mistakes/{}.toml", mistake.name));
-        let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up)
+        let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake)
             .unwrap_or_else(|error| panic!("{}: {error}", mistake.name));
         assert!(!stage.clean.contenders.is_empty());
     }
@@ -77,16 +68,14 @@ fn the_stories_are_those_of_the_files() {
 
 /// A mistake that was added after the last measurement would be told of, and never shown.
 #[test]
-fn each_mistake_that_can_be_made_was_measured() {
+fn each_mistake_was_measured() {
     let path = root().join("docs/measured/mistakes.md");
     let measured = std::fs::read_to_string(path).expect("docs/measured/mistakes.md");
     let rows = measured.lines().filter_map(|line| line.strip_prefix("| "));
     let rows: Vec<&str> = rows.filter_map(|row| row.split(" |").next()).collect();
-    let all = all();
-    let made = all.iter().filter(|it| it.file.set_up.is_some());
-    let made: Vec<String> = made.map(|it| format!("{} {}", it.file.number, it.name)).collect();
-    for mistake in &made {
-        assert!(rows.contains(&&**mistake), "{mistake} has no row: `make mistakes`");
+    for Mistake { name, file, .. } in all() {
+        let mistake = format!("{} {name}", file.number);
+        assert!(rows.contains(&&*mistake), "{mistake} has no row: `make mistakes`");
     }
 }
 
@@ -133,7 +122,6 @@ fn complaints_have_file_line_and_advice() {
              settings = [{ cores = \"one\", connections = [1] }]\n\
              [set_up.expect]",
         ),
-        WHOLE.replace("title = \"t\"", "title = \"t\"\nwaits_for = \"stores\""),
         head.into(),
         format!(
             "{WHOLE}[[set_up.changes]]\nfile = \"../../web/go/main.go\"\nfrom = \"a\"\nto = \"b\"\n"
@@ -152,8 +140,7 @@ fn staged(text: &str) -> Result<museum::stage::Stage, String> {
     let file = folder.path().join("m.toml");
     std::fs::write(&file, text).unwrap();
     let mistake = mistake::read(&file).unwrap_or_else(|error| panic!("{error}"));
-    let set_up = mistake.file.set_up.as_ref().unwrap();
-    let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake, set_up);
+    let stage = museum::stage::Stage::set(&root().join("studies"), &file, &mistake);
     stage.map_err(|error| error.to_string())
 }
 
@@ -165,6 +152,19 @@ fn a_change_of_words_that_are_not_there_is_refused_with_its_line() {
     let error = staged(&text).unwrap_err();
     assert!(
         error.contains("m.toml:20:8: the file main.go of go doesn't hold these words"),
+        "{error}"
+    );
+}
+
+/// Else the store would be asked by bakeoff's own client, and the mistake not be made.
+#[test]
+fn a_client_that_is_not_there_or_asks_no_store_is_refused_with_its_line() {
+    let with_client = "[set_up.sabotage]\nclient = \"client.py\"\n[set_up.run]";
+    let error = staged(&WHOLE.replace("[set_up.run]", with_client)).unwrap_err();
+    assert!(error.contains("m.toml:9:10: only stores are asked by another client"), "{error}");
+    let error = staged(&OF_STORES.replace("[set_up.run]", with_client)).unwrap_err();
+    assert!(
+        error.contains("the client client.py in ") && error.contains("No such file"),
         "{error}"
     );
 }

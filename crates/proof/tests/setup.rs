@@ -121,6 +121,16 @@ fn everything_that_a_contender_needs_is_seen_by_the_set_up() {
     assert!(contenders > 0, "no contender was found");
 }
 
+/// Else a fresh machine couldn't make it, and `make mistakes` would leave it out.
+#[test]
+fn what_a_mistake_needs_is_seen_by_the_set_up_of_mistakes() {
+    let listed = needs("mistakes");
+    let of = "the mistake slow-store-client";
+    let has = listed.lines().any(|line| line.contains("\tpython3-redis\t") && line.ends_with(of));
+    assert!(has, "{listed}");
+    assert!(!needs("run").contains("the mistake "), "a study needs none of them");
+}
+
 /// Else `make run` would install Boost's fibers to compare web servers.
 #[test]
 fn of_one_study_only_its_own_contenders_are_seen_to() {

@@ -190,7 +190,7 @@ fn is_built(contender: &Contender, builds: &mut Builds) -> bool {
 }
 
 fn build(contender: &Contender) -> bool {
-    if let Some(missing) = missing(contender) {
+    if let Some(missing) = missing(&contender.file.needs) {
         skipped("skipped in part", &format!("{}: {missing}", contender.name));
         return false;
     }

@@ -49,7 +49,7 @@ pub fn is_built(name: &str) -> bool {
 fn build(name: &str) -> Option<String> {
     let all = contenders();
     let contender = all.iter().find(|contender| contender.name == name).expect(name);
-    if let Some(missing) = ready::missing(contender) {
+    if let Some(missing) = ready::missing(&contender.file.needs) {
         return Some(format!("{name}: {missing}"));
     }
     let build = contender.build_folder();

@@ -8,6 +8,7 @@
 
 use std::io::{self, BufReader, ErrorKind, PipeReader, Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -41,18 +42,35 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts one that waits for its plan, on these processors, in this group, which
-    /// is made and removed here.
+    /// Starts bakeoff's own, which waits for its plan, on these processors, in this group,
+    /// which is made and removed here.
     ///
     /// # Errors
     /// The kernel's.
     pub fn start(group: Group, cpus: &[usize]) -> Result<Client, Error> {
-        let failed = |source| Error::System { what: "starting the load's client".into(), source };
-        let (output_from, output_to) = io::pipe().map_err(failed)?;
         let mut command = Command::new("/proc/self/exe");
+        command.arg0("client").arg(client::SUBCOMMAND);
+        Client::start_as(command, "starting the load's client", group, cpus)
+    }
+
+    /// The same of another program, which hears and tells what `load::client` does.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn start_other(program: &Path, group: Group, cpus: &[usize]) -> Result<Client, Error> {
+        let what = format!("starting {} as the load's client", program.display());
+        Client::start_as(Command::new(program), &what, group, cpus)
+    }
+
+    fn start_as(
+        mut command: Command,
+        what: &str,
+        group: Group,
+        cpus: &[usize],
+    ) -> Result<Client, Error> {
+        let failed = |source| Error::System { what: what.into(), source };
+        let (output_from, output_to) = io::pipe().map_err(failed)?;
         command
-            .arg0("client")
-            .arg(client::SUBCOMMAND)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(output_to)

@@ -1,6 +1,7 @@
 //! The load generator's client with its plan, whatever it speaks, and from what it saw to
 //! evidence.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
@@ -41,6 +42,20 @@ impl Loading {
         plan: load::Plan,
     ) -> Result<Loading, load::Error> {
         let client = Client::start(on.kept.client_cgroup().clone(), what.cpus)?;
+        Ok(Loading { client, plan })
+    }
+
+    /// The same with another program for a client.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(super) fn prepare_other(
+        program: &Path,
+        on: &Running,
+        what: &Drive,
+        plan: load::Plan,
+    ) -> Result<Loading, load::Error> {
+        let client = Client::start_other(program, on.kept.client_cgroup().clone(), what.cpus)?;
         Ok(Loading { client, plan })
     }
 

@@ -191,7 +191,7 @@ pub struct Driven {
 pub fn of(way: &Way) -> Box<dyn Driver> {
     match way.clone() {
         Way::Http(contract) => Box::new(Http { contract }),
-        Way::Store { speaks, asks } => Box::new(Store { speaks, asks }),
+        Way::Store { speaks, asks, client } => Box::new(Store { speaks, asks, client }),
         Way::Program(_) => Box::new(Program),
     }
 }

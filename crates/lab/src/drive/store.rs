@@ -2,7 +2,7 @@
 //! keys are written before, and the store says afterwards what it has.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use load::Stop;
@@ -34,6 +34,8 @@ pub struct Store {
     pub speaks: Speaks,
     /// What they are asked, by the word that settings have for it.
     pub asks: BTreeMap<String, Asks>,
+    /// A program that asks them in the place of bakeoff's own client.
+    pub client: Option<PathBuf>,
 }
 
 impl Driver for Store {
@@ -76,7 +78,11 @@ impl Driver for Store {
         on: &'a Running,
         what: &Drive,
     ) -> Result<Box<dyn Driving + 'a>, load::Error> {
-        let loading = Loading::prepare(on, what, self.plan(on, what)?)?;
+        let plan = self.plan(on, what)?;
+        let loading = match &self.client {
+            None => Loading::prepare(on, what, plan)?,
+            Some(program) => Loading::prepare_other(program, on, what, plan)?,
+        };
         Ok(Box::new(Asking { loading, on, speaks: self.speaks }))
     }
 }

@@ -4,6 +4,7 @@
 pub mod programs;
 mod texts;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -42,7 +43,7 @@ pub enum Prepared {
 
 /// Makes a contender ready. It may be built already, as another variant of the same folder.
 pub fn prepare(contender: &Contender, is_built: bool, stop: &Stop) -> Prepared {
-    if let Some(missing) = missing(contender) {
+    if let Some(missing) = missing(&contender.file.needs) {
         return Prepared::Absent(missing);
     }
     let placeholders = placeholders(contender);
@@ -59,7 +60,7 @@ pub fn prepare(contender: &Contender, is_built: bool, stop: &Stop) -> Prepared {
 /// # Errors
 /// What is missing, and what gives it.
 pub fn tools(contender: &Contender) -> Result<Vec<Version>, String> {
-    match missing(contender) {
+    match missing(&contender.file.needs) {
         Some(missing) => Err(missing),
         None => Ok(versions(contender, &placeholders(contender), is_built(contender))),
     }
@@ -122,10 +123,9 @@ pub fn source_digest(contender: &Contender) -> Option<String> {
     digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref()).ok()
 }
 
-/// What is missing of its needs, and what to do about it.
-pub fn missing(contender: &Contender) -> Option<String> {
-    let needs = contender.file.needs.iter();
-    let missing: Vec<_> = needs.filter(|(need, _)| !is_there(need)).collect();
+/// What is missing of such needs, and what to do about it.
+pub fn missing(needs: &BTreeMap<String, String>) -> Option<String> {
+    let missing: Vec<_> = needs.iter().filter(|(need, _)| !is_there(need)).collect();
     let names: Vec<_> = missing.iter().map(|(need, _)| format!("`{need}`")).collect();
     (!missing.is_empty()).then(|| {
         format!(

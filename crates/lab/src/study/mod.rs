@@ -43,6 +43,9 @@ pub struct Study {
     pub file: StudyFile,
     /// Its contenders, by name.
     pub contenders: Vec<Contender>,
+    /// A program that asks stores in the place of bakeoff's own client: somebody else's client
+    /// library, which is how a mistake is made. It hears and tells what `load::client` does.
+    pub client: Option<PathBuf>,
 }
 
 /// The content of `study.toml`.
@@ -277,7 +280,7 @@ impl Study {
         if contenders.is_empty() {
             return Err(Error::Empty { study: name.into(), path: folder });
         }
-        let study = Study { name: name.into(), file, contenders };
+        let study = Study { name: name.into(), file, contenders, client: None };
         study.check_names()?;
         study.check_driver(&path)?;
         study.check_profiles(&path, study.file.driver.span())?;

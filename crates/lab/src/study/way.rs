@@ -1,6 +1,7 @@
 //! How a contender is driven and held to its contract, by what its study and its own file say.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use super::contender::{Contender, Speaks};
 use super::{Asks, HttpContract, Study, Sum};
@@ -16,6 +17,8 @@ pub enum Way {
         speaks: Speaks,
         /// What it is asked, by the word that settings have for it.
         asks: BTreeMap<String, Asks>,
+        /// A program that asks in the place of bakeoff's own client.
+        client: Option<PathBuf>,
     },
     /// It drives itself, and this shows that it did the work.
     Program(Option<Sum>),
@@ -30,7 +33,7 @@ impl Study {
             (None, Some(speaks)) => {
                 let asks = self.file.asks.iter();
                 let asks = asks.map(|(name, asks)| (name.clone(), asks.clone())).collect();
-                Way::Store { speaks, asks }
+                Way::Store { speaks, asks, client: self.client.clone() }
             }
             (None, None) => Way::Program(contract.sum),
         }

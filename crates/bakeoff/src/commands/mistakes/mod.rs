@@ -27,8 +27,7 @@ const NOT_SHOWN: u8 = 3;
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 every mistake was caught by its check, and every set-up \
 without it is clean; 1 one was not, or isn't; 2 wrong arguments or files; 3 all that could be \
-shown was caught, but not all could be shown; 4 the machine failed; 130 interrupted. Mistakes \
-that wait for a study are counted apart.")]
+shown was caught, but not all could be shown; 4 the machine failed; 130 interrupted.")]
 pub struct Arguments {
     /// These mistakes only; docs/mistakes.md has their names
     #[arg(long, value_delimiter = ',', value_name = "NAME,…")]
@@ -132,12 +131,8 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<(Entry, bool), Error> {
         title: file.title.clone(),
         came,
     };
-    let Some(set_up) = &file.set_up else {
-        let study = file.waits_for.as_ref().map(|study| study.get_ref().clone());
-        return Ok((came(Came::Waits(study.unwrap_or_default())), true));
-    };
     part_of_note(&format!("{:>2}. {}: ", file.number, file.title));
-    let exhibit = match museum.make(mistake, set_up, &mut |_| {}) {
+    let exhibit = match museum.make(mistake, &mut |_| {}) {
         Err(Error::NotHere(why)) => {
             note("can't be made here");
             return Ok((came(Came::NotShown(why)), true));
@@ -150,13 +145,14 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<(Entry, bool), Error> {
     };
     let reports_are_written = keep_reports(&exhibit);
     let Exhibit { sabotaged, made_again, .. } = &exhibit;
-    let seen = verdict::of(&sabotaged.run, exhibit.clean(), &set_up.expect);
-    let (naive, truth) = figure::of(&sabotaged.run, exhibit.clean(), set_up.expect.naive);
+    let expect = &file.set_up.expect;
+    let seen = verdict::of(&sabotaged.run, exhibit.clean(), expect);
+    let (naive, truth) = figure::of(&sabotaged.run, exhibit.clean(), expect.naive);
     note(table::word(&seen));
     let came = came(Came::Made {
         naive,
         truth,
-        by: set_up.expect.caught_by.get_ref().word().into(),
+        by: expect.caught_by.get_ref().word().into(),
         seen,
         made_again: *made_again,
         folder: sabotaged.folder.path().into(),

@@ -31,8 +31,6 @@ pub enum Came {
     },
     /// It can't be made here, and why.
     NotShown(String),
-    /// It waits for this study.
-    Waits(String),
 }
 
 /// 0 where all were caught, 1 where one was not, 3 where one could not be shown or
@@ -40,12 +38,11 @@ pub enum Came {
 pub fn exit_code(entries: &[Entry]) -> u8 {
     let missed = |it: &Entry| match &it.came {
         Came::Made { seen, .. } => !seen.is_caught() && !seen.is_disturbed(),
-        Came::NotShown(_) | Came::Waits(_) => false,
+        Came::NotShown(_) => false,
     };
     let not_shown = |it: &Entry| match &it.came {
         Came::Made { seen, .. } => seen.is_disturbed(),
         Came::NotShown(_) => true,
-        Came::Waits(_) => false,
     };
     if entries.iter().any(missed) {
         super::FAILED
@@ -127,7 +124,6 @@ pub fn page(entries: &[Entry], known: usize, took: &str) -> String {
 fn cells(entry: &Entry) -> [String; 4] {
     let dash = || "–".to_string();
     match &entry.came {
-        Came::Waits(study) => [dash(), dash(), dash(), format!("waits for {study}")],
         Came::NotShown(_) => [dash(), dash(), dash(), "not shown".into()],
         Came::Made { naive, truth, by, seen, .. } => {
             let by = match &seen.caught {
@@ -165,7 +161,6 @@ fn figure(figure: &Figure) -> String {
 /// What the table has no room for.
 fn note(entry: &Entry) -> Option<String> {
     let told = match &entry.came {
-        Came::Waits(_) => return None,
         Came::NotShown(why) => format!("can't be made here: {why}"),
         Came::Made { seen, made_again, folder, .. } => {
             let mut told = Vec::new();
@@ -209,17 +204,12 @@ fn sum(entries: &[Entry], known: usize) -> String {
     let made = count(|it| matches!(it, Came::Made { .. }));
     let disturbed = count(|it| matches!(it, Came::Made { seen, .. } if seen.is_disturbed()));
     let not_shown = count(|it| matches!(it, Came::NotShown(_)));
-    let waits = count(|it| matches!(it, Came::Waits(_)));
     let mut parts = vec![format!("{caught} of {made} that were made are caught")];
     if disturbed > 0 {
         parts.push(format!("{disturbed} caught while the machine was disturbed"));
     }
     if not_shown > 0 {
         parts.push(format!("{not_shown} can't be made here"));
-    }
-    if waits > 0 {
-        let verb = if waits == 1 { "waits" } else { "wait" };
-        parts.push(format!("{waits} {verb} for a study that comes later"));
     }
     if entries.len() < known {
         parts.push(format!("{} of {known} are left out", known - entries.len()));
@@ -279,22 +269,21 @@ mod tests {
             entry(4, "No parsing", made(Seen { alarms: vec![alarm()], ..caught() })),
             entry(5, "A backlog", made(Seen { disturbed: vec![alarm()], ..caught() })),
             entry(7, "Compiling", Came::NotShown("netty: `mvn` is not installed".into())),
-            entry(9, "Missing keys", Came::Waits("stores".into())),
         ];
         insta::assert_snapshot!(table(&entries, 8, Terminal::default()));
     }
 
     #[test]
     fn the_page_has_a_row_a_mistake() {
-        let waits = Came::Waits("stores".into());
-        let page = page(&[entry(1, "t", made(caught())), entry(9, "t", waits)], 2, "6 min");
+        let entries = [entry(1, "t", made(caught())), entry(9, "t", Came::NotShown("no".into()))];
+        let page = page(&entries, 2, "6 min");
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
         assert_eq!(
             rows,
             [
                 "| 1 mistake-1 | 64.8k answers/s | 74.7k answers/s | load-arrived: 931 of 5000 \
                  accepted | caught |",
-                "| 9 mistake-9 | – | – | – | waits for stores |",
+                "| 9 mistake-9 | – | – | – | not shown |",
             ]
         );
         assert!(page.contains("1 of 1 that were made are caught"), "{page}");
@@ -310,7 +299,7 @@ mod tests {
         let unclean = || made(Seen { alarms: vec![alarm()], ..caught() });
         let not_shown = || Came::NotShown(String::new());
         let disturbed = || made(Seen { disturbed: vec![alarm()], ..caught() });
-        assert_eq!(code(vec![made(caught()), Came::Waits("stores".into())]), 0);
+        assert_eq!(code(vec![made(caught())]), 0);
         assert_eq!(code(vec![made(caught()), not_caught()]), 1);
         assert_eq!(code(vec![made(caught()), unclean()]), 1);
         assert_eq!(code(vec![made(caught()), not_shown()]), 3);
