@@ -79,16 +79,16 @@ proof:
 	cargo build --locked --release -p bakeoff -p proof
 
 bench-load: proof ## CPU a request beside wrk, ab, h2load, hey, oha and the bare loop, on stores beside redis-benchmark (ARGS=--quick)
-	$(proof) speed $(ARGS)
+	$(proof) speed $(or $(ARGS),--write docs/measured/speed.md)
 
 bench-bodies: proof ## bytes a second beside wrk: bodies of 4 KB, 64 KB and 1 MB
-	$(proof) bodies $(ARGS)
+	$(proof) bodies $(or $(ARGS),--write docs/measured/bodies.md)
 
 bench-memory: proof ## memory a connection, up to 10,000 connections
-	$(proof) memory $(ARGS)
+	$(proof) memory $(or $(ARGS),--write docs/measured/memory.md)
 
 bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no port runs short
-	$(proof) closed $(ARGS)
+	$(proof) closed $(or $(ARGS),--write docs/measured/closed.md)
 
 fuzz: ## feed each decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run

@@ -1,10 +1,13 @@
 //! `proof bodies`: bytes a second of large bodies, beside wrk.
 
+use std::path::PathBuf;
+
 use clap::Parser;
 use judge::statistics::{BLOCKS_MAX, BLOCKS_MIN, SIGNIFICANCE, log_ratios, sign_flip_test};
 
 use crate::interrupt::Interrupt;
 use crate::nginx;
+use crate::page::Page;
 use crate::place::Place;
 use crate::rounds::{self, Cell, Effort};
 use crate::speed::{markdown, spread};
@@ -21,6 +24,9 @@ pub struct Arguments {
     /// Connections at once.
     #[arg(long, default_value_t = 30)]
     connections: u32,
+    /// Write it to this file as well. What stands there below a heading `## Before` stays.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
 }
 
 const SIZES: [usize; 3] = [4 << 10, 64 << 10, 1 << 20];
@@ -53,7 +59,14 @@ impl Body {
 
 const TOOLS: [Tool; 3] = [Tool::Bakeoff, Tool::BakeoffEpoll, Tool::Wrk];
 
-/// Measures, and prints a table that a README can take. Tells whether nothing is missed.
+/// What is measured, before what came of it.
+const ABOUT: &str = "Bytes a second of large bodies, beside wrk, which asks in turn with bakeoff. \
+Asked are as many as wrk's. Where nginx is the limit, which client is ahead is chance; *not \
+beyond chance* is what a sign-flip test says over the rounds. nginx has `sendfile` and \
+`tcp_nopush` on, as in Debian's configuration. With nginx's own default, `tcp_nopush off`, head \
+and body come in packets of their own.";
+
+/// Measures, and prints a table. Tells whether nothing is missed.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cell = |body: Body| Cell { path: body.path(), ..Cell::kept_alive(arguments.connections) };
     let cells: Vec<Cell> = Body::all().map(cell).collect();
@@ -64,7 +77,9 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         rounds::measure(&|_| &nginx, &place, &cells, &tools, arguments.effort, interrupt)?;
     measured.notes.extend(absent);
 
-    println!("{}; {}.\n", arguments.effort.in_words(), place.in_words());
+    let mut page = Page::new("Bytes a second of large bodies", "bench-bodies");
+    page.say(ABOUT);
+    page.say(format!("{}; {}.", arguments.effort.in_words(), place.in_words()));
     let mut holds = true;
     let mut table = markdown();
     table.set_header(["body", "client", "MB/s", "of wrk's (smallest to largest)", ""]);
@@ -92,9 +107,10 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
             ]);
         }
     }
-    println!("{table}");
-    for note in &measured.notes {
-        println!("- {note}");
+    page.say(table);
+    page.say_notes(&measured.notes);
+    if let Some(file) = &arguments.write {
+        page.write(file)?;
     }
     Ok(holds)
 }

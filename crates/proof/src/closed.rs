@@ -1,6 +1,7 @@
 //! `proof closed`: a connection a request, thousands at once, for a minute,
 //! without running short of ports.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -8,6 +9,7 @@ use clap::Parser;
 use crate::client::Running;
 use crate::interrupt::Interrupt;
 use crate::nginx;
+use crate::page::Page;
 use crate::place::Place;
 use crate::report::Report;
 use crate::tool::{Load, Tool};
@@ -21,6 +23,9 @@ pub struct Arguments {
     /// Seconds: ports are kept for 60 after their connection.
     #[arg(long, default_value_t = 60)]
     seconds: u32,
+    /// Write it to this file as well. What stands there below a heading `## Before` stays.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
 }
 
 /// Tells whether so many connections were open at once, and no request ended in an error.
@@ -40,12 +45,17 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     let at_most = Duration::from_secs(u64::from(arguments.seconds) + 60);
     let ended = Running::start(&command, &[place.client], at_most)?.wait(interrupt)?.success()?;
     let report = Report::read(&ended.output)?;
-    println!(
+    let mut page = Page::new("A connection a request, for a minute", "bench-closed");
+    page.say(
+        "Each request has a connection of its own. A port rests for 60 s after its connection: \
+         who asks from one address runs short of ports before a minute is over.",
+    );
+    page.say(format!(
         "{} connections, one a request, {} at once, in {:.1} s: {:.0} good answers a second.",
         report.requests.sent, report.connections.established, report.seconds, report.rate
-    );
+    ));
     for error in &report.errors {
-        println!("{} × {}: {}", error.count, error.kind, error.example);
+        page.say(format!("{} × {}: {}", error.count, error.kind, error.example));
     }
     let at_once = report.connections.established;
     let word = match (report.errors.is_empty(), at_once == arguments.connections) {
@@ -53,6 +63,9 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
         (true, false) => format!("MISSED: never were all {} open at once.", arguments.connections),
         (false, _) => "MISSED: there were errors.".into(),
     };
-    println!("{word}");
+    page.say(word);
+    if let Some(file) = &arguments.write {
+        page.write(file)?;
+    }
     Ok(report.errors.is_empty() && at_once == arguments.connections)
 }

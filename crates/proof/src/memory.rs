@@ -1,5 +1,6 @@
 //! `proof memory`: what a connection takes of the client's memory.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
@@ -7,6 +8,7 @@ use clap::Parser;
 use crate::client::Running;
 use crate::interrupt::Interrupt;
 use crate::nginx;
+use crate::page::Page;
 use crate::place::Place;
 use crate::report::Report;
 use crate::speed::markdown;
@@ -23,6 +25,9 @@ pub struct Arguments {
     /// Seconds of each run.
     #[arg(long, default_value_t = 5)]
     seconds: u32,
+    /// Write it to this file as well. What stands there below a heading `## Before` stays.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
 }
 
 /// KiB that a connection may take.
@@ -59,7 +64,15 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
             ]);
         }
     }
-    println!("{table}");
+    let mut page = Page::new("What a connection takes of memory", "bench-memory");
+    page.say(
+        "The most that the load generator's process had resident, with so many connections to \
+         nginx. What it takes beyond the first row's is the connections'.",
+    );
+    page.say(table);
+    if let Some(file) = &arguments.write {
+        page.write(file)?;
+    }
     Ok(all_hold)
 }
 

@@ -31,6 +31,15 @@ impl Page {
         self.paragraphs.push(paragraph);
     }
 
+    /// Says what a reader has to know beside it, if there is such.
+    pub fn say_notes(&mut self, notes: &[String]) {
+        if notes.is_empty() {
+            return;
+        }
+        let notes: Vec<String> = notes.iter().map(|note| format!("- {note}")).collect();
+        self.say(format!("To know beside it:\n\n{}", notes.join("\n")));
+    }
+
     /// Writes all to a file, of which the part that was measured before stays.
     pub fn write(&self, file: &Path) -> Result<(), String> {
         let fail = |error: std::io::Error| format!("{}: {error}", file.display());

@@ -1,5 +1,7 @@
 //! `proof speed`: CPU a request, beside other clients and the bare loop.
 
+use std::path::PathBuf;
+
 use clap::{Parser, ValueEnum};
 use comfy_table::{Table, presets};
 use report::units::whole;
@@ -7,6 +9,7 @@ use report::units::whole;
 use crate::batching;
 use crate::interrupt::Interrupt;
 use crate::nginx;
+use crate::page::Page;
 use crate::place::Place;
 use crate::rounds::{self, Answers, Cell, Effort, Measured, Pipelining, Sample};
 use crate::statistics::Spread;
@@ -40,6 +43,9 @@ pub struct Arguments {
         default_value = "bakeoff,bakeoff-epoll,bare,wrk,ab,h2load,hey,oha"
     )]
     tools: Vec<Tool>,
+    /// Write it to this file as well. What stands there below a heading `## Before` stays.
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,16 +83,34 @@ fn pipelining(server: Answers, depth: u16) -> Cell {
     Cell { pipelining, ..Cell::kept_alive(PIPELINE_CONNECTIONS) }
 }
 
-/// Measures, and prints tables that a README can take.
+/// What is measured, before what came of it.
+const ABOUT: &str = "The load generator beside other clients of the same server. The server has a \
+core and the client another one. All clients take turns, in shuffled rounds. *The bare loop* asks \
+by the same ring, without parsing, histograms or a clock a request: what no client can be much \
+below. A figure is the median over rounds; in brackets is the median of ratios within a round. \
+CPU time a request comes first: it is what a client takes from the measurement, and what noise \
+moves least.";
+
+/// Measures, and prints tables.
 /// Tells whether all holds that is asked of the clients that were to be measured.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
     let cells: Vec<Cell> =
         arguments.modes.iter().flat_map(|mode| mode.cells(&arguments.connections)).collect();
     let place = Place::find()?;
-    println!("{}; {}.", arguments.effort.in_words(), place.in_words());
-    let holds = cells.is_empty() || of_http(arguments, &cells, &place, interrupt)?;
-    let has_stores = arguments.modes.contains(&Mode::Stores);
-    Ok((!has_stores || stores::run(arguments.effort, &place, interrupt)?) && holds)
+    let mut page = Page::new("What the load generator costs", "bench-load");
+    page.say(ABOUT);
+    page.say(format!("{}; {}.", arguments.effort.in_words(), place.in_words()));
+    let mut holds = true;
+    if !cells.is_empty() {
+        holds &= of_http(arguments, &cells, &place, &mut page, interrupt)?;
+    }
+    if arguments.modes.contains(&Mode::Stores) {
+        holds &= stores::run(arguments.effort, &place, &mut page, interrupt)?;
+    }
+    if let Some(file) = &arguments.write {
+        page.write(file)?;
+    }
+    Ok(holds)
 }
 
 /// The same of the clients of HTTP.
@@ -94,8 +118,10 @@ fn of_http(
     arguments: &Arguments,
     cells: &[Cell],
     place: &Place,
+    page: &mut Page,
     interrupt: &Interrupt,
 ) -> Result<bool, String> {
+    page.say("## Clients of HTTP");
     let (tools, absent) = rounds::present(&arguments.tools);
     let nginx = nginx::start(place, &[], interrupt)?;
     let batching = batching::start(place, interrupt)?;
@@ -115,38 +141,28 @@ fn of_http(
             continue;
         }
         let mode = if close { "A connection a request" } else { "Kept alive" };
-        println!(
-            "\n{mode}: CPU µs a request (of wrk's)\n\n{}",
-            cpu_table(&measured, &cells, &tools)
-        );
-        println!(
-            "\n{mode}: requests a second (of wrk's)\n\n{}",
-            rate_table(&measured, &cells, &tools)
-        );
+        page.say(format!("**{mode}:** CPU µs a request (of wrk's)"));
+        page.say(cpu_table(&measured, &cells, &tools));
+        page.say(format!("**{mode}:** requests a second (of wrk's)"));
+        page.say(rate_table(&measured, &cells, &tools));
     }
     let pipelined: Vec<&Cell> = cells.iter().filter(|cell| cell.pipelining.is_some()).collect();
     if !pipelined.is_empty() {
         let connections = whole(PIPELINE_CONNECTIONS.into());
         let tools: Vec<Tool> = tools.iter().copied().filter(|tool| tool.pipelines()).collect();
-        println!(
-            "\n{connections} connections, with and without a pipeline, on nginx and on a server \
-             that answers together what it read together: CPU µs a request (of wrk's)\n\n{}",
-            cpu_table(&measured, &pipelined, &tools)
-        );
-        println!(
-            "\nThe same: requests a second (of wrk's)\n\n{}",
-            rate_table(&measured, &pipelined, &tools)
-        );
+        page.say(format!(
+            "**{connections} connections, with and without a pipeline**, on nginx, which writes \
+             each answer by itself, and on a server that writes together what it read together: \
+             CPU µs a request (of wrk's)"
+        ));
+        page.say(cpu_table(&measured, &pipelined, &tools));
+        page.say("**The same:** requests a second (of wrk's)");
+        page.say(rate_table(&measured, &pipelined, &tools));
     }
-    println!("\nWhat is asked of it: medians of paired ratios (smallest to largest)\n");
+    page.say("**What is asked of it:** medians of paired ratios (smallest to largest)");
     let (table, hold) = claims_table(&measured, cells, &arguments.tools);
-    println!("{table}");
-    if !measured.notes.is_empty() {
-        println!("\nTo know beside it:");
-        for note in &measured.notes {
-            println!("- {note}");
-        }
-    }
+    page.say(table);
+    page.say_notes(&measured.notes);
     Ok(hold)
 }
 

@@ -15,6 +15,7 @@ use tempfile::NamedTempFile;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
+use crate::page::Page;
 use crate::place::Place;
 use crate::report::Report;
 use crate::rounds::{self, Effort, Sample};
@@ -374,8 +375,20 @@ impl Store {
     }
 }
 
+/// What is measured, before what came of it.
+const ABOUT: &str = "On stores it is held against the stores' own clients. Each get of each client \
+finds a value of 100 bytes: all keys are written before. bakeoff alone compares each value with \
+what was written.";
+
 /// Measures, and prints tables; tells whether all holds that is asked.
-pub fn run(effort: Effort, place: &Place, interrupt: &Interrupt) -> Result<bool, String> {
+pub fn run(
+    effort: Effort,
+    place: &Place,
+    page: &mut Page,
+    interrupt: &Interrupt,
+) -> Result<bool, String> {
+    page.say("## Clients of stores");
+    page.say(ABOUT);
     let mut measured = Measured::default();
     let mut clients = Vec::new();
     for client in CLIENTS {
@@ -395,15 +408,13 @@ pub fn run(effort: Effort, place: &Place, interrupt: &Interrupt) -> Result<bool,
     measure(&mut measured, &stores, &clients, place, effort, interrupt)?;
     for (what, figure) in [("CPU µs a request", Figure::Cpu), ("requests a second", Figure::Rate)]
     {
-        println!("\nStores: {what} (bakeoff's as a share of it)\n\n{}", table(&measured, figure));
+        page.say(format!("**Stores:** {what} (bakeoff's as a share of it)"));
+        page.say(table(&measured, figure));
     }
-    println!("\nWhat is asked of it on stores: medians of paired ratios (smallest to largest)\n");
+    page.say("**What is asked of it:** medians of paired ratios (smallest to largest)");
     let (table, hold) = claims(&measured);
-    println!("{table}");
-    if !measured.notes.is_empty() {
-        println!("\nTo know beside it:");
-        measured.notes.iter().for_each(|note| println!("- {note}"));
-    }
+    page.say(table);
+    page.say_notes(&measured.notes);
     Ok(hold)
 }
 
