@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure check-programs check-durability false-alarms calibrate calibrate-programs fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure picture check-programs check-durability false-alarms calibrate calibrate-programs fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -35,13 +35,19 @@ mistakes: ## make every known mistake again, and see whether its check names it 
 	@# Only all of them are kept.
 	$(bakeoff) mistakes $(or $(ARGS),--write docs/measured/mistakes.md) || [ $$? -eq 3 ]
 
-measure: ## run a study and write what came out into its README.md (STUDY=messages)
+PROFILE ?= quick
+measure: ## run a study and write what came out into its README.md (STUDY=messages; PROFILE=then)
 	@setup/install run $(STUDY)
 	cargo build --locked --release -p bakeoff
-	$(bakeoff) run $(STUDY) --quick
+	$(bakeoff) run $(STUDY) --profile $(PROFILE)
 	@{ sed -n '/^title = /{s/^title = "\(.*\)"/# \1/p;q}' studies/$(STUDY)/study.toml; \
-		echo; echo 'Written by `make measure STUDY=$(STUDY)` from its last run.'; echo; \
+		echo; echo 'Written by `make measure STUDY=$(STUDY) PROFILE=$(PROFILE)` from its last run.'; echo; \
 		cat runs/latest/report.md; } >studies/$(STUDY)/README.md
+
+picture: ## the head of the last run's report, as README.md shows it
+	@setup/install test
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,520 \
+		--screenshot=docs/report.png file://$(CURDIR)/runs/latest/report.html
 
 check-programs: ## every contender of studies of programs does each kind of its work (half an hour)
 	@setup/install run
