@@ -1,8 +1,9 @@
 //! Values that tell which write they are of, and are held to each of their bytes.
 //!
-//! A header names the write, the key, the writer and the length. All behind it is a piece of one
-//! random block, at a place that follows from seed, write and key: so a value is made by one copy
-//! and checked by one comparison.
+//! A header names the write, the key, the writer and the length. All behind it is filler: words
+//! that go up from a random one by the same odd step. The first follows from seed, write and key.
+//! So a value is made and checked without a look at memory beside it, and no store that looks for
+//! words that it saw before makes it smaller.
 
 use std::ops::RangeInclusive;
 
@@ -10,13 +11,14 @@ use crate::template::mix;
 
 /// Write, key, writer, length: two numbers of eight bytes, two of four.
 pub(crate) const HEADER_BYTES: usize = 24;
-/// Places in the block at which a piece may begin.
-const PLACES: u64 = 1 << 20;
+/// Bytes of a word of filler.
+const WORD: usize = 8;
+/// From a word of filler to the next: 2⁶⁴ by the golden ratio, so that all of its bytes change.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Makes values and checks them.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Values {
-    block: Vec<u8>,
     seed: u64,
     bytes: RangeInclusive<u32>,
 }
@@ -32,10 +34,7 @@ pub(crate) struct Header {
 
 impl Values {
     pub(crate) fn new(seed: u64, bytes: RangeInclusive<u32>) -> Values {
-        let length = PLACES as usize + *bytes.end() as usize;
-        let words = (0..length.div_ceil(8) as u64).map(|number| mix(mix(seed) ^ number));
-        let block = words.flat_map(u64::to_le_bytes).take(length).collect();
-        Values { block, seed, bytes }
+        Values { seed, bytes }
     }
 
     /// The bytes that the value of a write has.
@@ -53,12 +52,22 @@ impl Values {
     pub(crate) fn append(&self, write: u64, key: u64, writer: u32, room: &mut Vec<u8>) {
         let length = self.length(write);
         room.extend_from_slice(&Header { write, key, writer, length }.bytes());
-        room.extend_from_slice(self.piece(write, key, length));
+        let begin = room.len();
+        room.resize(begin + length as usize - HEADER_BYTES, 0);
+        let first = self.first_word(write, key);
+        let mut words = room[begin..].chunks_exact_mut(WORD);
+        let mut word = first;
+        for bytes in &mut words {
+            bytes.copy_from_slice(&word.to_le_bytes());
+            word = word.wrapping_add(STEP);
+        }
+        let rest = words.into_remainder();
+        rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
     }
 
-    fn piece(&self, write: u64, key: u64, length: u32) -> &[u8] {
-        let from = (mix(self.seed ^ write ^ mix(key)) % PLACES) as usize;
-        &self.block[from..from + length as usize - HEADER_BYTES]
+    /// The first word of the filler.
+    fn first_word(&self, write: u64, key: u64) -> u64 {
+        mix(self.seed ^ write ^ mix(key))
     }
 
     /// The header of a value that was asked for under this key, if it is whole and of that key.
@@ -78,14 +87,29 @@ impl Values {
         if header.length as usize != value.len() || !self.bytes.contains(&header.length) {
             return Err(format!("{} bytes, where its head says {}", value.len(), header.length));
         }
-        let (is, should) = (&value[HEADER_BYTES..], self.piece(header.write, key, header.length));
-        // As a whole first: to look for the place takes a step a byte.
-        if is == should {
-            return Ok(header);
+        match first_other_byte(&value[HEADER_BYTES..], self.first_word(header.write, key)) {
+            None => Ok(header),
+            Some(at) => Err(format!("another byte than was written at {}", HEADER_BYTES + at)),
         }
-        let same = is.iter().zip(should).take_while(|(is, should)| is == should).count();
-        Err(format!("another byte than was written at {}", HEADER_BYTES + same))
     }
+}
+
+/// The first byte that isn't the filler's that begins with this word.
+fn first_other_byte(filler: &[u8], first: u64) -> Option<usize> {
+    let (words, rest) = filler.as_chunks::<WORD>();
+    let mut word = first;
+    // All words, without a look at each by itself, which the processor does several at a time.
+    let mut differences = 0;
+    for bytes in words {
+        differences |= u64::from_le_bytes(*bytes) ^ word;
+        word = word.wrapping_add(STEP);
+    }
+    if differences == 0 && *rest == word.to_le_bytes()[..rest.len()] {
+        return None;
+    }
+    let words = (0..).map(|number: u64| first.wrapping_add(number.wrapping_mul(STEP)));
+    let should = words.flat_map(u64::to_le_bytes);
+    filler.iter().zip(should).position(|(is, should)| *is != should)
 }
 
 impl Header {

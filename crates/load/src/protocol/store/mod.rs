@@ -33,7 +33,7 @@ const LINE_BYTES_MAX: usize = 4096;
 pub(crate) struct Store {
     keys: Arc<Keys>,
     choice: Choice,
-    values: Arc<Values>,
+    values: Values,
     register: Register,
     /// The thread: the writer that its values name.
     writer: u32,
@@ -92,10 +92,10 @@ struct Expected {
 impl Store {
     pub(crate) fn new(plan: &Plan, keys: &Keys) -> Store {
         let values = Values::new(plan.seed, keys.value_bytes.clone());
-        Store::of_values(Arc::new(values), plan.seed, keys)
+        Store::of_values(values, plan.seed, keys)
     }
 
-    fn of_values(values: Arc<Values>, seed: u64, keys: &Keys) -> Store {
+    fn of_values(values: Values, seed: u64, keys: &Keys) -> Store {
         let greeting = match &keys.dialect {
             Dialect::Resp(resp) => resp::greeting(resp),
             Dialect::MemcachedText | Dialect::MemcachedMeta => (Vec::new(), 0),

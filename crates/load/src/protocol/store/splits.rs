@@ -2,7 +2,6 @@
 //! target and its seeds hold the decoders to.
 
 use std::ops::RangeInclusive;
-use std::sync::{Arc, LazyLock};
 
 use super::{Connection, LINE_BYTES_MAX, Store, resp};
 use crate::keys::value::Values;
@@ -16,9 +15,6 @@ const REQUESTS: u64 = 4;
 /// Bytes of a value: a header alone, which can be written by hand, or a little more.
 const VALUE_BYTES: RangeInclusive<u32> = 24..=32;
 const SEED: u64 = 7;
-
-/// Made once: it has a block of a megabyte.
-static VALUES: LazyLock<Arc<Values>> = LazyLock::new(|| Arc::new(Values::new(SEED, VALUE_BYTES)));
 
 /// What came of a stream.
 #[derive(Debug, PartialEq)]
@@ -87,7 +83,7 @@ fn keys(asked: u8) -> Keys {
 /// Reads a stream cut at these places (ascending), as one connection whose server closes at the
 /// end, until each request has its answer.
 fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
-    let mut store = Store::of_values(VALUES.clone(), SEED, keys);
+    let mut store = Store::of_values(Values::new(SEED, VALUE_BYTES), SEED, keys);
     let mut requests = Vec::new();
     (0..REQUESTS).for_each(|number| store.render_request(number, &mut requests));
     assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());
