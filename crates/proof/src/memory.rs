@@ -67,7 +67,8 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     let mut page = Page::new("What a connection takes of memory", "bench-memory");
     page.say(
         "The most that the load generator's process had resident, with so many connections to \
-         nginx. What it takes beyond the first row's is the connections'.",
+         nginx. What it takes beyond the first row's is the connections'. Runs differ by 2 MiB \
+         whatever they hold, so that few connections can come out below 0.",
     );
     page.say(table);
     if let Some(file) = &arguments.write {
