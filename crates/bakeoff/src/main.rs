@@ -22,11 +22,13 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     Run(commands::run::Arguments),
+    Duel(commands::duel::Arguments),
     Check(commands::check::Arguments),
     New(commands::new::Arguments),
     Load(Box<commands::load::Arguments>),
     Report(commands::report::Arguments),
     Compare(commands::compare::Arguments),
+    Export(commands::export::Arguments),
     Durability(commands::durability::Arguments),
     Mistakes(commands::mistakes::Arguments),
     Doctor(commands::doctor::Arguments),
@@ -45,11 +47,13 @@ enum Command {
 fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Run(arguments) => commands::run::run(arguments),
+        Command::Duel(arguments) => commands::duel::run(arguments),
         Command::Check(arguments) => commands::check::run(arguments),
         Command::New(arguments) => commands::new::run(arguments),
         Command::Load(arguments) => commands::load::run(&arguments),
         Command::Report(arguments) => commands::report::run(arguments),
         Command::Compare(arguments) => commands::compare::run(arguments),
+        Command::Export(arguments) => commands::export::run(arguments),
         Command::Durability(arguments) => commands::durability::run(arguments),
         Command::Mistakes(arguments) => commands::mistakes::run(arguments),
         Command::Doctor(arguments) => commands::doctor::run(arguments),

@@ -23,6 +23,7 @@ pub fn offered(run: &Run, contender: &str, setting: &Setting) -> Result<Option<f
     match setting.pace {
         Pace::Free => Ok(None),
         Pace::Equal { .. } => equal(run, setting).map(|offered| Some(offered.rate)),
+        Pace::Fixed { per_s } => Ok(Some(f64::from(per_s))),
         Pace::Own { percent } => {
             of_curve(run, contender, setting).map(|maximum| Some(share(maximum, percent)))
         }
@@ -105,6 +106,10 @@ fn most_frequent_fault(trials: &[&Trial]) -> String {
 /// # Errors
 /// One sentence that says why there is none.
 pub fn equal(run: &Run, setting: &Setting) -> Result<Offered, String> {
+    if let Pace::Fixed { per_s } = setting.pace {
+        let rule = "It was chosen before the run.".into();
+        return Ok(Offered { rate: f64::from(per_s), rule });
+    }
     let percent = setting.pace.percent().unwrap_or(100);
     let lowest = run
         .contenders

@@ -180,7 +180,8 @@ mod tests {
             placeholders in prop::sample::select(vec![
                 Placeholders::Filled, Placeholders::LeftInBody, Placeholders::Left,
             ]),
-            (expected, whole_body) in (prop::option::of(".*"), any::<bool>()),
+            (expected, whole_body, body_bytes) in
+                (prop::option::of(".*"), any::<bool>(), prop::option::of(any::<u64>())),
             statuses in prop::sample::select(vec!["200-299", "200,304", "302,404-499"]),
             arrivals in prop_oneof![
                 Just(Arrivals::Closed),
@@ -210,7 +211,7 @@ mod tests {
                         method, path, headers, body: body.into(), placeholders,
                     }],
                     expect: Expect {
-                        body: expected, whole_body, statuses: statuses.parse().unwrap(),
+                        body: expected, whole_body, body_bytes, statuses: statuses.parse().unwrap(),
                     },
                 }),
                 arrivals,

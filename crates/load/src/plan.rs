@@ -145,6 +145,10 @@ pub struct Expect {
     /// Whether the body must be that text, with nothing before or after it.
     #[serde(default)]
     pub whole_body: bool,
+    /// How many bytes a body must have; any number, if there is none. Answers to HEAD aren't held
+    /// to it.
+    #[serde(default)]
+    pub body_bytes: Option<u64>,
     /// Which statuses are good.
     #[serde(default)]
     pub statuses: Statuses,

@@ -51,7 +51,7 @@ const BEFORE_THE_SETTING: [Fixed; 8] = [
 const AFTER_THE_SETTING: [Fixed; 25] = [
     ("pace", |it| match it.trial.slot.setting.pace {
         Pace::Free => "free".into(),
-        Pace::Equal { .. } => "one rate for all".into(),
+        Pace::Equal { .. } | Pace::Fixed { .. } => "one rate for all".into(),
         Pace::Own { .. } => "share of its own maximum".into(),
     }),
     ("pace_percent", |it| number(it.trial.slot.setting.pace.percent().map(f64::from))),

@@ -1,6 +1,7 @@
 //! A run as people read it: [`terminal`](fn@terminal) for the one who waits
 //! there, [`html`](fn@html) for everybody else, [`markdown`](fn@markdown) to be
-//! pasted where people talk, [`csv`](fn@csv) for their own sums. And two runs
+//! pasted where people talk, [`csv`](fn@csv) for their own sums, [`export`](mod@export) for
+//! trackers of benchmarks, [`badge`](fn@badge) for a page elsewhere. And two runs
 //! beside each other, at the terminal: [`comparison`](fn@comparison); and there as well what
 //! a store had of its acknowledged writes: [`durability`](fn@durability).
 //!
@@ -20,10 +21,12 @@
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
 //! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
 
+mod badge;
 mod claims;
 mod comparison;
 mod csv;
 mod durability;
+pub mod export;
 mod figures;
 mod html;
 mod latency;
@@ -37,6 +40,7 @@ pub mod text;
 mod then_and_now;
 pub mod units;
 
+pub use badge::badge;
 pub use comparison::comparison;
 pub use csv::csv;
 pub use durability::{durability, durability_cut};

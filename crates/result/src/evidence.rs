@@ -166,6 +166,10 @@ pub struct Process {
     pub killed: bool,
     /// Bytes that it wrote to its output from start to stop.
     pub output_bytes: Option<u64>,
+    /// Whether it ran before the trial and runs on after it: somebody else started it, so that
+    /// what it uses can't be seen, and nobody knows what it went through before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runs_already: bool,
 }
 
 /// How fast a processor worked on something fixed while the contender had nothing

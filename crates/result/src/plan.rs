@@ -80,6 +80,9 @@ pub struct Asks {
     pub whole_body: bool,
     /// Whether a part of each answer is made anew.
     pub fresh: bool,
+    /// Whether nothing but answers is asked about, and not what a contender does with odd requests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub answers_only: bool,
     /// Requests that have to be refused.
     pub refuses: Vec<Refusal>,
 }
@@ -212,8 +215,14 @@ pub struct Contender {
     #[serde(default)]
     pub configuration: Vec<TextFile>,
     /// The command that starts it. `$HOST`, `$PORT` and the like stand for what
-    /// differs from trial to trial.
+    /// differs from trial to trial. Empty of one that runs already.
     pub run: Vec<String>,
+    /// Where it listens whatever it is told; `None` where it listens as it is told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Bytes of the body of its right answer, where it is held to a length of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
     /// The settings it sets beside that, as text, for disclosure.
     pub environment: Vec<(String, String)>,
     /// Seconds of load that it needs before it is measured, where the plan gives

@@ -180,8 +180,8 @@ impl Dimension {
     }
 }
 
-/// How fast work comes to a contender. A rate is known only after the same run's free pace,
-/// so a plan has it as a share; a trial's evidence has the rate itself.
+/// How fast work comes to a contender. A rate that nobody chose is known only after the same
+/// run's free pace, so a plan has it as a share; a trial's evidence has the rate itself.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -195,6 +195,11 @@ pub enum Pace {
         /// Out of 100.
         percent: u32,
     },
+    /// At one rate for all contenders that somebody chose.
+    Fixed {
+        /// Units of work a second.
+        per_s: u32,
+    },
     /// At this share of the contender's own maximum.
     Own {
         /// Out of 100; more offers what it can't do.
@@ -207,15 +212,15 @@ impl Pace {
     pub fn kind(self) -> PaceKind {
         match self {
             Pace::Free => PaceKind::Free,
-            Pace::Equal { .. } => PaceKind::Equal,
+            Pace::Equal { .. } | Pace::Fixed { .. } => PaceKind::Equal,
             Pace::Own { .. } => PaceKind::Own,
         }
     }
 
-    /// The share of a maximum, out of 100.
+    /// The share of a maximum, out of 100; `None` where it isn't one.
     pub fn percent(self) -> Option<u32> {
         match self {
-            Pace::Free => None,
+            Pace::Free | Pace::Fixed { .. } => None,
             Pace::Equal { percent } | Pace::Own { percent } => Some(percent),
         }
     }

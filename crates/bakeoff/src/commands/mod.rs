@@ -4,8 +4,10 @@
 pub mod check;
 pub mod compare;
 pub mod doctor;
+pub mod duel;
 pub mod durability;
 mod exit_codes;
+pub mod export;
 pub mod load;
 pub mod mistakes;
 pub mod new;

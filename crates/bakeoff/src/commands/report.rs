@@ -12,7 +12,7 @@ use result::{Run, State};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{complain, note};
 
-/// Shows a run's tables, and writes its report.html, report.md and trials.csv anew
+/// Shows a run's tables, and writes its report.html, report.md, badge.json and trials.csv anew
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the report \
 couldn't be written, or the tables not printed.")]
@@ -66,6 +66,7 @@ pub fn write(run: &Run, folder: &Path) -> Result<PathBuf, String> {
     };
     write("trials.csv", report::csv(run))?;
     write("report.md", report::markdown(run))?;
+    write("badge.json", report::badge(run))?;
     write("report.html", report::html(run))
 }
 

@@ -17,6 +17,7 @@ use result::{Run, State, shell};
 
 use self::progress::Progress;
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
+use super::export::{self, ExportFormat};
 use super::load::interrupt;
 use super::printing::{complain, note};
 use super::report::{print, tell_of_report, write};
@@ -71,9 +72,13 @@ pub struct Arguments {
     /// The folder that runs are kept in
     #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "resume")]
     runs: PathBuf,
+    /// Also writes the figures to the run's folder as trackers of benchmarks read them
+    #[arg(long, value_name = "FORMAT")]
+    export: Vec<ExportFormat>,
 }
 
-fn cores(text: &str) -> Result<Cores, &'static str> {
+/// The cores that a contender is given, as an argument.
+pub fn cores(text: &str) -> Result<Cores, &'static str> {
     match text {
         "1" => Ok(Cores::One),
         "all" => Ok(Cores::All),
@@ -109,7 +114,12 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     drop(progress);
     match ended {
-        Ok(ended) => conclude(&ended, &arguments.studies),
+        Ok(ended) => {
+            let to_go_on = to_go_on(&shown(ended.folder.path()), &arguments.studies);
+            let code = finish("run", &ended, Some(&to_go_on));
+            let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
+            (if code == 0 { exported } else { code }).into()
+        }
         Err(error) => {
             complain("run", &error.to_string());
             exit_code(&error).into()
@@ -140,7 +150,8 @@ fn options(arguments: &Arguments) -> Options {
     }
 }
 
-fn exit_code(error: &Error) -> u8 {
+/// The exit code of a run that came to no trial.
+pub fn exit_code(error: &Error) -> u8 {
     match error {
         Error::Interrupted => INTERRUPTED,
         Error::Nobody => INCOMPLETE,
@@ -152,16 +163,17 @@ fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// Shows what was measured, and says how to go on where trials are missing.
-fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
+/// Shows what was measured, and says with which command to go on where trials are missing and
+/// there is one. Gives the exit code.
+pub fn finish(command: &str, ended: &Ended, to_go_on: Option<&str>) -> u8 {
     let run = &ended.run;
     let here = shown(ended.folder.path());
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
-    let told = tell_of_report("run", printed, write(run, &here));
+    let told = tell_of_report(command, printed, write(run, &here));
     if let Some(sentence) = time_spent::sentence(&run.spent) {
         note(&sentence);
     }
-    let resume = to_go_on(&here, studies);
+    let resume = to_go_on.map_or(String::new(), |resume| format!(" To go on: {resume}"));
     let kept = match run.trials.len() {
         0 => "No trial was over".to_string(),
         count => format!("{} are kept", report::units::of(count as u64, "trial")),
@@ -169,30 +181,35 @@ fn conclude(ended: &Ended, studies: &Path) -> ExitCode {
     match &ended.early {
         None => {}
         Some(Early::Interrupted) => {
-            note(&format!("Interrupted. {kept}. To go on: {resume}"));
+            note(&format!("Interrupted. {kept}.{resume}"));
         }
-        Some(Early::GivenUp(names)) => note(&format!(
-            "Given up after repeated failures: {}. Mend what failed, then: {resume}\n\
-             (of one that has figures already, no file may be changed: then start a new run)",
-            names.join(", ")
-        )),
+        Some(Early::GivenUp(names)) => {
+            let names = names.join(", ");
+            let then = to_go_on.map_or(String::new(), |resume| {
+                format!(
+                    " Mend what failed, then: {resume}\n\
+                     (of one that has figures already, no file may be changed: then start a new run)"
+                )
+            });
+            note(&format!("Given up after repeated failures: {names}.{then}"));
+        }
         Some(Early::Failed(error)) => {
-            complain("run", &error.to_string());
-            note(&format!("{kept}. To go on: {resume}"));
+            complain(command, &error.to_string());
+            note(&format!("{kept}.{resume}"));
         }
     }
     match &ended.early {
-        Some(Early::Interrupted) => INTERRUPTED.into(),
-        Some(Early::Failed(error)) => exit_code(error).into(),
-        _ if !told => SYSTEM.into(),
-        _ if !ended.builds_failed.is_empty() || !is_whole(run) => INCOMPLETE.into(),
-        _ if !some_figure_stands(run) => NO_FIGURE.into(),
-        _ => ExitCode::SUCCESS,
+        Some(Early::Interrupted) => INTERRUPTED,
+        Some(Early::Failed(error)) => exit_code(error),
+        _ if !told => SYSTEM,
+        _ if !ended.builds_failed.is_empty() || !is_whole(run) => INCOMPLETE,
+        _ if !some_figure_stands(run) => NO_FIGURE,
+        _ => 0,
     }
 }
 
 /// The command that goes on with a run of these studies, as a shell reads it.
-fn to_go_on(folder: &Path, studies: &Path) -> String {
+pub fn to_go_on(folder: &Path, studies: &Path) -> String {
     let studies = shell::path_option("--studies", studies, lab::run::STUDIES);
     format!("bakeoff run --resume {}{studies}", shell::word(&folder.to_string_lossy()))
 }
@@ -211,7 +228,7 @@ fn some_figure_stands(run: &Run) -> bool {
 }
 
 /// A path as it is shown: from here, if it is below.
-fn shown(path: &Path) -> PathBuf {
+pub fn shown(path: &Path) -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(&here).unwrap_or(path).to_path_buf()
 }

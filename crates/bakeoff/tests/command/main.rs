@@ -14,6 +14,7 @@ mod check;
 mod compare;
 mod contenders;
 mod doctor;
+mod duel;
 mod durability;
 #[path = "../fixture/mod.rs"]
 mod fixture;

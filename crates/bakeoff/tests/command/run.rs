@@ -227,7 +227,7 @@ fn open_loops_follow_from_the_closed_one_also_in_a_resumed_run() {
         let seconds = trial.evidence.work.as_ref().unwrap().seconds;
         let client = &trial.evidence.clients[0];
         let (percent, maximum) = match trial.slot.setting.pace {
-            Pace::Free => continue,
+            Pace::Free | Pace::Fixed { .. } => continue,
             Pace::Own { percent } => (f64::from(percent), Some(of_curve)),
             Pace::Equal { percent } => (f64::from(percent), None),
         };

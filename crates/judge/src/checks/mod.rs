@@ -17,6 +17,7 @@ mod errors;
 mod evictions;
 mod fair_answers;
 mod frequency;
+mod fresh_process;
 mod hidden_tail;
 mod keep_alive;
 mod lateness;
@@ -55,7 +56,7 @@ pub(crate) use server_cores::{SERVER_CORES, found_idle_cores, was_let_idle};
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 31] = [
+pub const CHECKS: [&Check; 32] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -85,6 +86,7 @@ pub const CHECKS: [&Check; 31] = [
     &hidden_tail::HIDDEN_TAIL,
     &delayed_ack::DELAYED_ACK,
     &runtime::RUNTIME,
+    &fresh_process::FRESH_PROCESS,
     &order::ORDER,
     &replication::REPLICATION,
 ];
@@ -807,7 +809,8 @@ mod tests {
             findings.extend(judge(&slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
-        assert_eq!(spoke.len(), CHECKS.len() - 1, "nobody is on a virtual machine");
+        let silent = "nobody is on a virtual machine, and nobody ran before";
+        assert_eq!(spoke.len(), CHECKS.len() - 2, "{silent}");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
             assert_eq!(finding.fix, "", "there is nothing to fix");
@@ -831,17 +834,29 @@ mod tests {
             |(slot, evidence): (Slot, Evidence)| absent(judge(&slot, &evidence), is_of_trials);
         let of_stores = ["misses", "evictions"];
         let and = |others: &[&'static str]| [&of_stores[..], others].concat();
-        assert_eq!(of_trial(sound()), and(&["offered-rate", "lateness", "runtime"]));
-        assert_eq!(of_trial(of_a_store()), ["offered-rate", "lateness", "runtime"]);
-        assert_eq!(of_trial(at_half_of_its_maximum()), and(&["hidden-tail", "runtime"]));
-        let one_each = ["misses", "evictions", "keep-alive", "offered-rate", "lateness", "runtime"];
+        assert_eq!(
+            of_trial(sound()),
+            and(&["offered-rate", "lateness", "runtime", "fresh-process"])
+        );
+        assert_eq!(
+            of_trial(of_a_store()),
+            ["offered-rate", "lateness", "runtime", "fresh-process"]
+        );
+        assert_eq!(
+            of_trial(at_half_of_its_maximum()),
+            and(&["hidden-tail", "runtime", "fresh-process"])
+        );
+        let one_each = and(&["keep-alive", "offered-rate", "lateness", "runtime", "fresh-process"]);
         assert_eq!(of_trial(of_one_request_each()), one_each);
 
         let all = |_: &Check| true;
-        assert_eq!(absent(field().judge(), all), and(&["offered-rate", "lateness", "runtime"]));
+        assert_eq!(
+            absent(field().judge(), all),
+            and(&["offered-rate", "lateness", "runtime", "fresh-process"])
+        );
         let mut one = field();
         one.contenders.truncate(1);
-        let alone = ["offered-rate", "lateness", "one-ceiling", "runtime"];
+        let alone = ["offered-rate", "lateness", "one-ceiling", "runtime", "fresh-process"];
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 
@@ -852,6 +867,7 @@ mod tests {
         unknown.contenders[0].build = None;
         for trial in &mut unknown.trials {
             trial.evidence = Evidence::default();
+            trial.evidence.process.runs_already = true;
             trial.findings = judge(&slot, &trial.evidence);
         }
         let findings = unknown.judge();

@@ -194,6 +194,11 @@ impl<'a> Group<'a> {
         by_chance || noise_floor.is_none_or(|floor| ahead.exp() <= floor)
     }
 
+    /// Whether one of the contenders runs already, so that much of it can't be seen.
+    pub(super) fn has_some_that_ran_before(&self) -> bool {
+        self.trials.iter().any(|trial| trial.evidence.process.runs_already)
+    }
+
     pub(super) fn contender(&self, name: &str) -> Option<&Contender> {
         self.contenders.iter().find(|contender| contender.name == name)
     }

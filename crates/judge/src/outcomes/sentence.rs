@@ -10,6 +10,10 @@ use result::plan::{Contender, Tier};
 
 use super::group::{Group, MAY_BE_FASTER};
 
+/// What stands beside ranks of servers that nobody started for them.
+const RAN_BEFORE: &str = "They ran before, or some of them did: their past, their processors and \
+                          their CPU time are not checked.";
+
 /// A row by one figure.
 struct Standing<'a> {
     contender: &'a str,
@@ -47,7 +51,8 @@ pub(super) fn sentence(group: &Group, rows: &[Row], figure: &Figure, at: Option<
     let says = Says { group, figure, at };
     let sentence = says.of_the_ranked(&ranked);
     let not_ranked = says.not_ranked(&standings);
-    [Some(sentence), not_ranked].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    let unseen = group.has_some_that_ran_before().then(|| RAN_BEFORE.to_string());
+    [Some(sentence), unseen, not_ranked].into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// Of which figure, under what.

@@ -159,6 +159,10 @@ fn due(contract: &HttpContract, depth: Depth) -> Vec<Due<'_>> {
     if contract.answer.fresh {
         all.push(due(FRESH, IS_FRESH, Asker::fresh));
     }
+    if contract.answers_only {
+        all.truncate(1);
+        return all;
+    }
     all.extend([
         due("single-bytes", "takes a request that comes in single bytes", Asker::single_bytes),
         due("two-pieces", "takes requests in two pieces, cut at every byte", Asker::two_pieces),
@@ -291,6 +295,9 @@ fn under_load(contract: &HttpContract, sampled: &[SampledAnswer]) -> Vec<Contrac
                 false => Ok(format!("{count} answers, the last one {}", shown(last))),
             },
         ));
+    }
+    if contract.answers_only {
+        return steps;
     }
     let date = |nth: usize| date(&answers[nth], SystemTime::UNIX_EPOCH + sampled[nth].at);
     let dates: Result<Vec<_>, Wrong> = (0..count).map(date).collect();
@@ -614,6 +621,9 @@ fn right(
     let mut looking = Looking::for_text(text, contract.answer.whole_body);
     let answer = receive(&mut looking)?;
     expect_status(&answer, contract.answer.status)?;
+    if let Some(due) = contract.body_bytes.filter(|&due| due != answer.body_bytes) {
+        return wrong(format!("a body of {} bytes instead of {due}", answer.body_bytes));
+    }
     match looking.wrong() {
         None => Ok(answer),
         Some(what) if contract.answer.whole_body => wrong(format!("{what}: {}", shown(&answer))),
@@ -837,6 +847,8 @@ mod tests {
                 whole_body: false,
                 fresh: true,
             },
+            body_bytes: None,
+            answers_only: false,
             refuses: vec![Refusal {
                 what: "an unknown path".into(),
                 method: "GET".into(),

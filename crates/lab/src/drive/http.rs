@@ -64,6 +64,7 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
         expect: Expect {
             body: Some(contract.answer.body.clone()),
             whole_body: contract.answer.whole_body,
+            body_bytes: contract.body_bytes,
             statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
         },
     };
@@ -99,7 +100,9 @@ mod tests {
                 whole_body: true,
                 fresh: false,
             },
+            body_bytes: Some(7),
             refuses: Vec::new(),
+            answers_only: false,
         };
         let setting = result::plan::Setting::closed(4, result::plan::Cores::One, true);
         let slot = Slot { number: 0, contender: "a".into(), setting, block: 0, twin: false };
@@ -116,8 +119,9 @@ mod tests {
         let address = "127.0.0.1:1".parse().unwrap();
         let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
         let plan = load_plan(&what, &contract, address);
-        let Expect { body, whole_body, statuses } = plan.http().unwrap().expect.clone();
+        let Expect { body, whole_body, body_bytes, statuses } = plan.http().unwrap().expect.clone();
         assert_eq!((body, whole_body), (Some(contract.answer.body), true));
+        assert_eq!(body_bytes, Some(7));
         assert_eq!(statuses.to_string(), "201");
     }
 }

@@ -112,6 +112,8 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         build_files: texts::of_build(contender),
         configuration: texts::of_configuration(contender),
         run: file.run.clone(),
+        address: file.address.as_ref().map(|address| address.get_ref().to_string()),
+        body_bytes: file.body_bytes,
         environment: file.environment.clone().into_iter().collect(),
         warmup_s: file.warmup_s,
         absent: None,

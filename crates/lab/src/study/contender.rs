@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use result::plan::{Setting, Tier, Value};
@@ -66,9 +67,13 @@ pub struct ContenderFile {
     /// The command that makes it in its folder, where there is something to make.
     #[serde(default)]
     pub build: Vec<String>,
-    /// The command that starts it, and stays in the foreground.
-    #[serde(deserialize_with = "limits::command")]
+    /// The command that starts it, and stays in the foreground. None of one that runs already.
+    #[serde(default, deserialize_with = "limits::command")]
     pub run: Vec<String>,
+    /// Where it listens whatever it is told: one that ignores `PORT`, or one that runs already.
+    pub address: Option<Spanned<SocketAddr>>,
+    /// Bytes of the body of its right answer, where the contract names no text that is in it.
+    pub body_bytes: Option<u64>,
     /// Settings beside the command line.
     #[serde(default)]
     pub environment: BTreeMap<String, String>,
@@ -152,6 +157,7 @@ fn ready_within_s() -> f64 {
 struct Words {
     #[serde(default)]
     build: Vec<Spanned<String>>,
+    #[serde(default)]
     run: Vec<Spanned<String>>,
     #[serde(default)]
     environment: BTreeMap<String, Spanned<String>>,
@@ -183,10 +189,31 @@ impl Contender {
         // Its programs are started elsewhere, so a relative path would mislead them.
         let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         let contender = Contender { name: name.into(), source, file, only: BTreeMap::new() };
+        contender.check_start(&path)?;
         contender.check_sources(&path)?;
         contender.check_paths(&path)?;
         contender.check_variants(&path)?;
         Ok(contender)
+    }
+
+    /// Whether somebody else started it, so that it runs before a trial and after it.
+    pub fn runs_already(&self) -> bool {
+        self.file.run.is_empty()
+    }
+
+    /// Refuses one of which nobody knows how to start it or where it is.
+    fn check_start(&self, path: &Path) -> Result<(), toml_file::Error> {
+        match (self.runs_already(), &self.file.address) {
+            (true, None) => {
+                let what = "missing key `run`, or `address` of a server that runs already";
+                Err(toml_file::refuse(path, 0..0, what.into()))
+            }
+            (true, Some(address)) if !self.file.build.is_empty() => {
+                let what = "a server that runs already isn't built: it has no `build`";
+                Err(toml_file::refuse(path, address.span(), what.into()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The contender as its file has it, and each of its variants.

@@ -19,6 +19,10 @@ pub struct ContractFile {
     /// Requests that must be refused, and how.
     #[serde(default, deserialize_with = "limits::refusals")]
     pub refuses: Vec<Refusal>,
+    /// Whether nothing but answers is asked about, and not what a contender does with odd requests,
+    /// its Date or HEAD: for servers that nobody wrote for this study.
+    #[serde(default)]
+    pub answers_only: bool,
     /// What shows that a contender that drives itself did its work.
     pub sum: Option<Sum>,
 }
@@ -40,8 +44,12 @@ pub struct HttpContract {
     pub request: Request,
     /// What it has to answer.
     pub answer: RightAnswer,
+    /// How many bytes the body has; any number, if there is none.
+    pub body_bytes: Option<u64>,
     /// Requests that it has to refuse.
     pub refuses: Vec<Refusal>,
+    /// Whether nothing else is asked about.
+    pub answers_only: bool,
 }
 
 /// What a contender is asked.
@@ -61,8 +69,9 @@ pub struct RightAnswer {
     /// The status.
     #[serde(deserialize_with = "limits::success")]
     pub status: u16,
-    /// What the body holds; may have the request's `{nonce}` and `{counter}`.
-    #[serde(deserialize_with = "limits::not_empty")]
+    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where each
+    /// contender's own file has the length of its body instead.
+    #[serde(default, deserialize_with = "limits::not_empty")]
     pub body: String,
     /// Whether that is all of it, and no byte may stand around it.
     #[serde(default)]
@@ -76,7 +85,8 @@ impl ContractFile {
     /// What it asks by HTTP/1.1; `None` where it doesn't.
     pub fn http(&self) -> Option<HttpContract> {
         let (request, answer) = (self.request.clone()?, self.answer.clone()?);
-        Some(HttpContract { request, answer, refuses: self.refuses.clone() })
+        let (refuses, answers_only) = (self.refuses.clone(), self.answers_only);
+        Some(HttpContract { request, answer, body_bytes: None, refuses, answers_only })
     }
 
     /// What speaks against it under this driver, in a study with `[data]` or without.
@@ -123,6 +133,7 @@ impl HttpContract {
             body: self.answer.body.clone(),
             whole_body: self.answer.whole_body,
             fresh: self.answer.fresh,
+            answers_only: self.answers_only,
             refuses: self.refuses.iter().map(refused).collect(),
         }
     }

@@ -103,6 +103,13 @@ pub(crate) fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32,
     checked(deserializer, "a number from 1 to 200", is_share)
 }
 
+/// The same where there may be none.
+pub(crate) fn percent_if_any<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    percent(deserializer).map(Some)
+}
+
 /// Shares of a maximum. One that came twice would be measured twice in a block, and count as
 /// two blocks.
 pub(crate) fn percents<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::Error> {

@@ -248,6 +248,13 @@ impl StudyFile {
                         spoken with, `redis` or `memcached`";
             return Err(toml_file::refuse(&path, 0..0, what.into()));
         }
+        let names_a_body =
+            self.contract.get_ref().answer.as_ref().is_none_or(|it| !it.body.is_empty());
+        if !names_a_body && contender.file.body_bytes.is_none() {
+            let what = "missing key `body_bytes`: the contract names no body, so that any answer \
+                        would be right";
+            return Err(toml_file::refuse(&path, 0..0, what.into()));
+        }
         match &contender.file.contract {
             Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
                 let have = match self.lighter.is_empty() {
@@ -323,10 +330,22 @@ impl Study {
     fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Error> {
         for (name, profile) in &self.file.profile {
             self.check_settings(path, place.clone(), profile)?;
+            let has_own_rate = |it: &Spanned<EqualRate>| it.get_ref().per_s.is_some();
+            if profile.settings.is_empty() && !profile.equal_rate.as_ref().is_some_and(has_own_rate)
+            {
+                let what = format!("missing key `settings` in the profile `{name}`");
+                return Err(toml_file::refuse(path, place, what));
+            }
             let closed_loops = profile.free_settings();
             let equal_rate = profile.equal_rate.as_ref();
             let curve = profile.curve.as_ref();
-            let bases = equal_rate
+            let of_maxima = equal_rate.filter(|it| it.get_ref().percent.is_some());
+            if let Some(equal_rate) = equal_rate
+                && let Some(what) = equal_rate.get_ref().complaint()
+            {
+                return Err(toml_file::refuse(path, equal_rate.span(), what.into()));
+            }
+            let bases = of_maxima
                 .map(|it| (it.span(), it.get_ref().closed_loop()))
                 .into_iter()
                 .chain(curve.map(|it| (it.span(), it.get_ref().closed_loop())));

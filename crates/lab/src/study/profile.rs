@@ -1,6 +1,7 @@
 //! How much is measured: `[profile.NAME]` of `study.toml`.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use result::plan::{Cores, Pace, Setting, Value};
 use serde::Deserialize;
@@ -41,8 +42,9 @@ pub struct Profile {
     /// said.
     #[serde(default, deserialize_with = "limits::cuts")]
     pub cuts: u32,
-    /// What contenders are compared under in the closed loop.
-    #[serde(deserialize_with = "limits::settings")]
+    /// What contenders are compared under in the closed loop. None where nothing is measured but
+    /// one rate for all that somebody chose.
+    #[serde(default, deserialize_with = "limits::settings")]
     pub settings: Vec<Settings>,
     /// One rate for all.
     pub equal_rate: Option<Spanned<EqualRate>>,
@@ -146,8 +148,10 @@ pub struct EqualRate {
     /// How large their values are, in bytes.
     pub value_bytes: Option<u64>,
     /// The rate, out of 100 of the lowest maximum.
-    #[serde(deserialize_with = "limits::percent")]
-    pub percent: u32,
+    #[serde(default, deserialize_with = "limits::percent_if_any")]
+    pub percent: Option<u32>,
+    /// The rate itself, in requests a second, instead.
+    pub per_s: Option<NonZeroU32>,
 }
 
 /// Open loops at shares of each contender's own maximum.
@@ -296,6 +300,20 @@ fn closed_loop(
 }
 
 impl EqualRate {
+    /// What speaks against its keys.
+    pub(super) fn complaint(&self) -> Option<&'static str> {
+        (self.percent.is_some() == self.per_s.is_some())
+            .then_some("a rate for all is either `percent` of the lowest maximum, or `per_s`")
+    }
+
+    /// How fast work comes.
+    pub fn pace(&self) -> Pace {
+        match (self.per_s, self.percent) {
+            (Some(per_s), _) => Pace::Fixed { per_s: per_s.get() },
+            (None, percent) => Pace::Equal { percent: percent.unwrap_or(100) },
+        }
+    }
+
     /// The closed loop that shows the maxima.
     pub fn closed_loop(&self) -> Setting {
         let of_store = (self.asks.as_deref(), self.keys, self.value_bytes);

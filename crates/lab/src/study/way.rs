@@ -29,7 +29,9 @@ impl Study {
     pub fn way(&self, contender: &Contender) -> Way {
         let contract = self.contract_of(contender);
         match (contract.http(), contender.file.speaks) {
-            (Some(asks), _) => Way::Http(asks),
+            (Some(asks), _) => {
+                Way::Http(HttpContract { body_bytes: contender.file.body_bytes, ..asks })
+            }
             (None, Some(speaks)) => {
                 let asks = self.file.asks.iter();
                 let asks = asks.map(|(name, asks)| (name.clone(), asks.clone())).collect();

@@ -3,6 +3,7 @@
 //! start pinned → ready → contract → warm up → measure → stop. Whatever happens
 //! on the way is evidence: a contender that fails is a result, not an error.
 
+pub mod first;
 mod made;
 pub mod nobody;
 pub mod order;
@@ -90,7 +91,8 @@ impl Bench<'_> {
         let warmup_s = plan.warmup_s.max(contender.file.warmup_s);
         let drive = Drive { plan, slot, warmup_s, rate, cpus: &cpus };
         let may_idle = plan.may_idle;
-        let mut evidence = Evidence { place: self.own(place), may_idle, ..Evidence::default() };
+        let place = self.own(contender, place);
+        let mut evidence = Evidence { place, may_idle, ..Evidence::default() };
         let speeds = self.speeds_ahead(&evidence.place);
         let measured = self.with_running(contender, &drive, &mut evidence, |running, evidence| {
             let steps = || self.contract.check(running, Depth::Quick, self.stop, &mut |_| {});
@@ -155,7 +157,8 @@ impl Bench<'_> {
         };
         let drive =
             Drive { plan: &plan, slot: &slot, warmup_s: plan.warmup_s, rate: None, cpus: &cpus };
-        let mut evidence = Evidence { place: self.own(place), ..Evidence::default() };
+        let place = self.own(contender, place);
+        let mut evidence = Evidence { place, ..Evidence::default() };
         let speeds = self.speeds_ahead(&evidence.place);
         let checked =
             self.with_running(contender, &drive, &mut evidence, |running, evidence| {
@@ -176,9 +179,12 @@ impl Bench<'_> {
         (!self.driver.is_asked()).then(|| self.host.speeds(&place.server_cpus))
     }
 
-    /// What of a place is shared with others than the contender: with nobody, where it drives
-    /// itself.
-    fn own(&self, place: Place) -> Place {
+    /// What of a place is the contender's, and what is shared with others: with nobody, where it
+    /// drives itself. One that runs already has the processors that somebody else gave it.
+    fn own(&self, contender: &Contender, place: Place) -> Place {
+        if contender.runs_already() {
+            return Place { server_cpus: Vec::new(), ..place };
+        }
         match !self.driver.is_asked() && place.shared() {
             true => Place { client_cpus: Vec::new(), ..place },
             false => place,
@@ -218,6 +224,9 @@ impl Bench<'_> {
         };
         evidence.ready_s = Some(began.elapsed().as_secs_f64());
         let result = act(&running, evidence);
+        if contender.runs_already() {
+            forget_who_stood_in(evidence);
+        }
         let process = &mut evidence.process;
         // One that drives itself ends once it has done its work, or says why not.
         let exit = running.kept.exited();
@@ -245,7 +254,8 @@ impl Bench<'_> {
             }
             Err(why) => process.failure = Some(why),
         }
-        evidence.stop_s = Some(began.elapsed().as_secs_f64());
+        let stop_s = began.elapsed().as_secs_f64();
+        evidence.stop_s = (!contender.runs_already()).then_some(stop_s);
         Ok(Some(result))
     }
 
@@ -258,7 +268,10 @@ impl Bench<'_> {
         place: &Place,
     ) -> Result<Running, Fails> {
         let failed = |why| Fails::Contender(never_ran(why));
-        let address = self.host.free_address().map_err(Fails::Machine)?;
+        let address = match &contender.file.address {
+            Some(address) => *address.get_ref(),
+            None => self.host.free_address().map_err(Fails::Machine)?,
+        };
         let dir = self.host.scratch();
         let order = order::order(contender, self.host, place, address, dir);
         let mut order = order.map_err(failed)?;
@@ -293,6 +306,7 @@ impl Bench<'_> {
                 last_words,
                 killed,
                 output_bytes: Some(output_bytes),
+                ..Process::default()
             },
             Err(why) => Process { last_words, ..never_ran(why) },
         }))
@@ -305,7 +319,10 @@ impl Bench<'_> {
         let mut first_wrong = None;
         let sign = self.driver.sign();
         loop {
-            let readiness = match !self.driver.is_asked() || self.host.may_listen(*address) {
+            let may_answer = !self.driver.is_asked()
+                || contender.runs_already()
+                || self.host.may_listen(*address);
+            let readiness = match may_answer {
                 true => self.driver.ready(running, self.stop),
                 false => Readiness::NotYet("no connection: nobody listens there".into()),
             };
@@ -335,12 +352,12 @@ impl Bench<'_> {
                     "it {} within {} s of its start; at last: {seen}; {}",
                     sign.missing,
                     within.as_secs_f64(),
-                    self.what_to_do(kept, *address)
+                    self.what_to_do(contender, kept, *address)
                 ));
             }
             std::thread::sleep(TRY_EVERY);
         }
-        if !self.driver.is_asked() {
+        if !self.driver.is_asked() || contender.runs_already() {
             return Ok(());
         }
         let foreign = || self.host.foreign_listener(*address, kept.root());
@@ -359,7 +376,10 @@ impl Bench<'_> {
     }
 
     /// What helps a contender that isn't ready.
-    fn what_to_do(&self, kept: &Kept, address: SocketAddr) -> String {
+    fn what_to_do(&self, contender: &Contender, kept: &Kept, address: SocketAddr) -> String {
+        if contender.runs_already() {
+            return format!("it is to run already: see whether it answers at http://{address}");
+        }
         let longer = "if it needs longer to start, say so with `ready_within_s` in its \
                       contender.toml";
         if !self.driver.is_asked() {
@@ -443,6 +463,19 @@ impl Bench<'_> {
         evidence.work = Some(work);
         Ok(())
     }
+}
+
+/// Leaves out what was seen of the process that stood in for a server that runs already. To
+/// whoever looks at processes, that server is one of the others.
+fn forget_who_stood_in(evidence: &mut Evidence) {
+    evidence.process.runs_already = true;
+    evidence.server = Default::default();
+    evidence.samples.clear();
+    evidence.core_speeds.clear();
+    (evidence.server_cpu_s, evidence.server_interrupt_s) = (None, None);
+    (evidence.server_disk_write_bytes, evidence.server_rss_max_bytes) = (None, None);
+    (evidence.server_output_bytes, evidence.server_folder_bytes) = (None, None);
+    (evidence.others_cpu_s, evidence.ready_s, evidence.stop_s) = (None, None, None);
 }
 
 /// How a contender ended by itself, in a sentence.

@@ -14,6 +14,10 @@ use crate::study::contender::{Contender, Placeholders};
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// Stands in for a server that runs already: a keeper has to have somebody to keep, and the
+/// client its control group.
+const NOBODY: [&str; 2] = ["sleep", "infinity"];
+
 /// A contender that is to listen on this address, with a folder of its own, on the processors
 /// of its place. Its output goes where errors go.
 ///
@@ -42,7 +46,10 @@ pub fn order(
         files.push((name.clone(), placeholders.fill(&text)));
     }
     Ok(Order {
-        command: placeholders.fill_all(&file.run),
+        command: match contender.runs_already() {
+            true => NOBODY.map(String::from).to_vec(),
+            false => placeholders.fill_all(&file.run),
+        },
         environment: environment(contender, &placeholders, &dir),
         folder: None,
         scratch: Some(Scratch { path: dir, files }),

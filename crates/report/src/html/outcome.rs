@@ -66,10 +66,11 @@ fn ranked(run: &Run, outcome: &Outcome, figure: &Figure, detail: Detail) -> Mark
                     (checks::of_row(run, outcome, row, detail))
                 };
                 @let (name, word) = (visible_name(&row.contender), row.verdict.word());
+                @let id = overview::figure_anchor(outcome, row, figure);
                 @if opened.0.is_empty() {
-                    div.row.ranked data-contender=(name) data-verdicts=(word) { (line) }
+                    div.row.ranked id=(id) data-contender=(name) data-verdicts=(word) { (line) }
                 } @else {
-                    details data-contender=(name) data-verdicts=(word) {
+                    details id=(id) data-contender=(name) data-verdicts=(word) {
                         summary.row { (line) }
                         div.checks { (opened) }
                     }
@@ -110,7 +111,8 @@ fn unranked(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
             figure style=(axis.grid()) {
                 figcaption { (figures::heading(figure)) " " span.quiet { (figure.better.says()) } }
                 @for (row, cell) in known() {
-                    div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
+                    div.row id=(overview::figure_anchor(outcome, row, figure))
+                        data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                         span.who { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
                         (cell.bar(&axis)) (cell.value())
                     }

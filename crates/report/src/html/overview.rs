@@ -6,6 +6,7 @@ use result::figure::Figure;
 use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 use result::plan::Pace;
+use sha2::{Digest, Sha256};
 
 use super::checks::sign;
 use super::{figure, prose, scrolling};
@@ -127,10 +128,20 @@ pub fn anchor(outcome: &Outcome) -> String {
     let pace = match setting.pace {
         Pace::Free => String::new(),
         Pace::Equal { percent } => format!("-equal-{percent}"),
+        Pace::Fixed { per_s } => format!("-at-{per_s}"),
         Pace::Own { percent } => format!("-own-{percent}"),
     };
     let id = format!("{:?}{}{pace}", setting.cores, values.collect::<String>()).to_lowercase();
     id.replace(|it: char| !it.is_ascii_alphanumeric(), "-")
+}
+
+/// The id of one figure of a contender, which stays the same from run to run. It is a digest of
+/// their names: a large page has a thousand of them.
+pub fn figure_anchor(outcome: &Outcome, row: &Row, figure: &Figure) -> String {
+    let names = format!("{}/{}/{}", anchor(outcome), row.contender, figure.id);
+    let digest = Sha256::digest(names);
+    let number = digest.iter().take(5).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("f{number:x}")
 }
 
 /// Contenders that could not be had.

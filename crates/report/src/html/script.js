@@ -34,6 +34,11 @@ addEventListener("DOMContentLoaded", () => {
     });
   }
 
+  // A click on a figure puts its own address into the URL, to be passed on.
+  for (const value of all("[id] .value")) {
+    value.onclick = () => history.replaceState(null, "", `#${value.closest("[id]").id}`);
+  }
+
   // Where the style alone can't open them on paper.
   addEventListener("beforeprint", () => all("details").forEach(details => { details.open = true; }));
 

@@ -19,7 +19,7 @@ mod json;
 mod keys;
 mod live;
 mod pace;
-mod quantity;
+pub mod quantity;
 mod run;
 mod sink;
 mod summary;

@@ -240,6 +240,9 @@ fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str
             let loops = if study.is_asked() { "closed loop" } else { "settings" };
             (loops, format!("{all}; {blocks}"))
         }
+        PaceKind::Equal if percents.is_empty() => {
+            ("equal rate", format!("{}; {blocks}", setting_names(&study.dimensions, &settings)))
+        }
         PaceKind::Equal => {
             ("equal rate", format!("{percents} % of the lowest maximum, for all: {base}; {blocks}"))
         }

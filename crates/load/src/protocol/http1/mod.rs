@@ -35,6 +35,8 @@ pub(crate) struct Http1 {
     /// What is known of the answers to each.
     answers: Vec<Answers>,
     expected: Option<Expected>,
+    /// How long a body must be.
+    body_bytes: Option<u64>,
     /// Those that are good.
     statuses: Statuses,
     seed: u64,
@@ -76,6 +78,8 @@ impl Encoded {
 pub(crate) struct Partial {
     reading: Reading,
     search: Search,
+    /// Bytes of its body so far.
+    body_bytes: u64,
 }
 
 impl Http1 {
@@ -86,7 +90,7 @@ impl Http1 {
             heads: Heads::default(),
         };
         let answers = http.requests.iter().map(answers).collect();
-        let Expect { body, whole_body, statuses } = &http.expect;
+        let Expect { body, whole_body, body_bytes, statuses } = &http.expect;
         // Every body holds the empty text, also one that isn't there.
         let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
         // It stands for itself where that is so for all that could be meant by it.
@@ -96,7 +100,8 @@ impl Http1 {
             let text = Template::parse_up_to(filled, text.as_bytes());
             Expected::new(text, *whole_body, plan.seed)
         });
-        Http1 { requests, answers, expected, statuses: statuses.clone(), seed: plan.seed }
+        let (body_bytes, statuses) = (*body_bytes, statuses.clone());
+        Http1 { requests, answers, expected, body_bytes, statuses, seed: plan.seed }
     }
 
     fn index(&self, number: u64) -> usize {
@@ -118,6 +123,7 @@ impl Http1 {
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         let body = bytes.get(start..end)?;
         let is_good = self.statuses.contains(head.status)
+            && self.body_bytes.is_none_or(|due| due == length)
             && self.expected.as_mut().is_none_or(|text| text.is_kept_by(body, number));
         let (status, reusable) = (head.status, head.keep_alive);
         is_good.then_some(Fed::Answer { used: end, status, fault: None, reusable })
@@ -151,8 +157,9 @@ impl Http1 {
     fn decode(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Result<Fed, String> {
         let index = self.index(number);
         let Answers { heads, is_head_method } = &mut self.answers[index];
-        let Partial { reading, search } = partial;
+        let Partial { reading, search, body_bytes } = partial;
         let look = |piece: &[u8]| {
+            *body_bytes += piece.len() as u64;
             if let Some(expected) = &mut self.expected {
                 expected.look(search, piece, number);
             }
@@ -175,12 +182,18 @@ impl Http1 {
         number: u64,
     ) -> Fed {
         let search = std::mem::take(&mut partial.search);
-        let fault = self.fault(head, &search, number);
+        let body_bytes = std::mem::take(&mut partial.body_bytes);
+        let fault = self.fault(head, (&search, body_bytes), number);
         Fed::Answer { used, status: head.status, fault, reusable }
     }
 
     /// What is wrong with an answer, if its status or its body is another than expected.
-    fn fault(&mut self, head: Head, search: &Search, number: u64) -> Option<Box<Fault>> {
+    fn fault(
+        &mut self,
+        head: Head,
+        (search, body_bytes): (&Search, u64),
+        number: u64,
+    ) -> Option<Box<Fault>> {
         if !self.statuses.contains(head.status) {
             let example = format!("status {}", head.status);
             return Some(Box::new(Fault { kind: ErrorKind::WrongStatus, example }));
@@ -189,7 +202,10 @@ impl Http1 {
             // An answer to HEAD has no body that could hold anything.
             return None;
         }
-        let example = self.expected.as_mut()?.wrong(search, number)?;
+        let length = self.body_bytes.filter(|&due| due != body_bytes);
+        let length = length.map(|due| format!("expected a body of {due} bytes, got {body_bytes}"));
+        let text = || self.expected.as_mut()?.wrong(search, number);
+        let example = length.or_else(text)?;
         Some(Box::new(Fault { kind: ErrorKind::WrongBody, example }))
     }
 }

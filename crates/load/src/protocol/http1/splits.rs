@@ -14,8 +14,9 @@ use crate::template::{Request, Template};
 /// to the same; gives what came of it, or `None` where the input is too short to be one.
 ///
 /// The first byte says what was asked: bits 0 to 3, whether each of four requests is a
-/// HEAD; bit 4, whether a text is expected; bit 5, whether the whole body must be it. (`@`
-/// is four GETs without a text, `P` with one, `p` with one as the whole body.) The second byte decides the splits. The rest is the stream.
+/// HEAD; bit 4, whether a text is expected; bit 5, whether the whole body must be it; bit 7,
+/// whether a body must have five bytes. (`@` is four GETs without a text, `P` with one, `p` with
+/// one as the whole body.) The second byte decides the splits. The rest is the stream.
 ///
 /// # Panics
 /// Where a split leads to something else, or the decoder goes beyond a bound.
@@ -25,6 +26,7 @@ pub fn in_any_split(input: &[u8]) -> Option<Vec<Step>> {
         head: (0..4).map(|bit| asked >> bit & 1 == 1).collect(),
         expected: (asked >> 4 & 1 == 1).then(|| "id={counter}.".into()),
         whole_body: asked >> 5 & 1 == 1,
+        body_bytes: (asked >> 7 & 1 == 1).then_some(5),
         statuses: Statuses::default(),
     };
     let whole = asked.reader().read(stream, []);
@@ -49,6 +51,8 @@ pub struct Asked {
     pub expected: Option<String>,
     /// Whether the body must be the text.
     pub whole_body: bool,
+    /// How many bytes each body must have.
+    pub body_bytes: Option<u64>,
     /// The statuses that are good.
     pub statuses: Statuses,
 }
@@ -79,6 +83,7 @@ impl Asked {
             expect: Expect {
                 body: self.expected.clone(),
                 whole_body: self.whole_body,
+                body_bytes: self.body_bytes,
                 statuses: self.statuses.clone(),
             },
         };

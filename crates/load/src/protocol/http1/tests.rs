@@ -486,6 +486,18 @@ fn the_expected_text_counts_in_the_body_only() {
     answer(&expecting("hello"), "HTTP/1.1 204 x\r\n\r\n", wrong, true);
 }
 
+/// A length is all that is known of the answers of a server that nobody wrote a contract for.
+#[test]
+fn a_body_of_another_length_than_expected_is_told_in_one_piece_and_in_many() {
+    let asked = Asked { head: vec![false], body_bytes: Some(5), ..Asked::default() };
+    let wrong = Some(ErrorKind::WrongBody);
+    answer(&asked, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", None, true);
+    answer(&asked, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", wrong, true);
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    answer(&asked, &format!("{chunked}2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n"), None, true);
+    answer(&asked, &format!("{chunked}4\r\nhell\r\n0\r\n\r\n"), wrong, true);
+}
+
 #[test]
 fn where_the_whole_body_is_expected_no_byte_stands_around_it() {
     let asked = Asked { whole_body: true, ..expecting("hello") };

@@ -1,0 +1,184 @@
+//! Who takes part in a duel: a command, or the URL of a server that runs already.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The longest name: it is a folder's, and stands in tables.
+const NAME_CHARS_MAX: usize = 40;
+/// The scheme of a server that runs already.
+const SCHEME: &str = "http://";
+
+/// Somebody who takes part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entrant {
+    /// What it is called, which is also its folder's name.
+    pub name: String,
+    /// What it is.
+    pub what: What,
+}
+
+/// What takes part.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// A command for a shell, which starts a server.
+    Command(String),
+    /// A server that runs already.
+    Running {
+        /// Where it listens.
+        address: SocketAddr,
+        /// The path of its URL; `None` if that has none.
+        path: Option<String>,
+    },
+}
+
+impl Entrant {
+    /// All that were given: first those without a name, then `NAME=COMMAND|URL`.
+    ///
+    /// # Errors
+    /// What is wrong with one of them, in a sentence.
+    pub fn all(unnamed: &[String], named: &[String]) -> Result<Vec<Entrant>, String> {
+        let mut all: Vec<Entrant> = Vec::new();
+        for text in unnamed {
+            let what = What::parse(text)?;
+            let name = free_name(&all, &what.name());
+            all.push(Entrant { name, what });
+        }
+        for text in named {
+            let (name, rest) = text.split_once('=').unwrap_or_default();
+            if name.is_empty() || rest.is_empty() || name != slug(name) {
+                return Err(format!(
+                    "--name {text}: give NAME=COMMAND or NAME=URL, with a name of at most \
+                     {NAME_CHARS_MAX} letters, digits, `.`, `_` and `-`"
+                ));
+            }
+            if all.iter().any(|it| it.name == name) {
+                return Err(format!("--name {text}: there is another `{name}` already"));
+            }
+            all.push(Entrant { name: name.into(), what: What::parse(rest)? });
+        }
+        match all.len() {
+            0 | 1 => Err("a duel takes two: give two or more commands or URLs".into()),
+            _ => Ok(all),
+        }
+    }
+}
+
+impl What {
+    fn parse(text: &str) -> Result<What, String> {
+        if text.trim().is_empty() {
+            return Err("one of the commands is empty".into());
+        }
+        if text.starts_with("https://") {
+            return Err(format!("{text}: TLS isn't there yet; give an http:// URL"));
+        }
+        let Some(rest) = text.strip_prefix(SCHEME) else { return Ok(What::Command(text.into())) };
+        let (host, path) = match rest.find('/') {
+            Some(at) => (&rest[..at], Some(&rest[at..])),
+            None => (rest, None),
+        };
+        let path = path.filter(|&path| path != "/").map(String::from);
+        let address = address(host).ok_or_else(|| {
+            format!(
+                "{text}: a duel asks a server by its address, so that its Host is the same for \
+                 all: give an IP address or `localhost`, and a port if it isn't 80"
+            )
+        })?;
+        Ok(What::Running { address, path })
+    }
+
+    /// A name for it: of a command its program, and what that is to run.
+    fn name(&self) -> String {
+        match self {
+            What::Running { address, .. } => slug(&address.to_string()),
+            What::Command(command) => {
+                let is_name = |word: &&str| !word.contains(['=', '$']) && !word.starts_with('-');
+                let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_string();
+                let words: Vec<String> = command
+                    .split_whitespace()
+                    .skip_while(|word| word.contains('='))
+                    .take_while(is_name)
+                    .take(2)
+                    .map(base)
+                    .collect();
+                match slug(&words.join("-")) {
+                    name if name.is_empty() => "server".into(),
+                    name => name,
+                }
+            }
+        }
+    }
+}
+
+fn address(host: &str) -> Option<SocketAddr> {
+    let (name, port) = match host.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
+        _ => (host, 80),
+    };
+    let ip = match name {
+        "localhost" => Ipv4Addr::LOCALHOST.into(),
+        name => name.trim_matches(['[', ']']).parse::<IpAddr>().ok()?,
+    };
+    Some(SocketAddr::new(ip, port))
+}
+
+/// What can be a folder's name: other characters become dashes.
+fn slug(text: &str) -> String {
+    let kept = |char: char| char.is_ascii_alphanumeric() || "._-".contains(char);
+    let text: String = text.chars().map(|char| if kept(char) { char } else { '-' }).collect();
+    text.trim_matches(['.', '-']).chars().take(NAME_CHARS_MAX).collect()
+}
+
+/// The name, or one with a number behind it if somebody has it.
+fn free_name(all: &[Entrant], name: &str) -> String {
+    let is_free = |name: &String| all.iter().all(|it| it.name != *name);
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut names = [name.to_string()].into_iter().chain(numbered);
+    names.find(is_free).expect("numbers don't end")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(unnamed: &[&str]) -> Vec<String> {
+        let unnamed: Vec<String> = unnamed.iter().map(|it| it.to_string()).collect();
+        Entrant::all(&unnamed, &[]).unwrap().into_iter().map(|it| it.name).collect()
+    }
+
+    #[test]
+    fn a_command_is_called_by_its_program_and_what_that_runs() {
+        assert_eq!(names(&["./a --port $PORT", "node b.js"]), ["a", "node-b.js"]);
+        assert_eq!(names(&["DEBUG=1 /usr/bin/env x", "x y z"]), ["env-x", "x-y"]);
+        assert_eq!(names(&["./a", "../old/a", "./a"]), ["a", "a-2", "a-3"], "all are told apart");
+        assert_eq!(names(&["http://127.0.0.1:3000", "$X"]), ["127.0.0.1-3000", "server"]);
+    }
+
+    #[test]
+    fn a_url_is_an_address_and_perhaps_a_path() {
+        let parse = |url: &str| match What::parse(url).unwrap() {
+            What::Running { address, path } => (address.to_string(), path),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(parse("http://localhost:3000"), ("127.0.0.1:3000".into(), None));
+        assert_eq!(parse("http://[::1]:80/"), ("[::1]:80".into(), None));
+        assert_eq!(parse("http://10.0.0.1/x?y=1"), ("10.0.0.1:80".into(), Some("/x?y=1".into())));
+    }
+
+    #[test]
+    fn what_cant_take_part_is_refused_in_a_sentence() {
+        let refused = |unnamed: &[&str], named: &[&str]| {
+            let [unnamed, named] =
+                [unnamed, named].map(|all| all.iter().map(|it| it.to_string()).collect::<Vec<_>>());
+            Entrant::all(&unnamed, &named).unwrap_err()
+        };
+        let all = [
+            refused(&["./a"], &[]),
+            refused(&["./a", " "], &[]),
+            refused(&["./a", "https://localhost"], &[]),
+            refused(&["./a", "http://example.org/"], &[]),
+            refused(&["./a"], &["b"]),
+            refused(&["./a"], &["../b=./b"]),
+            refused(&["./a"], &["a=./b"]),
+        ];
+        insta::assert_snapshot!(all.join("\n"));
+    }
+}

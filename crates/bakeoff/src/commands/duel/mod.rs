@@ -1,0 +1,314 @@
+//! `bakeoff duel`: two or more servers side by side, of which nothing is known but how they are
+//! started, or where they run. A study is made of them, and run as any other.
+
+mod entrant;
+mod gate;
+mod look;
+mod written;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use durability::OfRun;
+use lab::place::ThisMachine;
+use lab::place::machine;
+use lab::plan::{Choice, Order};
+use lab::run::{Asked, Ended};
+use lab::study::Study;
+use lab::study::contender::Contender;
+use lab::trial::first::{Nothing, look};
+use load::Stop;
+use report::text::visible;
+use result::plan::Cores;
+use result::shell;
+
+use self::entrant::{Entrant, What};
+use self::gate::{Gate, Word};
+use self::look::{Seen, contract, difference, who_closes};
+use self::written::{Load, Written};
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
+use super::export::{self, ExportFormat};
+use super::load::{interrupt, quantity};
+use super::printing::{complain, note};
+use super::run::progress::Progress;
+use super::run::{cores, exit_code, finish};
+
+/// Somebody who takes part can't be measured.
+const FAILED: u8 = 1;
+/// A condition holds or can't be told, or a figure that was asked for isn't there.
+const NOT_SHOWN: u8 = 3;
+/// The study's name where nobody keeps it.
+const NAME: &str = "duel";
+
+/// Puts servers side by side that nobody wrote a study for: two or more commands, or URLs of
+/// servers that run already
+#[derive(clap::Args)]
+#[command(after_help = "A command finds its port in $PORT, its address in $HOST, the number of \
+its cores in $CORES. One that listens elsewhere is found there. Two take about a minute.\n\n\
+Exit codes: 0 all was measured; 1 one who takes part can't be measured; 2 wrong arguments; \
+3 a condition of --fail-if holds or can't be told, or no figure stands; 4 the machine failed; \
+130 interrupted.")]
+pub struct Arguments {
+    /// A command that starts a server, as a shell reads it, or http://ADDRESS:PORT
+    #[arg(value_name = "COMMAND|URL")]
+    entrants: Vec<String>,
+    /// One more, under this name
+    #[arg(long, value_name = "NAME=COMMAND|URL")]
+    name: Vec<String>,
+    /// What is asked for: path and query
+    #[arg(long, default_value = "/")]
+    path: String,
+    /// A text that each answer holds; without it, each is to be as long as the first ones
+    #[arg(long, value_name = "TEXT")]
+    expect_body: Option<String>,
+    /// Cores that each is given; if not said, all where load and server have their own, else 1
+    #[arg(long, value_name = "1|all", value_parser = cores)]
+    cores: Option<Cores>,
+    /// Connections at once
+    #[arg(short, long, default_value_t = 64,
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    connections: u32,
+    /// Requests a second for all; if not said, as many as each answers
+    #[arg(long, value_name = "N", value_parser = rate)]
+    rate: Option<u32>,
+    /// Times that each is measured: a rank takes 6
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=20))]
+    blocks: u32,
+    /// Seconds measured each time
+    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
+    seconds: f64,
+    /// Seconds of load before that: more for a runtime that compiles what it runs often
+    #[arg(long, default_value_t = 1.0, value_parser = seconds)]
+    warmup: f64,
+    /// A condition that fails the duel, for example 'new.p99 > old.p99 * 1.1'
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Gate>,
+    /// Writes the study that the duel is to this folder, to go on from there
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+    /// The folder that runs are kept in
+    #[arg(long, value_name = "DIR", default_value = "runs")]
+    runs: PathBuf,
+    /// Also writes the figures to the run's folder as trackers of benchmarks read them
+    #[arg(long, value_name = "FORMAT")]
+    export: Vec<ExportFormat>,
+    /// Decides the order of trials; by chance if not given
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+fn rate(text: &str) -> Result<u32, String> {
+    let rate = quantity::count(text)
+        .map_err(|_| "a rate is a whole number a second, as 500, 20k or 1M".to_string())?;
+    u32::try_from(rate).map_err(|_| "a rate here is at most 4,294,967,295".into())
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
+        _ => Err("this has to be a number of seconds above 0, and at most 3600".into()),
+    }
+}
+
+/// Why a duel didn't come to trials: with this exit code, and what is to be said.
+struct Failed(u8, String);
+
+/// Carries the command out.
+pub fn run(arguments: Arguments) -> ExitCode {
+    match duel(&arguments) {
+        Ok(code) => code.into(),
+        Err(Failed(code, sentence)) => {
+            complain("duel", &sentence);
+            code.into()
+        }
+    }
+}
+
+fn duel(arguments: &Arguments) -> Result<u8, Failed> {
+    let bad_input = |sentence| Failed(BAD_INPUT, sentence);
+    let system = |error: std::io::Error| Failed(SYSTEM, error.to_string());
+    let entrants = Entrant::all(&arguments.entrants, &arguments.name).map_err(bad_input)?;
+    let path = path(&arguments.path, &entrants).map_err(bad_input)?;
+    check_gates(&arguments.fail_if, &entrants).map_err(bad_input)?;
+    let stop = Stop::default();
+    interrupt::stops(&stop).map_err(system)?;
+    keeper::leftovers::remove();
+    // Gone with the duel, where nobody keeps the study; should this be killed, with the next one.
+    let name = keeper::leftovers::name();
+    let scratch = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir().map_err(system)?;
+    let folder = arguments.keep.clone().unwrap_or_else(|| scratch.path().join(NAME));
+    let written = Written::new(folder.clone(), &entrants).map_err(|error| {
+        Failed(BAD_INPUT, format!("couldn't make {}: {error}", folder.display()))
+    })?;
+    let begun = first_looks(arguments, &entrants, &path, &written, &stop);
+    if begun.is_err() && arguments.keep.is_some() {
+        // What isn't whole is of no use to anybody.
+        let _ = std::fs::remove_dir_all(&folder);
+    }
+    begun?;
+    measure(arguments, &folder, &stop)
+}
+
+/// What all are asked for: the path that was given, or that of the URLs.
+fn path(given: &str, entrants: &[Entrant]) -> Result<String, String> {
+    if !given.starts_with('/') {
+        return Err(format!("--path {given}: a path begins with /"));
+    }
+    let mut paths = entrants.iter().filter_map(|it| match &it.what {
+        What::Running { path: Some(path), .. } => Some(path.as_str()),
+        _ => None,
+    });
+    let Some(first) = paths.next() else { return Ok(given.into()) };
+    match paths.find(|&path| path != first).or((given != "/" && given != first).then_some(given)) {
+        Some(other) => Err(format!(
+            "all are asked for the same: there is {first} and {other}; give one with --path"
+        )),
+        None => Ok(first.into()),
+    }
+}
+
+/// Refuses conditions on somebody who takes no part.
+fn check_gates(gates: &[Gate], entrants: &[Entrant]) -> Result<(), String> {
+    let names: Vec<&str> = entrants.iter().map(|it| it.name.as_str()).collect();
+    let unknown = gates.iter().find_map(|gate| {
+        Some((gate, gate.names().into_iter().find(|name| !names.contains(name))?))
+    });
+    unknown.map_or(Ok(()), |(gate, name)| {
+        let names = names.join(", ");
+        Err(format!("--fail-if '{}': there is no `{name}`, but {names}", gate.text))
+    })
+}
+
+/// Starts each once and asks it, which gives the contract, and writes the study.
+fn first_looks(
+    arguments: &Arguments,
+    entrants: &[Entrant],
+    path: &str,
+    written: &Written,
+    stop: &Stop,
+) -> Result<(), Failed> {
+    let described = machine::describe();
+    let machine = ThisMachine::new(&described);
+    let mut seen = Vec::new();
+    for Entrant { name, .. } in entrants {
+        let contender = Contender::read(&written.folder.join(name), name)
+            .map_err(|error| Failed(BAD_INPUT, error.to_string()))?;
+        let first = look(&machine, &contender, path, stop).map_err(|why| match why {
+            Nothing::Stopped => Failed(INTERRUPTED, "interrupted before a trial began".into()),
+            Nothing::Machine(why) => Failed(SYSTEM, why),
+            Nothing::Silent(why, last_words) => Failed(FAILED, silence(name, &why, &last_words)),
+        })?;
+        let one = Seen { name, first };
+        note(&one.line());
+        seen.push(one);
+    }
+    let contract = contract(path, &seen, arguments.expect_body.as_deref())
+        .map_err(|sentence| Failed(FAILED, sentence))?;
+    [difference(&seen), who_closes(&seen)].into_iter().flatten().for_each(|it| note(&it));
+    let load = Load {
+        path,
+        cores: arguments.cores.unwrap_or_else(|| usual_cores(&described)),
+        connections: arguments.connections,
+        rate: arguments.rate,
+        blocks: arguments.blocks,
+        measure_s: arguments.seconds,
+        warmup_s: arguments.warmup,
+    };
+    written.conclude(entrants, &seen, &contract, &load).map_err(|error| {
+        Failed(SYSTEM, format!("couldn't write to {}: {error}", written.folder.display()))
+    })
+}
+
+/// All cores, where server and load have some of their own then.
+fn usual_cores(machine: &result::plan::Machine) -> Cores {
+    use lab::place::Host;
+    match ThisMachine::new(machine).split(Cores::All).shared() {
+        true => Cores::One,
+        false => Cores::All,
+    }
+}
+
+fn silence(name: &str, why: &str, last_words: &[String]) -> String {
+    let lines = last_words.iter().map(|line| format!("\n    {}", visible(line)));
+    let said = match last_words.is_empty() {
+        true => "; it wrote nothing to its output".into(),
+        false => format!("; its last lines:{}", lines.collect::<String>()),
+    };
+    format!("{name}: {why}{said}")
+}
+
+/// Runs the study that was made, and holds the conditions against it.
+fn measure(arguments: &Arguments, folder: &Path, stop: &Stop) -> Result<u8, Failed> {
+    let bad_input = |error: lab::study::Error| Failed(BAD_INPUT, error.to_string());
+    let studies = match folder.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let study = Study::read(studies, &name).map_err(bad_input)?;
+    let seed = arguments.seed.unwrap_or_else(lab::run::a_seed);
+    let profile = study.file.profile.get("quick").expect("it was written with this one").clone();
+    let asked = Asked {
+        study: &study,
+        profile: ("quick", &profile),
+        choice: &Choice::default(),
+        order: Order::Shuffled,
+        seed,
+        command: command(seed),
+        runs: &arguments.runs,
+        ladder: &OfRun,
+    };
+    let progress = Progress::new();
+    let ended = lab::run::of_study(asked, stop, &mut |event| progress.tell(&event));
+    drop(progress);
+    let ended = ended.map_err(|error| Failed(exit_code(&error), error.to_string()))?;
+    let kept = arguments.keep.is_some();
+    let to_go_on =
+        kept.then(|| super::run::to_go_on(&super::run::shown(ended.folder.path()), studies));
+    let code = finish("duel", &ended, to_go_on.as_deref());
+    if kept {
+        note(&format!(
+            "The study: {}. To run it again: bakeoff run {}{}",
+            folder.display(),
+            shell::word(&name),
+            shell::path_option("--studies", studies, lab::run::STUDIES)
+        ));
+    }
+    let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
+    let gates = gates(arguments, &ended);
+    let codes = [INTERRUPTED, BAD_INPUT, SYSTEM, FAILED, NOT_SHOWN];
+    let all = [code, exported, gates];
+    Ok(codes.into_iter().find(|code| all.contains(code)).unwrap_or(0))
+}
+
+/// The command that repeats it, with the seed that it had.
+fn command(seed: u64) -> String {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let words = given.iter().map(|word| shell::word(word).into_owned());
+    let mut words: Vec<String> = ["bakeoff".to_string()].into_iter().chain(words).collect();
+    if !given.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
+        words.push(format!("--seed {seed}"));
+    }
+    words.join(" ")
+}
+
+/// Says what came of the conditions, and the exit code that follows.
+fn gates(arguments: &Arguments, ended: &Ended) -> u8 {
+    let mut code = 0;
+    for gate in &arguments.fail_if {
+        let says = match gate.word(&ended.run) {
+            Word::DoesNot => continue,
+            Word::Open(says) => format!("isn't shown to hold, nor not to: {says}"),
+            Word::Holds(says) => {
+                code = NOT_SHOWN;
+                format!("holds: {says}")
+            }
+            Word::CannotBeTold(why) => {
+                code = NOT_SHOWN;
+                format!("can't be told: {why}")
+            }
+        };
+        note(&format!("The condition {} {says}.", gate.text));
+    }
+    code
+}

@@ -1,0 +1,233 @@
+//! `bakeoff duel`: servers that nobody wrote a study for.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use result::Run;
+use result::finding::Verdict;
+
+use crate::fixture::{Lab, Said};
+
+/// A folder with the test server.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("server.pl", include_str!("../fixture/server.pl"));
+    lab
+}
+
+/// What short trials take, which tell nothing of speed.
+const SHORT: [&str; 6] = ["--blocks", "1", "--seconds", "0.3", "--warmup", "0.1"];
+
+fn duel(lab: &Lab, more: &[&str]) -> Said {
+    let path: &[&str] = if more.contains(&"--path") { &[] } else { &["--path", "/hello?id=7"] };
+    lab.bakeoff(&[&["duel", "-c", "4"], path, &SHORT[..], more].concat())
+}
+
+/// The command of the test server in a mode.
+fn server(lab: &Lab, mode: &str) -> String {
+    format!("PID_FILE={} perl server.pl {mode}", lab.path("pids").display())
+}
+
+fn good(lab: &Lab) -> String {
+    server(lab, "good")
+}
+
+#[test]
+fn two_commands_are_measured_side_by_side_and_nothing_is_left() {
+    let lab = lab();
+    let one = format!("first={}", good(&lab));
+    let two = format!("second={}", good(&lab));
+    let said = duel(&lab, &["--expect-body", "7", "--name", &one, "--name", &two]);
+    said.assert_complains(&["first: status 200", "second: status 200", "about"]);
+    let run = lab.run();
+    assert_eq!(run.trials.len(), 3, "one of them twice");
+    for trial in &run.trials {
+        let work = trial.evidence.work.as_ref().expect("it was measured");
+        assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
+        assert_eq!(trial.evidence.contract.len(), 1, "nothing but its answers is asked about");
+    }
+    assert!(run.command.starts_with("bakeoff duel -c 4 "), "{}", run.command);
+    assert!(run.command.contains(" --seed "), "it can be repeated: {}", run.command);
+    lab.assert_nothing_is_left();
+}
+
+/// Many ignore the port that they are given.
+#[test]
+fn a_command_that_listens_elsewhere_is_found_there() {
+    let lab = lab();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let fixed = format!("fixed={}", server(&lab, &format!("fixed-port {port}")));
+    let said = duel(&lab, &["--expect-body", "7", &good(&lab), "--name", &fixed]);
+    said.assert_complains(&[&format!("it listens at 127.0.0.1:{port} whatever PORT says")]);
+    let run = lab.run();
+    let fixed = run.trials.iter().find(|it| it.slot.contender == "fixed").unwrap();
+    assert!(fixed.evidence.work.as_ref().is_some_and(|work| work.done > 0), "{fixed:?}");
+    lab.assert_nothing_is_left();
+}
+
+/// Answers with these texts in turn, on threads that end with the test.
+fn running(texts: &'static [&'static str]) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            std::thread::spawn(move || {
+                let mut room = [0; 4096];
+                let mut texts = texts.iter().cycle();
+                while stream.read(&mut room).is_ok_and(|count| count > 0) {
+                    let text = texts.next().unwrap();
+                    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
+                    if stream.write_all((head + text).as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[test]
+fn of_servers_that_run_already_it_is_said_what_cant_be_seen() {
+    let lab = lab();
+    let urls = [0, 1].map(|_| format!("http://{}", running(&["hello"])));
+    let said = duel(&lab, &["--rate", "500", &urls[0], &urls[1]]);
+    said.assert_complains(&["status 200"]);
+    let run = lab.run();
+    for trial in &run.trials {
+        let evidence = &trial.evidence;
+        assert!(evidence.process.runs_already);
+        assert_eq!((evidence.server_cpu_s, evidence.others_cpu_s), (None, None));
+        let word =
+            |check: &str| trial.findings.iter().find(|it| it.check == check).unwrap().verdict;
+        for check in ["fresh-process", "server-cores", "quiet-machine"] {
+            assert_eq!(word(check), Verdict::NotChecked, "{check}");
+        }
+        let offered = evidence.offered_rate().expect("all are offered one rate");
+        assert!((offered - 500.0).abs() < 1e-6, "{offered}");
+    }
+    lab.assert_nothing_is_left();
+}
+
+/// Its length is all that is known of a right answer, where no text is given.
+#[test]
+fn an_answer_of_another_length_than_the_first_ones_is_an_error() {
+    let lab = lab();
+    let kept = lab.path("kept");
+    let urls = [&["hello"], &["hello!"]].map(|texts| format!("http://{}", running(texts)));
+    let said = duel(&lab, &["--keep", kept.to_str().unwrap(), &urls[0], &urls[1]]);
+    said.assert_complains(&["answer differently, with 5 bytes and 6 bytes", "The study: "]);
+    let files: Vec<PathBuf> = fs::read_dir(&kept).unwrap().map(|it| it.unwrap().path()).collect();
+    assert_eq!(files.len(), 3, "a study and two contenders: {files:?}");
+    let name = files.iter().find(|it| it.is_dir()).unwrap();
+    let path = name.join("contender.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("body_bytes = 5", "body_bytes = 9").replace("= 6", "= 9"))
+        .unwrap();
+    let said = lab.bakeoff(&["run", "kept", "--studies", "."]);
+    assert_ne!(said.code, Some(0), "{}", said.stderr);
+    said.assert_complains(&["bytes instead of 9"]);
+}
+
+#[test]
+fn a_kept_study_is_run_again_as_any_other() {
+    let lab = lab();
+    let two = format!("two={}", good(&lab));
+    let said = duel(&lab, &["--expect-body", "7", "--keep", "kept", &good(&lab), "--name", &two]);
+    said.assert_complains(&["To run it again: bakeoff run kept --studies ."]);
+    let said = lab.bakeoff(&["run", "kept", "--studies", ".", "--only", "two"]);
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn who_cant_be_measured_is_named_with_the_reason() {
+    let lab = lab();
+    let fails = |more: &[&str], code: i32, parts: &[&str]| {
+        let said = duel(&lab, &[&[&*good(&lab)], more].concat());
+        assert_eq!(said.code, Some(code), "{more:?}: {}", said.stderr);
+        said.assert_complains(parts);
+    };
+    fails(&["echo no licence; exit 3"], 1, &["exit code 3", "no licence"]);
+    fails(&["perl nowhere.pl"], 1, &["nowhere.pl", "its last lines"]);
+    fails(&["http://127.0.0.1:1"], 1, &["nobody answered at http://127.0.0.1:1"]);
+    let varies = format!("http://{}", running(&["1", "22", "333"]));
+    fails(&[&varies], 1, &["differently each time, with 1, 2, 3 bytes", "--expect-body"]);
+    fails(&["--expect-body", "no such text", &good(&lab)], 1, &["doesn't hold", "--expect-body"]);
+    fails(&["--path", "/nowhere", &good(&lab)], 1, &["status 400", "--path"]);
+    lab.assert_nothing_is_left();
+    assert!(!lab.path("runs").exists(), "nothing was measured");
+}
+
+#[test]
+fn wrong_arguments_are_refused_before_anybody_is_started() {
+    let lab = lab();
+    for (arguments, part) in [
+        (&["./a"][..], "a duel takes two"),
+        (&["./a", "./b", "--path", "x"], "a path begins with /"),
+        (&["http://127.0.0.1/x", "http://127.0.0.1/y"], "there is /x and /y"),
+        (&["./a", "./b", "--fail-if", "c.p99 > 1ms"], "there is no `c`, but a, b"),
+        (&["./a", "./b", "--fail-if", "a.p99 is slow"], "new.p99 > old.p99 * 1.1"),
+        (&["./a", "./b", "--rate", "0"], "--rate"),
+        (&["./a", "./b", "--seconds", "0"], "--seconds"),
+    ] {
+        let said = lab.bakeoff(&[&["duel"], arguments].concat());
+        assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);
+        said.assert_complains(&[part]);
+    }
+}
+
+#[test]
+fn a_condition_that_holds_or_cant_be_told_fails_the_duel() {
+    let lab = lab();
+    let two = format!("two={}", good(&lab));
+    let with = |condition: &str| {
+        let fails = ["--fail-if", condition, "--expect-body", "7", &good(&lab), "--name", &two];
+        duel(&lab, &fails)
+    };
+    // One block has no interval.
+    let said = with("two.rate < 1M");
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    said.assert_complains(&["The condition two.rate < 1M can't be told"]);
+}
+
+/// Trackers get what stands, and an exit code where that isn't all.
+#[test]
+fn a_run_writes_its_figures_for_trackers() {
+    let lab = lab();
+    let two = format!("two={}", good(&lab));
+    let formats =
+        ["--export", "go", "--export", "gha", "--export", "bmf", "--export", "openmetrics"];
+    let duel =
+        duel(&lab, &[&formats[..], &["--expect-body", "7", &good(&lab), "--name", &two]].concat());
+    let run: Run = lab.run();
+    let folder = lab.path(&format!("runs/{}", run.id));
+    let names = [
+        "go.txt",
+        "bmf.json",
+        "gha-bigger-is-better.json",
+        "gha-smaller-is-better.json",
+        "openmetrics.txt",
+        "badge.json",
+    ];
+    for name in names {
+        assert!(folder.join(name).is_file(), "{name}: {}", duel.stderr);
+    }
+    let invalid = |it: &result::outcome::Row| it.verdict == Verdict::Invalid;
+    let some_are_invalid = run.outcomes.iter().flat_map(|it| &it.rows).any(invalid);
+    for format in ["go", "bmf", "openmetrics"] {
+        let said = lab.bakeoff(&["export", "runs/latest", "--format", format]);
+        assert_eq!(said.code, Some(if some_are_invalid { 3 } else { 0 }), "{}", said.stderr);
+        let file =
+            folder.join(if format == "bmf" { "bmf.json".into() } else { format!("{format}.txt") });
+        assert_eq!(said.stdout, fs::read_to_string(file).unwrap());
+    }
+    let said = lab.bakeoff(&["export", "runs/latest", "--format", "gha"]);
+    assert_eq!(said.code, Some(2), "two files don't go to one output");
+    said.assert_complains(&["--output"]);
+    let said = lab.bakeoff(&["export", "nowhere", "--format", "go"]);
+    assert_eq!(said.code, Some(2), "{}", said.stderr);
+}
