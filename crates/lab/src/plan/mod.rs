@@ -68,7 +68,7 @@ pub enum Order {
 /// Plans a profile for these contenders. The same seed gives the same plan.
 ///
 /// Equal rate and curve are planned if the closed loop that they are a share of
-/// is among the loads chosen, or they are no share of one.
+/// is among the loads chosen.
 pub fn plan(
     name: &str,
     profile: &Profile,
@@ -81,10 +81,14 @@ pub fn plan(
     let mut blocks = Blocks { contenders, order, rng, twins_left: Vec::new(), slots: Vec::new() };
     blocks.add_ranked(profile.blocks, closed_loops.clone());
     if let Some(equal_rate) = profile.equal_rate.as_ref().map(|it| it.get_ref())
-        && (equal_rate.per_s.is_some() || closed_loops.contains(&equal_rate.closed_loop()))
+        && closed_loops.contains(&equal_rate.closed_loop())
     {
-        let load = equal_rate.closed_loop().with(equal_rate.pace());
+        let percent = equal_rate.percent;
+        let load = equal_rate.closed_loop().with(Pace::Equal { percent });
         blocks.add_ranked(profile.blocks, vec![load]);
+    }
+    if let Some(fixed_rate) = &profile.fixed_rate {
+        blocks.add_ranked(profile.blocks, vec![fixed_rate.get_ref().setting()]);
     }
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())

@@ -69,8 +69,8 @@ pub struct RightAnswer {
     /// The status.
     #[serde(deserialize_with = "limits::success")]
     pub status: u16,
-    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where each
-    /// contender's own file has the length of its body instead.
+    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where nothing
+    /// but answers is asked about, and each contender's own file has the length of its body.
     #[serde(default, deserialize_with = "limits::not_empty")]
     pub body: String,
     /// Whether that is all of it, and no byte may stand around it.
@@ -102,6 +102,15 @@ impl ContractFile {
             }
             DriverKind::Generator if self.answer.is_none() => {
                 Some("missing key `answer`: the load generator has to know what is right")
+            }
+            DriverKind::Generator
+                if !self.answers_only
+                    && self.answer.as_ref().is_some_and(|it| it.body.is_empty()) =>
+            {
+                Some(
+                    "missing key `body`: what a right answer holds; only a contract with \
+                      `answers_only` may leave it out",
+                )
             }
             DriverKind::Generator if self.sum.is_some() => {
                 Some("`sum` is for contenders that drive themselves")

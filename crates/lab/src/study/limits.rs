@@ -78,17 +78,6 @@ pub(crate) fn together<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16
     checked(deserializer, "a number from 1 to 1000", |count| (1..=1000).contains(count))
 }
 
-/// What contenders are compared under.
-pub(crate) fn settings<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    checked(deserializer, "a list of one or more settings", |settings: &Vec<T>| {
-        !settings.is_empty()
-    })
-}
-
 /// Whether connections are kept alive.
 pub(crate) fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<bool>, D::Error> {
     checked(deserializer, "a list of true, false or both", |modes: &Vec<bool>| !modes.is_empty())
@@ -103,11 +92,9 @@ pub(crate) fn percent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32,
     checked(deserializer, "a number from 1 to 200", is_share)
 }
 
-/// The same where there may be none.
-pub(crate) fn percent_if_any<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<u32>, D::Error> {
-    percent(deserializer).map(Some)
+/// Requests a second.
+pub(crate) fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    checked(deserializer, "a number from 1 to 100000000", |rate| (1..=100_000_000).contains(rate))
 }
 
 /// Shares of a maximum. One that came twice would be measured twice in a block, and count as

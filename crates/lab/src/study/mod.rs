@@ -28,7 +28,7 @@ pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnsw
 pub use self::data::Data;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
-pub use self::profile::{Curve, EqualRate, Profile, Settings};
+pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
 pub use self::way::Way;
 
@@ -248,11 +248,12 @@ impl StudyFile {
                         spoken with, `redis` or `memcached`";
             return Err(toml_file::refuse(&path, 0..0, what.into()));
         }
-        let names_a_body =
-            self.contract.get_ref().answer.as_ref().is_none_or(|it| !it.body.is_empty());
+        let lighter = contender.lighter_contract().and_then(|name| self.lighter.get(name));
+        let answer = &lighter.unwrap_or(&self.contract).get_ref().answer;
+        let names_a_body = answer.as_ref().is_none_or(|it| !it.body.is_empty());
         if !names_a_body && contender.file.body_bytes.is_none() {
-            let what = "missing key `body_bytes`: the contract names no body, so that any answer \
-                        would be right";
+            let what = "missing key `body` in the contract of its study, or `body_bytes` here: any \
+                        answer would be right";
             return Err(toml_file::refuse(&path, 0..0, what.into()));
         }
         match &contender.file.contract {
@@ -330,22 +331,22 @@ impl Study {
     fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Error> {
         for (name, profile) in &self.file.profile {
             self.check_settings(path, place.clone(), profile)?;
-            let has_own_rate = |it: &Spanned<EqualRate>| it.get_ref().per_s.is_some();
-            if profile.settings.is_empty() && !profile.equal_rate.as_ref().is_some_and(has_own_rate)
-            {
-                let what = format!("missing key `settings` in the profile `{name}`");
+            let is_of_servers = self.file.driver.get_ref().protocol == Some(Protocol::Http1);
+            if let Some(fixed_rate) = profile.fixed_rate.as_ref().filter(|_| !is_of_servers) {
+                let what = "it is for a driver with `protocol = \"http1\"`";
+                return Err(toml_file::refuse(path, fixed_rate.span(), what.into()));
+            }
+            if profile.settings.is_empty() && profile.fixed_rate.is_none() {
+                let what = format!(
+                    "`settings` of the profile `{name}`: this has to be a list of one or more \
+                     settings"
+                );
                 return Err(toml_file::refuse(path, place, what));
             }
             let closed_loops = profile.free_settings();
             let equal_rate = profile.equal_rate.as_ref();
             let curve = profile.curve.as_ref();
-            let of_maxima = equal_rate.filter(|it| it.get_ref().percent.is_some());
-            if let Some(equal_rate) = equal_rate
-                && let Some(what) = equal_rate.get_ref().complaint()
-            {
-                return Err(toml_file::refuse(path, equal_rate.span(), what.into()));
-            }
-            let bases = of_maxima
+            let bases = equal_rate
                 .map(|it| (it.span(), it.get_ref().closed_loop()))
                 .into_iter()
                 .chain(curve.map(|it| (it.span(), it.get_ref().closed_loop())));

@@ -1,7 +1,6 @@
 //! How much is measured: `[profile.NAME]` of `study.toml`.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 use result::plan::{Cores, Pace, Setting, Value};
 use serde::Deserialize;
@@ -44,10 +43,11 @@ pub struct Profile {
     pub cuts: u32,
     /// What contenders are compared under in the closed loop. None where nothing is measured but
     /// one rate for all that somebody chose.
-    #[serde(default, deserialize_with = "limits::settings")]
     pub settings: Vec<Settings>,
     /// One rate for all.
     pub equal_rate: Option<Spanned<EqualRate>>,
+    /// One rate for all that somebody chose.
+    pub fixed_rate: Option<Spanned<FixedRate>>,
     /// Rates up to each contender's own maximum, and beyond.
     pub curve: Option<Spanned<Curve>>,
     /// These contenders only, unless somebody chooses others; all, if none is
@@ -148,10 +148,24 @@ pub struct EqualRate {
     /// How large their values are, in bytes.
     pub value_bytes: Option<u64>,
     /// The rate, out of 100 of the lowest maximum.
-    #[serde(default, deserialize_with = "limits::percent_if_any")]
-    pub percent: Option<u32>,
-    /// The rate itself, in requests a second, instead.
-    pub per_s: Option<NonZeroU32>,
+    #[serde(deserialize_with = "limits::percent")]
+    pub percent: u32,
+}
+
+/// An open loop at a rate for all contenders that somebody chose.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FixedRate {
+    /// Cores given to the contender.
+    pub cores: Cores,
+    /// Connections at once.
+    pub connections: u32,
+    /// Whether they are kept alive.
+    #[serde(default = "yes")]
+    pub kept: bool,
+    /// Requests a second.
+    #[serde(deserialize_with = "limits::rate")]
+    pub per_s: u32,
 }
 
 /// Open loops at shares of each contender's own maximum.
@@ -299,21 +313,15 @@ fn closed_loop(
     }
 }
 
+impl FixedRate {
+    /// Under what contenders are compared.
+    pub fn setting(&self) -> Setting {
+        let FixedRate { cores, connections, kept, per_s } = *self;
+        Setting::closed(connections, cores, kept).with(Pace::Fixed { per_s })
+    }
+}
+
 impl EqualRate {
-    /// What speaks against its keys.
-    pub(super) fn complaint(&self) -> Option<&'static str> {
-        (self.percent.is_some() == self.per_s.is_some())
-            .then_some("a rate for all is either `percent` of the lowest maximum, or `per_s`")
-    }
-
-    /// How fast work comes.
-    pub fn pace(&self) -> Pace {
-        match (self.per_s, self.percent) {
-            (Some(per_s), _) => Pace::Fixed { per_s: per_s.get() },
-            (None, percent) => Pace::Equal { percent: percent.unwrap_or(100) },
-        }
-    }
-
     /// The closed loop that shows the maxima.
     pub fn closed_loop(&self) -> Setting {
         let of_store = (self.asks.as_deref(), self.keys, self.value_bytes);

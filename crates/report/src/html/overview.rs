@@ -140,9 +140,12 @@ pub fn anchor(outcome: &Outcome) -> String {
 pub fn figure_anchor(outcome: &Outcome, row: &Row, figure: &Figure) -> String {
     let names = format!("{}/{}/{}", anchor(outcome), row.contender, figure.id);
     let digest = Sha256::digest(names);
-    let number = digest.iter().take(5).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    format!("f{number:x}")
+    let letter = |byte: &u8| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]);
+    digest.iter().take(6).map(letter).collect()
 }
+
+/// What ids are made of: 32, so that each is as likely as the others.
+const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyzABCDEF";
 
 /// Contenders that could not be had.
 pub fn absent(run: &Run) -> Markup {

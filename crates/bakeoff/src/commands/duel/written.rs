@@ -140,7 +140,9 @@ fn study(names: &[&str], contract: &Contract, load: &Load) -> String {
     let work = match load.rate {
         None => format!("settings = [{{ {setting}[{connections}], kept = [{kept}] }}]\n"),
         Some(rate) => {
-            format!("equal_rate = {{ {setting}{connections}, kept = {kept}, per_s = {rate} }}\n")
+            format!(
+                "settings = []\nfixed_rate = {{ {setting}{connections}, kept = {kept}, per_s = {rate} }}\n"
+            )
         }
     };
     format!(
