@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::figures;
 use crate::lead::{lead, ranked};
 use crate::summary::{is_first, title};
+use crate::text::visible_name;
 
 /// The leading comparison in a few words, in a colour that says what the checks do.
 pub fn badge(run: &Run) -> String {
@@ -18,7 +19,7 @@ pub fn badge(run: &Run) -> String {
     };
     let badge = json!({
         "schemaVersion": 1,
-        "label": run.study.title,
+        "label": visible_name(&run.study.title),
         "message": message,
         "color": colour,
     });

@@ -29,7 +29,8 @@ pub(super) fn text(run: &Run) -> String {
 
 /// A measure's slug, which says its unit.
 fn measure(id: &str, unit: Unit) -> String {
-    let id = id.replace('_', "-");
+    let kept = |char: char| if char.is_ascii_alphanumeric() { char } else { '-' };
+    let id: String = id.to_ascii_lowercase().chars().map(kept).collect();
     match unit {
         Unit::PerSecond if !id.ends_with("-per-s") => format!("{id}-per-s"),
         _ => id,

@@ -2,10 +2,10 @@
 //! list each, since a list has one direction.
 
 use result::Run;
-use result::figure::{Better, Unit};
+use result::figure::{Better, Figure, Unit};
 use serde_json::{Value, json};
 
-use super::standing;
+use super::{standing, word};
 use crate::figures;
 
 pub(super) fn files(run: &Run) -> Vec<(&'static str, String)> {
@@ -29,8 +29,8 @@ fn entries(run: &Run, better: Better) -> Vec<Value> {
             let (estimate, figure) = (point.estimate, point.figure);
             let half = estimate.interval.map(|(low, high)| (high - low) / 2.0);
             let mut entry = json!({
-                "name": format!("{}/{}{doubt}", row.path(run), figure.id),
-                "unit": unit(figure.unit, &figure.short),
+                "name": format!("{}/{}{doubt}", row.path(run), word(&figure.id)),
+                "unit": unit(figure),
                 "value": estimate.median,
             });
             if let Some(half) = half {
@@ -44,9 +44,9 @@ fn entries(run: &Run, better: Better) -> Vec<Value> {
     entries
 }
 
-fn unit(unit: Unit, short: &str) -> String {
-    match unit {
-        Unit::PerSecond | Unit::Count => short.into(),
+fn unit(figure: &Figure) -> String {
+    match figure.unit {
+        Unit::PerSecond | Unit::Count => figures::short(figure),
         Unit::Micros => "µs".into(),
         Unit::CpuMicros => "µs of CPU".into(),
         Unit::Bytes => "B".into(),

@@ -4,8 +4,8 @@
 use result::Run;
 use result::figure::{Better, Figure, Unit};
 
-use super::{Standing, digits, standing};
-use crate::text::visible;
+use super::{Standing, cores, digits, pace, standing, word};
+use crate::text::{sentence_case, visible};
 
 pub(super) fn text(run: &Run) -> String {
     let mut text = String::new();
@@ -49,7 +49,7 @@ fn lines(run: &Run, rows: &[&Standing], text: &mut String) {
             .collect();
         done.sort_unstable();
         for (nth, (_, done)) in done.iter().enumerate() {
-            text.push_str(&format!("Benchmark{} {done}", row.path(run)));
+            text.push_str(&format!("{} {done}", name(run, row)));
             for point in row.points(run) {
                 // A figure that a block lacks isn't known of any other block either.
                 let Some(value) = point.estimate.blocks.get(nth) else { continue };
@@ -59,6 +59,24 @@ fn lines(run: &Run, rows: &[&Standing], text: &mut String) {
             text.push('\n');
         }
     }
+}
+
+/// A benchmark's name. Its parts have keys, by which benchstat makes columns: `-col /contender`.
+fn name(run: &Run, row: &Standing) -> String {
+    let setting = &row.outcome.setting;
+    let values = setting
+        .values
+        .iter()
+        .map(|(id, value)| format!("/{}={}", word(id), word(&value.to_string())));
+    let pace = pace(setting.pace).map(|pace| format!("/{pace}"));
+    // A capital letter has to come first.
+    format!(
+        "Benchmark{}/contender={}/cores={}{}",
+        sentence_case(&word(&run.study.name)),
+        word(&row.row.contender),
+        cores(setting),
+        values.chain(pace).collect::<String>()
+    )
 }
 
 /// How many of the format's units one of the figure's is: it has times in nanoseconds.
@@ -71,7 +89,7 @@ fn scale(figure: &Figure) -> f64 {
 
 /// The unit, which is what a line tells figures apart by.
 fn unit(figure: &Figure) -> String {
-    let id = figure.id.replace('_', "-");
+    let id = word(&figure.id).replace('_', "-");
     match figure.unit {
         Unit::Micros | Unit::CpuMicros => format!("{}-ns", id.trim_end_matches("-us")),
         Unit::Bytes => format!("{}-bytes", id.trim_end_matches("-bytes")),

@@ -1,9 +1,10 @@
 //! The browser, as tests use it: without a window, with a profile of its own.
 
 use std::fs;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+use crate::skipped::skipped;
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
@@ -31,13 +32,6 @@ pub fn browser() -> Option<Browser> {
         skipped(&format!("none of {BROWSERS:?} is installed"));
     }
     found.map(Browser)
-}
-
-/// Says that this test is not made here, and why. Not by a macro: the test runner
-/// would keep that to itself.
-pub fn skipped(why: &str) {
-    let test = std::thread::current().name().unwrap_or("a test").to_string();
-    let _ = io::stderr().write_all(format!("\nskipped: {test}: {why}\n").as_bytes());
 }
 
 impl Browser {

@@ -10,6 +10,8 @@ mod chromium;
 mod fixture;
 mod printed;
 mod scriptless;
+#[path = "../fixture/skipped.rs"]
+mod skipped;
 
 use std::path::Path;
 

@@ -5,8 +5,9 @@ use std::process::Command;
 use result::Run;
 use scraper::{ElementRef, Html, Node, Selector};
 
-use crate::chromium::{Browser, browser, skipped, written};
+use crate::chromium::{Browser, browser, written};
 use crate::fixture;
+use crate::skipped::skipped;
 
 /// Letters on a sheet below which it is as good as empty; the last one may be.
 const SHEET_LETTERS_MIN: usize = 300;
