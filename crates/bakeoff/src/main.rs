@@ -8,7 +8,7 @@ mod commands;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Puts servers side by side under the same load, and refuses to publish a figure
 /// that it can't defend
@@ -24,6 +24,7 @@ enum Command {
     Run(commands::run::Arguments),
     Duel(commands::duel::Arguments),
     Check(commands::check::Arguments),
+    Init(commands::new::init::Arguments),
     New(commands::new::Arguments),
     Load(Box<commands::load::Arguments>),
     Report(commands::report::Arguments),
@@ -32,6 +33,8 @@ enum Command {
     Durability(commands::durability::Arguments),
     Mistakes(commands::mistakes::Arguments),
     Doctor(commands::doctor::Arguments),
+    Completions(commands::about::Completions),
+    Man(commands::about::Man),
     #[command(name = keeper::SUBCOMMAND, hide = true)]
     Keeper,
     #[command(name = load::client::SUBCOMMAND, hide = true)]
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::Run(arguments) => commands::run::run(arguments),
         Command::Duel(arguments) => commands::duel::run(arguments),
         Command::Check(arguments) => commands::check::run(arguments),
+        Command::Init(arguments) => commands::new::init::run(arguments),
         Command::New(arguments) => commands::new::run(arguments),
         Command::Load(arguments) => commands::load::run(&arguments),
         Command::Report(arguments) => commands::report::run(arguments),
@@ -57,6 +61,10 @@ fn main() -> ExitCode {
         Command::Durability(arguments) => commands::durability::run(arguments),
         Command::Mistakes(arguments) => commands::mistakes::run(arguments),
         Command::Doctor(arguments) => commands::doctor::run(arguments),
+        Command::Completions(arguments) => {
+            commands::about::completions(&Arguments::command(), &arguments)
+        }
+        Command::Man(arguments) => commands::about::man(&Arguments::command(), &arguments),
         Command::Keeper => keeper::main(),
         Command::Client => load::client::main(),
         Command::Cut => durability::cut::main(),

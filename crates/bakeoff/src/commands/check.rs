@@ -1,6 +1,5 @@
 //! `bakeoff check`: whether a contender keeps its study's contract.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use lab::contract::{self, Depth};
@@ -19,6 +18,7 @@ use result::plan::{Cores, Setting};
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
 use super::printing::{Output, complain};
+use super::studies::Studies;
 
 /// The contender doesn't keep its contract, or can't be had.
 const FAILED: u8 = 1;
@@ -30,9 +30,8 @@ be had; 2 wrong arguments or files; 4 the machine failed; 130 interrupted.")]
 pub struct Arguments {
     /// The contender: its study and name, for example web/go
     contender: String,
-    /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
-    studies: PathBuf,
+    #[command(flatten)]
+    studies: Studies,
 }
 
 /// Why nobody learns that the contract is kept.
@@ -143,7 +142,8 @@ fn study_of(arguments: &Arguments) -> Result<Study, Ended> {
     let Some((study, name)) = arguments.contender.split_once('/') else {
         return Err(bad_input("give study and contender, for example web/go".into()));
     };
-    Study::read(&arguments.studies, study)
+    let studies = arguments.studies.folder().map_err(bad_input)?;
+    Study::read(&studies, study)
         .and_then(|study| study.only(&[name.trim_end_matches('/').to_string()]))
         .map_err(|error| bad_input(error.to_string()))
 }

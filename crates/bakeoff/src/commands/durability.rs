@@ -1,7 +1,6 @@
 //! `bakeoff durability`: what a store has of the writes that it acknowledged, after it was cut
 //! off.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
@@ -19,6 +18,7 @@ use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
 use super::printing::{complain, note};
 use super::report::print_text;
+use super::studies::Studies;
 
 /// A promise was broken, a value was corrupt, a store didn't start again, or can't be had.
 const FAILED: u8 = 1;
@@ -50,9 +50,8 @@ pub struct Arguments {
     /// As JSON (docs/durability.md)
     #[arg(long)]
     json: bool,
-    /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
-    studies: PathBuf,
+    #[command(flatten)]
+    studies: Studies,
 }
 
 fn rungs() -> impl TypedValueParser<Value = Rung> {
@@ -114,7 +113,8 @@ fn named(arguments: &Arguments, name: &str) -> Result<Study, Ended> {
     let Some((study, contender)) = name.split_once('/') else {
         return Err(bad_input("give study and contender, for example kv/redis".into()));
     };
-    let study = Study::read(&arguments.studies, study)
+    let studies = arguments.studies.folder().map_err(bad_input)?;
+    let study = Study::read(&studies, study)
         .and_then(|study| study.only(&[contender.trim_end_matches('/').to_string()]))
         .map_err(|error| bad_input(error.to_string()))?;
     match study.contenders[0].file.speaks {

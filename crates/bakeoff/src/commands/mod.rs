@@ -1,6 +1,7 @@
-//! One file, or folder, a subcommand. Two serve all: `exit_codes`, and `printing`, because
-//! `println!` would panic where nobody reads on.
+//! One file, or folder, a subcommand. Three serve all: `exit_codes`; `studies`, which knows
+//! where they are; and `printing`, because `println!` would panic where nobody reads on.
 
+pub mod about;
 pub mod check;
 pub mod compare;
 pub mod doctor;
@@ -14,3 +15,4 @@ pub mod new;
 mod printing;
 pub mod report;
 pub mod run;
+mod studies;

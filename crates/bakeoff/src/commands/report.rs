@@ -78,9 +78,10 @@ pub fn print(run: &Run) -> Result<(), String> {
 /// Prints what suits the terminal. A reader that has gone (`| head`) is no error.
 pub fn print_text(text: impl FnOnce(Terminal) -> String) -> Result<(), String> {
     let stdout = io::stdout();
-    let width = terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0);
+    let asked = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let width = || terminal_size::terminal_size_of(&stdout).map(|(width, _)| width.0);
     let terminal = Terminal {
-        columns: width.unwrap_or(Terminal::default().columns),
+        columns: asked.or_else(width).unwrap_or(Terminal::default().columns),
         colour: AutoStream::choice(&stdout) != ColorChoice::Never,
     };
     match stdout.lock().write_all(text(terminal).as_bytes()) {

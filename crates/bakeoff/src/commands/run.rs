@@ -21,6 +21,7 @@ use super::export::{self, ExportFormat};
 use super::load::interrupt;
 use super::printing::{complain, note};
 use super::report::{print, tell_of_report, write};
+use super::studies::Studies;
 
 /// Something failed, so that figures are missing.
 const INCOMPLETE: u8 = 1;
@@ -66,9 +67,8 @@ pub struct Arguments {
     /// Go on with an unfinished run, by its folder
     #[arg(long, value_name = "DIR")]
     resume: Option<PathBuf>,
-    /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
-    studies: PathBuf,
+    #[command(flatten)]
+    studies: Studies,
     /// The folder that runs are kept in
     #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "resume")]
     runs: PathBuf,
@@ -105,17 +105,24 @@ pub fn run(arguments: Arguments) -> ExitCode {
         complain("run", &format!("waiting for Ctrl-C: {error}"));
         return SYSTEM.into();
     }
+    let studies = match arguments.studies.folder() {
+        Ok(studies) => studies,
+        Err(sentence) => {
+            complain("run", &sentence);
+            return BAD_INPUT.into();
+        }
+    };
     let progress = Progress::new();
     let mut tell = |event: lab::run::Event| progress.tell(&event);
     keeper::leftovers::remove();
     let ended = match &arguments.resume {
-        Some(folder) => lab::run::resume(&arguments.studies, folder, &OfRun, &stop, &mut tell),
-        None => lab::run::new(&options(&arguments), &OfRun, &stop, &mut tell),
+        Some(folder) => lab::run::resume(&studies, folder, &OfRun, &stop, &mut tell),
+        None => lab::run::new(&options(&arguments, &studies), &OfRun, &stop, &mut tell),
     };
     drop(progress);
     match ended {
         Ok(ended) => {
-            let to_go_on = to_go_on(&shown(ended.folder.path()), &arguments.studies);
+            let to_go_on = to_go_on(&shown(ended.folder.path()), &studies);
             let code = finish("run", &ended, Some(&to_go_on));
             let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
             (if code == 0 { exported } else { code }).into()
@@ -127,10 +134,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn options(arguments: &Arguments) -> Options {
+fn options(arguments: &Arguments, studies: &Path) -> Options {
     let chosen = |empty: bool| (!empty).then_some(());
     Options {
-        studies: arguments.studies.clone(),
+        studies: studies.into(),
         runs: arguments.runs.clone(),
         study: arguments.study.clone().unwrap_or_default(),
         profile: match &arguments.profile {

@@ -9,6 +9,7 @@
 //!
 //! One program, so that tests which wait for a server run beside those which don't.
 
+mod at_home;
 mod bad_input;
 mod check;
 mod compare;

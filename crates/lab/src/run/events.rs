@@ -26,7 +26,14 @@ pub enum Event<'a> {
         seconds: f64,
     },
     /// A contender is made ready: built, asked for its version.
-    Preparing(&'a str),
+    Preparing {
+        /// Its name.
+        contender: &'a str,
+        /// Which of all it is, from 1.
+        number: usize,
+        /// How many there are.
+        of: usize,
+    },
     /// A contender is left out, and why.
     LeftOut {
         /// Its name.

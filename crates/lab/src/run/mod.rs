@@ -292,8 +292,9 @@ fn begin(
     let mut records = Vec::new();
     // Variants have one build.
     let mut built: Vec<&Path> = Vec::new();
-    for contender in &of.contenders {
-        tell(Event::Preparing(&contender.name));
+    for (number, contender) in (1..).zip(&of.contenders) {
+        let (name, of) = (&contender.name, of.contenders.len());
+        tell(Event::Preparing { contender: name, number, of });
         let why = match prepare(contender, built.contains(&&*contender.source), stop) {
             Prepared::Ready(record) => {
                 built.push(&contender.source);
@@ -419,7 +420,7 @@ run = ["$BUILD/server"]
             let mut prepared = Vec::new();
             let studies = self.root.path().join("studies");
             let ended = resume(&studies, &self.path, &NoLadder, &Stop::default(), &mut |event| {
-                if let Event::Preparing(contender) = event {
+                if let Event::Preparing { contender, .. } = event {
                     prepared.push(contender.to_string());
                 }
             });
@@ -452,7 +453,7 @@ run = ["$BUILD/server"]
                         let (name, profile) = (&study.name, &plan.profile);
                         format!("{name}, {profile}: {contenders:?}, {trials}, {seconds:.1} s")
                     }
-                    Event::Preparing(contender) => format!("preparing {contender}"),
+                    Event::Preparing { contender, .. } => format!("preparing {contender}"),
                     Event::LeftOut { contender, .. } => format!("left out: {contender}"),
                     other => panic!("{other:?}"),
                 });

@@ -107,12 +107,17 @@ impl Looking<'_> {
         let began = Instant::now();
         let mut last = None;
         loop {
+            let mut seen = Vec::new();
             for address in self.candidates(began) {
                 match self.asked(address) {
-                    Ok(first) if first.answers[0].status != UNAVAILABLE => return Ok(first),
+                    Ok(first) if first.answers[0].status != UNAVAILABLE => seen.push(first),
                     Ok(_) => last = Some(format!("status {UNAVAILABLE}")),
                     Err(wrong) => last = Some(wrong.to_string()),
                 }
+            }
+            // Of several ports one may be for something else, such as metrics.
+            if let Some(first) = seen.into_iter().min_by_key(|it| it.answers[0].status) {
+                return Ok(first);
             }
             if let Some(exit) = self.kept.exited() {
                 return Err(ended(self.kept, &exit, "before it answered"));

@@ -10,10 +10,10 @@ mod sensors;
 mod tests;
 
 use std::cmp::Reverse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::study::{self, Error, Study};
+use lab::study::{self, Study};
 use lab::trial::nobody::{self, Checkup};
 use load::Stop;
 
@@ -21,6 +21,7 @@ use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
 use super::printing::complain;
 use super::report::print_text;
+use super::studies::Studies;
 
 use line::{Line, worst};
 
@@ -32,9 +33,8 @@ use line::{Line, worst};
 pub struct Arguments {
     /// The study whose contenders and loads are looked at as well; the first by name where none is given
     study: Option<String>,
-    /// The folder of studies
-    #[arg(long, value_name = "DIR", default_value = lab::run::STUDIES)]
-    studies: PathBuf,
+    #[command(flatten)]
+    studies: Studies,
     /// The folder that runs are kept in
     #[arg(long, value_name = "DIR", default_value = "runs")]
     runs: PathBuf,
@@ -48,7 +48,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let study = match study(&arguments) {
         Ok(study) => study,
-        Err(error) => return failed(BAD_INPUT, error.to_string()),
+        Err(sentence) => return failed(BAD_INPUT, sentence),
     };
     let stop = Stop::default();
     if let Err(error) = interrupt::stops(&stop) {
@@ -65,10 +65,19 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn study(arguments: &Arguments) -> Result<Option<Study>, Error> {
-    let first = || study::names(&arguments.studies).into_iter().next();
-    let name = arguments.study.clone().or_else(first);
-    name.map(|name| Study::read(&arguments.studies, &name)).transpose()
+/// The study that is named, or the first that is here.
+fn study(arguments: &Arguments) -> Result<Option<Study>, String> {
+    let read = |studies: &Path, name: &str| {
+        Study::read(studies, name).map(Some).map_err(|error| error.to_string())
+    };
+    match (&arguments.study, arguments.studies.here()) {
+        (Some(name), _) => read(&arguments.studies.folder()?, name),
+        (None, None) => Ok(None),
+        (None, Some(studies)) => match study::names(&studies).first() {
+            Some(name) => read(&studies, name),
+            None => Ok(None),
+        },
+    }
 }
 
 /// All that was looked at, what harms most first.

@@ -1,5 +1,6 @@
 //! `bakeoff new`: the folder of a contender or of a study, to be filled in.
 
+pub mod init;
 mod skeleton;
 
 use std::fs;

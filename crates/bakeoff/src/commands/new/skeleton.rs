@@ -7,7 +7,7 @@ pub struct Language {
     /// What its author would call it.
     pub name: &'static str,
     /// Lines of contender.toml.
-    needs: &'static str,
+    pub needs: &'static str,
     /// Likewise.
     versions: &'static str,
     /// A contender that serves.
@@ -31,6 +31,9 @@ pub const DRIVERS: [(&str, &str); 2] = [
     ("generator", include_str!("skeletons/study-of-generator.toml")),
     ("program", include_str!("skeletons/study-of-program.toml")),
 ];
+
+/// A study that runs as it is, with the servers below.
+pub const TO_START_FROM: &str = include_str!("skeletons/study-to-start-from.toml");
 
 const GO: &str = r#"build = ["go", "build", "-buildvcs=false", "-o", "$BUILD/contender", "."]"#;
 const NO_BUILD: &str = r#"# build = ["make"]"#;

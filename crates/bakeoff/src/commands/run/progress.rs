@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lab::run::Event;
@@ -15,6 +16,9 @@ use result::{Run, Trial};
 
 use super::super::printing::note;
 use super::manners;
+
+/// How often a clock is written anew.
+const EACH_SECOND: Duration = Duration::from_secs(1);
 
 /// Shows the events of a run.
 pub struct Progress {
@@ -29,7 +33,7 @@ impl Progress {
     /// A run that is about to begin.
     pub fn new() -> Progress {
         let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        line.set_style(ProgressStyle::with_template("{wide_msg}").expect("a constant template"));
+        line.set_style(style("{wide_msg}"));
         Progress { line, told: RefCell::default(), dimensions: RefCell::default() }
     }
 
@@ -40,12 +44,12 @@ impl Progress {
                 self.dimensions.replace(study.dimensions.clone());
                 self.say(&intention(study, contenders, plan, *trials, *seconds));
             }
-            Event::Preparing(contender) => {
-                let says = format!("preparing {contender}");
+            Event::Preparing { contender, number, of } => {
+                let says = format!("preparing {contender}, {number} of {of}");
                 match self.line.is_hidden() {
                     // A build may take minutes, also where its output goes to a file.
                     true => self.say(&says),
-                    false => self.show(&says),
+                    false => self.show_with_clock(&says),
                 }
             }
             Event::LeftOut { contender, why } => {
@@ -55,7 +59,7 @@ impl Progress {
             Event::Planned { run, folder, trials, seconds } => {
                 self.say(&ready(run, folder, *trials, *seconds));
             }
-            Event::CutsOff { store, cuts } => self.show(&format!(
+            Event::CutsOff { store, cuts } => self.show_with_clock(&format!(
                 "{store} · cut off {} in each way, and read back",
                 units::of(u64::from(*cuts), "time")
             )),
@@ -142,8 +146,23 @@ impl Progress {
 
     /// Writes the line anew.
     fn show(&self, text: &str) {
+        self.line.disable_steady_tick();
+        self.line.set_style(style("{wide_msg}"));
         self.line.set_message(visible(text).into_owned());
     }
+
+    /// The same with the time since then, for what nobody knows the end of.
+    fn show_with_clock(&self, text: &str) {
+        self.line.set_style(style("{msg} · {elapsed}"));
+        self.line.reset_elapsed();
+        self.line.enable_steady_tick(EACH_SECOND);
+        self.line.set_message(visible(text).into_owned());
+    }
+}
+
+/// How the line is made.
+fn style(template: &'static str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("a constant template")
 }
 
 impl Drop for Progress {
