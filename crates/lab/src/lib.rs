@@ -7,8 +7,8 @@
 //! - [`contract`]: whether a contender does its job: a `Contract` for each protocol;
 //! - [`drive`]: what puts work on a contender: a `Driver` for each kind;
 //! - [`sample`]: what is seen meanwhile;
-//! - [`trial`]: one trial, the records that a study makes for it, and trials of nobody, for
-//!   `bakeoff doctor`;
+//! - [`trial`]: one trial, the records that a study makes for it, a first look at a server that
+//!   nobody wrote a contract for, and trials of nobody, for `bakeoff doctor`;
 //! - [`run`]: the whole, phase by phase, with the time left; the run's folder, and folders of
 //!   older versions.
 

@@ -88,9 +88,9 @@ fn a_run_into_a_pipe_says_what_it_will_do_before_it_builds_and_whom_it_builds() 
         "\n  contenders   away, good; one of them twice",
         "\n  closed loop  4 connections kept alive, one core; 1 shuffled block\n",
         " for 3 trials; builds come first, and aren't counted\n",
-        "\npreparing away\n",
+        "\npreparing away, 1 of 2\n",
         "Left out: away: ",
-        "preparing good\n",
+        "preparing good, 2 of 2\n",
         "Ready: good\n",
         "\n  trials       2 to make, each a fresh process",
     ] {
