@@ -46,7 +46,7 @@ measure: ## run a study and write what came out into its README.md (STUDY=messag
 
 picture: ## the head of the last run's report, as README.md shows it
 	@setup/install test
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,520 \
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,330 \
 		--screenshot=docs/report.png file://$(CURDIR)/runs/latest/report.html
 
 check-programs: ## every contender of studies of programs does each kind of its work (half an hour)
