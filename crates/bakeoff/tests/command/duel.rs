@@ -173,6 +173,8 @@ fn wrong_arguments_are_refused_before_anybody_is_started() {
         (&["./a", "./b", "--fail-if", "a.p99 is slow"], "new.p99 > old.p99 * 1.1"),
         (&["./a", "./b", "--rate", "0"], "--rate"),
         (&["./a", "./b", "--seconds", "0"], "--seconds"),
+        (&["./a", "./b", "--keep", "studies"], "--keep studies: it is there already"),
+        (&["./a", "./b", "--keep", "my.study"], "has no `.`"),
     ] {
         let said = lab.bakeoff(&[&["duel"], arguments].concat());
         assert_eq!(said.code, Some(2), "{arguments:?}: {}", said.stderr);

@@ -136,7 +136,10 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
     // Gone with the duel, where nobody keeps the study; should this be killed, with the next one.
     let name = keeper::leftovers::name();
     let scratch = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir().map_err(system)?;
-    let folder = arguments.keep.clone().unwrap_or_else(|| scratch.path().join(NAME));
+    let folder = match &arguments.keep {
+        Some(folder) => keep(folder).map_err(bad_input)?,
+        None => scratch.path().join(NAME),
+    };
     let written = Written::new(folder.clone(), &entrants).map_err(|error| {
         Failed(BAD_INPUT, format!("couldn't make {}: {error}", folder.display()))
     })?;
@@ -147,6 +150,21 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
     }
     begun?;
     measure(arguments, &folder, &stop)
+}
+
+/// The folder that the study is kept in, whose name is the study's.
+fn keep(folder: &Path) -> Result<PathBuf, String> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    if name.is_empty() || name.contains('.') {
+        return Err(format!(
+            "--keep {}: a study's name, which is its folder's, has no `.`",
+            folder.display()
+        ));
+    }
+    match folder.exists() {
+        true => Err(format!("--keep {}: it is there already", folder.display())),
+        false => Ok(folder.into()),
+    }
 }
 
 /// What all are asked for: the path that was given, or that of the URLs.

@@ -14,6 +14,8 @@ public class Program {
         long done = 0;
         long sum = 0;
 
+        // What makes a line is loaded now: else the first one would come late by that.
+        line(0, 0, 0);
         System.out.println("{\"ready\": true}");
         long began = System.nanoTime();
         double told = 0;
@@ -29,10 +31,13 @@ public class Program {
             double now = (System.nanoTime() - began) / 1e9;
             if (now - told >= 0.2) {
                 told = now;
-                System.out.printf(
-                        Locale.ROOT, "{\"t\": %f, \"done\": %d, \"sum\": %d}%n", now, done, sum);
+                System.out.println(line(now, done, sum));
             }
         }
         System.out.println("{\"result\": {}}");
+    }
+
+    private static String line(double t, long done, long sum) {
+        return String.format(Locale.ROOT, "{\"t\": %f, \"done\": %d, \"sum\": %d}", t, done, sum);
     }
 }
