@@ -212,9 +212,14 @@ fn intention(
 fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
     let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
     let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
+    let runs_already = |it: &result::plan::Contender| it.run.is_empty() && it.address.is_some();
+    let process = match run.contenders.iter().any(runs_already) {
+        true => "not each a fresh process",
+        false => "each a fresh process",
+    };
     format!(
         "Ready: {}\n  \
-         trials       {} to make, each a fresh process: {}, then {} s measured\n  \
+         trials       {} to make, {process}: {}, then {} s measured\n  \
          time         about {}, of which {} are measured\n  \
          kept in      {}\n",
         present.join(", "),
@@ -360,6 +365,14 @@ mod tests {
         run.contenders[1].warmup_s = 0.2;
         let says = ready(&run, Path::new("runs/web-1"), 6, 20.0);
         assert!(says.contains("0.50 s of load (go 8.00 s), then 2.00 s measured"), "{says}");
+    }
+
+    #[test]
+    fn of_servers_that_run_already_no_fresh_process_is_told() {
+        let mut run = planned(&[Setting::closed(30, Cores::One, true)]);
+        run.contenders[0].address = Some("127.0.0.1:3000".into());
+        let says = ready(&run, Path::new("runs/duel-1"), 6, 20.0);
+        assert!(says.contains("6 to make, not each a fresh process"), "{says}");
     }
 
     #[test]
