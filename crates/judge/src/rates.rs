@@ -22,8 +22,9 @@ use crate::statistics::median;
 pub fn offered(run: &Run, contender: &str, setting: &Setting) -> Result<Option<f64>, String> {
     match setting.pace {
         Pace::Free => Ok(None),
-        Pace::Equal { .. } => equal(run, setting).map(|offered| Some(offered.rate)),
-        Pace::Fixed { per_s } => Ok(Some(f64::from(per_s))),
+        Pace::Equal { .. } | Pace::Fixed { .. } => {
+            equal(run, setting).map(|offered| Some(offered.rate))
+        }
         Pace::Own { percent } => {
             of_curve(run, contender, setting).map(|maximum| Some(share(maximum, percent)))
         }

@@ -17,7 +17,7 @@ use result::plan::{Cores, Setting};
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
-use super::printing::{Output, complain};
+use super::printing::{Output, complain, last_words};
 use super::studies::Studies;
 
 /// The contender doesn't keep its contract, or can't be had.
@@ -174,10 +174,6 @@ fn steps_on(
     }
     let evidence = checked.map_err(|error| Ended::Failed(SYSTEM, error.to_string()))?;
     let Some(failure) = &evidence.process.failure else { return Ok(evidence.contract) };
-    let lines = &evidence.process.last_words;
-    let said = match lines.is_empty() {
-        true => "it wrote nothing to its output".into(),
-        false => format!("its last lines:\n    {}", lines.join("\n    ")),
-    };
+    let said = last_words(&evidence.process.last_words);
     Err(Ended::Failed(FAILED, format!("{}, {on}: {failure}; {said}", contender.name)))
 }

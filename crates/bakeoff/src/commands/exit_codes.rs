@@ -6,3 +6,9 @@ pub const BAD_INPUT: u8 = 2;
 pub const SYSTEM: u8 = 4;
 /// Ended by SIGINT: 128 and the signal's number, as shells have it.
 pub const INTERRUPTED: u8 = 130;
+
+/// Where several apply: the first of these that is among them, as docs/exit-codes.md has it.
+pub fn worst(codes: &[u8]) -> u8 {
+    const ORDER: [u8; 5] = [INTERRUPTED, BAD_INPUT, SYSTEM, 1, 3];
+    ORDER.into_iter().find(|code| codes.contains(code)).unwrap_or(0)
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use report::export::{Export, Format, export};
 use result::Run;
 
@@ -25,31 +25,18 @@ pub struct Arguments {
     run: PathBuf,
     /// Who reads it: benchstat (go), Bencher (bmf), github-action-benchmark (gha), Prometheus
     /// and its like (openmetrics)
-    #[arg(long, value_name = "FORMAT")]
-    format: ExportFormat,
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    format: Format,
     /// The folder to write to; standard output if not given. gha has two files, and needs one
     #[arg(long, value_name = "DIR", required_if_eq("format", "gha"))]
     output: Option<PathBuf>,
 }
 
-/// A format as an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExportFormat(Format);
-
-impl ValueEnum for ExportFormat {
-    fn value_variants<'a>() -> &'a [ExportFormat] {
-        const ALL: [ExportFormat; 4] = [
-            ExportFormat(Format::ALL[0]),
-            ExportFormat(Format::ALL[1]),
-            ExportFormat(Format::ALL[2]),
-            ExportFormat(Format::ALL[3]),
-        ];
-        &ALL
-    }
-
-    fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-        Some(self.0.word().into())
-    }
+/// The formats, as arguments name them.
+pub fn formats() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(Format::word)).try_map(|word| {
+        Format::ALL.into_iter().find(|it| it.word() == word).ok_or("there is no such format")
+    })
 }
 
 /// Carries the command out.
@@ -61,7 +48,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             return BAD_INPUT.into();
         }
     };
-    let exported = export(&run, arguments.format.0);
+    let exported = export(&run, arguments.format);
     let written = match &arguments.output {
         Some(folder) => write(&exported, folder),
         None => print(&exported),
@@ -70,9 +57,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 /// Writes these formats into a run's folder. Gives the exit code of the worst.
-pub fn into(run: &Run, folder: &Path, formats: &[ExportFormat]) -> u8 {
-    let codes = formats.iter().map(|format| {
-        let exported = export(run, format.0);
+pub fn into(run: &Run, folder: &Path, formats: &[Format]) -> u8 {
+    let codes = formats.iter().map(|&format| {
+        let exported = export(run, format);
         let written = write(&exported, folder);
         tell("export", &exported, written)
     });

@@ -71,3 +71,11 @@ pub fn part_of_note(text: &str) {
 pub fn complain(command: &str, sentence: &str) {
     note(&format!("bakeoff {command}: {sentence}"));
 }
+
+/// The last lines of a program's output, as a sentence about it goes on.
+pub fn last_words(lines: &[String]) -> String {
+    match lines.is_empty() {
+        true => "it wrote nothing to its output".into(),
+        false => format!("its last lines:\n    {}", lines.join("\n    ")),
+    }
+}

@@ -11,13 +11,14 @@ use durability::OfRun;
 use lab::plan::Choice;
 use lab::run::{Early, Ended, Error, Options};
 use load::Stop;
+use report::export::Format;
 use result::finding::Verdict;
 use result::plan::Cores;
 use result::{Run, State, shell};
 
 use self::progress::Progress;
-use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
-use super::export::{self, ExportFormat};
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
+use super::export::{self, formats};
 use super::load::interrupt;
 use super::printing::{complain, note};
 use super::report::{print, tell_of_report, write};
@@ -73,8 +74,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", default_value = "runs", conflicts_with = "resume")]
     runs: PathBuf,
     /// Also writes the figures to the run's folder as trackers of benchmarks read them
-    #[arg(long, value_name = "FORMAT")]
-    export: Vec<ExportFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    export: Vec<Format>,
 }
 
 /// The cores that a contender is given, as an argument.
@@ -125,7 +126,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             let to_go_on = to_go_on(&shown(ended.folder.path()), &studies);
             let code = finish("run", &ended, Some(&to_go_on));
             let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
-            (if code == 0 { exported } else { code }).into()
+            worst(&[code, exported]).into()
         }
         Err(error) => {
             complain("run", &error.to_string());

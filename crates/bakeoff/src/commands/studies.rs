@@ -48,6 +48,14 @@ impl Studies {
     }
 }
 
+/// The folder of studies that this study's folder is in.
+pub fn with(study: &Path) -> &Path {
+    match study.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
 fn unpacked() -> Result<PathBuf, String> {
     let instead = "start bakeoff where the folder `studies` is, or give --studies";
     let Some(data) = data_folder() else {
@@ -113,8 +121,11 @@ mod tests {
         assert!(OWN.iter().any(|file| file.name == "web/study.toml"));
         assert!(OWN.iter().any(|file| file.is_executable));
         for file in OWN {
-            let there = fs::read(root.join(file.name)).unwrap();
+            let path = root.join(file.name);
+            let there = fs::read(&path).unwrap();
             assert!(there == file.content, "{} is older than the tree's", file.name);
+            let mode = fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o100 != 0, file.is_executable, "{}", file.name);
         }
         for study in lab::study::names(&root) {
             for entry in fs::read_dir(root.join(&study)).unwrap().map(Result::unwrap) {

@@ -120,6 +120,8 @@ fn an_answer_of_another_length_than_the_first_ones_is_an_error() {
     let urls = [&["hello"], &["hello!"]].map(|texts| format!("http://{}", running(texts)));
     let said = duel(&lab, &["--keep", kept.to_str().unwrap(), &urls[0], &urls[1]]);
     said.assert_complains(&["answer differently, with 5 bytes and 6 bytes", "The study: "]);
+    let report = fs::read_to_string(lab.path("runs/latest/report.md")).unwrap();
+    assert!(report.contains("answer differently"), "the report says so too: {report}");
     let files: Vec<PathBuf> = fs::read_dir(&kept).unwrap().map(|it| it.unwrap().path()).collect();
     assert_eq!(files.len(), 3, "a study and two contenders: {files:?}");
     let name = files.iter().find(|it| it.is_dir()).unwrap();
@@ -172,6 +174,9 @@ fn wrong_arguments_are_refused_before_anybody_is_started() {
         (&["./a", "./b", "--fail-if", "c.p99 > 1ms"], "there is no `c`, but a, b"),
         (&["./a", "./b", "--fail-if", "a.p99 is slow"], "new.p99 > old.p99 * 1.1"),
         (&["./a", "./b", "--rate", "0"], "--rate"),
+        (&["./a", "./b", "--rate", "200M"], "at most 100M"),
+        (&["./a", "./b", "--path", "/a b"], "has no space"),
+        (&["./a", "./b", "--expect-body", ""], "--expect-body"),
         (&["./a", "./b", "--seconds", "0"], "--seconds"),
         (&["./a", "./b", "--keep", "studies"], "--keep studies: it is there already"),
         (&["./a", "./b", "--keep", "my.study"], "has no `.`"),

@@ -112,6 +112,9 @@ impl ContractFile {
                       `answers_only` may leave it out",
                 )
             }
+            DriverKind::Generator if self.answers_only && !self.refuses.is_empty() => {
+                Some("with `answers_only` nothing has to be refused: leave `refuses` out")
+            }
             DriverKind::Generator if self.sum.is_some() => {
                 Some("`sum` is for contenders that drive themselves")
             }

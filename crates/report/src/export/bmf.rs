@@ -4,13 +4,13 @@ use result::Run;
 use result::figure::Unit;
 use serde_json::{Map, Value, json};
 
-use super::standing;
+use super::exported_rows;
 
 /// As the format's schema has it. It has no place for doubt, so doubt is a part of the name:
 /// a doubtful figure is another benchmark, which no chart draws among the others.
 pub(super) fn text(run: &Run) -> String {
     let mut benchmarks = Map::new();
-    for row in standing(run) {
+    for row in exported_rows(run) {
         let mut measures = Map::new();
         for point in row.points(run) {
             let estimate = point.estimate;

@@ -5,7 +5,7 @@ use result::Run;
 use result::figure::{Better, Figure, Unit};
 use serde_json::{Value, json};
 
-use super::{standing, word};
+use super::{exported_rows, word};
 use crate::figures;
 
 pub(super) fn files(run: &Run) -> Vec<(&'static str, String)> {
@@ -23,7 +23,7 @@ pub(super) fn files(run: &Run) -> Vec<(&'static str, String)> {
 /// itself.
 fn entries(run: &Run, better: Better) -> Vec<Value> {
     let mut entries = Vec::new();
-    for row in standing(run) {
+    for row in exported_rows(run) {
         let doubt = row.doubt().map_or(String::new(), |doubt| format!(" ({doubt})"));
         for point in row.points(run).filter(|point| point.figure.better == better) {
             let (estimate, figure) = (point.estimate, point.figure);

@@ -4,7 +4,7 @@
 use result::Run;
 use result::figure::{Better, Figure, Unit};
 
-use super::{Standing, cores, digits, pace, standing, word};
+use super::{ExportedRow, cores, digits, exported_rows, pace, word};
 use crate::text::{sentence_case, visible};
 
 pub(super) fn text(run: &Run) -> String {
@@ -27,7 +27,7 @@ pub(super) fn text(run: &Run) -> String {
     }
     // A line of configuration holds until the next one, and benchstat compares only what has
     // the same.
-    let all = standing(run);
+    let all = exported_rows(run);
     let (sound, doubtful): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.doubt().is_none());
     lines(run, &sound, &mut text);
     if !doubtful.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn text(run: &Run) -> String {
     text
 }
 
-fn lines(run: &Run, rows: &[&Standing], text: &mut String) {
+fn lines(run: &Run, rows: &[&ExportedRow], text: &mut String) {
     for row in rows {
         let trials = run.trials.iter().filter(|trial| {
             let slot = &trial.slot;
@@ -62,7 +62,7 @@ fn lines(run: &Run, rows: &[&Standing], text: &mut String) {
 }
 
 /// A benchmark's name. Its parts have keys, by which benchstat makes columns: `-col /contender`.
-fn name(run: &Run, row: &Standing) -> String {
+fn name(run: &Run, row: &ExportedRow) -> String {
     let setting = &row.outcome.setting;
     let values = setting
         .values

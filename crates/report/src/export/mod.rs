@@ -73,28 +73,28 @@ pub fn export(run: &Run, format: Format) -> Export {
 }
 
 /// A contender's row that stands, under its setting.
-struct Standing<'a> {
+struct ExportedRow<'a> {
     outcome: &'a Outcome,
     row: &'a Row,
 }
 
 /// One figure that stands.
 struct Point<'a> {
-    of: &'a Standing<'a>,
+    of: &'a ExportedRow<'a>,
     figure: &'a Figure,
     estimate: &'a Estimate,
 }
 
 /// All rows that no check calls invalid.
-fn standing(run: &Run) -> Vec<Standing<'_>> {
+fn exported_rows(run: &Run) -> Vec<ExportedRow<'_>> {
     let rows = run
         .outcomes
         .iter()
-        .flat_map(|outcome| outcome.rows.iter().map(move |row| Standing { outcome, row }));
+        .flat_map(|outcome| outcome.rows.iter().map(move |row| ExportedRow { outcome, row }));
     rows.filter(|it| it.row.verdict != Verdict::Invalid).collect()
 }
 
-impl<'a> Standing<'a> {
+impl<'a> ExportedRow<'a> {
     /// Its figures, in the study's order: no rate where one was given to all, which tells nothing
     /// of a contender.
     fn points(&'a self, run: &'a Run) -> impl Iterator<Item = Point<'a>> {

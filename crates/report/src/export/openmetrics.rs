@@ -4,14 +4,14 @@ use result::Run;
 use result::figure::{Figure, Unit};
 use result::outcome::Estimate;
 
-use super::{Point, Standing, cores, digits, pace, standing};
+use super::{ExportedRow, Point, cores, digits, exported_rows, pace};
 use crate::text::visible;
 
 /// A gauge a figure. Its label `stat` says whether a sample is the median or an end of the
 /// interval, its label `verdict` what the checks say.
 pub(super) fn text(run: &Run) -> String {
     let mut text = String::new();
-    let rows = standing(run);
+    let rows = exported_rows(run);
     for figure in &run.study.figures {
         let points = rows.iter().flat_map(|row| row.points(run));
         let points: Vec<Point> = points.filter(|point| point.figure.id == figure.id).collect();
@@ -40,7 +40,7 @@ fn stats(estimate: &Estimate) -> Vec<(&'static str, f64)> {
     [("median", estimate.median)].into_iter().chain(ends.into_iter().flatten()).collect()
 }
 
-fn labels(run: &Run, of: &Standing, stat: &str) -> String {
+fn labels(run: &Run, of: &ExportedRow, stat: &str) -> String {
     let setting = &of.outcome.setting;
     let mut labels = vec![
         ("study".to_string(), run.study.name.clone()),

@@ -85,6 +85,24 @@ fn bencher_gets_numbers_in_its_form() {
     }
 }
 
+/// As github-action-benchmark takes them: a list, each with a name, a unit and a number.
+#[test]
+fn github_action_benchmark_gets_two_lists_in_its_form() {
+    let files = export(&with(Verdict::Valid), Format::Gha).files;
+    assert_eq!(files.len(), 2, "one a direction");
+    for (file, text) in files {
+        let list: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert!(!list.is_empty(), "{file}");
+        for entry in list {
+            let entry = entry.as_object().unwrap();
+            assert!(entry["name"].is_string() && entry["unit"].is_string(), "{file}: {entry:?}");
+            assert!(entry["value"].is_number(), "{file}: {entry:?}");
+            let known = ["name", "unit", "value", "range", "extra"];
+            assert!(entry.keys().all(|key| known.contains(&key.as_str())), "{file}: {entry:?}");
+        }
+    }
+}
+
 #[test]
 fn hostile_names_break_no_form() {
     let run = fixture::hostile();

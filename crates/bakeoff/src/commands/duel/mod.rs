@@ -9,6 +9,7 @@ mod written;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use durability::OfRun;
 use lab::place::ThisMachine;
 use lab::place::machine;
@@ -18,7 +19,7 @@ use lab::study::Study;
 use lab::study::contender::Contender;
 use lab::trial::first::{Nothing, look};
 use load::Stop;
-use report::text::visible;
+use report::export::Format;
 use result::plan::Cores;
 use result::shell;
 
@@ -26,17 +27,20 @@ use self::entrant::{Entrant, What};
 use self::gate::{Gate, Word};
 use self::look::{Seen, contract, difference, who_closes};
 use self::written::{Load, Written};
-use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
-use super::export::{self, ExportFormat};
+use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
+use super::export::{self, formats};
 use super::load::{interrupt, quantity};
-use super::printing::{complain, note};
+use super::printing::{complain, last_words as last_words_of, note};
 use super::run::progress::Progress;
 use super::run::{cores, exit_code, finish};
+use super::studies;
 
 /// Somebody who takes part can't be measured.
 const FAILED: u8 = 1;
 /// A condition holds or can't be told, or a figure that was asked for isn't there.
 const NOT_SHOWN: u8 = 3;
+/// The highest rate that a study may have.
+const RATE_MAX: u32 = 100_000_000;
 /// The study's name where nobody keeps it.
 const NAME: &str = "duel";
 
@@ -59,7 +63,7 @@ pub struct Arguments {
     #[arg(long, default_value = "/")]
     path: String,
     /// A text that each answer holds; without it, each is to be as long as the first ones
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
     expect_body: Option<String>,
     /// Cores that each is given; if not said, all where load and server have their own, else 1
     #[arg(long, value_name = "1|all", value_parser = cores)]
@@ -90,8 +94,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", default_value = "runs")]
     runs: PathBuf,
     /// Also writes the figures to the run's folder as trackers of benchmarks read them
-    #[arg(long, value_name = "FORMAT")]
-    export: Vec<ExportFormat>,
+    #[arg(long, value_name = "FORMAT", value_parser = formats())]
+    export: Vec<Format>,
     /// Decides the order of trials; by chance if not given
     #[arg(long)]
     seed: Option<u64>,
@@ -100,13 +104,14 @@ pub struct Arguments {
 fn rate(text: &str) -> Result<u32, String> {
     let rate = quantity::count(text)
         .map_err(|_| "a rate is a whole number a second, as 500, 20k or 1M".to_string())?;
-    u32::try_from(rate).map_err(|_| "a rate here is at most 4,294,967,295".into())
+    let rate = u32::try_from(rate).ok().filter(|&rate| rate <= RATE_MAX);
+    rate.ok_or_else(|| "a rate is at most 100M, more than any machine sends".into())
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(seconds) if seconds > 0.0 && seconds <= 3600.0 => Ok(seconds),
-        _ => Err("this has to be a number of seconds above 0, and at most 3600".into()),
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("this has to be a number of seconds from 0.1 to 3600".into()),
     }
 }
 
@@ -169,8 +174,8 @@ fn keep(folder: &Path) -> Result<PathBuf, String> {
 
 /// What all are asked for: the path that was given, or that of the URLs.
 fn path(given: &str, entrants: &[Entrant]) -> Result<String, String> {
-    if !given.starts_with('/') {
-        return Err(format!("--path {given}: a path begins with /"));
+    if !given.starts_with('/') || given.contains(char::is_whitespace) {
+        return Err(format!("--path {given}: a path begins with / and has no space"));
     }
     let mut paths = entrants.iter().filter_map(|it| match &it.what {
         What::Running { path: Some(path), .. } => Some(path.as_str()),
@@ -214,7 +219,9 @@ fn first_looks(
         let first = look(&machine, &contender, path, stop).map_err(|why| match why {
             Nothing::Stopped => Failed(INTERRUPTED, "interrupted before a trial began".into()),
             Nothing::Machine(why) => Failed(SYSTEM, why),
-            Nothing::Silent(why, last_words) => Failed(FAILED, silence(name, &why, &last_words)),
+            Nothing::Silent(why, last_words) => {
+                Failed(FAILED, format!("{name}: {why}; {}", last_words_of(&last_words)))
+            }
         })?;
         let one = Seen { name, first };
         note(&one.line());
@@ -222,7 +229,8 @@ fn first_looks(
     }
     let contract = contract(path, &seen, arguments.expect_body.as_deref())
         .map_err(|sentence| Failed(FAILED, sentence))?;
-    [difference(&seen), who_closes(&seen)].into_iter().flatten().for_each(|it| note(&it));
+    let difference = difference(&seen);
+    [&difference, &who_closes(&seen)].into_iter().flatten().for_each(|it| note(it));
     let load = Load {
         path,
         cores: arguments.cores.unwrap_or_else(|| usual_cores(&described)),
@@ -232,7 +240,8 @@ fn first_looks(
         measure_s: arguments.seconds,
         warmup_s: arguments.warmup,
     };
-    written.conclude(entrants, &seen, &contract, &load).map_err(|error| {
+    let contract = (&contract, difference.as_deref());
+    written.conclude(entrants, &seen, contract, &load).map_err(|error| {
         Failed(SYSTEM, format!("couldn't write to {}: {error}", written.folder.display()))
     })
 }
@@ -246,22 +255,10 @@ fn usual_cores(machine: &result::plan::Machine) -> Cores {
     }
 }
 
-fn silence(name: &str, why: &str, last_words: &[String]) -> String {
-    let lines = last_words.iter().map(|line| format!("\n    {}", visible(line)));
-    let said = match last_words.is_empty() {
-        true => "; it wrote nothing to its output".into(),
-        false => format!("; its last lines:{}", lines.collect::<String>()),
-    };
-    format!("{name}: {why}{said}")
-}
-
 /// Runs the study that was made, and holds the conditions against it.
 fn measure(arguments: &Arguments, folder: &Path, stop: &Stop) -> Result<u8, Failed> {
     let bad_input = |error: lab::study::Error| Failed(BAD_INPUT, error.to_string());
-    let studies = match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
+    let studies = studies::with(folder);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let study = Study::read(studies, &name).map_err(bad_input)?;
     let seed = arguments.seed.unwrap_or_else(lab::run::a_seed);
@@ -294,9 +291,7 @@ fn measure(arguments: &Arguments, folder: &Path, stop: &Stop) -> Result<u8, Fail
     }
     let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
     let gates = gates(arguments, &ended);
-    let codes = [INTERRUPTED, BAD_INPUT, SYSTEM, FAILED, NOT_SHOWN];
-    let all = [code, exported, gates];
-    Ok(codes.into_iter().find(|code| all.contains(code)).unwrap_or(0))
+    Ok(worst(&[code, exported, gates]))
 }
 
 /// The command that repeats it, with the seed that it had.

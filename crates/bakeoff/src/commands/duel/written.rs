@@ -11,9 +11,14 @@ use toml::Value;
 
 use super::entrant::{Entrant, What};
 use super::look::{Contract, Seen};
+use crate::commands::studies;
 
 /// Seconds that a server that runs already may take to answer.
 const RUNNING_WITHIN_S: f64 = 5.0;
+
+/// What no duel can say.
+const SAME_WORK: &str = "Whether they do the same work: nobody wrote a contract for them, and each \
+                         was held to what it answered first.";
 
 /// What a duel measures.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +52,7 @@ impl Written {
     /// What couldn't be written.
     pub fn new(folder: PathBuf, entrants: &[Entrant]) -> io::Result<Written> {
         let here = std::env::current_dir()?;
-        fs::create_dir_all(folder.parent().unwrap_or(Path::new(".")))?;
+        fs::create_dir_all(studies::with(&folder))?;
         fs::create_dir(&folder)?;
         let written = Written { folder };
         for entrant in entrants {
@@ -57,7 +62,8 @@ impl Written {
         Ok(written)
     }
 
-    /// Writes the study itself, and what its contenders answered and where.
+    /// Writes the study itself, and what its contenders answered and where. In what they differ
+    /// becomes a part of its report.
     ///
     /// # Errors
     /// What couldn't be written.
@@ -65,7 +71,7 @@ impl Written {
         &self,
         entrants: &[Entrant],
         seen: &[Seen],
-        contract: &Contract,
+        (contract, difference): (&Contract, Option<&str>),
         load: &Load,
     ) -> io::Result<()> {
         let here = std::env::current_dir()?;
@@ -85,7 +91,7 @@ impl Written {
             self.write_contender(entrant, &here, &more)?;
         }
         let names: Vec<&str> = entrants.iter().map(|it| it.name.as_str()).collect();
-        fs::write(self.folder.join("study.toml"), study(&names, contract, load))
+        fs::write(self.folder.join("study.toml"), study(&names, (contract, difference), load))
     }
 
     fn write_contender(&self, entrant: &Entrant, here: &Path, more: &str) -> io::Result<()> {
@@ -116,7 +122,7 @@ fn contender(entrant: &Entrant, here: &Path) -> String {
     )
 }
 
-fn study(names: &[&str], contract: &Contract, load: &Load) -> String {
+fn study(names: &[&str], (contract, difference): (&Contract, Option<&str>), load: &Load) -> String {
     let Load { path, connections, blocks, measure_s, warmup_s, .. } = *load;
     let Contract { status, text, kept } = contract;
     let cores = match load.cores {
@@ -145,17 +151,18 @@ fn study(names: &[&str], contract: &Contract, load: &Load) -> String {
             )
         }
     };
+    let cannot_say = [Some(SAME_WORK), difference].into_iter().flatten().map(quoted);
     format!(
         "title = {title}\n\
          question = {question}\n\
-         cannot_say = [\"Whether they do the same work: nobody wrote a contract for them, and each \
-         was held to what it answered first.\"]\n\n\
+         cannot_say = [{cannot_say}]\n\n\
          [driver]\nkind = \"generator\"\nprotocol = \"http1\"\n\n\
          [contract]\nsays = {says}\nanswers_only = true\nrequest = {{ path = {path} }}\n\
          answer = {{ status = {status}, fresh = false{body} }}\n\n\
          # What they wait for isn't known.\n\
          [expects]\nsaturates = false\n\n\
          [profile.quick]\nblocks = {blocks}\nmeasure_s = {measure_s:?}\nwarmup_s = {warmup_s:?}\n{work}",
+        cannot_say = cannot_say.collect::<Vec<_>>().join(", "),
         title = quoted(&title),
         question = quoted(&question),
         says = quoted(&says),

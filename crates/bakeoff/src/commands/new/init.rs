@@ -15,6 +15,7 @@ use super::skeleton::{Kind, LANGUAGES, Language, TO_START_FROM};
 use super::{check_name, command};
 use crate::commands::exit_codes::{BAD_INPUT, SYSTEM};
 use crate::commands::printing::{Output, complain};
+use crate::commands::studies;
 
 /// What contenders of the new study have to do, as their files say it.
 const CONTRACT: &str = "GET / answers 200 with the text that all of them have now.";
@@ -70,7 +71,7 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
     if folder.exists() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
-    let parent = studies(folder);
+    let parent = studies::with(folder);
     fs::create_dir_all(parent)?;
     let unfinished = tempfile::Builder::new().prefix(".init-").tempdir_in(parent)?;
     fs::write(unfinished.path().join("study.toml"), TO_START_FROM.replace("STUDY", name))?;
@@ -85,14 +86,6 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
     fs::rename(unfinished.path(), folder)?;
     let _ = unfinished.keep();
     Ok(())
-}
-
-/// The folder that the study is in.
-fn studies(folder: &Path) -> &Path {
-    match folder.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    }
 }
 
 fn tell(folder: &Path, name: &str, here: &[&Language], absent: &[&Language]) -> ExitCode {
@@ -112,7 +105,7 @@ fn tell(folder: &Path, name: &str, here: &[&Language], absent: &[&Language]) -> 
         }
     }
     output.line("All answer the same text. Change what they answer, and the contract with it.");
-    output.line(&format!("Then: {}", command("run", name, "", studies(folder))));
+    output.line(&format!("Then: {}", command("run", name, "", studies::with(folder))));
     // It is written, whether that could be told or not.
     ExitCode::SUCCESS
 }
