@@ -53,7 +53,7 @@ fn stores_are_filled_then_asked_and_tell_what_they_have() {
         assert_eq!(verdict(&run, "honest", check), Verdict::Valid, "{check}");
     }
     let title = "reads and writes, 100 bytes a value, 1,000 keys, 4 connections";
-    assert!(said.stdout.contains(title), "{said:?}");
+    assert!(said.stderr.contains(title), "{said:?}");
     lab.assert_nothing_is_left();
 }
 
