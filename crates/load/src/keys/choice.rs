@@ -81,7 +81,9 @@ impl Choice {
 
     /// The key that a get of several asks for at this place.
     pub(crate) fn nth(&self, first: u64, place: u16) -> u64 {
-        (first + u64::from(place)) % self.count
+        let key = first + u64::from(place);
+        // The usual case, which takes no division.
+        if key < self.count { key } else { key % self.count }
     }
 
     fn of_mix(&self, number: u64) -> Asked {

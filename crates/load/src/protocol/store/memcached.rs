@@ -172,11 +172,7 @@ fn data(bytes: &[u8], begin: usize, length: usize) -> Result<Result<usize, usize
 ///
 /// # Errors
 /// What makes it none, for people.
-pub(super) fn parse_meta(
-    bytes: &[u8],
-    expected: Expected,
-    found: &mut Vec<Option<Range<usize>>>,
-) -> Result<Parsed, String> {
+pub(super) fn parse_meta(bytes: &[u8], expected: Expected) -> Result<Parsed, String> {
     let Some((first, next)) = line(bytes)? else { return Ok(Parsed::More(1)) };
     if is_refusal(first) {
         return Ok(Parsed::Whole(next, Answer::Refused(0..first.len())));
@@ -185,34 +181,26 @@ pub(super) fn parse_meta(
     let code = words.next().unwrap_or_default();
     let answer = match (expected.operation, code) {
         // It alone has no words behind it.
-        (Operation::Get, b"EN") => {
-            found.push(None);
-            return Ok(Parsed::Whole(next, Answer::Values));
+        (Operation::Get, b"EN") => return Ok(Parsed::Whole(next, Answer::Value(None))),
+        (Operation::Get, b"VA") => {
+            match words.next().and_then(|it| length(it, expected.value_bytes_max)) {
+                Some(bytes_of) => Answer::Value(Some(next..next + bytes_of)),
+                None => return Err(no_answer(expected, first)),
+            }
         }
-        (Operation::Get, b"VA") => Answer::Values,
         (Operation::Set, b"HD") => Answer::Stored,
         (Operation::Set, b"NS") => Answer::Refused(0..first.len()),
         (Operation::Delete, b"HD") => Answer::Removed(true),
         (Operation::Delete, b"NF") => Answer::Removed(false),
         _ => return Err(no_answer(expected, first)),
     };
-    let value = match answer {
-        Answer::Values => match words.next().and_then(|it| length(it, expected.value_bytes_max)) {
-            None => return Err(no_answer(expected, first)),
-            known => known,
-        },
-        _ => None,
-    };
     let opaque = words.find_map(|word| length(word.strip_prefix(b"O")?, u32::MAX as usize));
     if opaque != Some(expected.opaque as usize) {
         return Err(format!("an answer to another request: \"{}\"", show(first)));
     }
-    let Some(bytes_of) = value else { return Ok(Parsed::Whole(next, answer)) };
-    Ok(match data(bytes, next, bytes_of)? {
-        Ok(end) => {
-            found.push(Some(next..next + bytes_of));
-            Parsed::Whole(end, answer)
-        }
+    let Answer::Value(Some(value)) = &answer else { return Ok(Parsed::Whole(next, answer)) };
+    Ok(match data(bytes, value.start, value.len())? {
+        Ok(end) => Parsed::Whole(end, answer),
         Err(missing) => Parsed::More(missing),
     })
 }

@@ -39,7 +39,7 @@ pub(crate) struct Store {
     writer: u32,
     /// What a connection says first, and how many answers that has.
     greeting: (Arc<[u8]>, u32),
-    /// Where the values of the answer at hand lie; `None` of one that isn't there.
+    /// Where the values lie of an answer with several; `None` of one that isn't there.
     found: Vec<Option<Range<usize>>>,
     seen: KeysSeen,
 }
@@ -58,7 +58,9 @@ pub(crate) struct Connection {
 /// An answer, as far as a dialect tells it.
 #[derive(Debug, PartialEq)]
 enum Answer {
-    /// Values, or that they aren't there: where they lie is in [`Store::found`].
+    /// Where a value lies, or that it isn't there.
+    Value(Option<Range<usize>>),
+    /// Several of these, which are in [`Store::found`].
     Values,
     /// The value was stored.
     Stored,
@@ -137,7 +139,7 @@ impl Store {
                 let name = |place| key_name(self.choice.nth(first, place));
                 memcached::parse_text(bytes, expected, name, &mut self.found)
             }
-            Dialect::MemcachedMeta => memcached::parse_meta(bytes, expected, &mut self.found),
+            Dialect::MemcachedMeta => memcached::parse_meta(bytes, expected),
         }
     }
 
@@ -163,20 +165,32 @@ impl Store {
                 self.register.is_done(asked.key, asked.write, of.at);
                 None
             }
+            Answer::Value(value) => self.judge_key(bytes, value, asked.key, of),
             Answer::Values => {
                 let found = std::mem::take(&mut self.found);
                 let faults = (0..).zip(&found).filter_map(|(place, value)| {
                     let key = self.choice.nth(asked.key, place);
-                    match value {
-                        Some(range) => self.judge_value(&bytes[range.clone()], key, of),
-                        None => self.judge_miss(key, of),
-                    }
+                    self.judge_key(bytes, value.clone(), key, of)
                 });
                 // Of several, the first.
                 let first = faults.fold(None, |first, fault| first.or(Some(fault)));
                 self.found = found;
                 first
             }
+        }
+    }
+
+    /// What a key's value counts as, which lies there in an answer, or isn't there.
+    fn judge_key(
+        &mut self,
+        bytes: &[u8],
+        value: Option<Range<usize>>,
+        key: u64,
+        of: Asked,
+    ) -> Option<Box<Fault>> {
+        match value {
+            Some(range) => self.judge_value(&bytes[range], key, of),
+            None => self.judge_miss(key, of),
         }
     }
 

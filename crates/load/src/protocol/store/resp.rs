@@ -113,10 +113,7 @@ pub(super) fn parse(
     let is_value = matches!(bytes.first(), Some(b'$' | b'_'));
     if is_value && expected.operation == Operation::Get && expected.keys == 1 {
         return Ok(match value(bytes, 0, expected)? {
-            Ok((value, end)) => {
-                found.push(value);
-                Parsed::Whole(end, Answer::Values)
-            }
+            Ok((value, end)) => Parsed::Whole(end, Answer::Value(value)),
             Err(missing) => Parsed::More(missing),
         });
     }
