@@ -163,7 +163,7 @@ fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
 /// Debian's gcc by itself links nothing.
 #[test]
 fn whatever_is_built_has_what_links_it() {
-    for what in ["run", "test", "bench"] {
+    for what in ["build", "run", "test", "bench"] {
         let listed = needs(what);
         for program in ["cc", "/usr/include/stdio.h"] {
             let has = listed.lines().map(first_cell).any(|listed| listed == program);
