@@ -15,7 +15,7 @@ STUDY ?= web
 run: ## install what is missing, build, and run the web study, quick (STUDY=messages: another)
 	@setup/install build
 	@# What contenders need comes over the network while bakeoff is built.
-	@setup/install run $(STUDY) & cargo build --locked --release -p bakeoff; built=$$?; wait; exit $$built
+	@setup/install run $(STUDY) quick & cargo build --locked --release -p bakeoff; built=$$?; wait; exit $$built
 	@# 3 says that all ran and no figure stands, as on a busy machine: the report tells why.
 	$(bakeoff) run $(STUDY) --quick || [ $$? -eq 3 ]
 
@@ -38,7 +38,7 @@ mistakes: ## make every known mistake again, and see whether its check names it 
 
 PROFILE ?= quick
 measure: ## run a study and write what came out into its README.md (STUDY=messages; PROFILE=then)
-	@setup/install run $(STUDY)
+	@setup/install run $(STUDY) $(PROFILE)
 	cargo build --locked --release -p bakeoff
 	$(bakeoff) run $(STUDY) --profile $(PROFILE)
 	@{ sed -n '/^title = /{s/^title = "\(.*\)"/# \1/p;q}' studies/$(STUDY)/study.toml; \

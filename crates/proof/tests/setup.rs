@@ -148,6 +148,41 @@ fn of_one_study_only_its_own_contenders_are_seen_to() {
     assert!(!messages.contains("the contender web/"), "{messages}");
 }
 
+/// Else `make run` would install what it doesn't measure, or leave out a contender.
+#[test]
+fn of_one_profile_all_that_it_measures_is_seen_to_and_no_more() {
+    let of = |study: &str, profile: &str| {
+        let mut command = Command::new(root().join("setup/needs"));
+        let output = command.args(["run", study, profile]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let web = of("web", "quick");
+    assert!(web.contains("the contender web/erlang") && !web.contains("libboost"), "{web}");
+    let mut profiles = 0;
+    for study in fs::read_dir(root().join("studies")).unwrap() {
+        let folder = study.unwrap().path();
+        let Ok(text) = fs::read_to_string(folder.join("study.toml")) else { continue };
+        let study: toml::Table = text.parse().unwrap();
+        for (name, profile) in study["profile"].as_table().unwrap() {
+            let Some(contenders) = profile.get("contenders") else { continue };
+            profiles += 1;
+            let listed = of(folder.file_name().unwrap().to_str().unwrap(), name);
+            for contender in contenders.as_array().unwrap() {
+                let file = folder.join(contender.as_str().unwrap()).join("contender.toml");
+                // That of a variant is its contender's.
+                let Ok(text) = fs::read_to_string(&file) else { continue };
+                let contender: toml::Table = text.parse().unwrap();
+                let needs = contender.get("needs").and_then(toml::Value::as_table);
+                for program in needs.into_iter().flat_map(|needs| needs.keys()) {
+                    let has = listed.lines().map(first_cell).any(|listed| listed == program);
+                    assert!(has, "{} of {name}: {program} isn't listed", file.display());
+                }
+            }
+        }
+    }
+    assert!(profiles > 0, "no profile names its contenders");
+}
+
 #[test]
 fn what_only_tests_use_is_installed_for_them_with_all_the_rest() {
     let (run, test) = (needs("run"), needs("test"));
