@@ -15,9 +15,16 @@ STUDY ?= web
 run: ## install what is missing, build, and run the web study, quick (STUDY=messages: another)
 	@setup/install build
 	@# What contenders need comes over the network while bakeoff is built.
-	@setup/install run $(STUDY) quick & cargo build --locked --release -p bakeoff; built=$$?; wait; exit $$built
+	@$(MAKE) --no-print-directory --jobs=2 contenders program
 	@# 3 says that all ran and no figure stands, as on a busy machine: the report tells why.
 	$(bakeoff) run $(STUDY) --quick || [ $$? -eq 3 ]
+
+.PHONY: contenders program
+contenders:
+	@setup/install run $(STUDY) quick
+
+program:
+	cargo build --locked --release -p bakeoff
 
 test: ## install what is missing, then lint and run every test
 	@setup/install test

@@ -24,8 +24,7 @@ const FIGURES: [(&str, &str); 5] = [
     ("p99_us", P99_US),
 ];
 
-/// Reads a run of a schema that this version knows. One that was changed is written and read again:
-/// another reader, of values in memory, would make every build longer.
+/// Reads a run of a schema that this version knows.
 pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
     if schema >= SCHEMA.into() {
         return serde_json::from_slice(bytes);
@@ -45,7 +44,7 @@ pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
         describe(&mut run);
     }
     run["schema"] = SCHEMA.into();
-    serde_json::from_slice(&serde_json::to_vec(&run)?)
+    serde_json::from_value(run)
 }
 
 /// Reads a trial that was appended to a run of a schema that this version knows.
@@ -55,7 +54,7 @@ pub fn read_trial(bytes: &[u8], schema: u64) -> serde_json::Result<Trial> {
     }
     let mut trial: Value = serde_json::from_slice(bytes)?;
     bring_trial(&mut trial, schema);
-    serde_json::from_slice(&serde_json::to_vec(&trial)?)
+    serde_json::from_value(trial)
 }
 
 /// The lists of trials that a run has.
