@@ -413,6 +413,15 @@ pub fn shares_cores(run: &Run, section: &Section) -> bool {
     })
 }
 
+/// Said where [`shares_memory`].
+pub const SHARED_MEMORY: &str =
+    "Memory is summed over a contender's processes: what two share, as after a fork, counts twice.";
+
+/// Whether a contender ran as several processes, which may share pages.
+pub fn shares_memory(run: &Run) -> bool {
+    run.trials.iter().any(|trial| trial.evidence.server.processes.len() > 1)
+}
+
 /// A contender that could be had but has no row under a load.
 pub struct Missing<'a> {
     /// Its title, visible.

@@ -106,7 +106,7 @@ fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
 /// A mark in the tables: whether a run has it, and what it says.
 type Mark = (fn(&Run) -> bool, &'static str);
 
-const MARKS: [Mark; 10] = [
+const MARKS: [Mark; 11] = [
     (
         |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
         "* keeps a lighter contract, as said above",
@@ -128,6 +128,7 @@ const MARKS: [Mark; 10] = [
         |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
         "≥ before a time: requests without an answer are in it",
     ),
+    (summary::shares_memory, "memory is summed over processes: what two share counts twice"),
     (|run| is_said(run, Verdict::Valid), "✓ valid"),
     (|run| is_said(run, Verdict::NotChecked), "○ not checked in full"),
     (|run| is_said(run, Verdict::Suspect), "? doubtful, for the reason below"),

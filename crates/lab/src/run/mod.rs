@@ -235,7 +235,7 @@ pub fn resume(
         contenders: &planned,
         plan: &run.plan,
         trials: missing(&run).count(),
-        seconds: time_left::seconds(&run, missing(&run)),
+        seconds: time_left::seconds(&run, &study.file, missing(&run)),
     };
     let (contenders, builds_failed) = begin(intended, &study, stop, tell)?;
     for now in contenders {

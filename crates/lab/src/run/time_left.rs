@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 
 use result::Run;
-use result::plan::{Plan, Setting, Slot};
+use result::plan::{Plan, Setting, Slot, Value};
+use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
 use crate::drive::program::MORE_S;
-use crate::study::{DriverKind, Study};
+use crate::study::{DriverKind, Study, StudyFile};
 
 /// Seconds that a trial takes beside warm-up and window, until the first trials
 /// have shown it: start, contract and stop.
 const OVERHEAD_S: f64 = 0.5;
+/// Seconds that a key takes, about, which is written before a store is asked.
+const KEY_S: f64 = 4e-6;
+/// Seconds that a byte of its value takes, about.
+const BYTE_S: f64 = 2e-9;
 
 /// Ways in which stores are cut off.
 const WAYS: f64 = 3.0;
@@ -29,12 +34,36 @@ pub(super) fn until_trials(run: &Run) -> f64 {
     of_cuts(stores.saturating_sub(run.durability.len()), run.plan.cuts)
 }
 
+/// Seconds that a trial takes beside warm-up and window, as far as the study's file tells.
+fn told_by(study: &StudyFile, slot: &Slot) -> f64 {
+    let driver_s = match study.driver.get_ref().kind {
+        DriverKind::Generator => keys_written_s(study, &slot.setting),
+        DriverKind::Program => MORE_S,
+    };
+    OVERHEAD_S + driver_s
+}
+
+/// Seconds that it takes to write all keys before a store is asked for them.
+fn keys_written_s(study: &StudyFile, setting: &Setting) -> f64 {
+    let Some(Value::Word(word)) = setting.value(ASKS) else { return 0.0 };
+    if !study.asks.get(word).is_some_and(|asks| asks.preload) {
+        return 0.0;
+    }
+    let number = |name| setting.number(name).unwrap_or(0) as f64;
+    number(KEYS) * (KEY_S + number(VALUE_BYTES) * BYTE_S)
+}
+
 /// Seconds that these trials will take. Each is expected to be as those most like
 /// it were: of the same contender under the same load, else of the same
-/// contender, else of any.
-pub(super) fn seconds<'a>(run: &Run, slots: impl IntoIterator<Item = &'a Slot>) -> f64 {
+/// contender, else of any, else as its study's file lets expect.
+pub(super) fn seconds<'a>(
+    run: &Run,
+    study: &StudyFile,
+    slots: impl IntoIterator<Item = &'a Slot>,
+) -> f64 {
     let seen = Seen::of(run);
-    let seconds = |slot: &Slot| run.plan.measure_s + warmup_s(run, slot) + seen.overhead_s(slot);
+    let overhead_s = |slot: &Slot| seen.overhead_s(slot).unwrap_or_else(|| told_by(study, slot));
+    let seconds = |slot: &Slot| run.plan.measure_s + warmup_s(run, slot) + overhead_s(slot);
     slots.into_iter().map(seconds).sum()
 }
 
@@ -45,13 +74,8 @@ pub(super) fn before_builds(plan: &Plan, study: &Study) -> f64 {
         let contender = study.contenders.iter().find(|it| it.name == slot.contender);
         contender.map_or(plan.warmup_s, |it| plan.warmup_s.max(it.file.warmup_s))
     };
-    let beyond_s = match study.file.driver.get_ref().kind {
-        DriverKind::Generator => 0.0,
-        DriverKind::Program => MORE_S,
-    };
-    let overhead_s = OVERHEAD_S + beyond_s;
-    let trials = plan.slots.iter().map(|slot| plan.measure_s + warmup_s(slot) + overhead_s);
-    of_cuts(study.contenders.len(), plan.cuts) + trials.sum::<f64>()
+    let seconds = |slot: &Slot| plan.measure_s + warmup_s(slot) + told_by(&study.file, slot);
+    of_cuts(study.contenders.len(), plan.cuts) + plan.slots.iter().map(seconds).sum::<f64>()
 }
 
 /// Seconds of load before a trial's window.
@@ -100,11 +124,11 @@ impl<'a> Seen<'a> {
         seen
     }
 
-    fn overhead_s(&self, slot: &Slot) -> f64 {
+    fn overhead_s(&self, slot: &Slot) -> Option<f64> {
         let contender = slot.contender.as_str();
         let of_load = self.of_load.get(&(contender, &slot.setting)).and_then(|mean| mean.value());
         let of_contender = || self.of_contender.get(contender).and_then(|mean| mean.value());
-        of_load.or_else(of_contender).or_else(|| self.of_all.value()).unwrap_or(OVERHEAD_S)
+        of_load.or_else(of_contender).or_else(|| self.of_all.value())
     }
 }
 
@@ -135,17 +159,42 @@ mod tests {
         [30, 1000].map(|connections| Setting::closed(connections, Cores::One, true))
     }
 
+    /// A study of stores, which reads from full ones and writes to empty ones.
+    fn stores() -> StudyFile {
+        toml::from_str(
+            "title = 't'
+            question = 'q'
+            driver = { kind = 'generator', protocol = 'keys' }
+            contract = { says = 's' }
+            profile = {}
+            asks.read = { says = 'reads', mix = { get = 1 } }
+            asks.write = { says = 'writes', mix = { set = 1 }, preload = false }",
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn keys_that_are_written_before_take_their_time() {
+        let told = |asks, keys| {
+            let setting = Setting::of_store(16, Cores::One, asks, (keys, 100));
+            seconds(&run(&[]), &stores(), [&slot("a", &setting)]) - 1.0
+        };
+        assert_eq!(told("write", 5_000_000), OVERHEAD_S, "nothing is written before");
+        let (few, many) = (told("read", 100_000), told("read", 5_000_000));
+        assert!(few > OVERHEAD_S && many - OVERHEAD_S > 49.0 * (few - OVERHEAD_S), "{few} {many}");
+    }
+
     #[test]
     fn a_trial_is_expected_to_take_what_those_most_like_it_took() {
         let [few, many] = loads();
         let run = run(&[("a", &few, 1.0), ("a", &few, 2.0), ("a", &many, 4.5), ("b", &few, 0.5)]);
-        let beside = |contender, load| seconds(&run, [&slot(contender, load)]) - 1.0;
+        let beside = |contender, load| seconds(&run, &stores(), [&slot(contender, load)]) - 1.0;
         assert_eq!(beside("a", &few), 1.5, "as under this load");
         assert_eq!(beside("a", &many), 4.5, "as under this load");
         assert_eq!(beside("b", &many), 0.5, "as under another load");
         assert_eq!(beside("c", &few), 2.0, "as the others");
         let both = [slot("a", &few), slot("b", &few)];
-        assert_eq!(seconds(&run, &both), 2.0 + 1.5 + 0.5);
+        assert_eq!(seconds(&run, &stores(), &both), 2.0 + 1.5 + 0.5);
     }
 
     #[test]
@@ -153,13 +202,13 @@ mod tests {
         let [few, _] = loads();
         let mut run = run(&[]);
         run.contenders[1].warmup_s = 8.0;
-        assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + OVERHEAD_S);
-        assert_eq!(seconds(&run, [&slot("b", &few)]), 1.0 + 8.0 + OVERHEAD_S);
+        assert_eq!(seconds(&run, &stores(), [&slot("a", &few)]), 1.0 + OVERHEAD_S);
+        assert_eq!(seconds(&run, &stores(), [&slot("b", &few)]), 1.0 + 8.0 + OVERHEAD_S);
         let mut made = trial("b", 0, &few, 100.0);
         made.evidence.overhead_s = 8.0 + 0.5;
         run.trials.push(made);
-        assert_eq!(seconds(&run, [&slot("b", &few)]), 1.0 + 8.0 + 0.5);
-        assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + 0.5);
+        assert_eq!(seconds(&run, &stores(), [&slot("b", &few)]), 1.0 + 8.0 + 0.5);
+        assert_eq!(seconds(&run, &stores(), [&slot("a", &few)]), 1.0 + 0.5);
     }
 
     #[test]
@@ -167,6 +216,6 @@ mod tests {
         let [few, _] = loads();
         let mut run = run(&[("a", &few, 30.0)]);
         run.trials[0].evidence.work = None;
-        assert_eq!(seconds(&run, [&slot("a", &few)]), 1.0 + OVERHEAD_S);
+        assert_eq!(seconds(&run, &stores(), [&slot("a", &few)]), 1.0 + OVERHEAD_S);
     }
 }

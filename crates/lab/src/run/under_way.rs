@@ -67,7 +67,7 @@ impl<'a> UnderWay<'a> {
             folder: self.folder.path(),
             trials: missing(&self.run).count(),
             seconds: time_left::until_trials(&self.run)
-                + time_left::seconds(&self.run, missing(&self.run)),
+                + time_left::seconds(&self.run, &self.study.file, missing(&self.run)),
         });
         let mut early = self.phases(tell).unwrap_or_else(|error| Some(Early::Failed(error)));
         outcomes::conclude(&mut self.run);
@@ -191,7 +191,8 @@ impl<'a> UnderWay<'a> {
                 continue;
             }
             let left = self.left();
-            let (trials, seconds) = (left.len(), time_left::seconds(&self.run, left));
+            let (trials, seconds) =
+                (left.len(), time_left::seconds(&self.run, &self.study.file, left));
             tell(Event::Begins { slot, trials, seconds });
             let Some(trial) = self.trial(slot, *rate, tell)? else { return Ok(false) };
             let failures = self.failures.entry(slot.contender.clone()).or_default();
@@ -201,7 +202,7 @@ impl<'a> UnderWay<'a> {
             spent::add(&mut self.run.spent, warmup_s, &trial.evidence);
             self.keep(|folder, _| folder.append(&trial))?;
             self.run.trials.push(trial.clone());
-            let seconds = time_left::seconds(&self.run, self.left());
+            let seconds = time_left::seconds(&self.run, &self.study.file, self.left());
             tell(Event::Ended { trial: &trial, seconds });
             if self.is_given_up(&slot.contender) {
                 tell(Event::GivenUp(&slot.contender));

@@ -48,6 +48,7 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
             li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of its two rates is such a bound." }
+            @if summary::shares_memory(run) { li { (summary::SHARED_MEMORY) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }
             li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }
             li { "? suspect: a check says what casts doubt on the figure. It stands with that doubt." }

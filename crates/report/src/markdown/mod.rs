@@ -80,6 +80,9 @@ fn text(run: &Run, points: Points) -> String {
     }
     if !run.outcomes.is_empty() {
         parts.push(MARKS.into());
+        if summary::shares_memory(run) {
+            parts.push(summary::SHARED_MEMORY.into());
+        }
     }
     parts.extend(absent(run));
     parts.extend(against(run));

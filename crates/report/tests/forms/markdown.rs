@@ -1,6 +1,7 @@
 //! What a run says where it is pasted.
 
-use report::markdown;
+use report::{Terminal, html, markdown, terminal};
+use result::evidence::ProcessUse;
 
 use crate::fixture;
 
@@ -15,6 +16,19 @@ fn a_build_that_is_not_known_is_told() {
     run.bakeoff_sha256 = None;
     let text = markdown(&run);
     assert!(text.contains("; bakeoff 0.1.0 (which build isn't known), 2026"), "{text}");
+}
+
+/// A fork's memory is mostly its parent's: else a store that saves would seem to take twice as much.
+#[test]
+fn that_memory_was_summed_over_processes_is_told_in_every_form() {
+    let mut run = fixture::quick();
+    run.trials[0].evidence.server.processes = vec![ProcessUse::default(); 2];
+    let terminal = terminal(&run, Terminal { columns: 200, colour: false });
+    for text in [terminal, markdown(&run), html(&run)] {
+        assert!(text.contains("what two share"), "{text}");
+    }
+    run.trials[0].evidence.server.processes.pop();
+    assert!(!markdown(&run).contains("what two share"), "one process shares nothing");
 }
 
 #[test]
