@@ -50,7 +50,7 @@ pub fn against(run: &Run, detail: Detail) -> Markup {
                 summary {
                     (badge(worst.verdict)) " " code { (visible(worst.check)) } " "
                     span.quiet { (units::of(*figures as u64, "figure")) } " "
-                    (prose(worst.says))
+                    (prose(&said_of(groups, worst.verdict)))
                 }
                 @for group in groups { (of_group(run, group, cases_max)) }
             }
@@ -60,6 +60,18 @@ pub fn against(run: &Run, detail: Detail) -> Markup {
         @if !checks.is_empty() { h2 { "Before you use a figure" } }
         @for (at, by_check) in checks.iter().enumerate() { (check(at, by_check)) }
     }
+}
+
+/// All that a check says with this verdict, each sentence once: of some figures it may say the
+/// opposite of what it says of others.
+fn said_of(groups: &[Group], verdict: Verdict) -> String {
+    let mut said: Vec<&str> = Vec::new();
+    for group in groups.iter().filter(|group| group.verdict == verdict) {
+        if !said.contains(&group.says) {
+            said.push(group.says);
+        }
+    }
+    said.join(" ")
 }
 
 /// What a check says alike of several figures.

@@ -33,6 +33,27 @@ fn the_first_sentence_is_the_finding_with_its_interval() {
     insta::assert_snapshot!(text(&page(&fixture::web()), "h1"), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
+/// Of some figures a check says the opposite of what it says of others.
+#[test]
+fn a_closed_finding_shows_each_sentence_of_its_check() {
+    let mut run = fixture::quick();
+    for (row, says) in run.outcomes[0].rows.iter_mut().zip(["It rose.", "It fell."]) {
+        row.findings.push(Finding {
+            check: "steady".into(),
+            verdict: Verdict::Invalid,
+            value: "20 %".into(),
+            threshold: "10 %".into(),
+            says: says.into(),
+            fix: String::new(),
+        });
+    }
+    let page = page(&run);
+    let shown =
+        all(&page, ".finding > summary").into_iter().map(|it| it.text().collect::<String>());
+    let steady: Vec<String> = shown.filter(|it| it.contains("steady")).collect();
+    assert!(steady.len() == 1 && steady[0].ends_with("It rose. It fell."), "{steady:?}");
+}
+
 #[test]
 fn a_run_without_a_finding_says_why_at_once() {
     insta::assert_snapshot!(text(&page(&fixture::quick()), "h1"), @"Nobody is ranked: a rank needs 6 blocks, and this run has fewer.");
