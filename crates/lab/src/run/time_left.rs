@@ -12,7 +12,9 @@ use crate::study::{DriverKind, Study, StudyFile};
 /// Seconds that a trial takes beside warm-up and window, until the first trials
 /// have shown it: start, contract and stop.
 const OVERHEAD_S: f64 = 0.5;
-/// Seconds that a key takes, about, which is written before a store is asked.
+/// Seconds that a key takes, about, which is written before a store is asked. The stores of
+/// `studies/kv/README.md` took 1.4 to 3.5 µs for a key with 100 bytes, and 21 to 138 µs with
+/// 20 kB (`preload` in that run's `run.json`).
 const KEY_S: f64 = 4e-6;
 /// Seconds that a byte of its value takes, about.
 const BYTE_S: f64 = 2e-9;
