@@ -590,16 +590,19 @@ impl Asker<'_> {
     fn date_advances(&self) -> Result<String, Wrong> {
         let (first, before) = self.date()?;
         let until = Instant::now() + DATE_STEP;
-        while Instant::now() < until {
+        loop {
             if self.stop.asked() {
                 return Err(Wrong::Stopped);
             }
-            std::thread::sleep(DATE_STEP / 100);
-        }
-        let (second, after) = self.date()?;
-        match after > before {
-            true => Ok(format!("{first}, then {second}")),
-            false => wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64())),
+            std::thread::sleep(DATE_STEP / 40);
+            let is_last = Instant::now() >= until;
+            let (second, after) = self.date()?;
+            if after > before {
+                return Ok(format!("{first}, then {second}"));
+            }
+            if is_last {
+                return wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64()));
+            }
         }
     }
 }
