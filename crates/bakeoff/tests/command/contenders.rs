@@ -67,19 +67,22 @@ fn checked(study: &Study, contender: &str) -> Option<usize> {
 #[test]
 fn every_contender_that_serves_keeps_its_contract_and_bodies_are_of_one_length() {
     let studies = studies();
-    // Builds in one language may share a folder for what they fetch.
-    let mut languages = BTreeMap::<_, Vec<_>>::new();
+    let mut queues = BTreeMap::<_, Vec<_>>::new();
     // Those that drive themselves are tried beside their studies.
     let asked = |study: &&Study| study.file.driver.get_ref().kind == DriverKind::Generator;
     for study in studies.iter().filter(asked) {
         for contender in &study.contenders {
-            let of_language = languages.entry(&contender.file.language).or_default();
-            of_language.push((study, &contender.name));
+            // Variants have one build. Maven's folder of what it fetched is no two builds' at once.
+            let of = match &*contender.file.language {
+                "Java" => Path::new("Java"),
+                _ => &contender.source,
+            };
+            queues.entry(of).or_default().push((study, &contender.name));
         }
     }
-    let (languages, lengths) = (Mutex::new(languages), Mutex::new(Vec::new()));
-    let next = || languages.lock().unwrap().pop_first();
-    // A check waits for most of its time, above all for a Date to advance.
+    let (queues, lengths) = (Mutex::new(queues), Mutex::new(Vec::new()));
+    let next = || queues.lock().unwrap().pop_first();
+    // A check waits for most of its time, as for a Date to advance.
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {

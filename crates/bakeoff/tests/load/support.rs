@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -338,16 +338,15 @@ fn said_by(mut command: Command, arguments: &[&str]) -> Said {
     Said { code: output.status.code().unwrap(), json, stderr }
 }
 
-/// The backends that this machine permits.
+/// The backends that this machine permits, which is asked once.
 pub fn backends() -> Vec<&'static str> {
-    let server = Server::says(b"HTTP/1.1 204 No Content\r\n\r\n");
-    let url = server.url("/");
-    let uring = bakeoff_load(&[&url, "-n", "1", "-c", "1", "--backend", "io_uring"]).ok();
-    match uring {
-        Ok(_) => vec!["io_uring", "epoll"],
-        Err(error) => {
-            skipped("skipped in part", &format!("this kernel permits no io_uring: {error}"));
-            vec!["epoll"]
-        }
+    static REFUSED: OnceLock<Option<assert_cmd::output::OutputError>> = OnceLock::new();
+    let refused = REFUSED.get_or_init(|| {
+        let server = Server::says(b"HTTP/1.1 204 No Content\r\n\r\n");
+        bakeoff_load(&[&server.url("/"), "-n", "1", "-c", "1", "--backend", "io_uring"]).ok().err()
+    });
+    if let Some(error) = refused {
+        skipped("skipped in part", &format!("this kernel permits no io_uring: {error}"));
     }
+    ["io_uring", "epoll"].into_iter().skip(usize::from(refused.is_some())).collect()
 }
