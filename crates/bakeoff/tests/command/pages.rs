@@ -50,8 +50,7 @@ fn go_through(page: &str, programs: &[&str]) -> Option<Lab> {
     let port = free_port().to_string();
     let pasted = shortened(&blocks(page, "sh").join("\n")).replace("8080", &port);
     // What a command that fails ended with, and how it begins.
-    let noted = "trap 'echo \"$? $BASH_COMMAND\" >> ../failed' ERR\n\
-                 trap 'kill $(jobs -p) 2> /dev/null' EXIT\n";
+    let noted = "trap 'echo \"$? $BASH_COMMAND\" >> \"$FAILED\"' ERR\n";
     lab.write("pasted", &[noted, &pasted, "\ntrue\n"].concat());
     lab.write("failed", "");
 
@@ -66,7 +65,7 @@ fn go_through(page: &str, programs: &[&str]) -> Option<Lab> {
         .envs([("GIT_AUTHOR_NAME", "A newcomer"), ("GIT_AUTHOR_EMAIL", "new@example.com")])
         .envs([("GIT_COMMITTER_NAME", "A newcomer"), ("GIT_COMMITTER_EMAIL", "new@example.com")])
         .envs([("TMPDIR", lab.path("tmp")), ("XDG_DATA_HOME", lab.path("data"))])
-        .env("HOME", lab.path("home"))
+        .envs([("HOME", lab.path("home")), ("FAILED", lab.path("failed"))])
         .output()
         .unwrap();
     let said = said(output);
@@ -91,6 +90,14 @@ fn the_page_on_ci_can_be_gone_through_from_top_to_bottom() {
     }
     let exported = ["gha-bigger-is-better.json", "gha-smaller-is-better.json"];
     assert!(exported.iter().all(|file| latest.join(file).exists()), "of the one block");
+}
+
+#[test]
+fn the_page_on_shared_machines_can_be_gone_through_from_top_to_bottom() {
+    let page = include_str!("../../../../docs/shared-machines.md");
+    let Some(lab) = go_through(page, &["python3", "taskset"]) else { return };
+    let runs = fs::read_dir(lab.path("empty/runs")).unwrap().count();
+    assert_eq!(runs, 3, "two duels, and `latest`");
 }
 
 /// Else a reader would have two gates.
