@@ -33,6 +33,26 @@ const OWN_WORDS: [(&str, &str); 3] = [
     ("twin of the", "second entry of the"),
 ];
 
+/// What people search for who need such a program, whether there is it or not.
+const SEARCHED_FOR: [&str; 16] = [
+    "RPS",
+    "throughput",
+    "latency",
+    "p95",
+    "p99",
+    "SLO",
+    "regression",
+    "ramp",
+    "TLS",
+    "HTTP/2",
+    "WebSocket",
+    "k6",
+    "wrk",
+    "CI",
+    "duel",
+    "load generator",
+];
+
 /// Documents that commands write from output, whose words are that output's.
 const WRITTEN_BY_COMMANDS: [&str; 1] = ["docs/mistakes.md"];
 
@@ -231,6 +251,14 @@ fn documents_have_the_words_of_the_field() {
         for (own, of_the_field) in OWN_WORDS {
             assert!(!text.contains(own), "{name}: \"{own}\": better \"{of_the_field}\"");
         }
+    }
+}
+
+#[test]
+fn the_readme_has_the_words_that_people_search_for() {
+    let readme = read("README.md");
+    for word in SEARCHED_FOR {
+        assert!(readme.contains(word), "README.md says nothing of {word}");
     }
 }
 
