@@ -5,6 +5,7 @@
 //!   [`run`]: the command of that name;
 //! - [`contenders`]: those that are in the tree, checked;
 //! - [`rust_alone`]: on a machine with nothing but Rust;
+//! - [`pages`]: the pages that a newcomer goes through;
 //! - [`fixture`]: a folder with a small study; [`runs`]: runs that nobody has to make.
 //!
 //! One program, so that tests which wait for a server run beside those which don't.
@@ -21,6 +22,7 @@ mod durability;
 mod fixture;
 mod mistakes;
 mod new;
+mod pages;
 mod programs;
 mod report;
 mod run;

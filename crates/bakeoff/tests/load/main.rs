@@ -12,6 +12,7 @@
 //! - [`nginx`]: against one that does nothing wrong;
 //! - [`nonces`]: what no two runs ask for;
 //! - [`one_queue`]: the same load with one thread and with several;
+//! - [`other_tools`]: as a page writes it for people who know another one;
 //! - [`ports`]: on a machine with hardly any ports;
 //! - [`searches`]: whose limit `--find-rate` finds;
 //! - [`stores`]: against real ones, Redis and memcached;
@@ -31,6 +32,7 @@ mod misbehaving_stores;
 mod nginx;
 mod nonces;
 mod one_queue;
+mod other_tools;
 mod ports;
 mod searches;
 #[path = "../fixture/skipped.rs"]

@@ -12,7 +12,7 @@ use crate::support::{Said, backends, bakeoff_load, load};
 
 /// A kind of store.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub enum Kind {
     Redis,
     Memcached,
 }
@@ -25,7 +25,7 @@ impl Kind {
         }
     }
 
-    fn scheme(self) -> &'static str {
+    pub fn scheme(self) -> &'static str {
         match self {
             Kind::Redis => "redis",
             Kind::Memcached => "memcached",
@@ -65,16 +65,16 @@ impl Kind {
 }
 
 /// A store in a process of its own, which ends when dropped.
-struct Store {
+pub struct Store {
     kind: Kind,
     process: Child,
-    address: SocketAddr,
+    pub address: SocketAddr,
     _folder: TempDir,
 }
 
 impl Store {
     /// `None`, with the reason printed, where it isn't installed.
-    fn start(kind: Kind, more: &[&str]) -> Option<Store> {
+    pub fn start(kind: Kind, more: &[&str]) -> Option<Store> {
         if !kind.is_installed() {
             skipped("skipped", &format!("{} is not installed", kind.program()));
             return None;

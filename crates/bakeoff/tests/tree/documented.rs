@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use assert_cmd::Command;
 
@@ -24,6 +24,84 @@ fn documents() -> Vec<(String, String)> {
         names.extend(files.filter(|it| it.ends_with(".md")).map(|it| format!("{folder}/{it}")));
     }
     names.into_iter().map(|name| (name.clone(), read(&name))).collect()
+}
+
+/// Words of our own that stood where the field has one that people search for.
+const OWN_WORDS: [(&str, &str); 3] = [
+    ("answers a second", "requests a second"),
+    ("twins", "two identical entries (an A/A pair)"),
+    ("twin of the", "second entry of the"),
+];
+
+/// What people search for who need such a program, whether there is it or not.
+const SEARCHED_FOR: [&str; 16] = [
+    "RPS",
+    "throughput",
+    "latency",
+    "p95",
+    "p99",
+    "SLO",
+    "regression",
+    "ramp",
+    "TLS",
+    "HTTP/2",
+    "WebSocket",
+    "k6",
+    "wrk",
+    "CI",
+    "duel",
+    "load generator",
+];
+
+/// Documents that commands write from output, whose words are that output's.
+const WRITTEN_BY_COMMANDS: [&str; 1] = ["docs/mistakes.md"];
+
+/// Where the links of a document lead that stay in the tree: a file, and perhaps a heading's
+/// anchor in it.
+fn links(document: &str) -> Vec<(String, Option<String>)> {
+    let mut text = String::new();
+    let mut in_block = false;
+    for line in document.lines() {
+        if line.starts_with("```") {
+            in_block = !in_block;
+        } else if !in_block {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    let ends = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let inner = ends.filter(|link| !link.contains("://") && !link.contains(char::is_whitespace));
+    let parts = inner.map(|link| match link.split_once('#') {
+        Some((file, anchor)) => (file.to_string(), Some(anchor.to_string())),
+        None => (link.to_string(), None),
+    });
+    parts.collect()
+}
+
+/// The anchors of a document's headings, as GitHub makes them.
+fn anchors(document: &str) -> BTreeSet<String> {
+    let headings = document.lines().filter(|line| line.starts_with('#'));
+    let kept = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
+    let anchor = |line: &str| {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        title.chars().filter(|&c| kept(c)).collect::<String>().replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+/// A path without the `..` in it.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// What stands in a document as code: lines of blocks, and pieces of other lines.
@@ -126,4 +204,78 @@ fn every_target_of_make_in_a_document_is_there() {
         }
     }
     assert!(seen > 0, "no document names a target");
+}
+
+#[test]
+fn every_link_of_a_document_leads_somewhere() {
+    for (name, document) in documents() {
+        let folder = Path::new(&name).parent().unwrap();
+        for (file, anchor) in links(&document) {
+            let target = if file.is_empty() { name.clone().into() } else { folder.join(&file) };
+            let target = plain(&target);
+            assert!(root().join(&target).exists(), "{name}: there is no {file}");
+            let Some(anchor) = anchor else { continue };
+            let there = anchors(&read(target.to_str().unwrap()));
+            assert!(there.contains(&anchor), "{name}: {file} has no heading #{anchor}: {there:?}");
+        }
+    }
+}
+
+#[test]
+fn every_document_is_reached_from_the_readme() {
+    let mut reached = BTreeSet::new();
+    let mut to_read = vec![PathBuf::from("README.md")];
+    while let Some(name) = to_read.pop() {
+        if !reached.insert(name.clone()) || name.extension().is_none_or(|it| it != "md") {
+            continue;
+        }
+        let folder = name.parent().unwrap();
+        let linked = links(&read(name.to_str().unwrap())).into_iter();
+        to_read.extend(
+            linked.filter(|(file, _)| !file.is_empty()).map(|it| plain(&folder.join(it.0))),
+        );
+    }
+    for (name, _) in documents() {
+        assert!(reached.contains(Path::new(&name)), "no link leads from README.md to {name}");
+    }
+}
+
+#[test]
+fn documents_have_the_words_of_the_field() {
+    for (name, document) in documents() {
+        if WRITTEN_BY_COMMANDS.contains(&name.as_str()) {
+            continue;
+        }
+        // A line may end within the words.
+        let text = document.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        for (own, of_the_field) in OWN_WORDS {
+            assert!(!text.contains(own), "{name}: \"{own}\": better \"{of_the_field}\"");
+        }
+    }
+}
+
+#[test]
+fn the_readme_has_the_words_that_people_search_for() {
+    let readme = read("README.md");
+    for word in SEARCHED_FOR {
+        assert!(readme.contains(word), "README.md says nothing of {word}");
+    }
+}
+
+/// A table of another tool's flags names options here: its second column.
+#[test]
+fn every_option_beside_another_tools_flag_is_there() {
+    let help = help(&["load"]);
+    let page = read("docs/from-other-tools.md");
+    let mut seen = 0;
+    for row in page.lines().filter(|line| line.starts_with("| ")) {
+        let here = row.split(" | ").nth(1).unwrap_or_default();
+        let code = here.split('`').skip(1).step_by(2).filter(|code| code.starts_with('-'));
+        for option in code.map(|code| code.split(' ').next().unwrap()) {
+            let mut words = help.split([' ', ',', '\n']);
+            assert!(words.any(|word| word == option), "there is no {option}: {row}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 50, "the tables have {seen} options");
 }
