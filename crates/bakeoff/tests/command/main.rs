@@ -3,9 +3,9 @@
 //! - [`bad_input`]: whatever is wrong with a study, a contender or the machine;
 //! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
 //!   [`run`]: the command of that name;
+//! - [`pages`]: the pages that a newcomer goes through, gone through;
 //! - [`contenders`]: those that are in the tree, checked;
 //! - [`rust_alone`]: on a machine with nothing but Rust;
-//! - [`pages`]: the pages that a newcomer goes through;
 //! - [`fixture`]: a folder with a small study; [`runs`]: runs that nobody has to make.
 //!
 //! One program, so that tests which wait for a server run beside those which don't.

@@ -4,35 +4,12 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::fixture::{Lab, said, skipped};
-
-/// Options whose values are for people who measure, and values with which a test is over soon.
-const SHORT: [(&str, &str); 6] = [
-    ("--blocks", "1"),
-    ("--seconds", "0.3"),
-    ("--warmup", "100ms"),
-    ("--cuts", "1"),
-    ("-d", "300ms"),
-    ("-n", "500"),
-];
+use crate::fixture::{Lab, said, shortened, skipped};
 
 /// A page's blocks of one kind.
 fn blocks<'a>(page: &'a str, kind: &str) -> Vec<&'a str> {
     let opening = format!("```{kind}\n");
     page.split(&opening).skip(1).map(|block| block.split("```").next().unwrap()).collect()
-}
-
-/// Each option of [`SHORT`] with the value of a test.
-fn shortened(commands: &str) -> String {
-    let line = |line: &str| {
-        let mut words: Vec<&str> = line.split(' ').collect();
-        for at in 1..words.len() {
-            let short = SHORT.iter().find(|(option, _)| *option == words[at - 1]);
-            words[at] = short.map_or(words[at], |(_, value)| value);
-        }
-        words.join(" ")
-    };
-    commands.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Goes through a page. Whatever a command says of figures is right, since nobody can tell how

@@ -35,6 +35,8 @@ mod one_queue;
 mod other_tools;
 mod ports;
 mod searches;
+#[path = "../fixture/shortened.rs"]
+mod shortened;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 mod stores;

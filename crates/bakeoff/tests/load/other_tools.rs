@@ -5,11 +5,9 @@ use std::time::Duration;
 
 use assert_cmd::Command;
 
+use crate::shortened::shortened;
 use crate::stores::{Kind, Store};
 use crate::support::Server;
-
-/// Options whose values are for people who measure, and values with which a test is over soon.
-const SHORT: [(&str, &str); 3] = [("-d", "200ms"), ("-n", "500"), ("--keys", "1k")];
 
 /// The addresses of the page, by the scheme of the server there.
 const ADDRESSES: [(&str, &str); 3] =
@@ -22,16 +20,6 @@ fn commands(scheme: &str) -> Vec<String> {
     let code = page.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
     let commands = code.filter(|code| code.starts_with(&begins)).map(shortened);
     commands.collect()
-}
-
-/// The command with each option of [`SHORT`] as a test has it.
-fn shortened(command: &str) -> String {
-    let mut words: Vec<&str> = command.split(' ').collect();
-    for at in 1..words.len() {
-        let short = SHORT.iter().find(|(option, _)| *option == words[at - 1]);
-        words[at] = short.map_or(words[at], |(_, value)| value);
-    }
-    words.join(" ")
 }
 
 /// Runs the page's commands for this scheme on the server at this address. A condition on so
