@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed measure picture check-programs check-durability false-alarms calibrate calibrate-programs fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-durability false-alarms calibrate calibrate-programs fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -103,6 +103,9 @@ bench-memory: proof ## memory a connection, up to 10,000 connections
 
 bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no port runs short
 	$(proof) closed $(or $(ARGS),--write docs/measured/closed.md)
+
+elsewhere: proof ## what a busy processor costs work on another core (half a minute)
+	$(proof) elsewhere $(or $(ARGS),--write docs/measured/elsewhere.md)
 
 fuzz: ## feed each decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run

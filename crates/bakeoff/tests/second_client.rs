@@ -99,5 +99,5 @@ fn a_client_near_its_limit_is_joined_by_a_second_one_where_there_is_a_core() {
     assert_eq!(whole.spent.second_client_s, 0.0, "no trial was made");
     let finding = finding(&trial);
     assert!(finding.verdict >= Verdict::Suspect, "{finding:?}");
-    assert!(finding.says.contains("Of the machine's 2 cores none is left"), "{finding:?}");
+    assert!(finding.says.contains("Of the 2 cores to use none is left"), "{finding:?}");
 }

@@ -17,14 +17,21 @@ const SOFTWARE: usize = 6;
 /// Seconds since the machine started that these processors spent on interrupts; `None` where
 /// the kernel counts those as time of programs.
 pub fn seconds_apart(cpus: &[usize]) -> Option<f64> {
-    // To read the file takes a while on a large machine.
-    static ARE_APART: OnceLock<bool> = OnceLock::new();
-    let stat = || std::fs::read_to_string("/proc/stat").ok();
-    let are_apart = || stat().is_some_and(|stat| ticks_apart(&stat, &[]).is_some());
-    if !ARE_APART.get_or_init(are_apart) {
+    if !are_apart() {
         return None;
     }
     Some(ticks_apart(&stat()?, cpus)? as f64 / clock_ticks_per_second() as f64)
+}
+
+/// Whether the kernel counts interrupts apart from the time of programs.
+pub fn are_apart() -> bool {
+    // To read the file takes a while on a large machine.
+    static ARE_APART: OnceLock<bool> = OnceLock::new();
+    *ARE_APART.get_or_init(|| stat().is_some_and(|stat| ticks_apart(&stat, &[]).is_some()))
+}
+
+fn stat() -> Option<String> {
+    std::fs::read_to_string("/proc/stat").ok()
 }
 
 /// From `/proc/stat`, in the kernel's ticks.

@@ -10,6 +10,8 @@
 //!   `docs/measured/calibration.md`;
 //! - `programs`: the lab's rates of two contenders in Java beside JMH's times of the same classes
 //!   (`studies/codecs/jmh/`); written to `docs/measured/programs.md`;
+//! - `elsewhere`: what a busy processor costs work on another core; written to
+//!   `docs/measured/elsewhere.md`;
 //! - `alarms`: what the checks said over many runs.
 
 mod alarms;
@@ -18,6 +20,7 @@ mod batching;
 mod bodies;
 mod client;
 mod closed;
+mod elsewhere;
 mod interrupt;
 mod memory;
 mod nginx;
@@ -50,6 +53,7 @@ enum Command {
     Bodies(bodies::Arguments),
     Memory(memory::Arguments),
     Closed(closed::Arguments),
+    Elsewhere(elsewhere::Arguments),
     Truth(truth::Arguments),
     Programs(programs::Arguments),
     Alarms(alarms::Arguments),
@@ -92,6 +96,7 @@ fn show(command: &Command) -> Result<bool, String> {
         Command::Bodies(arguments) => bodies::run(arguments, &interrupt),
         Command::Memory(arguments) => memory::run(arguments, &interrupt),
         Command::Closed(arguments) => closed::run(arguments, &interrupt),
+        Command::Elsewhere(arguments) => elsewhere::run(arguments, &interrupt),
         Command::Truth(arguments) => truth::run(arguments, &interrupt),
         Command::Programs(arguments) => programs::run(arguments, &interrupt),
         Command::Alarms(_)

@@ -336,7 +336,7 @@ impl Repeated<'_> {
         let most = |of: fn(&Trial) -> Option<f64>| {
             self.aside.iter().filter_map(|trial| of(trial)).max_by(f64::total_cmp)
         };
-        let others = most(|trial| trial.evidence.others_cores())
+        let others = most(|trial| trial.evidence.others_near_cores())
             .map(|cores| format!("others used up to {} cores", units::plain(cores)));
         let steal = most(|trial| trial.evidence.steal_share)
             .map(|share| format!("the host took up to {} of the time", units::percent(share)));

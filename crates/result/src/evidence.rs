@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Machine;
+
 pub use crate::sampled::{
     Cgroup, ClientUse, Collects, Compiles, CpuSource, Limits, MachineUse, ProcessUse, Runtime,
     Sample, Sampling, ServerUse, ThreadGroup, ThreadUse,
@@ -63,6 +65,11 @@ pub struct Evidence {
     pub steal_share: Option<f64>,
     /// CPU seconds of all other processes within the window.
     pub others_cpu_s: Option<f64>,
+    /// Seconds within the window for which something ran on the processors of the contender
+    /// and, where there is one, the client, and on the siblings of these: contender, client,
+    /// bakeoff and others together. `None` where the machine has no further processors, where the kernel doesn't
+    /// tell, and in older runs.
+    pub near_cpu_s: Option<f64>,
     /// What the contender used, and how it was divided.
     pub server: ServerUse,
     /// What the client's process used.
@@ -123,6 +130,32 @@ impl Evidence {
         (seconds > 0.0).then_some(self.others_cpu_s? / seconds)
     }
 
+    /// Cores that other processes used within the window, on average, where contender or client
+    /// feel it most: on their own processors and on the siblings of these. All that others used
+    /// where it isn't known what they used there.
+    pub fn others_near_cores(&self) -> Option<f64> {
+        let all = self.others_cores()?;
+        Some(self.unaccounted_near_cores().map_or(all, |near| near.clamp(0.0, all)))
+    }
+
+    /// Cores that other processes used on all further processors; `None` where the machine has
+    /// none, or it isn't known.
+    pub fn others_elsewhere_cores(&self) -> Option<f64> {
+        self.unaccounted_near_cores()?;
+        Some(self.others_cores()? - self.others_near_cores()?)
+    }
+
+    /// Cores in use on the processors of contender and client and on their siblings, without
+    /// those that contender, client and bakeoff used. The kernel's own work is among them.
+    fn unaccounted_near_cores(&self) -> Option<f64> {
+        let seconds = self.work.as_ref()?.seconds;
+        let client_cpu_s = self.client.as_ref().map_or(Some(0.0), |client| client.cpu_s)?;
+        let bakeoff = [self.sampling.core_share(), self.sampling.harness_cores()];
+        let bakeoff: f64 = bakeoff.into_iter().flatten().sum();
+        let own_cpu_s = self.server_cpu_s? + client_cpu_s;
+        (seconds > 0.0).then_some((self.near_cpu_s? - own_cpu_s) / seconds - bakeoff)
+    }
+
     /// Cores that the host took of the contender's and the client's within the window, on
     /// average.
     pub fn stolen_cores(&self) -> Option<f64> {
@@ -149,10 +182,52 @@ impl Place {
         self.server_cpus.iter().any(|cpu| self.client_cpus.contains(cpu))
     }
 
+    /// Who has which of the machine's processors, in words. Nothing is said of a contender or a
+    /// client that has none of its own.
+    pub fn in_words(&self, machine: &Machine) -> String {
+        let own = self.cpus();
+        // What runs on a sibling is felt.
+        let is_near = |core: &&Vec<usize>| core.iter().any(|cpu| own.contains(cpu));
+        let siblings: Vec<usize> = self.cores.iter().filter(is_near).flatten().copied().collect();
+        let is_left = |cpu: &usize| !own.contains(cpu) && !siblings.contains(cpu);
+        let left: Vec<usize> = machine.cpus.iter().copied().filter(is_left).collect();
+        let on = |who: &str, cpus: &[usize]| {
+            (!cpus.is_empty()).then(|| format!("{who} CPU {}", cpu_list(cpus)))
+        };
+        let server = on("contender on", &self.server_cpus);
+        let client = on("client on", &self.client_cpus);
+        let mut words: Vec<String> = if self.shared() {
+            vec![format!("contender and client share CPU {}", cpu_list(&self.server_cpus))]
+        } else {
+            server.into_iter().chain(client).collect()
+        };
+        if !left.is_empty() {
+            words.push(format!("CPU {} left to others", cpu_list(&left)));
+        }
+        words.join(", ")
+    }
+
     /// The contender's processors and the load's.
     pub fn cpus(&self) -> BTreeSet<usize> {
         self.server_cpus.iter().chain(&self.client_cpus).copied().collect()
     }
+}
+
+/// Numbers of processors in rising order, as the kernel writes them: `0-2,8`.
+pub fn cpu_list(cpus: &[usize]) -> String {
+    let rising: BTreeSet<usize> = cpus.iter().copied().collect();
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for cpu in rising {
+        match ranges.last_mut().filter(|(_, last)| last + 1 == cpu) {
+            Some((_, last)) => *last = cpu,
+            None => ranges.push((cpu, cpu)),
+        }
+    }
+    let range = |(first, last): (usize, usize)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.into_iter().map(range).collect::<Vec<_>>().join(",")
 }
 
 /// How the contender's process fared.
@@ -416,7 +491,8 @@ pub enum SecondClient {
         /// processor; `None` where the kernel doesn't tell.
         #[serde(default)]
         client_run_delay_share: Option<Vec<f64>>,
-        /// Cores that other processes used meanwhile, on average.
+        /// Cores that other processes used meanwhile, on average: of those of contender and
+        /// client, and of all in older runs.
         others_cores: Option<f64>,
         /// Share of the time of all their processors that the host took meanwhile.
         steal_share: Option<f64>,

@@ -263,6 +263,17 @@ pub struct Machine {
     /// Groups of those that share a physical core; a group of one has its own. Empty where
     /// the machine doesn't tell.
     pub smt_siblings: Vec<Vec<usize>>,
+    /// Groups of those on one NUMA node. Empty where the machine doesn't tell, and in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub numa_nodes: Vec<Vec<usize>>,
+    /// Groups of those that are equally fast, the fastest first. Empty where the machine doesn't
+    /// tell, and in older runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub speeds: Vec<Vec<usize>>,
+    /// The tightest CPU quota above bakeoff, in cores. `None` where there is none, or it can't
+    /// be seen, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_quota_cores: Option<f64>,
     /// Bytes of memory.
     pub memory_bytes: Option<u64>,
     /// Name and version of the kernel.

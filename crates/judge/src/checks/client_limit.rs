@@ -418,11 +418,11 @@ mod tests {
     fn where_there_was_no_second_client_the_reason_is_told() {
         let word = word_after(&CLIENT_LIMIT, |evidence| {
             evidence.clients[0].busy_share = vec![0.9];
-            let why = "Of the machine's 2 cores none is left.".into();
+            let why = "Of the 2 cores to use none is left.".into();
             evidence.second_client = Some(SecondClient::Missing { why });
         });
         assert_eq!(word.verdict, Verdict::Suspect);
-        assert!(word.says.ends_with("Of the machine's 2 cores none is left."), "{}", word.says);
+        assert!(word.says.ends_with("Of the 2 cores to use none is left."), "{}", word.says);
     }
 
     #[test]

@@ -94,10 +94,10 @@ pub(crate) fn was_let_idle(evidence: &Evidence) -> bool {
     evidence.may_idle && used(evidence).is_some_and(|used| used < USED_SUSPECT * given)
 }
 
-/// Cores that others and the host used within the window, which may have been taken from
-/// the contender, but no more than that; 0 where it is too little to matter.
+/// Cores that others and the host used within the window where contender and client ran, which
+/// may have been taken from the contender, but no more than that; 0 where it is too little to matter.
 pub(super) fn taken_cores(evidence: &Evidence) -> f64 {
-    let taken = [evidence.others_cores(), evidence.stolen_cores()];
+    let taken = [evidence.others_near_cores(), evidence.stolen_cores()];
     let taken: f64 = taken.into_iter().flatten().sum();
     if taken > TAKEN_MAX { taken } else { 0.0 }
 }

@@ -1,10 +1,14 @@
 //! What the machine tells of itself.
 
 use std::fs;
+use std::path::Path;
 
+use keeper::cgroup::Trees;
 use procfs::Current;
 use result::plan::Machine;
 use rustix::process::Resource;
+
+use super::processors::{self, Processors};
 
 /// Settings of the kernel that decide what load can arrive.
 const SYSCTL: [&str; 12] = [
@@ -26,12 +30,16 @@ const SYSCTL: [&str; 12] = [
 pub fn describe() -> Machine {
     let cpuinfo = procfs::CpuInfo::current().ok();
     let cpus = load::allowed_cpus().unwrap_or_default();
+    let processors = Processors::read(Path::new(processors::SYSTEM), &cpus);
     Machine {
         cpu: cpuinfo
             .as_ref()
             .and_then(|info| info.model_name(0).map(str::to_string))
             .unwrap_or_default(),
-        smt_siblings: smt_siblings(&cpus, siblings_of),
+        smt_siblings: processors.cores,
+        numa_nodes: processors.numa_nodes,
+        speeds: processors.speeds,
+        cpu_quota_cores: Trees::of_this_process().cpu_quota_cores(),
         memory_bytes: procfs::Meminfo::current().ok().map(|memory| memory.mem_total),
         kernel: {
             let name = rustix::system::uname();
@@ -44,40 +52,6 @@ pub fn describe() -> Machine {
         sysctl: SYSCTL.iter().filter_map(|name| Some((name.to_string(), sysctl(name)?))).collect(),
         cpus,
     }
-}
-
-/// Those of the processors that share a physical core, as groups; none where one's siblings
-/// aren't told.
-fn smt_siblings(
-    cpus: &[usize],
-    siblings_of: impl Fn(usize) -> Option<Vec<usize>>,
-) -> Vec<Vec<usize>> {
-    let mut groups: Vec<Vec<usize>> = Vec::new();
-    for &cpu in cpus {
-        if groups.iter().any(|group| group.contains(&cpu)) {
-            continue;
-        }
-        let Some(mut group) = siblings_of(cpu) else { return Vec::new() };
-        group.retain(|sibling| cpus.contains(sibling));
-        groups.push(group);
-    }
-    groups
-}
-
-/// The processors that share a processor's physical core, itself among them.
-fn siblings_of(cpu: usize) -> Option<Vec<usize>> {
-    let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
-    cpu_list(fs::read_to_string(path).ok()?.trim())
-}
-
-/// Reads a list of processors as the kernel writes it: `0-2,8`.
-fn cpu_list(text: &str) -> Option<Vec<usize>> {
-    let mut cpus = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse::<usize>().ok()?..=last.parse().ok()?);
-    }
-    Some(cpus)
 }
 
 fn distribution() -> String {
@@ -98,13 +72,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kernels_lists_of_processors_are_read() {
-        assert_eq!(cpu_list("0-2,8"), Some(vec![0, 1, 2, 8]));
-        assert_eq!(cpu_list("3"), Some(vec![3]));
-        assert_eq!(cpu_list(""), None);
-    }
-
-    #[test]
     fn every_allowed_processor_is_on_one_core() {
         let machine = describe();
         let mut on_cores: Vec<usize> = machine.cores().concat();
@@ -113,11 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn siblings_that_arent_told_are_not_made_up() {
-        let told = |cpu: usize| Some(vec![cpu % 2, cpu % 2 + 2]);
-        assert_eq!(smt_siblings(&[0, 1, 2], told), [vec![0, 2], vec![1]]);
-        let told_of_one = |cpu: usize| (cpu == 0).then(|| vec![0]);
-        assert!(smt_siblings(&[0, 1], told_of_one).is_empty());
+    fn processors_of_cores_that_arent_told_count_as_one_core_each() {
         let machine = Machine { cpus: vec![0, 1], ..Machine::default() };
         assert_eq!(machine.cores(), [[0], [1]]);
     }

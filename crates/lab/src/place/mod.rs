@@ -5,7 +5,9 @@
 
 pub mod disk;
 pub mod machine;
+mod placing;
 pub mod ports;
+pub(crate) mod processors;
 pub mod yardstick;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,6 +22,7 @@ use procfs::net::{TcpNetEntry, TcpState};
 use result::evidence::Place;
 use result::plan::{Cores, Machine};
 
+use crate::place::placing::{Placing, placing};
 use crate::place::ports::ForClients;
 use crate::place::yardstick::Speed;
 use crate::sample::connections;
@@ -39,16 +42,7 @@ pub struct Running {
 
 /// What a trial asks of a host that contenders run on.
 pub trait Host {
-    /// The processors for the contender and for the load.
-    ///
-    /// One core: the contender has one processor of the first physical core, the
-    /// load all other cores, but for one that is kept for a second client, from
-    /// three cores on: against one core, one less is no loss.
-    ///
-    /// All cores: from four physical cores on, the contender has the first half
-    /// and the load the rest, so that neither takes time from the other; from five
-    /// on, one of these is kept for a second client. With fewer, both have all, and
-    /// the figures say so.
+    /// The processors for the contender and for the load, as `placing.rs` chooses them.
     fn split(&self, cores: Cores) -> Place;
 
     /// An address that nobody uses, and that the kernel gives to no client.
@@ -87,21 +81,12 @@ pub trait Host {
 
 /// This machine as a place for contenders and load.
 #[derive(Debug, Clone)]
-pub struct ThisMachine {
-    /// Groups of processors that share a physical core.
-    cores: Vec<Vec<usize>>,
-    /// Whether the machine tells which these are; else each processor counts as one.
-    is_told: bool,
-}
+pub struct ThisMachine(Machine);
 
 impl ThisMachine {
     /// From what the machine told of itself.
     pub fn new(machine: &Machine) -> ThisMachine {
-        let cores = machine.cores();
-        ThisMachine {
-            cores: if cores.is_empty() { vec![vec![0]] } else { cores },
-            is_told: !machine.smt_siblings.is_empty(),
-        }
+        ThisMachine(machine.clone())
     }
 
     /// The same with a second client beside the first, on a core that neither
@@ -110,11 +95,11 @@ impl ThisMachine {
     /// # Errors
     /// One sentence, where there is no such core.
     pub fn with_second_client(&self, cores: Cores) -> Result<Place, String> {
-        let (mut place, spare) = self.share(cores);
+        let Placing { mut place, spare } = placing(&self.0, cores);
         if spare.is_empty() {
-            let cores = match self.cores.len() {
-                1 => "The machine has one core".to_string(),
-                count => format!("Of the machine's {count} cores none is left"),
+            let cores = match placing::usable(&self.0).len() {
+                1 => "There is one core to use".to_string(),
+                count => format!("Of the {count} cores to use none is left"),
             };
             return Err(format!("{cores}: a second client had nowhere to run."));
         }
@@ -128,30 +113,6 @@ impl ThisMachine {
         if one == all { vec![Cores::All] } else { vec![Cores::All, Cores::One] }
     }
 
-    /// Who has which processors, and those of the core that nobody has.
-    fn share(&self, cores: Cores) -> (Place, Vec<usize>) {
-        let all = self.cores.concat();
-        let (server_cpus, client_cpus, spare) = match (cores, &self.cores[..]) {
-            (Cores::One, [first, others @ .., last]) if !others.is_empty() => {
-                (first[..1].to_vec(), others.concat(), last.clone())
-            }
-            (Cores::One, [first, other]) => (first[..1].to_vec(), other.clone(), Vec::new()),
-            (Cores::One, _) => (all[..1].to_vec(), all, Vec::new()),
-            (Cores::All, cores) if cores.len() >= 4 => {
-                let (server, client) = cores.split_at(cores.len() / 2);
-                match client {
-                    [client @ .., last] if cores.len() >= 5 => {
-                        (server.concat(), client.concat(), last.clone())
-                    }
-                    _ => (server.concat(), client.concat(), Vec::new()),
-                }
-            }
-            (Cores::All, _) => (all.clone(), all, Vec::new()),
-        };
-        let cores = if self.is_told { self.cores.clone() } else { Vec::new() };
-        (Place { server_cpus, client_cpus, cores }, spare)
-    }
-
     /// The address that contenders listen on.
     pub fn host(&self) -> IpAddr {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
@@ -160,7 +121,7 @@ impl ThisMachine {
 
 impl Host for ThisMachine {
     fn split(&self, cores: Cores) -> Place {
-        self.share(cores).0
+        placing(&self.0, cores).place
     }
 
     fn free_address(&self) -> Result<SocketAddr, String> {
@@ -248,86 +209,26 @@ mod tests {
     use super::*;
 
     fn machine(cores: &[&[usize]]) -> ThisMachine {
-        ThisMachine { cores: cores.iter().map(|core| core.to_vec()).collect(), is_told: true }
+        let smt_siblings: Vec<Vec<usize>> = cores.iter().map(|core| core.to_vec()).collect();
+        ThisMachine::new(&Machine { cpus: cores.concat(), smt_siblings, ..Machine::default() })
     }
 
     #[test]
-    fn one_core_never_shares_a_physical_core_with_the_load() {
-        let place = machine(&[&[0, 4], &[1, 5], &[2, 6], &[3, 7]]).split(Cores::One);
-        assert_eq!(place.server_cpus, [0]);
-        assert_eq!(place.client_cpus, [1, 5, 2, 6]);
-    }
-
-    #[test]
-    fn cores_that_arent_told_are_used_and_not_said_to_be_known() {
-        let machine = Machine { cpus: vec![0, 1], ..Machine::default() };
-        let place = ThisMachine::new(&machine).split(Cores::One);
-        assert_eq!((&place.server_cpus[..], &place.client_cpus[..]), (&[0][..], &[1][..]));
-        assert!(place.cores.is_empty(), "what nobody knows would be judged");
-    }
-
-    #[test]
-    fn a_second_client_has_a_core_that_nobody_else_has() {
-        let cores: Vec<Vec<usize>> = (0..8).map(|cpu| vec![cpu]).collect();
-        for count in 3..=8 {
-            let machine = ThisMachine { cores: cores[..count].to_vec(), is_told: true };
-            let first = machine.split(Cores::One);
-            let both = machine.with_second_client(Cores::One).unwrap();
+    fn a_second_client_has_the_core_that_is_kept_for_it() {
+        let machine = machine(&[&[0, 5], &[1, 6], &[2, 7], &[3, 8], &[4, 9]]);
+        for cores in [Cores::One, Cores::All] {
+            let (first, both) = (machine.split(cores), machine.with_second_client(cores).unwrap());
             assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
-            assert_eq!(first.client_cpus, (1..count - 1).collect::<Vec<_>>());
-            assert_eq!(both.client_cpus, (1..count).collect::<Vec<_>>());
+            assert_eq!(both.client_cpus, [&first.client_cpus[..], &[4, 9]].concat());
             assert!(!both.shared());
         }
-        for count in 5..=8 {
-            let machine = ThisMachine { cores: cores[..count].to_vec(), is_told: true };
-            let first = machine.split(Cores::All);
-            let both = machine.with_second_client(Cores::All).unwrap();
-            assert_eq!(both.server_cpus, (0..count / 2).collect::<Vec<_>>());
-            assert_eq!(both.server_cpus, first.server_cpus, "the contender is given the same");
-            assert_eq!(first.client_cpus, (count / 2..count - 1).collect::<Vec<_>>());
-            assert_eq!(both.client_cpus, (count / 2..count).collect::<Vec<_>>());
-            assert!(!both.shared());
-        }
-    }
-
-    #[test]
-    fn a_second_client_gets_no_sibling_of_a_processor_in_use() {
-        let machine = machine(&[&[0, 2], &[1, 3]]);
-        assert!(machine.with_second_client(Cores::One).is_err(), "2 shares the contender's core");
     }
 
     #[test]
     fn where_no_core_is_left_for_a_second_client_it_is_said() {
         let why = |cores: &[&[usize]], which| machine(cores).with_second_client(which).unwrap_err();
-        insta::assert_snapshot!(why(&[&[0], &[1]], Cores::One), @"Of the machine's 2 cores none is left: a second client had nowhere to run.");
-        insta::assert_snapshot!(why(&[&[0]], Cores::One), @"The machine has one core: a second client had nowhere to run.");
-        for count in [2, 3, 4] {
-            let cores: Vec<Vec<usize>> = (0..count).map(|cpu| vec![cpu]).collect();
-            let machine = ThisMachine { cores, is_told: true };
-            assert!(machine.with_second_client(Cores::All).is_err(), "{count} cores");
-        }
-    }
-
-    #[test]
-    fn two_processors_are_shared_under_all_cores_only() {
-        let two = machine(&[&[0], &[1]]);
-        assert!(!two.split(Cores::One).shared());
-        let all = two.split(Cores::All);
-        assert!(all.shared(), "the figures have to say so");
-    }
-
-    #[test]
-    fn from_four_cores_on_nothing_is_shared() {
-        let place = machine(&[&[0], &[1], &[2], &[3], &[4]]).split(Cores::All);
-        assert_eq!(place.server_cpus, [0, 1]);
-        assert_eq!(place.client_cpus, [2, 3]);
-    }
-
-    #[test]
-    fn a_single_processor_is_shared() {
-        let place = machine(&[&[0]]).split(Cores::One);
-        assert!(place.shared());
-        assert_eq!(place.client_cpus, [0]);
+        insta::assert_snapshot!(why(&[&[0], &[1]], Cores::One), @"Of the 2 cores to use none is left: a second client had nowhere to run.");
+        insta::assert_snapshot!(why(&[&[0]], Cores::One), @"There is one core to use: a second client had nowhere to run.");
     }
 
     #[test]

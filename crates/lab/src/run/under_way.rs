@@ -314,7 +314,7 @@ fn second_client(again: &Evidence) -> SecondClient {
         errors: work.errors.iter().map(|error| error.count).sum(),
         client_busy_share: client.busy_share.clone(),
         client_run_delay_share: client.run_delay_share.clone(),
-        others_cores: again.others_cores(),
+        others_cores: again.others_near_cores(),
         steal_share: again.steal_share,
     }
 }

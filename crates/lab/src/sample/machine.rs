@@ -7,6 +7,11 @@ use std::path::{Path, PathBuf};
 use keeper::cgroup::{self, Pressure};
 use keeper::proc_file;
 use procfs::Current;
+use result::evidence::Place;
+use rustix::time::ClockId;
+
+use super::seconds_on;
+use crate::place::processors;
 
 /// Of more processors than these the frequency isn't asked.
 const FREQUENCIES_MAX: usize = 16;
@@ -18,6 +23,9 @@ pub(super) struct Machine {
     pub steal_s: Option<f64>,
     /// and the time of all of these, idle or not.
     pub passed_s: Option<f64>,
+    /// The time for which something ran on the processors where it matters what others do;
+    /// `None` where the machine has no further ones.
+    pub near_ran_s: Option<f64>,
     /// What the contender's processors spent on interrupts; `None` where the kernel counts
     /// that as the programs' time.
     pub interrupt_s: Option<f64>,
@@ -37,22 +45,49 @@ pub(super) struct Machine {
     pub frequencies: Vec<Option<f64>>,
 }
 
-/// Reads everything: the time of these processors, the interrupts of the contender's, and
-/// the frequency of some.
-pub(super) fn read(
-    cpus: &BTreeSet<usize>,
-    server_cpus: &[usize],
-    frequency: &Frequency,
-) -> Machine {
-    let ticks = proc_file::text("/proc/stat").and_then(|text| ticks_in(&text, cpus));
+/// The processors that are looked at.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// The contender's and the client's,
+    pub cpus: BTreeSet<usize>,
+    /// the contender's alone,
+    pub server_cpus: Vec<usize>,
+    /// and those where it matters what others do: of these two, and their siblings.
+    pub near: BTreeSet<usize>,
+}
+
+impl Looked {
+    /// Those of a place. Where no client runs, nobody needs its processors.
+    pub fn at(place: &Place, has_client: bool) -> Looked {
+        let server_cpus = place.server_cpus.clone();
+        let client_cpus = if has_client { &place.client_cpus[..] } else { &[] };
+        let siblings = |&cpu: &usize| processors::siblings(cpu).unwrap_or_else(|| vec![cpu]);
+        let near = server_cpus.iter().chain(client_cpus).flat_map(siblings).collect();
+        Looked { cpus: place.cpus(), server_cpus, near }
+    }
+}
+
+/// Reads everything: of these processors the time, and the frequency of some.
+pub(super) fn read(looked: &Looked, frequency: &Frequency) -> Machine {
+    let stat = proc_file::text("/proc/stat");
+    let now_s = seconds_on(ClockId::Monotonic);
+    let ticks = stat.as_ref().and_then(|text| ticks_in(text, &looked.cpus));
+    let near = stat.as_ref().filter(|text| processors_in(text) > looked.near.len());
+    let near = near.and_then(|text| ticks_in(text, &looked.near));
     let seconds = |count: u64| count as f64 / procfs::ticks_per_second() as f64;
+    let near_ran_s = near.map(|ticks| {
+        let interrupts = if load::interrupts::are_apart() { ticks.interrupts } else { 0 };
+        let none_ran = seconds(ticks.idle + ticks.stolen + interrupts);
+        now_s * looked.near.len() as f64 - none_ran
+    });
     let vmstat = proc_file::text("/proc/vmstat");
     let of_vm = |name| numbers_after(vmstat.as_ref()?, name)?.next();
     let pages = |name| Some(of_vm(name)? * procfs::page_size());
     Machine {
         steal_s: ticks.map(|ticks| seconds(ticks.stolen)),
         passed_s: ticks.map(|ticks| seconds(ticks.passed)),
-        interrupt_s: load::interrupts::seconds_apart(server_cpus),
+        near_ran_s,
+        interrupt_s: load::interrupts::seconds_apart(&looked.server_cpus),
         load_average: procfs::LoadAverage::current().ok().map(|average| f64::from(average.one)),
         swap_in_bytes: pages("pswpin"),
         swap_out_bytes: pages("pswpout"),
@@ -76,8 +111,19 @@ pub(super) fn read(
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Ticks {
     passed: u64,
-    /// Of these, what the host took.
+    /// Of these, what the host took,
     stolen: u64,
+    /// those in which nothing ran, which a kernel that rests without a tick takes by its clock,
+    /// while it only samples who ran in the others,
+    idle: u64,
+    /// and those of interrupts.
+    interrupts: u64,
+}
+
+/// How many processors it has.
+fn processors_in(stat: &str) -> usize {
+    let numbers = stat.lines().filter_map(|line| line.strip_prefix("cpu"));
+    numbers.filter(|rest| rest.starts_with(|first: char| first.is_ascii_digit())).count()
 }
 
 /// From `/proc/stat`; `None` if it lacks one of the processors. The whole machine's line
@@ -86,11 +132,17 @@ fn ticks_in(stat: &str, cpus: &BTreeSet<usize>) -> Option<Ticks> {
     /// User, nice, system, idle, I/O wait, two kinds of interrupts, stolen; those of
     /// guests, which follow, are in the first two (proc_stat(5)).
     const KINDS: usize = 8;
+    /// Where idle stands; after it I/O wait, which is idle too, and both kinds of interrupts.
+    const IDLE: usize = 3;
     cpus.iter().try_fold(Ticks::default(), |all, cpu| {
         let kinds: Vec<u64> = numbers_after(stat, &format!("cpu{cpu}"))?.take(KINDS).collect();
         let stolen = kinds.get(KINDS - 1)?;
-        let passed = kinds.iter().sum::<u64>();
-        Some(Ticks { passed: all.passed + passed, stolen: all.stolen + stolen })
+        Some(Ticks {
+            passed: all.passed + kinds.iter().sum::<u64>(),
+            stolen: all.stolen + stolen,
+            idle: all.idle + kinds[IDLE] + kinds[IDLE + 1],
+            interrupts: all.interrupts + kinds[IDLE + 2] + kinds[IDLE + 3],
+        })
     })
 }
 
@@ -235,10 +287,15 @@ mod tests {
         let text = "cpu  40 0 0 4000 0 0 0 60 0 0\ncpu0 10 1 2 30 4 5 6 20 9 1\n\
                     cpu1 10 0 0 50 0 0 0 40 0 0\ncpu10 20 0 0 3920 0 0 0 0 0 0\nintr 7 0\n";
         let of = |cpus: &[usize]| ticks_in(text, &cpus.iter().copied().collect());
-        assert_eq!(of(&[0]), Some(Ticks { passed: 78, stolen: 20 }), "guests counted twice");
-        assert_eq!(of(&[0, 1]), Some(Ticks { passed: 178, stolen: 60 }));
-        assert_eq!(of(&[10]), Some(Ticks { passed: 3940, stolen: 0 }));
+        assert_eq!(
+            of(&[0]),
+            Some(Ticks { passed: 78, stolen: 20, idle: 34, interrupts: 11 }),
+            "guests counted twice"
+        );
+        assert_eq!(of(&[0, 1]), Some(Ticks { passed: 178, stolen: 60, idle: 84, interrupts: 11 }));
+        assert_eq!(of(&[10]), Some(Ticks { passed: 3940, stolen: 0, idle: 3920, interrupts: 0 }));
         assert_eq!(of(&[0, 2]), None, "one is offline");
+        assert_eq!(processors_in(text), 3);
     }
 
     #[test]
@@ -293,9 +350,30 @@ mod tests {
 
     #[test]
     fn this_machine_tells_what_every_kernel_tells() {
-        let machine = read(&BTreeSet::from([0]), &[0], &Frequency::of(&[0]));
+        let place = Place { server_cpus: vec![0], ..Place::default() };
+        let machine = read(&Looked::at(&place, true), &Frequency::of(&[0]));
         assert!(machine.passed_s > Some(0.0) && machine.load_average.is_some(), "{machine:?}");
         assert!(machine.memory_available_bytes > Some(0), "{machine:?}");
         assert!(machine.swap_in_bytes.is_some() && machine.major_faults.is_some(), "{machine:?}");
+    }
+
+    #[test]
+    fn whatever_runs_on_a_processor_counts_as_what_ran_there() {
+        let cpu = load::allowed_cpus().unwrap()[0];
+        let place = Place { server_cpus: vec![cpu], ..Place::default() };
+        let looked = Looked::at(&place, true);
+        let ran = || read(&looked, &Frequency::Unknown).near_ran_s;
+        let Some(before) = ran() else {
+            return crate::skipped::skipped("the machine has no processor but one core's");
+        };
+        let used = std::thread::spawn(move || {
+            keeper::affinity::pin(&[cpu]).unwrap();
+            while super::super::own_cpu_s() < 0.1 {}
+            super::super::own_cpu_s()
+        });
+        let used = used.join().unwrap();
+        let grown = ran().unwrap() - before;
+        // The kernel tells of both times to a hundredth of a second.
+        assert!(grown >= used - 0.02 * looked.near.len() as f64, "{grown} s of {used} s");
     }
 }

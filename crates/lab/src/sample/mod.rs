@@ -29,7 +29,7 @@ mod series;
 mod threads;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ use keeper::cgroup::{Counted, Group, Throttled, Trees};
 use keeper::kept::Kept;
 use keeper::process_tree::{self, Member, Used};
 use load::Moment;
-use machine::{Frequency, Machine};
+use machine::{Frequency, Looked, Machine};
 use pace::{Pace, Schedule};
 use result::evidence::{Evidence, Place, Sampling};
 use rustix::time::ClockId;
@@ -266,10 +266,7 @@ struct Sources {
     port: u16,
     trees: Trees,
     frequency: Frequency,
-    /// The contender's processors and the client's,
-    cpus: BTreeSet<usize>,
-    /// and the contender's alone.
-    server_cpus: Vec<usize>,
+    looked: Looked,
     pids: Vec<i32>,
     threads: Threads,
     /// Each JVM among the processes, with its counters if it keeps some.
@@ -299,8 +296,7 @@ impl Sources {
             port,
             trees: Trees::of_this_process(),
             frequency: Frequency::of(&place.server_cpus),
-            cpus: place.cpus(),
-            server_cpus: place.server_cpus.clone(),
+            looked: Looked::at(place, outside.is_some()),
             pids: Vec::new(),
             threads: Threads::default(),
             jvms: BTreeMap::new(),
@@ -419,7 +415,7 @@ impl Sources {
             members,
             group: (!self.group.is_nowhere()).then(|| self.group.counted()),
             throttled: self.trees.throttled(),
-            machine: machine::read(&self.cpus, &self.server_cpus, &self.frequency),
+            machine: machine::read(&self.looked, &self.frequency),
             gc_pauses_s: self.gc_pauses_s(),
             code_bytes: compiled_code::bytes_of_all(
                 self.pids.iter().copied().filter(|pid| !self.jvms.contains_key(pid)),

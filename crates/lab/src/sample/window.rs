@@ -32,9 +32,10 @@ const OF_EACH: [Counter<Reading, Evidence>; 3] = [
 
 /// The same of those that are read about once a second. Of two for one figure the later is
 /// told, if it is known.
-const OF_MOST: [Counter<Most, Evidence>; 20] = [
+const OF_MOST: [Counter<Most, Evidence>; 21] = [
     (|it| Some(it.used?.disk_bytes?.1 as f64), |to, by| to.server_disk_write_bytes = by.count()),
     (|it| it.machine.interrupt_s, |to, by| to.server_interrupt_s = Some(by.amount)),
+    (|it| it.machine.near_ran_s, |to, by| to.near_cpu_s = by.exact()),
     (|it| Some(it.listeners?.dropped.into()), |to, by| to.listen_drops = by.count()),
     (|it| Some(it.used?.system_cpu_s), |to, by| to.server.system_cpu_s = by.exact()),
     (|it| it.group.as_ref()?.system_cpu_s, |to, by| to.server.system_cpu_s = by.exact()),
@@ -433,6 +434,7 @@ mod tests {
                 machine: Machine {
                     swap_in_bytes: Some((at_s * 4096.0) as u64),
                     interrupt_s: Some(at_s / 16.0),
+                    near_ran_s: Some(7.0 + at_s * 1.5),
                     pressure: Pressure { cpu_s: Some(at_s / 4.0), ..Pressure::default() },
                     frequencies: vec![Some(2000.0 - at_s), None, Some(3000.0)],
                     load_average: Some(0.5),
@@ -500,6 +502,7 @@ mod tests {
         assert!(is(evidence.others_cpu_s, 1.0), "{:?}", evidence.others_cpu_s);
         assert_eq!(evidence.server_rss_max_bytes, Some(1000));
         assert!(is(evidence.server_interrupt_s, 0.125), "{:?}", evidence.server_interrupt_s);
+        assert!(is(evidence.near_cpu_s, 3.0), "{:?}", evidence.near_cpu_s);
         assert_eq!(evidence.listen_drops, Some(4), "two a second");
         assert!(is(evidence.limits.throttled_s, 1.0), "{:?}", evidence.limits);
         assert_eq!(evidence.limits.throttled_periods, Some(8));

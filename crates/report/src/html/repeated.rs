@@ -89,7 +89,7 @@ fn comparison(run: &Run, repeated: &Repeated) -> Markup {
 
 fn row(run: &Run, aside: &Trial) -> Markup {
     let again = run.trials.iter().find(|trial| trial.slot == aside.slot);
-    let others = aside.evidence.others_cores().map_or(units::NOTHING.into(), units::plain);
+    let others = aside.evidence.others_near_cores().map_or(units::NOTHING.into(), units::plain);
     let steal = aside.evidence.steal_share.map_or(units::NOTHING.into(), units::percent);
     html! {
         tr {

@@ -2,6 +2,7 @@
 
 use lab::trial::nobody::Checkup;
 use report::units;
+use result::evidence::cpu_list;
 
 use super::line::{Harm, Line, on};
 
@@ -26,22 +27,38 @@ pub fn runs(checkup: &Checkup) -> Line {
     }
 }
 
-pub fn cores(checkup: &Checkup) -> Line {
+/// The processors as they are described, which is all that the places below follow from.
+pub fn processors(checkup: &Checkup) -> Line {
     let machine = &checkup.machine;
     let processors = units::of(machine.cpus.len() as u64, "processor");
     let physical = match machine.smt_siblings.len() {
         0 => "cores that the machine doesn't tell".into(),
         count => units::of(count as u64, "core"),
     };
-    let places = checkup.places.iter().map(|(cores, place)| {
-        let (server, client) = (place.server_cpus.len(), place.client_cpus.len());
-        match place.shared() {
-            true => format!("; {} contender and load share {}", on(*cores), server.max(client)),
-            false => format!("; {} the contender has {server}, the load {client}", on(*cores)),
+    let nodes = match machine.numa_nodes.len() {
+        0 | 1 => String::new(),
+        count => format!(" on {count} NUMA nodes"),
+    };
+    let speeds: Vec<String> = machine.speeds.iter().map(|group| cpu_list(group)).collect();
+    let speeds = match &speeds[..] {
+        [] | [_] => String::new(),
+        [fastest, slower @ ..] => {
+            format!("; CPU {fastest} faster than CPU {}", slower.join(", than CPU "))
         }
-    });
-    let places: String = places.collect();
-    Line::fine("cores", format!("{processors} of {physical}{places}"))
+    };
+    let quota = machine
+        .cpu_quota_cores
+        .map_or(String::new(), |quota| format!("; a CPU quota of {} cores", units::plain(quota)));
+    Line::fine("processors", format!("{processors} of {physical}{nodes}{speeds}{quota}"))
+}
+
+/// Who is given which.
+pub fn cores(checkup: &Checkup) -> Line {
+    let places = checkup
+        .places
+        .iter()
+        .map(|(cores, place)| format!("{} {}", on(*cores), place.in_words(&checkup.machine)));
+    Line::fine("cores", places.collect::<Vec<_>>().join("; "))
 }
 
 pub fn backend(checkup: &Checkup) -> Line {

@@ -91,7 +91,8 @@ fn lines(checkup: &Checkup) -> Vec<Line> {
     lines.extend(connections::listen_queue(checkup));
     lines.extend(connections::ports(checkup));
     lines.extend(connections::contenders_port(checkup));
-    lines.extend([machine::cores(checkup), machine::backend(checkup)]);
+    lines.extend([machine::processors(checkup), machine::cores(checkup)]);
+    lines.push(machine::backend(checkup));
     lines.extend([sensors::children(checkup), machine::leftovers(checkup)]);
     lines.extend(contenders::contenders(checkup.contenders.as_deref().unwrap_or_default()));
     lines.sort_by_key(|line| Reverse(line.harm));

@@ -143,11 +143,19 @@ fn only(checkup: &Checkup) -> String {
 #[test]
 fn cores_that_the_machine_does_not_tell_are_not_counted() {
     let mut checkup = after(|_| {});
-    let told = |checkup: &Checkup| machine::cores(checkup).found;
-    assert!(told(&checkup).starts_with("4 processors of 4 cores;"), "{}", told(&checkup));
+    let told = |checkup: &Checkup| machine::processors(checkup).found;
+    assert_eq!(told(&checkup), "4 processors of 4 cores");
     checkup.machine.smt_siblings.clear();
-    let says = "4 processors of cores that the machine doesn't tell;";
-    assert!(told(&checkup).starts_with(says), "{}", told(&checkup));
+    assert_eq!(told(&checkup), "4 processors of cores that the machine doesn't tell");
+}
+
+#[test]
+fn what_the_places_follow_from_is_told() {
+    let mut checkup = after(|_| {});
+    checkup.machine.numa_nodes = vec![vec![0, 1], vec![2, 3]];
+    checkup.machine.speeds = vec![vec![1, 2, 3], vec![0]];
+    checkup.machine.cpu_quota_cores = Some(2.5);
+    insta::assert_snapshot!(machine::processors(&checkup).found, @"4 processors of 4 cores on 2 NUMA nodes; CPU 1-3 faster than CPU 0; a CPU quota of 2.50 cores");
 }
 
 #[test]
@@ -169,8 +177,9 @@ fn of_a_machine_on_which_nothing_is_wrong_each_line_is_fine() {
     fine         control groups: v2, memory
     fine         listen queue: 4,096 connections may wait (net.core.somaxconn)
     fine         ports: 28,232 for the client (net.ipv4.ip_local_port_range)
-    fine         cores: 4 processors of 4 cores; on all cores the contender has 2, the load 2; on one core the contender has
-                 1, the load 2
+    fine         processors: 4 processors of 4 cores
+    fine         cores: on all cores contender on CPU 0-1, client on CPU 2-3; on one core contender on CPU 0, client on CPU
+                 1-2, CPU 3 left to others
     fine         backend: io_uring
     fine         a contender's processes: the kernel lists the children of each
     fine         leftovers: nothing of a run that was killed

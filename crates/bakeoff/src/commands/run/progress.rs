@@ -7,11 +7,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lab::place::{Host, ThisMachine};
 use lab::run::Event;
 use report::text::{visible, visible_lines};
 use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Dimension, Pace, PaceKind, Plan, Setting, Study};
+use result::plan::{Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
 use result::{Run, Trial};
 
 use super::super::printing::note;
@@ -217,8 +218,9 @@ fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         true => "not each a fresh process",
         false => "each a fresh process",
     };
+    let places: String = places(run).iter().map(|line| format!("  {line}\n")).collect();
     format!(
-        "Ready: {}\n  \
+        "Ready: {}\n{places}  \
          trials       {} to make, {process}: {}, then {} s measured\n  \
          time         about {}, of which {} are measured\n  \
          kept in      {}\n",
@@ -230,6 +232,23 @@ fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
         time(trials as f64 * run.plan.measure_s),
         super::shown(folder).display(),
     )
+}
+
+/// Which processors contenders and client are given, a line for each way that is planned.
+fn places(run: &Run) -> Vec<String> {
+    let planned = |cores: &Cores| run.plan.slots.iter().any(|slot| slot.setting.cores == *cores);
+    let line = |cores: Cores| {
+        let mut place = ThisMachine::new(&run.machine).split(cores);
+        if !run.study.is_asked() {
+            place.client_cpus.clear();
+        }
+        let name = match cores {
+            Cores::One => "one core",
+            Cores::All => "all cores",
+        };
+        format!("{name:<11}  {}", place.in_words(&run.machine))
+    };
+    [Cores::One, Cores::All].into_iter().filter(planned).map(line).collect()
 }
 
 /// The load before a window, and who needs more of it.
@@ -291,7 +310,7 @@ pub fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use result::plan::{Cores, Machine, Slot};
+    use result::plan::{Machine, Slot};
     use serde_json::json;
 
     use super::*;
@@ -316,7 +335,7 @@ mod tests {
         };
         serde_json::from_value(json!({
             "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "unfinished",
-            "command": "", "machine": Machine::default(),
+            "command": "", "machine": Machine { cpus: (0..8).collect(), ..Machine::default() },
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",
                 "contract": "", "published": [],
