@@ -4,6 +4,7 @@
 //! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
 //!   [`run`]: the command of that name;
 //! - [`contenders`]: those that are in the tree, checked;
+//! - [`own_servers`]: requests with headers and bodies, and secrets, in `duel` and `study.toml`;
 //! - [`rust_alone`]: on a machine with nothing but Rust;
 //! - [`fixture`]: a folder with a small study; [`runs`]: runs that nobody has to make.
 //!
@@ -21,6 +22,7 @@ mod durability;
 mod fixture;
 mod mistakes;
 mod new;
+mod own_servers;
 mod programs;
 mod report;
 mod run;
