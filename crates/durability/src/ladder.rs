@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use lab::environment;
 use lab::place::Host;
 use lab::study::contender::{Contender, Promises};
 use lab::trial::order::order;
@@ -71,11 +72,14 @@ pub fn measure(
             let job = job(contender, host, (rung, number, asked.cuts), &mut random)?;
             match make(&job, stop)? {
                 Answer::Stopped => return Ok(None),
-                Answer::Cut(cut) => {
+                Answer::Cut(mut cut) => {
+                    let said = cut.example.iter_mut().chain(&mut cut.last_words);
+                    said.for_each(|text| *text = environment::hidden(text));
                     tell(Told::Cut(rung, number, &cut));
                     cuts.push(cut);
                 }
                 Answer::NotMade(why) => {
+                    let why = environment::hidden(&why);
                     tell(Told::NotMade(rung, &why));
                     why_not = Some(why);
                     break;

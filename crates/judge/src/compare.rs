@@ -16,7 +16,7 @@ use result::comparison::{Comparison, CoreSpeeds, Pair, Ratio, RunName, SCHEMA, U
 use result::figure::{Better, Figure, Unit};
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
-use result::plan::{Asks, Contender, LighterContract, Machine, Setting};
+use result::plan::{AskedRequest, Asks, Contender, LighterContract, Machine, Setting};
 use result::{Run, State, shell};
 
 use crate::core_speed;
@@ -106,11 +106,16 @@ fn other_asks(a: Option<&Asks>, b: Option<&Asks>) -> Vec<String> {
         let each: Vec<String> = each.collect();
         if each.is_empty() { "nothing".into() } else { each.join(", ") }
     };
+    let requests = |asks: &Asks| match asks.requests.is_empty() {
+        true => "one GET".to_string(),
+        false => asks.requests.iter().map(asked_request).collect::<Vec<_>>().join("; "),
+    };
     let whole =
         |asks: &Asks| if asks.whole_body { "all of it" } else { "a part of it" }.to_string();
     let fresh = |asks: &Asks| if asks.fresh { "made anew" } else { "any" }.to_string();
     [
         ("path", a.path.clone(), b.path.clone()),
+        ("requests", requests(a), requests(b)),
         ("status", a.status.to_string(), b.status.to_string()),
         ("body", format!("{:?}", a.body), format!("{:?}", b.body)),
         ("body, of which that is", whole(a), whole(b)),
@@ -121,6 +126,18 @@ fn other_asks(a: Option<&Asks>, b: Option<&Asks>) -> Vec<String> {
     .filter(|(_, a, b)| a != b)
     .map(|(what, a, b)| format!("the contract's {what}: {a} in the first run, {b} in the second"))
     .collect()
+}
+
+/// A request that a contract asks, in words.
+fn asked_request(it: &AskedRequest) -> String {
+    let AskedRequest { method, path, headers, weight, status, answer_body, .. } = it;
+    let headers = headers.iter().map(|(name, value)| format!(", {name}: {value}"));
+    let headers: String = headers.collect();
+    let body = match &it.body_sha256 {
+        Some(sha256) => format!(", {} bytes with SHA-256 {sha256}", it.body_bytes),
+        None => String::new(),
+    };
+    format!("{weight} × {method} {path}{headers}{body}, answered with {status} {answer_body:?}")
 }
 
 /// That it isn't known whether both runs asked for the same: older ones don't tell.
@@ -413,7 +430,7 @@ mod tests {
     use result::evidence::CoreSpeed;
     use result::figure::{CPU_US, RATE};
     use result::outcome::{Offered, Outcome, Ranking, Row};
-    use result::plan::{Cores, LighterContract, Pace, Tier, Version};
+    use result::plan::{Cores, LighterContract, Pace, RightStatus, Tier, Version};
 
     use super::*;
     use crate::outcomes::conclude;
@@ -911,9 +928,28 @@ mod tests {
     fn a_contract_that_asks_for_something_else_is_an_obstacle_whatever_it_says() {
         type Change = (fn(&mut Asks), &'static str);
         let before = run(STEADY, STEADY);
-        let changes: [Change; 6] = [
+        fn asked() -> AskedRequest {
+            AskedRequest {
+                method: "POST".into(),
+                path: "/orders".into(),
+                headers: vec![("X".into(), "y".into())],
+                body_bytes: 3,
+                body_sha256: Some("ab".into()),
+                weight: 9,
+                status: RightStatus::List("200-201".into()),
+                answer_body: "z".into(),
+            }
+        }
+        let changes: [Change; 7] = [
+            (
+                |asks| asks.requests.push(asked()),
+                "the contract's requests: one GET in the first run, 9 × POST /orders, X: y, 3 bytes with SHA-256 ab, answered with 200-201 \"z\" in",
+            ),
             (|asks| asks.path = "/other".into(), "the contract's path: "),
-            (|asks| asks.status = 201, "the contract's status: 200 in the first run, 201 in"),
+            (
+                |asks| asks.status = RightStatus::One(201),
+                "the contract's status: 200 in the first run, 201 in",
+            ),
             (|asks| asks.body = "b".into(), "the contract's body: \""),
             (|asks| asks.whole_body ^= true, "the contract's body, of which that is: "),
             (|asks| asks.fresh ^= true, "the contract's answers: "),

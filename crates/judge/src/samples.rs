@@ -4,7 +4,7 @@ use result::evidence::{AnswerSize, ClientSide, Evidence, Percentile, Percentiles
 use result::figure::Figure;
 use result::finding::{Finding, Verdict};
 use result::plan::{
-    Asks, Contender, Dimension, Machine, Plan, Refusal, Setting, Slot, Study, Tier,
+    Asks, Contender, Dimension, Machine, Plan, Refusal, RightStatus, Setting, Slot, Study, Tier,
 };
 use result::{Run, SCHEMA, State, Trial};
 
@@ -103,12 +103,13 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             figures: Figure::of_generator(),
             asks: Some(Asks {
                 path: "/hello?id={nonce}".into(),
-                status: 200,
+                status: RightStatus::One(200),
                 body: "{nonce}".into(),
                 whole_body: false,
                 fresh: true,
                 answers_only: false,
                 refuses: vec![Refusal { method: "GET".into(), path: "/no".into(), status: 404 }],
+                requests: Vec::new(),
             }),
             lighter: Vec::new(),
             published: Vec::new(),

@@ -14,6 +14,7 @@
 
 pub mod contract;
 pub mod drive;
+pub mod environment;
 pub mod place;
 pub mod plan;
 pub mod ready;

@@ -208,7 +208,8 @@ mod tests {
                 },
                 work: Work::Http(Http {
                     requests: vec![Request {
-                        method, path, headers, body: body.into(), placeholders,
+                        method, path, headers, body: body.into(), placeholders, weight: 1,
+                        expect: None,
                     }],
                     expect: Expect {
                         body: expected, whole_body, body_bytes, statuses: statuses.parse().unwrap(),
@@ -270,6 +271,7 @@ mod tests {
                 },
                 sampled_answers: vec![SampledAnswer {
                     at: window,
+                    request: 0,
                     expected: text.clone(),
                     bytes: (0..=255).collect(),
                 }],

@@ -5,8 +5,8 @@
 //! order that data takes through them:
 //!
 //! - [`plan`]: what is asked for;
-//! - [`template`]: the requests, with placeholders; [`keys`]: what is asked of stores, and what
-//!   they may answer;
+//! - [`template`]: the requests, with placeholders; [`headers`]: what theirs may be; `rotation`:
+//!   which of several is next; [`keys`]: what is asked of stores, and what they may answer;
 //! - `run`: the threads, their common start, and what they saw, put together;
 //! - `schedule`: when requests are due in an open loop; `clock`: the threads' common time;
 //! - `queue`: which is next, and which thread is awake for it; `turns`: a thread's hand in it;
@@ -32,7 +32,8 @@
 //! - [`delayed_ack`]: whether times cluster where acknowledgements are late;
 //! - [`search`]: the highest rate at which a condition holds.
 //!
-//! What others read with the same eyes: [`answers`]. What a request costs at least: [`bare`].
+//! What others read with the same eyes: [`answers`]. What others send with the same hands:
+//! [`requests`]. What a request costs at least: [`bare`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
@@ -45,6 +46,7 @@ mod clock;
 pub mod condition;
 mod connects;
 pub mod delayed_ack;
+pub mod headers;
 pub mod histogram;
 pub mod interrupts;
 pub mod keys;
@@ -59,6 +61,8 @@ mod protocol;
 mod queue;
 pub mod reading;
 mod record;
+pub mod requests;
+mod rotation;
 mod run;
 mod samples;
 mod schedule;

@@ -319,7 +319,7 @@ mod tests {
                 seen_late,
                 connections,
                 seconds,
-                sampled_answers: vec![SampledAnswer { at, expected: name.clone(), bytes: vec![] }],
+                sampled_answers: vec![SampledAnswer { at, request: 0, expected: name.clone(), bytes: vec![] }],
                 threads: vec![ThreadUse { backend: name.clone(), ..ThreadUse::default() }],
                 backend: name,
                 keys: Some(KeysSeen { hits: n[0], misses: n[1], stale: n[2], ..KeysSeen::default() }),

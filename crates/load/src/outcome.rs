@@ -386,6 +386,9 @@ pub struct Second {
 pub struct SampledAnswer {
     /// When it came, since the Unix epoch.
     pub at: Duration,
+    /// Which of the plan's requests it answers, from 0.
+    #[serde(default)]
+    pub request: usize,
     /// The text that it had to hold, with its request's placeholders filled in; empty if
     /// none was asked for.
     pub expected: String,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::headers;
 use crate::keys;
 pub use crate::keys::Keys;
 pub use crate::statuses::Statuses;
@@ -55,11 +56,41 @@ pub enum Work {
 /// Requests of HTTP/1.1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Http {
-    /// What is sent: one template after the other, in turn.
+    /// What is sent: one template after the other, in turn or by their weights.
     pub requests: Vec<Request>,
-    /// What an answer must be to count as good.
+    /// What an answer must be to count as good, unless its request has its own.
     pub expect: Expect,
 }
+
+impl Http {
+    /// What an answer to one of its requests must be.
+    pub fn expect_of<'a>(&'a self, request: &'a Request) -> &'a Expect {
+        request.expect.as_ref().unwrap_or(&self.expect)
+    }
+
+    /// Whether its requests can be sent, and any answer to them can be good.
+    ///
+    /// # Errors
+    /// Why not, for people.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.requests.is_empty() {
+            return Err("a run needs at least one request to send".into());
+        }
+        let weights = 1..=WEIGHT_MAX;
+        if self.requests.iter().any(|it| !weights.contains(&it.weight)) {
+            return Err(format!("a weight is a whole number from 1 to {WEIGHT_MAX}"));
+        }
+        let (own, shared): (Vec<_>, Vec<_>) =
+            self.requests.iter().cloned().partition(|it| it.expect.is_some());
+        if !shared.is_empty() {
+            self.expect.check(&shared)?;
+        }
+        own.iter().try_for_each(|it| self.expect_of(it).check(std::slice::from_ref(it)))
+    }
+}
+
+/// The most that a request may weigh.
+pub const WEIGHT_MAX: u32 = 10_000;
 
 /// Writes of a preload that are under way at once on a connection.
 const PRELOADED_AT_ONCE: u16 = 16;
@@ -105,6 +136,19 @@ impl Plan {
     /// that couldn't be written is enough.
     pub(crate) fn ends_at_an_error(&self) -> bool {
         matches!(&self.work, Work::Keys(keys) if keys.phase == keys::Phase::Preload)
+    }
+
+    /// The same with what headers take from this process's environment.
+    ///
+    /// # Errors
+    /// Which variable isn't set, or can't stand in a header.
+    pub(crate) fn with_environment(&self) -> Result<Plan, String> {
+        let mut plan = self.clone();
+        if let Some(http) = plan.http_mut() {
+            let filled = |it: &Request| it.with_environment(headers::of_environment);
+            http.requests = http.requests.iter().map(filled).collect::<Result<_, _>>()?;
+        }
+        Ok(plan)
     }
 
     /// Its requests of HTTP, if it has such.
@@ -159,7 +203,7 @@ impl Expect {
     ///
     /// # Errors
     /// Why none can, for people.
-    pub(crate) fn check(&self, requests: &[Request]) -> Result<(), String> {
+    pub fn check(&self, requests: &[Request]) -> Result<(), String> {
         let Some(text) = &self.body else {
             return match self.whole_body {
                 true => Err("there is no text that the whole body is expected to be".into()),

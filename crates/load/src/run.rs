@@ -37,6 +37,7 @@ const START_AHEAD_NS: u64 = 2_000_000;
 /// [`Error`] if no load could be offered at all.
 pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outcome, Error> {
     plan.check()?;
+    let plan = &plan.with_environment().map_err(Error::Plan)?;
     // Once: a large body is in memory once.
     match &plan.work {
         Work::Http(http) => run_as(&Http1::new(plan, http), plan, stop, tell),
@@ -103,10 +104,7 @@ impl Plan {
             return wrong("a run needs at least one connection");
         }
         match &self.work {
-            Work::Http(http) if http.requests.is_empty() => {
-                return wrong("a run needs at least one request to send");
-            }
-            Work::Http(http) => http.expect.check(&http.requests).map_err(Error::Plan)?,
+            Work::Http(http) => http.check().map_err(Error::Plan)?,
             Work::Keys(keys) => keys.check().map_err(Error::Plan)?,
         }
         if self.pipeline == 0 {

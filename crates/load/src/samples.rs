@@ -3,6 +3,7 @@
 use crate::outcome::SampledAnswer;
 use crate::plan::Plan;
 use crate::record::Sample;
+use crate::rotation::Rotation;
 use crate::template::Template;
 
 /// The most seconds of which samples are kept.
@@ -43,13 +44,17 @@ impl Samples {
 
     /// Those kept, each with the text that this plan expects of it.
     pub(crate) fn with_texts(self, plan: &Plan) -> Vec<SampledAnswer> {
-        let text = plan.http().and_then(|http| http.expect.body.as_deref());
-        let text = Template::parse(text.unwrap_or_default().as_bytes());
+        let Some(http) = plan.http() else { return Vec::new() };
+        let text = |it| http.expect_of(it).body.as_deref().unwrap_or_default();
+        let texts: Vec<Template> =
+            http.requests.iter().map(|it| Template::parse(text(it).as_bytes())).collect();
+        let rotation = Rotation::new(&http.requests, plan.seed);
         let with_text = |Sample { number, at, bytes }| {
+            let request = rotation.index(number);
             let mut expected = Vec::new();
-            text.render(number, plan.seed, &mut expected);
+            texts[request].render(number, plan.seed, &mut expected);
             let expected = String::from_utf8_lossy(&expected).into_owned();
-            SampledAnswer { at, expected, bytes }
+            SampledAnswer { at, request, expected, bytes }
         };
         self.kept.into_iter().flatten().map(with_text).collect()
     }

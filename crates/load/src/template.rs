@@ -11,6 +11,8 @@ use std::sync::Arc;
 use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
 
+use crate::plan::Expect;
+
 /// An HTTP request whose parts may have placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
@@ -18,7 +20,8 @@ pub struct Request {
     pub method: String,
     /// Path and query.
     pub path: String,
-    /// Headers beside `Host`, `Content-Length` and `Connection`, which are made.
+    /// Headers beside `Host`, `Content-Length` and `Connection`, which are made. Their values
+    /// may have `{env:NAME}`: see [`crate::headers`].
     pub headers: Vec<(String, String)>,
     /// The body, which all requests with it share.
     #[serde(with = "body")]
@@ -26,6 +29,18 @@ pub struct Request {
     /// Where placeholders are filled in.
     #[serde(default)]
     pub placeholders: Placeholders,
+    /// How often it is sent beside the others: of so many requests as all weights together,
+    /// so many are this one.
+    #[serde(default = "one")]
+    pub weight: u32,
+    /// What an answer to it must be to count as good, where that is its own affair and not
+    /// the same for all.
+    #[serde(default)]
+    pub expect: Option<Expect>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// Where the placeholders of a request are filled in.
@@ -41,6 +56,15 @@ pub enum Placeholders {
     Left,
 }
 
+impl Placeholders {
+    /// Where they are filled in of a request with this body. What is no text has no
+    /// placeholders, but by chance.
+    pub fn with_body(body: &[u8]) -> Placeholders {
+        let is_text = !body.contains(&0) && std::str::from_utf8(body).is_ok();
+        if is_text { Placeholders::Filled } else { Placeholders::LeftInBody }
+    }
+}
+
 impl Request {
     /// A GET without further headers.
     pub fn get(path: impl Into<String>) -> Request {
@@ -50,7 +74,24 @@ impl Request {
             headers: Vec::new(),
             body: Arc::default(),
             placeholders: Placeholders::Filled,
+            weight: 1,
+            expect: None,
         }
+    }
+
+    /// The same with what its headers take from the environment: `value_of` a variable.
+    ///
+    /// # Errors
+    /// Which variable isn't set, or can't stand in a header.
+    pub fn with_environment(
+        &self,
+        value_of: impl Fn(&str) -> Option<String>,
+    ) -> Result<Request, String> {
+        let headers = match self.placeholders {
+            Placeholders::Left => Ok(self.headers.clone()),
+            _ => self.headers.iter().map(|it| crate::headers::filled(it, &value_of)).collect(),
+        };
+        Ok(Request { headers: headers?, ..self.clone() })
     }
 
     /// Whether a nonce is filled in somewhere.

@@ -2,6 +2,7 @@
 //! trials in their order.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +74,7 @@ pub struct Asks {
     /// Path and query that are asked for, with placeholders.
     pub path: String,
     /// The status of a right answer.
-    pub status: u16,
+    pub status: RightStatus,
     /// What its body holds, with placeholders.
     pub body: String,
     /// Whether that is all of it.
@@ -85,6 +86,69 @@ pub struct Asks {
     pub answers_only: bool,
     /// Requests that have to be refused.
     pub refuses: Vec<Refusal>,
+    /// The requests that are asked, where that isn't one GET of `path` without more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub requests: Vec<AskedRequest>,
+}
+
+/// Which statuses a right answer may have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RightStatus {
+    /// This one.
+    One(u16),
+    /// Any of a list, as `200-299,304`.
+    List(String),
+}
+
+impl fmt::Display for RightStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RightStatus::One(status) => write!(f, "{status}"),
+            RightStatus::List(list) => write!(f, "{list}"),
+        }
+    }
+}
+
+/// One of the requests that a contract asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AskedRequest {
+    /// Its method.
+    pub method: String,
+    /// Its path and query, with placeholders.
+    pub path: String,
+    /// Its own headers, with placeholders. A secret is `{env:NAME}`.
+    pub headers: Vec<(String, String)>,
+    /// Bytes of its body, before placeholders are filled in.
+    pub body_bytes: u64,
+    /// SHA-256 of its body, in hex; `None` where it has none.
+    pub body_sha256: Option<String>,
+    /// How often it is sent beside the others.
+    pub weight: u32,
+    /// The status of a right answer to it.
+    pub status: RightStatus,
+    /// What the body of that answer holds, with placeholders; empty where it is held to none.
+    pub answer_body: String,
+}
+
+/// How long the bodies of a contender's right answers are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum BodyBytes {
+    /// All of them have so many bytes.
+    All(u64),
+    /// Those to each of the contract's requests.
+    Each(Vec<u64>),
+}
+
+impl BodyBytes {
+    /// Of the answer to the request with this number, from 0.
+    pub fn of(&self, request: usize) -> Option<u64> {
+        match self {
+            BodyBytes::All(bytes) => Some(*bytes),
+            BodyBytes::Each(bytes) => bytes.get(request).copied(),
+        }
+    }
 }
 
 /// A request that has to be refused.
@@ -222,8 +286,9 @@ pub struct Contender {
     pub address: Option<String>,
     /// Bytes of the body of its right answer, where it is held to a length of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body_bytes: Option<u64>,
-    /// The settings it sets beside that, as text, for disclosure.
+    pub body_bytes: Option<BodyBytes>,
+    /// The settings it sets beside that, as text, for disclosure. `{env:NAME}` stands for what
+    /// it is handed on from the environment of bakeoff, which isn't kept.
     pub environment: Vec<(String, String)>,
     /// Seconds of load that it needs before it is measured, where the plan gives
     /// less; 0 where the plan's are enough.

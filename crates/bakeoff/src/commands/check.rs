@@ -55,6 +55,9 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 fn check(arguments: &Arguments) -> Result<(), Ended> {
     let study = study_of(arguments)?;
+    if let Some(why) = study.missing_variable() {
+        return Err(Ended::Failed(BAD_INPUT, why));
+    }
     let contender = &study.contenders[0];
     let name = &contender.name;
     let stop = Stop::default();

@@ -1,5 +1,6 @@
 //! One file, or folder, a subcommand. Three serve all: `exit_codes`; `studies`, which knows
-//! where they are; and `printing`, because `println!` would panic where nobody reads on.
+//! where they are; and `printing`, because `println!` would panic where nobody reads on. `request`
+//! has the options that `load` and `duel` share.
 
 pub mod about;
 pub mod check;
@@ -14,5 +15,6 @@ pub mod mistakes;
 pub mod new;
 mod printing;
 pub mod report;
+mod request;
 pub mod run;
 mod studies;

@@ -3,8 +3,9 @@
 //! - [`bad_input`]: whatever is wrong with a study, a contender or the machine;
 //! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
 //!   [`run`]: the command of that name;
-//! - [`pages`]: the pages that a newcomer goes through, gone through;
 //! - [`contenders`]: those that are in the tree, checked;
+//! - [`own_servers`]: requests with headers and bodies, and secrets, in `duel` and `study.toml`;
+//! - [`pages`]: the pages that a newcomer goes through, gone through;
 //! - [`rust_alone`]: on a machine with nothing but Rust;
 //! - [`fixture`]: a folder with a small study; [`runs`]: runs that nobody has to make.
 //!
@@ -22,6 +23,7 @@ mod durability;
 mod fixture;
 mod mistakes;
 mod new;
+mod own_servers;
 mod pages;
 mod programs;
 mod report;

@@ -38,6 +38,7 @@ fn complaint(study: &str, contenders: &[(&str, &str)]) -> Option<String> {
         fs::write(studies.join("hello").join(name).join("contender.toml"), text).unwrap();
     }
     fs::write(studies.join("hello/study.toml"), study).unwrap();
+    fs::write(studies.join("hello/order.json"), "{}").unwrap();
     let error = Study::read(&studies, "hello").err()?.to_string();
     Some(error.replace(&format!("{}/", folder.path().display()), ""))
 }

@@ -8,7 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 use load::Stop;
 use load::answers::Looking;
 use load::outcome::SampledAnswer;
-use load::template::filled;
+use load::plan::{Expect, Statuses};
+use load::requests;
+use load::template::{Request, filled};
 use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
 use result::plan::Setting;
 
@@ -41,6 +43,8 @@ const MORE_HEADERS: &str = "User-Agent: bakeoff (asks whether a contract is kept
 const CUT_AT_ONCE: usize = 32;
 /// The most places at which a request is cut.
 const CUTS_MAX: usize = 256;
+/// So much of a request is sent in single bytes: all of one without a long body.
+const SINGLE_BYTES_MAX: usize = 16 << 10;
 /// Between the two pieces: a server that isn't kept waiting for a processor has read the
 /// first one by then.
 const CUT_PAUSE: Duration = Duration::from_millis(10);
@@ -77,14 +81,21 @@ impl Contract for Http {
     }
 }
 
-/// Asks for the contract's own request once, and says what is wrong with the
-/// answer.
+/// Asks for one of the contract's own requests once, a GET if there is one, and says what is
+/// wrong with the answer.
 pub fn ask_once(address: SocketAddr, contract: &HttpContract, stop: &Stop) -> Result<(), Wrong> {
-    Asker::new(address, contract, stop).right_answer("").map(|_| ())
+    let nth = first_get(contract).unwrap_or(0);
+    Asker::new(address, contract, stop).right_answer(nth, "").map(|_| ())
 }
 
-/// The size of one right answer, to a request that keeps its connection or not;
-/// `None` if there was none.
+/// The first of a contract's requests that is a GET without a body: it may be asked often, and
+/// what presupposes a GET is asked with it.
+fn first_get(contract: &HttpContract) -> Option<usize> {
+    contract.requests.iter().position(|it| it.method == "GET" && it.body.is_empty())
+}
+
+/// The size of a right answer, to requests that keep their connection or not: of several
+/// requests the mean, each by its weight. `None` if one wasn't right.
 fn answer_size(
     address: SocketAddr,
     contract: &HttpContract,
@@ -92,11 +103,20 @@ fn answer_size(
     stop: &Stop,
 ) -> Option<AnswerSize> {
     let headers = if keep_alive { "" } else { CLOSE };
-    let answer = Asker::new(address, contract, stop).right_answer(headers).ok()?;
+    let asker = Asker::new(address, contract, stop);
+    let numbered = contract.requests.iter().enumerate();
+    let answers =
+        numbered.map(|(nth, it)| Some((it.weight, asker.right_answer(nth, headers).ok()?)));
+    let answers: Vec<(u32, Answer)> = answers.collect::<Option<_>>()?;
+    let all: f64 = answers.iter().map(|(weight, _)| f64::from(*weight)).sum();
+    let mean = |bytes: fn(&Answer) -> u64| {
+        let of = |(weight, answer): &(u32, Answer)| f64::from(*weight) * bytes(answer) as f64;
+        (answers.iter().map(of).sum::<f64>() / all).round() as u64
+    };
     Some(AnswerSize {
-        head_bytes: answer.head_bytes as u64,
-        body_bytes: answer.body_bytes,
-        whole_bytes: Some(answer.whole_bytes as u64),
+        head_bytes: mean(|it| it.head_bytes as u64),
+        body_bytes: mean(|it| it.body_bytes),
+        whole_bytes: Some(mean(|it| it.whole_bytes as u64)),
     })
 }
 
@@ -121,7 +141,7 @@ pub(crate) fn check(
         let mut step = step(&id, asked, outcome);
         let is_last = step.hung || (step.wrong.is_some() && steps.is_empty());
         // Who still gives the answer that is measured was silent in this step, and works on.
-        step.hung = step.hung && asker.right_answer("").is_err();
+        step.hung = step.hung && asker.right_answer(asker.get_or_first(), "").is_err();
         tell(&step);
         steps.push(step);
         if is_last {
@@ -152,25 +172,45 @@ fn due(contract: &HttpContract, depth: Depth) -> Vec<Due<'_>> {
     ) -> Due<'a> {
         Due { id: id.into(), asked: asked.into(), ask: Box::new(ask) }
     }
-    let right = due(RIGHT, answers_right(contract), |it| it.right_answer("").map(|it| shown(&it)));
-    let kept = due("kept", "answers three requests on one connection", Asker::kept);
-    let mut all = vec![right];
+    let numbered = || contract.requests.iter().enumerate();
+    let right = numbered().map(|(nth, request)| {
+        let ask = move |it: &Asker| it.right_answer(nth, "").map(|it| shown(&it));
+        due(&of_request(RIGHT, nth), answers_right(request), ask)
+    });
+    let mut all: Vec<Due> = right.collect();
     if !contract.answers_only {
-        all.push(kept);
+        let count = match kept_requests(contract) {
+            KEPT_MIN => "three".to_string(),
+            more => more.to_string(),
+        };
+        all.push(due("kept", format!("answers {count} requests on one connection"), Asker::kept));
     }
-    if contract.answer.fresh {
-        all.push(due(FRESH, IS_FRESH, Asker::fresh));
+    if contract.fresh {
+        let fresh = numbered().map(|(nth, _)| {
+            due(&of_request(FRESH, nth), IS_FRESH, move |it: &Asker| it.fresh(nth))
+        });
+        all.extend(fresh);
     }
     if contract.answers_only {
         return all;
     }
     all.extend([
         due("single-bytes", "takes a request that comes in single bytes", Asker::single_bytes),
-        due("two-pieces", "takes requests in two pieces, cut at every byte", Asker::two_pieces),
-        due("pipelined", "answers a pipelined pair, in order", Asker::pipelined_pair),
         due("closes", "closes the connection when asked to", Asker::close),
-        due("head", "answers HEAD without a body", Asker::head),
     ]);
+    let get = first_get(contract);
+    match get {
+        None => all.push(due("left-out", "isn't asked what takes a GET", |_| Ok(LEFT_OUT.into()))),
+        Some(get) => all.extend([
+            due("two-pieces", "takes requests in two pieces, cut at every byte", move |it| {
+                it.two_pieces(get)
+            }),
+            due("pipelined", "answers a pipelined pair, in order", move |it| {
+                it.pipelined_pair(get)
+            }),
+            due("head", "answers HEAD without a body", move |it| it.head(get)),
+        ]),
+    }
     for (nth, refusal) in contract.refuses.iter().enumerate() {
         let asked = format!("refuses {} with status {}", refusal.what, refusal.status);
         all.push(due(&format!("refuses-{}", nth + 1), asked, move |it| {
@@ -182,11 +222,31 @@ fn due(contract: &HttpContract, depth: Depth) -> Vec<Due<'_>> {
         Depth::Thorough => due(DATE, "says the right Date, and it advances", Asker::date_advances),
     });
     all.push(due("garbage", "refuses garbage with status 400, or closes", Asker::garbage));
-    all.extend(UNFIT.iter().map(|unfit| due(unfit.id, unfit.asked, |it| it.unfit(unfit))));
+    let Some(get) = get else { return all };
+    all.extend(UNFIT.iter().map(|it| due(it.id, it.asked, move |asker| asker.unfit(get, it))));
     if depth == Depth::Thorough {
-        all.extend(ODD.iter().map(|odd| due(odd.id, odd.asked, |it| it.odd(odd))));
+        all.extend(ODD.iter().map(|it| due(it.id, it.asked, move |asker| asker.odd(get, it))));
     }
     all
+}
+
+/// What is left out where no request is a GET: to ask it of others would do their work many
+/// times over, or be refused for the method alone.
+const LEFT_OUT: &str = "left out, because no request of the contract is a GET without a body: \
+                        requests in two pieces, a pipelined pair, HEAD, and requests that are \
+                        nearly right";
+
+/// The id of a step that is gone through with each request.
+fn of_request(id: &str, nth: usize) -> String {
+    if nth == 0 { id.into() } else { format!("{id}-{}", nth + 1) }
+}
+
+/// The fewest requests that a connection has to carry.
+const KEPT_MIN: usize = 3;
+
+/// How many requests a connection has to carry: each at least once.
+fn kept_requests(contract: &HttpContract) -> usize {
+    contract.requests.len().max(KEPT_MIN)
 }
 
 /// A request that is nearly right.
@@ -265,46 +325,56 @@ fn under_load(contract: &HttpContract, sampled: &[SampledAnswer]) -> Vec<Contrac
     if sampled.is_empty() {
         return Vec::new();
     }
-    let count = sampled.len();
-    let right = |sample: &SampledAnswer| {
-        right(contract, &sample.expected, |looking| {
-            whole(&sample.bytes, |piece| looking.look(piece))
-        })
-    };
-    let answers: Vec<Answer> = match sampled.iter().map(right).collect() {
-        Ok(answers) => answers,
-        Err(wrong) => return vec![step(RIGHT, answers_right(contract), Err(wrong))],
-    };
-    let last = &answers[count - 1];
-    let saw = format!("{count} right answers, the last one {}", shown(last));
-    let mut steps = vec![step(RIGHT, answers_right(contract), Ok(saw))];
-    if contract.answer.fresh && count > 1 {
-        // Each has a nonce of its own, so that it is the rest that has to differ. A small
-        // random number may come twice, and the first answers were made before the load
-        // was felt.
-        let rest = |nth: usize| without(&answers[nth].body, sampled[nth].expected.as_bytes());
-        let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
-        steps.push(step(
-            FRESH,
-            IS_FRESH.into(),
-            match again * 2 >= count - 1 {
-                true => wrong(format!(
-                    "{again} of {count} answers differ from the one before in nothing but what \
-                     they were asked for; the last one {}",
-                    shown(last)
-                )),
-                false => Ok(format!("{count} answers, the last one {}", shown(last))),
-            },
-        ));
+    let mut steps = Vec::new();
+    let mut all: Vec<(Duration, Answer)> = Vec::new();
+    for (nth, request) in contract.requests.iter().enumerate() {
+        let of_it: Vec<_> = sampled.iter().filter(|sample| sample.request == nth).collect();
+        let (id, asked) = (of_request(RIGHT, nth), answers_right(request));
+        let right = |sample: &&SampledAnswer| {
+            right(request, &sample.expected, |looking| {
+                whole(request.method == "HEAD", &sample.bytes, |piece| looking.look(piece))
+            })
+        };
+        let answers: Vec<Answer> = match of_it.iter().map(right).collect() {
+            Ok(answers) => answers,
+            Err(wrong) => return vec![step(&id, asked, Err(wrong))],
+        };
+        let (Some(last), count) = (answers.last(), answers.len()) else { continue };
+        let saw = format!("{count} right answers, the last one {}", shown(last));
+        steps.push(step(&id, asked, Ok(saw)));
+        if contract.fresh && count > 1 {
+            let expected: Vec<&str> = of_it.iter().map(|sample| &*sample.expected).collect();
+            steps.push(fresh_under_load(nth, &answers, &expected));
+        }
+        all.extend(of_it.iter().map(|sample| sample.at).zip(answers));
     }
-    if contract.answers_only {
+    if contract.answers_only || all.is_empty() {
         return steps;
     }
-    let date = |nth: usize| date(&answers[nth], SystemTime::UNIX_EPOCH + sampled[nth].at);
-    let dates: Result<Vec<_>, Wrong> = (0..count).map(date).collect();
+    all.sort_by_key(|(at, _)| *at);
+    let date = |(at, answer): &(Duration, Answer)| date(answer, SystemTime::UNIX_EPOCH + *at);
+    let dates: Result<Vec<_>, Wrong> = all.iter().map(date).collect();
     let seen = dates.map(|dates| dates.last().map_or(String::new(), |(text, _)| text.clone()));
     steps.push(step(DATE, SAYS_DATE.into(), seen));
     steps
+}
+
+/// Whether answers to one request differ in more than the text that each had to hold. Each has
+/// a nonce of its own, so that it is the rest that has to differ. A small random number may come
+/// twice, and the first answers were made before the load was felt.
+fn fresh_under_load(nth: usize, answers: &[Answer], expected: &[&str]) -> ContractStep {
+    let count = answers.len();
+    let rest = |nth: usize| without(&answers[nth].body, expected[nth].as_bytes());
+    let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
+    let last = shown(&answers[count - 1]);
+    let outcome = match again * 2 >= count - 1 {
+        true => wrong(format!(
+            "{again} of {count} answers differ from the one before in nothing but what they were \
+             asked for; the last one {last}"
+        )),
+        false => Ok(format!("{count} answers, the last one {last}")),
+    };
+    step(&of_request(FRESH, nth), IS_FRESH.into(), outcome)
 }
 
 /// What is asked where the Date is looked at once.
@@ -327,9 +397,17 @@ fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
     rest
 }
 
-/// What is asked first: the contract's own request.
-fn answers_right(contract: &HttpContract) -> String {
-    format!("answers {} with status {} and its body", contract.request.path, contract.answer.status)
+/// What is asked first: a request of the contract's own.
+fn answers_right(request: &Request) -> String {
+    let method = if request.method == "GET" { "" } else { &format!("{} ", request.method) };
+    let body = if request.method == "HEAD" { "" } else { " and its body" };
+    let statuses = &expected(request).statuses;
+    format!("answers {method}{} with status {statuses}{body}", request.path)
+}
+
+/// What the answer to a request of a contract's own has to be.
+fn expected(request: &Request) -> &Expect {
+    request.expect.as_ref().expect("each request of a contract has what its answer has to be")
 }
 
 /// A step with what came of it.
@@ -357,15 +435,17 @@ struct Asker<'a> {
     asked: Cell<u64>,
 }
 
-/// The contract's own request, with its placeholders filled as the load generator does.
+/// A request of the contract's own, as the load generator sends it.
 struct Own {
-    path: String,
+    /// Which of them, from 0.
+    nth: usize,
+    bytes: Vec<u8>,
     /// What the answer's body has to hold.
     text: String,
 }
 
-impl Asker<'_> {
-    fn new<'a>(address: SocketAddr, contract: &'a HttpContract, stop: &'a Stop) -> Asker<'a> {
+impl<'a> Asker<'a> {
+    fn new(address: SocketAddr, contract: &'a HttpContract, stop: &'a Stop) -> Asker<'a> {
         let (deadline, seed) = (Instant::now() + WHOLE_WITHIN, fastrand::u64(..));
         Asker { address, contract, stop, deadline, seed, asked: Cell::new(0) }
     }
@@ -382,54 +462,64 @@ impl Asker<'_> {
         format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{more}\r\n", self.address).into_bytes()
     }
 
-    /// The contract's next request.
-    fn own(&self) -> Own {
-        let number = self.asked.replace(self.asked.get() + 1);
-        let filled = |text: &str| filled(text, number, self.seed);
-        Own { path: filled(&self.contract.request.path), text: filled(&self.contract.answer.body) }
+    /// The number of the next request.
+    fn number(&self) -> u64 {
+        self.asked.replace(self.asked.get() + 1)
     }
 
-    /// The same as bytes, with more headers.
-    fn ask(&self, more: &str) -> (Own, Vec<u8>) {
-        let own = self.own();
-        let request = self.request("GET", &own.path, more);
-        (own, request)
+    /// The request that is asked where one is enough: a GET, if there is one.
+    fn get_or_first(&self) -> usize {
+        first_get(self.contract).unwrap_or(0)
+    }
+
+    /// One of the contract's requests, with more headers.
+    fn own(&self, nth: usize, more: &str) -> Own {
+        let request = &self.contract.requests[nth];
+        let number = self.number();
+        let mut bytes = requests::bytes(request, &self.address.to_string(), number, self.seed);
+        let head_end = bytes.windows(4).position(|it| it == b"\r\n\r\n").expect("it has a head");
+        bytes.splice(head_end + 2..head_end + 2, more.bytes());
+        let text = expected(request).body.as_deref().unwrap_or_default();
+        Own { nth, bytes, text: filled(text, number, self.seed) }
     }
 
     /// Receives the answer to a request of the contract's own.
     fn receive(&self, connection: &mut Connection, own: &Own) -> Result<Answer, Wrong> {
-        right(self.contract, &own.text, |looking| {
-            connection.receive_looking(false, |piece| looking.look(piece))
+        let request = &self.contract.requests[own.nth];
+        right(request, &own.text, |looking| {
+            connection.receive_looking(request.method == "HEAD", |piece| looking.look(piece))
         })
     }
 
-    /// The answer to the contract's own request with more headers.
-    fn right_answer(&self, more: &str) -> Result<Answer, Wrong> {
-        let (own, request) = self.ask(more);
+    /// The answer to a request of the contract's own with more headers.
+    fn right_answer(&self, nth: usize, more: &str) -> Result<Answer, Wrong> {
+        let own = self.own(nth, more);
         let mut connection = self.open()?;
-        connection.send(&request)?;
+        connection.send(&own.bytes)?;
         self.receive(&mut connection, &own)
     }
 
     fn kept(&self) -> Result<String, Wrong> {
         let mut connection = self.open()?;
-        for _ in 0..3 {
-            let (own, request) = self.ask("");
-            connection.send(&request)?;
+        let count = kept_requests(self.contract);
+        for nth in 0..count {
+            let own = self.own(nth % self.contract.requests.len(), "");
+            connection.send(&own.bytes)?;
             self.receive(&mut connection, &own)?;
         }
         match connection.left_over() {
-            0 => Ok("three right answers, and no byte more".into()),
+            0 if count == KEPT_MIN => Ok("three right answers, and no byte more".into()),
+            0 => Ok(format!("{count} right answers, and no byte more")),
             count => wrong(format!("{count} bytes came that belong to no answer")),
         }
     }
 
-    fn fresh(&self) -> Result<String, Wrong> {
-        let (own, request) = self.ask("");
+    fn fresh(&self, nth: usize) -> Result<String, Wrong> {
+        let own = self.own(nth, "");
         let mut answers = Vec::new();
         for _ in 0..2 {
             let mut connection = self.open()?;
-            connection.send(&request)?;
+            connection.send(&own.bytes)?;
             answers.push(self.receive(&mut connection, &own)?);
         }
         match answers[0].body_sha256 != answers[1].body_sha256 {
@@ -439,21 +529,23 @@ impl Asker<'_> {
     }
 
     fn single_bytes(&self) -> Result<String, Wrong> {
-        let (own, request) = self.ask("");
+        let own = self.own(self.get_or_first(), "");
+        let (single, rest) = own.bytes.split_at(own.bytes.len().min(SINGLE_BYTES_MAX));
         let mut connection = self.open()?;
-        for byte in &request {
+        for byte in single {
             connection.send(&[*byte])?;
             std::thread::sleep(Duration::from_micros(20));
         }
+        connection.send(rest)?;
         Ok(shown(&self.receive(&mut connection, &own)?))
     }
 
-    fn two_pieces(&self) -> Result<String, Wrong> {
+    fn two_pieces(&self, get: usize) -> Result<String, Wrong> {
         let mut count = 0;
         for more in [CLOSE, MORE_HEADERS] {
-            let cuts = cuts(self.ask(more).1.len());
+            let cuts = cuts(self.own(get, more).bytes.len());
             for cuts in cuts.chunks(CUT_AT_ONCE) {
-                self.cut_at(cuts, more)?;
+                self.cut_at(get, cuts, more)?;
             }
             count += cuts.len();
         }
@@ -461,37 +553,35 @@ impl Asker<'_> {
     }
 
     /// Sends a request for each of these places, cut there, all of them at once.
-    fn cut_at(&self, cuts: &[usize], more: &str) -> Result<(), Wrong> {
+    fn cut_at(&self, get: usize, cuts: &[usize], more: &str) -> Result<(), Wrong> {
         let mut under_way = Vec::new();
         for &cut in cuts {
-            let (own, request) = self.ask(more);
+            let own = self.own(get, more);
             let at = |wrong| Wrong::At {
-                place: format!("cut behind byte {cut} of {}", request.len()),
+                place: format!("cut behind byte {cut} of {}", own.bytes.len()),
                 wrong: Box::new(wrong),
             };
             let mut connection = self.open().map_err(at)?;
-            connection.send(&request[..cut]).map_err(at)?;
-            under_way.push((cut, own, request, connection));
+            connection.send(&own.bytes[..cut]).map_err(at)?;
+            under_way.push((cut, own, connection));
         }
         std::thread::sleep(CUT_PAUSE);
-        for (cut, _, request, connection) in &mut under_way {
-            connection.send(&request[*cut..])?;
+        for (cut, own, connection) in &mut under_way {
+            connection.send(&own.bytes[*cut..])?;
         }
-        for (cut, own, request, mut connection) in under_way {
+        for (cut, own, mut connection) in under_way {
             self.receive(&mut connection, &own).map_err(|wrong| Wrong::At {
-                place: format!("cut behind byte {cut} of {}", request.len()),
+                place: format!("cut behind byte {cut} of {}", own.bytes.len()),
                 wrong: Box::new(wrong),
             })?;
         }
         Ok(())
     }
 
-    fn pipelined_pair(&self) -> Result<String, Wrong> {
-        let (first, mut requests) = self.ask("");
-        let (second, request) = self.ask("");
-        requests.extend(request);
+    fn pipelined_pair(&self, get: usize) -> Result<String, Wrong> {
+        let (first, second) = (self.own(get, ""), self.own(get, ""));
         let mut connection = self.open()?;
-        connection.send(&requests)?;
+        connection.send(&[&first.bytes[..], &second.bytes].concat())?;
         self.receive(&mut connection, &first)?;
         self.receive(&mut connection, &second)?;
         Ok(match first.text != second.text {
@@ -501,19 +591,21 @@ impl Asker<'_> {
     }
 
     fn close(&self) -> Result<String, Wrong> {
-        let (own, request) = self.ask(CLOSE);
+        let own = self.own(self.get_or_first(), CLOSE);
         let mut connection = self.open()?;
-        connection.send(&request)?;
+        connection.send(&own.bytes)?;
         self.receive(&mut connection, &own)?;
         connection.is_closed()?;
         Ok("a right answer, then the end".into())
     }
 
-    fn head(&self) -> Result<String, Wrong> {
+    fn head(&self, get: usize) -> Result<String, Wrong> {
         let mut connection = self.open()?;
-        connection.send(&self.request("HEAD", &self.own().path, CLOSE))?;
+        let mut bytes = self.own(get, CLOSE).bytes;
+        bytes.splice(.."GET".len(), *b"HEAD");
+        connection.send(&bytes)?;
         let answer = connection.receive(true)?;
-        expect_status(&answer, self.contract.answer.status)?;
+        expect_status(&answer, &expected(&self.contract.requests[get]).statuses)?;
         connection.is_closed()?;
         Ok(format!("status {}, then the end", answer.status))
     }
@@ -525,7 +617,7 @@ impl Asker<'_> {
             _ => "Content-Length: 0\r\nConnection: close\r\n",
         };
         connection.send(&self.request(method, path, more))?;
-        expect_status(&connection.receive(method == "HEAD")?, status)?;
+        expect_one(&connection.receive(method == "HEAD")?, status)?;
         Ok(format!("status {status}"))
     }
 
@@ -542,18 +634,23 @@ impl Asker<'_> {
                 }
                 Err(wrong) => Err(wrong),
             },
-            Ok(answer) => expect_status(&answer, 400).map(|()| "status 400".into()),
+            Ok(answer) => expect_one(&answer, 400).map(|()| "status 400".into()),
             Err(Wrong::Closed | Wrong::Broke(_)) => Ok("the end of the connection".into()),
             Err(wrong) => Err(wrong),
         }
     }
 
-    /// The answer to a request that is nearly right; `None` where the connection ends.
-    fn nearly_right(&self, unfit: &Unfit) -> Result<Option<Answer>, Wrong> {
+    /// The answer to a request that is nearly the one of the contract, with its own headers but
+    /// for Host; `None` where the connection ends.
+    fn nearly_right(&self, get: usize, unfit: &Unfit) -> Result<Option<Answer>, Wrong> {
         let address = self.address.to_string();
         let [version, headers] =
             [unfit.version, unfit.headers].map(|text| text.replace("HOST", &address));
-        let request = format!("GET {} {version}\r\n{headers}\r\n", self.own().path);
+        let Request { path, headers: own, .. } = &self.contract.requests[get];
+        let own = own.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("host"));
+        let own: String = own.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let [path, own] = [path, &own].map(|text| filled(text, self.number(), self.seed));
+        let request = format!("GET {path} {version}\r\n{own}{headers}\r\n");
         let mut connection = self.open()?;
         connection.send(request.as_bytes())?;
         match connection.receive(false) {
@@ -563,16 +660,16 @@ impl Asker<'_> {
         }
     }
 
-    fn unfit(&self, unfit: &Unfit) -> Result<String, Wrong> {
-        match self.nearly_right(unfit)? {
+    fn unfit(&self, get: usize, unfit: &Unfit) -> Result<String, Wrong> {
+        match self.nearly_right(get, unfit)? {
             None => Ok("the end of the connection".into()),
             Some(answer) if answer.status >= 400 => Ok(format!("status {}", answer.status)),
             Some(answer) => wrong(format!("{}; {}", shown(&answer), unfit.rule)),
         }
     }
 
-    fn odd(&self, odd: &Unfit) -> Result<String, Wrong> {
-        match self.nearly_right(odd) {
+    fn odd(&self, get: usize, odd: &Unfit) -> Result<String, Wrong> {
+        match self.nearly_right(get, odd) {
             Ok(Some(answer)) if answer.status < 400 => {
                 Ok(format!("it takes the request; {}", odd.rule))
             }
@@ -584,7 +681,7 @@ impl Asker<'_> {
     }
 
     fn date(&self) -> Result<(String, SystemTime), Wrong> {
-        date(&self.right_answer("")?, SystemTime::now())
+        date(&self.right_answer(self.get_or_first(), "")?, SystemTime::now())
     }
 
     fn date_advances(&self) -> Result<String, Wrong> {
@@ -615,22 +712,26 @@ fn cuts(length: usize) -> Vec<usize> {
     all.filter(|&cut| cut < start || cut >= end).collect()
 }
 
-/// The answer that comes, if it has the contract's status and this text in its body, as the
-/// load generator has it.
+/// The answer that comes to a request, if it has the contract's status and this text in its
+/// body, as the load generator has it.
 fn right(
-    contract: &HttpContract,
+    request: &Request,
     text: &str,
     receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
 ) -> Result<Answer, Wrong> {
-    let mut looking = Looking::for_text(text, contract.answer.whole_body);
+    let expect = expected(request);
+    let mut looking = Looking::for_text(text, expect.whole_body);
     let answer = receive(&mut looking)?;
-    expect_status(&answer, contract.answer.status)?;
-    if let Some(due) = contract.body_bytes.filter(|&due| due != answer.body_bytes) {
+    expect_status(&answer, &expect.statuses)?;
+    if request.method == "HEAD" {
+        return Ok(answer);
+    }
+    if let Some(due) = expect.body_bytes.filter(|&due| due != answer.body_bytes) {
         return wrong(format!("a body of {} bytes instead of {due}", answer.body_bytes));
     }
     match looking.wrong() {
         None => Ok(answer),
-        Some(what) if contract.answer.whole_body => wrong(format!("{what}: {}", shown(&answer))),
+        Some(what) if expect.whole_body => wrong(format!("{what}: {}", shown(&answer))),
         Some(_) => wrong(format!(
             "the body doesn't hold {text:?}, which was asked for: {}",
             shown(&answer)
@@ -656,10 +757,17 @@ fn date(answer: &Answer, came: SystemTime) -> Result<(String, SystemTime), Wrong
     }
 }
 
-fn expect_status(answer: &Answer, status: u16) -> Result<(), Wrong> {
-    match answer.status == status {
+fn expect_status(answer: &Answer, due: &Statuses) -> Result<(), Wrong> {
+    match due.contains(answer.status) {
         true => Ok(()),
-        false => Err(Wrong::Status { seen: answer.status, due: status }),
+        false => Err(Wrong::Status { seen: answer.status, due: due.to_string() }),
+    }
+}
+
+fn expect_one(answer: &Answer, due: u16) -> Result<(), Wrong> {
+    match answer.status == due {
+        true => Ok(()),
+        false => Err(Wrong::Status { seen: answer.status, due: due.to_string() }),
     }
 }
 
@@ -685,7 +793,7 @@ mod tests {
     use rustix::net::sockopt;
 
     use super::*;
-    use crate::study::{Refusal, Request, RightAnswer};
+    use crate::study::Refusal;
 
     /// One way to break the contract.
     #[derive(Debug, Clone, Copy, PartialEq)]
@@ -842,16 +950,17 @@ mod tests {
         }
     }
 
+    /// A GET whose answer holds this text, or is it.
+    fn asked(path: &str, text: &str, whole_body: bool) -> Request {
+        let statuses = Statuses::one(200).unwrap();
+        let expect = Expect { body: Some(text.into()), whole_body, body_bytes: None, statuses };
+        Request { expect: Some(expect), ..Request::get(path) }
+    }
+
     fn contract() -> HttpContract {
         HttpContract {
-            request: Request { path: "/hello?id={nonce}".into() },
-            answer: RightAnswer {
-                status: 200,
-                body: "{nonce}".into(),
-                whole_body: false,
-                fresh: true,
-            },
-            body_bytes: None,
+            requests: vec![asked("/hello?id={nonce}", "{nonce}", false)],
+            fresh: true,
             answers_only: false,
             refuses: vec![Refusal {
                 what: "an unknown path".into(),
@@ -870,6 +979,47 @@ mod tests {
             let ids: Vec<String> = due(&contract, depth).into_iter().map(|due| due.id).collect();
             assert_eq!(ids, [RIGHT, FRESH]);
         }
+    }
+
+    /// Else what is no GET would pass for having refused, or do its work hundreds of times.
+    #[test]
+    fn where_no_request_is_a_get_it_is_said_what_is_left_out() {
+        let post = Request { method: "POST".into(), ..asked("/orders", "x", false) };
+        let ids = |requests: Vec<Request>| {
+            let contract = HttpContract { requests, ..contract() };
+            let due = due(&contract, Depth::Thorough).into_iter().map(|due| due.id);
+            due.collect::<Vec<_>>()
+        };
+        let presuppose = ["two-pieces", "pipelined", "head", "no-host", "two-lengths", "version"];
+        let has = |ids: &[String], id: &str| ids.iter().any(|it| it == id);
+        let alone = ids(vec![post.clone()]);
+        assert!(has(&alone, "left-out") && !presuppose.iter().any(|id| has(&alone, id)));
+        assert!(has(&alone, "single-bytes") && has(&alone, "garbage"), "{alone:?}");
+        let both = ids(vec![post, asked("/hello", "x", false)]);
+        assert!(!has(&both, "left-out") && presuppose.iter().all(|id| has(&both, id)), "{both:?}");
+        assert!(has(&both, "right-answer-2") && has(&both, "fresh-2"), "{both:?}");
+    }
+
+    #[test]
+    fn each_request_is_held_to_its_own_answer() {
+        let server = server(Fault::None);
+        let steps = |second: Request| {
+            let first = asked("/hello?id={nonce}", "{nonce}", false);
+            let contract = HttpContract { requests: vec![first, second], ..contract() };
+            check(server, &contract, Depth::Quick, &Stop::default(), |_| {})
+        };
+        let of = |steps: &[ContractStep], id: &str| {
+            steps.iter().find(|step| step.id == id).expect(id).wrong.clone()
+        };
+        let right = steps(asked("/hello?id=7", "hello 7", false));
+        assert_eq!(right.iter().find_map(|step| step.wrong.clone()), None);
+        let other = steps(asked("/hello?id=7", "hello 8", false));
+        assert_eq!(of(&other, "right-answer"), None);
+        assert!(of(&other, "right-answer-2").unwrap().contains("doesn't hold \"hello 8\""));
+        let mut post = asked("/hello?id=7", "bad", false);
+        post.method = "POST".into();
+        let refused = steps(post);
+        assert_eq!(of(&refused, "right-answer-2").unwrap(), "status 400 instead of 200");
     }
 
     /// The steps that a server with this fault fails.
@@ -956,7 +1106,7 @@ mod tests {
         let (contract, stop) = (contract(), Stop::default());
         let asker =
             Asker { deadline: Instant::now(), ..Asker::new(server(Fault::None), &contract, &stop) };
-        let step = step(RIGHT, String::new(), asker.right_answer("").map(|_| String::new()));
+        let step = step(RIGHT, String::new(), asker.right_answer(0, "").map(|_| String::new()));
         assert!(step.hung, "{step:?}");
     }
 
@@ -1014,15 +1164,14 @@ mod tests {
 
     #[test]
     fn placeholders_are_filled_as_under_load() {
-        let contract = HttpContract {
-            request: Request { path: "/hello?id={nonce}{x}{counter}".into() },
-            answer: RightAnswer { body: "{counter}{x}{nonce}".into(), ..contract().answer },
-            ..contract()
-        };
+        let request = asked("/hello?id={nonce}{x}{counter}", "{counter}{x}{nonce}", false);
+        let contract = HttpContract { requests: vec![request], ..contract() };
         let stop = Stop::default();
         let asker = Asker::new(([127, 0, 0, 1], 1).into(), &contract, &stop);
         for number in 0..1000 {
-            let Own { path, text } = asker.own();
+            let Own { bytes, text, .. } = asker.own(0, "");
+            let bytes = String::from_utf8(bytes).unwrap();
+            let path = bytes.split(' ').nth(1).unwrap();
             let end = format!("{{x}}{number}");
             let nonce = path.strip_prefix("/hello?id=").unwrap().strip_suffix(&end).unwrap();
             assert_eq!(text, format!("{number}{{x}}{nonce}"));
@@ -1051,14 +1200,8 @@ mod tests {
 
     #[test]
     fn where_the_body_has_to_be_whole_no_byte_may_stand_around_it() {
-        let contract = HttpContract {
-            answer: RightAnswer {
-                body: "number 0\n".into(),
-                whole_body: true,
-                ..contract().answer
-            },
-            ..contract()
-        };
+        let request = asked("/hello?id={nonce}", "number 0\n", true);
+        let contract = HttpContract { requests: vec![request], ..contract() };
         let steps =
             check(server(Fault::SameBody), &contract, Depth::Quick, &Stop::default(), |_| {});
         let wrong = steps[0].wrong.as_ref().expect("a longer body was taken for the whole");
@@ -1081,7 +1224,12 @@ mod tests {
             let body = format!("hello {id}, number {number}\n");
             let head = format!("HTTP/1.1 200 X\r\nDate: {date}\r\nContent-Length: {}", body.len());
             let bytes = format!("{head}\r\n\r\n{body}").into_bytes();
-            SampledAnswer { at: Duration::from_secs(*at_s), expected: (*id).into(), bytes }
+            SampledAnswer {
+                at: Duration::from_secs(*at_s),
+                request: 0,
+                expected: (*id).into(),
+                bytes,
+            }
         });
         sampled.collect()
     }
@@ -1131,10 +1279,7 @@ mod tests {
         assert_eq!(wrong_under_load(&contract(), &renewed_each_second).len(), 1);
         let one = wrong_under_load(&contract(), &canned[..1]);
         assert_eq!(one, [""; 0], "one answer differs from none");
-        let same_for_all = HttpContract {
-            answer: RightAnswer { fresh: false, ..contract().answer },
-            ..contract()
-        };
+        let same_for_all = HttpContract { fresh: false, ..contract() };
         assert_eq!(wrong_under_load(&same_for_all, &canned), [""; 0]);
     }
 

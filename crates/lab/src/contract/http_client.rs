@@ -63,8 +63,8 @@ pub enum Wrong {
     Status {
         /// Its status.
         seen: u16,
-        /// The one that was due.
-        due: u16,
+        /// The one that was due, or those that were.
+        due: String,
     },
     /// No whole answer came in time.
     TooLate(Duration),
@@ -352,10 +352,10 @@ impl Came {
     }
 }
 
-/// The answer that these bytes are, with a look at its body.
-pub(crate) fn whole(bytes: &[u8], look: impl FnMut(&[u8])) -> Result<Answer, Wrong> {
+/// The answer that these bytes are, to a HEAD or not, with a look at its body.
+pub(crate) fn whole(to_head: bool, bytes: &[u8], look: impl FnMut(&[u8])) -> Result<Answer, Wrong> {
     let (mut came, mut decoder) = (Came::default(), Decoder::default());
-    match came.take(&mut decoder, false, bytes, look)? {
+    match came.take(&mut decoder, to_head, bytes, look)? {
         (used, Some(head)) if used == bytes.len() => Ok(came.answer(head)),
         (used, Some(_)) => {
             let count = bytes.len() - used;

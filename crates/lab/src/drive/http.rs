@@ -4,8 +4,7 @@
 use std::net::SocketAddr;
 
 use load::Stop;
-use load::plan::{self, Expect, Statuses, Target, Until};
-use load::template::Request;
+use load::plan::{self, Expect, Target, Until};
 
 use super::generator::{Loading, arrivals};
 use super::{Drive, Driver, Driving, Readiness, Sign};
@@ -57,17 +56,11 @@ impl Driver for Http {
 /// The load of a slot.
 fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load::Plan {
     let slot = what.slot;
-    let target =
-        Target { address, authority: address.to_string(), path: contract.request.path.clone() };
-    let http = plan::Http {
-        requests: vec![Request::get(&contract.request.path)],
-        expect: Expect {
-            body: Some(contract.answer.body.clone()),
-            whole_body: contract.answer.whole_body,
-            body_bytes: contract.body_bytes,
-            statuses: Statuses::one(contract.answer.status).unwrap_or_default(),
-        },
-    };
+    let path = contract.requests.first().map_or_else(String::new, |it| it.path.clone());
+    let target = Target { address, authority: address.to_string(), path };
+    // Each request has its own.
+    let expect = Expect::default();
+    let http = plan::Http { requests: contract.requests.clone(), expect };
     load::Plan {
         work: plan::Work::Http(http),
         arrivals: arrivals(slot, what.rate),
@@ -85,22 +78,27 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
 mod tests {
     use result::plan::{Plan, Slot};
 
-    use crate::study::RightAnswer;
+    use load::template::Request;
 
     use super::*;
 
     /// Else it would be kept to before the load alone.
     #[test]
     fn all_that_a_contract_asks_of_an_answer_is_asked_under_load() {
-        let contract = HttpContract {
-            request: crate::study::Request { path: "/hello?id={nonce}&n={counter}".into() },
-            answer: RightAnswer {
-                status: 201,
-                body: "{nonce} {counter}".into(),
-                whole_body: true,
-                fresh: false,
-            },
+        let expect = Expect {
+            body: Some("{nonce} {counter}".into()),
+            whole_body: true,
             body_bytes: Some(7),
+            statuses: "201".parse().unwrap(),
+        };
+        let request = Request {
+            expect: Some(expect),
+            weight: 3,
+            ..Request::get("/hello?id={nonce}&n={counter}")
+        };
+        let contract = HttpContract {
+            requests: vec![request.clone()],
+            fresh: false,
             refuses: Vec::new(),
             answers_only: false,
         };
@@ -119,9 +117,6 @@ mod tests {
         let address = "127.0.0.1:1".parse().unwrap();
         let what = Drive { plan: &plan, slot: &slot, warmup_s: 1.0, rate: None, cpus: &[0] };
         let plan = load_plan(&what, &contract, address);
-        let Expect { body, whole_body, body_bytes, statuses } = plan.http().unwrap().expect.clone();
-        assert_eq!((body, whole_body), (Some(contract.answer.body), true));
-        assert_eq!(body_bytes, Some(7));
-        assert_eq!(statuses.to_string(), "201");
+        assert_eq!(plan.http().unwrap().requests, [request]);
     }
 }

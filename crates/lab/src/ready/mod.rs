@@ -14,6 +14,7 @@ use keeper::kept::Kept;
 use load::Stop;
 use result::plan::Version;
 
+use crate::environment;
 use crate::study::contender::{BUILD, Contender, Placeholders};
 use crate::study::digest;
 
@@ -45,6 +46,11 @@ pub enum Prepared {
 pub fn prepare(contender: &Contender, is_built: bool, stop: &Stop) -> Prepared {
     if let Some(missing) = missing(&contender.file.needs) {
         return Prepared::Absent(missing);
+    }
+    let handed_on = contender.handed_on().into_iter();
+    let not_set: Vec<&str> = handed_on.filter(|name| !environment::is_set(name)).collect();
+    if !not_set.is_empty() {
+        return Prepared::Absent(environment::not_set(&not_set));
     }
     let placeholders = placeholders(contender);
     if !is_built && let Err(instead) = build(contender, &placeholders, stop) {
@@ -113,7 +119,7 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
         configuration: texts::of_configuration(contender),
         run: file.run.clone(),
         address: file.address.as_ref().map(|address| address.get_ref().to_string()),
-        body_bytes: file.body_bytes,
+        body_bytes: file.body_bytes.clone(),
         environment: file.environment.clone().into_iter().collect(),
         warmup_s: file.warmup_s,
         absent: None,
@@ -191,7 +197,7 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
             };
             let how = exit.how;
             let why = format!("its build with `{program}` failed ({how}); {said}");
-            Err(Prepared::Failed(why))
+            Err(Prepared::Failed(environment::hidden(&why)))
         }
     }
 }

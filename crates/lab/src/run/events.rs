@@ -143,6 +143,9 @@ pub enum Error {
          were chosen"
     )]
     NoLoad,
+    /// A variable isn't set that requests take from the environment.
+    #[error("{0}")]
+    Environment(String),
     /// Every contender was left out, each with an [`Event::LeftOut`].
     #[error("nobody is left to measure")]
     Nobody,

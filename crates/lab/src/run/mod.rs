@@ -286,6 +286,9 @@ fn begin(
     tell: &mut dyn FnMut(Event),
 ) -> Result<(Vec<result::plan::Contender>, Vec<String>), Error> {
     let Intended { study, contenders, plan, trials, seconds } = intended;
+    if let Some(why) = of.missing_variable() {
+        return Err(Error::Environment(why));
+    }
     allow_connections(plan.slots.iter().map(|slot| &slot.setting))?;
     tell(Event::Intends { study, contenders, plan, trials, seconds });
     let mut builds_failed = Vec::new();

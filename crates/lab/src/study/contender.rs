@@ -1,11 +1,11 @@
 //! A contender: one program to compare (`studies/<study>/<contender>/`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use result::plan::{Setting, Tier, Value};
+use result::plan::{BodyBytes, Setting, Tier, Value};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -73,9 +73,11 @@ pub struct ContenderFile {
     /// Where it listens whatever it is told: one that ignores `PORT`, or one that runs already.
     pub address: Option<Spanned<SocketAddr>>,
     /// Bytes of the body of its right answer, where the contract names no text that is in it.
-    pub body_bytes: Option<u64>,
-    /// Settings beside the command line.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limits::body_bytes")]
+    pub body_bytes: Option<BodyBytes>,
+    /// Settings beside the command line. `{env:NAME}` in a value stands for a variable of
+    /// bakeoff's environment, which is handed on.
+    #[serde(default, deserialize_with = "limits::environment")]
     pub environment: BTreeMap<String, String>,
     /// The values of the study's parameters that it can be given, where it can't be given all.
     #[serde(default)]
@@ -139,7 +141,7 @@ pub struct Variant {
     #[serde(default)]
     pub arguments: Vec<String>,
     /// Settings beside the contender's own, or instead of them.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limits::environment")]
     pub environment: BTreeMap<String, String>,
     /// What a reader of its figures has to know of it, in one sentence.
     #[serde(default, deserialize_with = "limits::remark")]
@@ -159,7 +161,7 @@ struct Words {
     build: Vec<Spanned<String>>,
     #[serde(default)]
     run: Vec<Spanned<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limits::environment")]
     environment: BTreeMap<String, Spanned<String>>,
     #[serde(default)]
     versions: BTreeMap<String, Vec<Spanned<String>>>,
@@ -172,7 +174,7 @@ struct Words {
 struct VariantWords {
     #[serde(default)]
     arguments: Vec<Spanned<String>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "limits::environment")]
     environment: BTreeMap<String, Spanned<String>>,
 }
 
@@ -347,6 +349,12 @@ impl Contender {
         let is_in = |source: &Spanned<String>| Path::new(&to).starts_with(source.get_ref());
         let is_named = self.file.sources.iter().any(is_in);
         (!is_named).then_some(to)
+    }
+
+    /// The variables that it is handed on from bakeoff's environment, each once.
+    pub fn handed_on(&self) -> BTreeSet<&str> {
+        let values = self.file.environment.values();
+        values.flat_map(|value| load::headers::variables(value)).collect()
     }
 
     /// The name of the lighter contract that it keeps, if it does.

@@ -1,10 +1,15 @@
 //! What a contender must do: `[contract]` of `study.toml`, and `[lighter.NAME]`.
 
-use result::plan::Asks;
+use std::path::{Path, PathBuf};
+
+use load::plan::{Expect, Statuses};
+use result::plan::{AskedRequest, Asks, BodyBytes, RightStatus};
 use serde::Deserialize;
 
-use super::limits;
+use super::request::Request;
 use super::{Driver, DriverKind, Protocol};
+use super::{digest, limits, toml_file};
+use crate::environment;
 
 /// What a contender must do.
 #[derive(Debug, Clone, Deserialize)]
@@ -14,6 +19,9 @@ pub struct ContractFile {
     pub says: String,
     /// What the load generator asks it.
     pub request: Option<Request>,
+    /// The same where that is several requests.
+    #[serde(default, deserialize_with = "limits::requests")]
+    pub requests: Vec<Request>,
     /// What it has to answer.
     pub answer: Option<RightAnswer>,
     /// Requests that must be refused, and how.
@@ -40,35 +48,23 @@ pub enum Sum {
 /// What a contender has to answer to HTTP/1.1.
 #[derive(Debug, Clone)]
 pub struct HttpContract {
-    /// What it is asked.
-    pub request: Request,
-    /// What it has to answer.
-    pub answer: RightAnswer,
-    /// How many bytes the body has; any number, if there is none.
-    pub body_bytes: Option<u64>,
+    /// What it is asked, each with what it has to answer.
+    pub requests: Vec<load::template::Request>,
+    /// Whether two answers to the same request must differ.
+    pub fresh: bool,
     /// Requests that it has to refuse.
     pub refuses: Vec<Refusal>,
     /// Whether nothing else is asked about.
     pub answers_only: bool,
 }
 
-/// What a contender is asked.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Request {
-    /// Path and query; `{nonce}` stands for digits that are new in every request,
-    /// `{counter}` for its number.
-    #[serde(deserialize_with = "limits::path")]
-    pub path: String,
-}
-
 /// What a contender has to answer.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RightAnswer {
-    /// The status.
-    #[serde(deserialize_with = "limits::success")]
-    pub status: u16,
+    /// The statuses that are right.
+    #[serde(deserialize_with = "limits::statuses")]
+    pub status: Statuses,
     /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where nothing
     /// but answers is asked about, and each contender's own file has the length of its body.
     #[serde(default, deserialize_with = "limits::not_empty")]
@@ -82,73 +78,172 @@ pub struct RightAnswer {
 }
 
 impl ContractFile {
+    /// All that it asks.
+    fn asked(&self) -> impl Iterator<Item = &Request> {
+        self.request.iter().chain(&self.requests)
+    }
+
     /// What it asks by HTTP/1.1; `None` where it doesn't.
     pub fn http(&self) -> Option<HttpContract> {
-        let (request, answer) = (self.request.clone()?, self.answer.clone()?);
+        let answer = self.answer.as_ref()?;
+        let requests: Vec<_> = self.asked().map(|request| request.asked(answer)).collect();
         let (refuses, answers_only) = (self.refuses.clone(), self.answers_only);
-        Some(HttpContract { request, answer, body_bytes: None, refuses, answers_only })
+        let contract = HttpContract { requests, fresh: answer.fresh, refuses, answers_only };
+        (!contract.requests.is_empty()).then_some(contract)
+    }
+
+    /// The same as a run's record has it.
+    pub(super) fn asks(&self) -> Option<Asks> {
+        Some(self.http()?.asks(self.answer.as_ref()?))
+    }
+
+    /// Reads the bodies of what it asks. `path` is the study's file.
+    pub(super) fn read_bodies(&mut self, path: &Path) -> Result<(), toml_file::Error> {
+        let mut asked = self.request.iter_mut().chain(&mut self.requests);
+        asked.try_for_each(|request| request.read_body(path))
+    }
+
+    /// The files that it sends. `path` is the study's file.
+    pub(super) fn files(&self, path: &Path) -> Vec<PathBuf> {
+        self.asked().filter_map(|request| request.file(path)).collect()
+    }
+
+    /// What speaks against what it asks and holds to be right.
+    fn http_complaint(&self) -> Option<String> {
+        if self.request.is_some() && !self.requests.is_empty() {
+            return Some("a contract has `request`, or several `requests`, and not both".into());
+        }
+        if self.asked().next().is_none() {
+            return Some(
+                "it has no `request`, and no `requests`: the load generator has to know what it \
+                 asks"
+                    .into(),
+            );
+        }
+        let Some(contract) = self.http() else {
+            return Some(
+                "missing key `answer`: the load generator has to know what is right".into(),
+            );
+        };
+        if !self.answers_only && contract.lacks_text() {
+            return Some(
+                "missing key `body`: what a right answer holds; only a contract with \
+                 `answers_only` may leave it out"
+                    .into(),
+            );
+        }
+        let of = |it: &load::template::Request| {
+            it.expect.as_ref()?.check(std::slice::from_ref(it)).err()
+        };
+        contract.requests.iter().find_map(of)
     }
 
     /// What speaks against it under this driver, in a study with `[data]` or without.
-    pub(super) fn complaint(&self, driver: &Driver, has_data: bool) -> Option<&'static str> {
-        match driver.kind {
-            DriverKind::Generator if driver.protocol == Some(Protocol::Keys) => {
-                let is_http = self.request.is_some() || self.answer.is_some();
-                (is_http || !self.refuses.is_empty() || self.sum.is_some())
-                    .then_some("all stores have one contract: theirs has `says` alone")
-            }
-            DriverKind::Generator if self.request.is_none() => {
-                Some("missing key `request`: the load generator has to know what it asks")
-            }
-            DriverKind::Generator if self.answer.is_none() => {
-                Some("missing key `answer`: the load generator has to know what is right")
-            }
-            DriverKind::Generator
-                if !self.answers_only
-                    && self.answer.as_ref().is_some_and(|it| it.body.is_empty()) =>
-            {
-                Some(
-                    "missing key `body`: what a right answer holds; only a contract with \
-                      `answers_only` may leave it out",
-                )
+    pub(super) fn complaint(&self, driver: &Driver, has_data: bool) -> Option<String> {
+        let is_http =
+            self.asked().next().is_some() || self.answer.is_some() || !self.refuses.is_empty();
+        let what = match driver.kind {
+            DriverKind::Generator if driver.protocol == Some(Protocol::Keys) => (is_http
+                || self.sum.is_some())
+            .then_some("all stores have one contract: theirs has `says` alone")?,
+            DriverKind::Generator if self.http_complaint().is_some() => {
+                return self.http_complaint();
             }
             DriverKind::Generator if self.answers_only && !self.refuses.is_empty() => {
-                Some("with `answers_only` nothing has to be refused: leave `refuses` out")
+                "with `answers_only` nothing has to be refused: leave `refuses` out"
             }
             DriverKind::Generator if self.sum.is_some() => {
-                Some("`sum` is for contenders that drive themselves")
+                "`sum` is for contenders that drive themselves"
             }
-            DriverKind::Program
-                if self.request.is_some() || self.answer.is_some() || !self.refuses.is_empty() =>
-            {
-                Some("nobody asks a contender that drives itself: it has `sum`")
+            DriverKind::Program if is_http => {
+                "nobody asks a contender that drives itself: it has `sum`"
             }
             DriverKind::Program if self.sum == Some(Sum::Records) && !has_data => {
-                Some("`sum = \"records\"` takes `[data]`: a command that makes records")
+                "`sum = \"records\"` takes `[data]`: a command that makes records"
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        Some(what.into())
     }
 }
 
 impl HttpContract {
+    /// Whether the answer to one of its requests has a body, and is held to no text.
+    pub(super) fn lacks_text(&self) -> bool {
+        self.requests.iter().any(lacks_text)
+    }
+
+    /// The same with the lengths that a contender's answers have.
+    pub(super) fn with_lengths(mut self, lengths: Option<&BodyBytes>) -> HttpContract {
+        for (nth, request) in self.requests.iter_mut().enumerate() {
+            let length = lengths.and_then(|lengths| lengths.of(nth));
+            if let Some(expect) = &mut request.expect {
+                expect.body_bytes = length;
+            }
+        }
+        self
+    }
+
+    /// The same with what its headers take from the environment.
+    ///
+    /// # Errors
+    /// Which variable isn't set, or can't stand in a header.
+    pub(super) fn with_environment(mut self) -> Result<HttpContract, String> {
+        let filled = |it: &load::template::Request| it.with_environment(environment::value);
+        self.requests = self.requests.iter().map(filled).collect::<Result<_, _>>()?;
+        Ok(self)
+    }
+
     /// What it asks for, as a run's record has it.
-    pub(super) fn asks(&self) -> Asks {
+    fn asks(&self, answer: &RightAnswer) -> Asks {
         let refused = |refusal: &Refusal| result::plan::Refusal {
             method: refusal.method.clone(),
             path: refusal.path.clone(),
             status: refusal.status,
         };
+        let is_plain = self.requests.len() == 1 && self.requests.iter().all(is_plain);
+        let requests = self.requests.iter().filter(|_| !is_plain).map(asked_request);
         Asks {
-            path: self.request.path.clone(),
-            status: self.answer.status,
-            body: self.answer.body.clone(),
-            whole_body: self.answer.whole_body,
-            fresh: self.answer.fresh,
+            path: self.requests.first().map_or_else(String::new, |it| it.path.clone()),
+            status: status(&answer.status),
+            body: answer.body.clone(),
+            whole_body: answer.whole_body,
+            fresh: self.fresh,
             answers_only: self.answers_only,
             refuses: self.refuses.iter().map(refused).collect(),
+            requests: requests.collect(),
         }
     }
+}
+
+/// Whether its answer has a body, and is held to no text.
+fn lacks_text(request: &load::template::Request) -> bool {
+    let is_free = |expect: &Expect| expect.body.is_none() && expect.statuses.may_have_body();
+    request.method != "HEAD" && request.expect.as_ref().is_none_or(is_free)
+}
+
+/// Whether it is a GET of its path, and no more.
+fn is_plain(request: &load::template::Request) -> bool {
+    request.method == "GET" && request.headers.is_empty() && request.body.is_empty()
+}
+
+fn asked_request(request: &load::template::Request) -> AskedRequest {
+    let expect = request.expect.clone().unwrap_or_default();
+    AskedRequest {
+        method: request.method.clone(),
+        path: request.path.clone(),
+        headers: request.headers.clone(),
+        body_bytes: request.body.len() as u64,
+        body_sha256: (!request.body.is_empty()).then(|| digest::of_bytes(&request.body)),
+        weight: request.weight,
+        status: status(&expect.statuses),
+        answer_body: expect.body.unwrap_or_default(),
+    }
+}
+
+fn status(statuses: &Statuses) -> RightStatus {
+    let text = statuses.to_string();
+    text.parse().map_or(RightStatus::List(text), RightStatus::One)
 }
 
 /// A request that must be refused.

@@ -160,6 +160,11 @@ pub fn of_file(path: &Path) -> io::Result<String> {
     Ok(hex(digest))
 }
 
+/// SHA-256 of bytes, in hex.
+pub fn of_bytes(bytes: &[u8]) -> String {
+    hex(Sha256::new().chain_update(bytes))
+}
+
 /// The same of a file and others that belong to it. Without others it is that of the file.
 ///
 /// # Errors

@@ -1,10 +1,16 @@
 //! What a value in a study's or contender's file may be. Refused while the file
 //! is read, so that the complaint has the value's line.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::marker::PhantomData;
 
 use judge::statistics::BLOCKS_MAX;
-use serde::de::{Deserialize, Deserializer, Error};
+use load::plan::Statuses;
+use result::plan::BodyBytes;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use toml::Spanned;
 
 fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
@@ -170,10 +176,146 @@ where
     checked(deserializer, "a list of 20 tables at most", |refusals: &Vec<T>| refusals.len() <= 20)
 }
 
-/// A status that the load generator takes for a success.
-pub(crate) fn success<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
-    let allowed = "a status from 200 to 299, but 204, which has no body";
-    checked(deserializer, allowed, |status| (200..=299).contains(status) && *status != 204)
+/// What statuses of right answers are, in words.
+const STATUSES: &str = "a status from 200 to 999, as 201, or a list of such with ranges, as \
+                        \"200-299,304\"";
+
+/// Statuses of right answers.
+pub(crate) fn statuses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Statuses, D::Error> {
+    let told = match toml::Value::deserialize(deserializer)? {
+        toml::Value::Integer(status) => u16::try_from(status).ok().and_then(Statuses::one),
+        toml::Value::String(list) => list.parse().ok(),
+        _ => None,
+    };
+    told.ok_or_else(|| D::Error::custom(format!("this has to be {STATUSES}")))
+}
+
+/// Those of one request.
+pub(crate) fn own_statuses<'de, D>(deserializer: D) -> Result<Option<Statuses>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    statuses(deserializer).map(Some)
+}
+
+/// A method of a request that is measured.
+pub(crate) fn own_method<'de, D>(deserializer: D) -> Result<Option<String>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let method = method(deserializer)?;
+    match method.as_str() {
+        "CONNECT" => Err(D::Error::custom("after CONNECT a connection is a tunnel, and not HTTP")),
+        _ => Ok(Some(method)),
+    }
+}
+
+/// A text that a body holds.
+pub(crate) fn own_text<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<String>, D::Error> {
+    not_empty(deserializer).map(Some)
+}
+
+/// Headers of a request.
+pub(crate) fn headers<'de, D>(
+    deserializer: D,
+) -> Result<Option<Spanned<BTreeMap<String, String>>>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let headers = Spanned::<BTreeMap<String, String>>::deserialize(deserializer)?;
+    for (name, value) in headers.get_ref() {
+        load::headers::check(name, value).map_err(D::Error::custom)?;
+    }
+    Ok(Some(headers))
+}
+
+/// How often a request is sent beside others.
+pub(crate) fn weight<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let weights = 1..=load::plan::WEIGHT_MAX;
+    checked(deserializer, &super::request::a_weight(), |weight| weights.contains(weight))
+}
+
+/// Requests that are measured. Each is a step of the contract.
+pub(crate) fn requests<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    checked(deserializer, "a list of 1 to 20 tables", |requests: &Vec<T>| {
+        (1..=20).contains(&requests.len())
+    })
+}
+
+/// Lengths of bodies.
+pub(crate) fn body_bytes<'de, D>(deserializer: D) -> Result<Option<BodyBytes>, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let bytes = |value: &toml::Value| value.as_integer().and_then(|it| u64::try_from(it).ok());
+    let told = match toml::Value::deserialize(deserializer)? {
+        toml::Value::Array(each) => {
+            each.iter().map(bytes).collect::<Option<_>>().map(BodyBytes::Each)
+        }
+        one => bytes(&one).map(BodyBytes::All),
+    };
+    let wrong = || D::Error::custom("this has to be a number, or a list with one for each request");
+    told.map(Some).ok_or_else(wrong)
+}
+
+/// Settings of a contender: a table, or a list of names of variables that are handed on as they
+/// are.
+pub(crate) fn environment<'de, D, T>(deserializer: D) -> Result<BTreeMap<String, T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + From<Handed>,
+{
+    struct Environment<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de> + From<Handed>> Visitor<'de> for Environment<T> {
+        type Value = BTreeMap<String, T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a table of texts, or a list of names of variables")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+            BTreeMap::deserialize(MapAccessDeserializer::new(map))
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Self::Value, A::Error> {
+            let mut all = BTreeMap::new();
+            while let Some(name) = names.next_element::<String>()? {
+                if !load::headers::is_variable(&name) {
+                    return Err(A::Error::custom(format!(
+                        "`{name}` is no name of a variable of the environment, which has letters, \
+                         digits and _"
+                    )));
+                }
+                let value = Handed(format!("{{env:{name}}}"));
+                all.insert(name, value.into());
+            }
+            Ok(all)
+        }
+    }
+
+    deserializer.deserialize_any(Environment(PhantomData))
+}
+
+/// The value of a variable that is handed on.
+pub(crate) struct Handed(String);
+
+impl From<Handed> for String {
+    fn from(Handed(value): Handed) -> String {
+        value
+    }
+}
+
+impl From<Handed> for Spanned<String> {
+    fn from(Handed(value): Handed) -> Spanned<String> {
+        Spanned::new(0..0, value)
+    }
 }
 
 /// What would be found in any answer if it were empty.
@@ -212,9 +354,9 @@ pub(crate) fn result_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 /// What a parameter is passed as.
 pub(crate) fn option<'de, D: Deserializer<'de>>(
     deserializer: D,
-) -> Result<toml::Spanned<String>, D::Error> {
+) -> Result<Spanned<String>, D::Error> {
     let allowed = "1 to 30 lower-case letters, digits and dashes, the first a letter";
-    checked(deserializer, allowed, |name: &toml::Spanned<String>| {
+    checked(deserializer, allowed, |name: &Spanned<String>| {
         let name = name.get_ref();
         name.starts_with(|char: char| char.is_ascii_lowercase())
             && name.len() <= 30

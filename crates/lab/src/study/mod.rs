@@ -10,6 +10,7 @@ mod driver;
 pub(crate) mod limits;
 mod profile;
 mod published;
+mod request;
 pub mod toml_file;
 mod way;
 
@@ -19,17 +20,18 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
-use result::plan::{Claim, Dimension, LighterContract, Value};
+use result::plan::{BodyBytes, Claim, Dimension, LighterContract, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::asks::Asks;
-pub use self::contract::{ContractFile, HttpContract, Refusal, Request, RightAnswer, Sum};
+pub use self::contract::{ContractFile, HttpContract, Refusal, RightAnswer, Sum};
 pub use self::data::Data;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
+pub use self::request::Request;
 pub use self::way::Way;
 
 use self::contender::Contender;
@@ -164,8 +166,14 @@ impl StudyFile {
         if let Some(data) = &mut file.data {
             data.folder = studies.join(name);
         }
+        let contracts = [&mut file.contract].into_iter().chain(file.lighter.values_mut());
+        let mut bodies = Vec::new();
+        for contract in contracts {
+            contract.get_mut().read_bodies(&path)?;
+            bodies.extend(contract.get_ref().files(&path));
+        }
         let of_data = file.data.iter().flat_map(Data::files);
-        let sha256 = digest::of_file_with(&path, of_data).ok();
+        let sha256 = digest::of_file_with(&path, of_data.chain(bodies)).ok();
         Ok(StudyFile { sha256, ..file })
     }
 
@@ -249,12 +257,26 @@ impl StudyFile {
             return Err(toml_file::refuse(&path, 0..0, what.into()));
         }
         let lighter = contender.lighter_contract().and_then(|name| self.lighter.get(name));
-        let answer = &lighter.unwrap_or(&self.contract).get_ref().answer;
-        let names_a_body = answer.as_ref().is_none_or(|it| !it.body.is_empty());
-        if !names_a_body && contender.file.body_bytes.is_none() {
-            let what = "missing key `body` in the contract of its study, or `body_bytes` here: any \
-                        answer would be right";
-            return Err(toml_file::refuse(&path, 0..0, what.into()));
+        let contract = lighter.unwrap_or(&self.contract).get_ref().http();
+        let body_bytes = &contender.file.body_bytes;
+        let what = match (&contract, body_bytes) {
+            (Some(contract), None) if contract.lacks_text() => Some(
+                "missing key `body` in the contract of its study, or `body_bytes` here: any \
+                 answer would be right"
+                    .into(),
+            ),
+            (Some(contract), Some(BodyBytes::Each(each)))
+                if each.len() != contract.requests.len() =>
+            {
+                let (requests, lengths) = (contract.requests.len(), each.len());
+                Some(format!(
+                    "`body_bytes` has {lengths} numbers, and the contract {requests} requests"
+                ))
+            }
+            _ => None,
+        };
+        if let Some(what) = what {
+            return Err(toml_file::refuse(&path, 0..0, what));
         }
         match &contender.file.contract {
             Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
@@ -445,7 +467,7 @@ impl Study {
         }
         for contract in contracts {
             if let Some(what) = contract.get_ref().complaint(of_driver, has_data) {
-                return Err(toml_file::refuse(path, contract.span(), what.into()));
+                return Err(toml_file::refuse(path, contract.span(), what));
             }
         }
         Ok(())
@@ -542,7 +564,7 @@ impl Study {
             contract: self.file.contract.get_ref().says.clone(),
             dimensions: self.file.dimensions(),
             figures: self.file.figures(),
-            asks: self.file.contract.get_ref().http().map(|it| it.asks()),
+            asks: self.file.contract.get_ref().asks(),
             lighter: self
                 .file
                 .lighter
@@ -550,7 +572,7 @@ impl Study {
                 .map(|(name, contract)| LighterContract {
                     name: name.clone(),
                     says: contract.get_ref().says.clone(),
-                    asks: contract.get_ref().http().map(|it| it.asks()),
+                    asks: contract.get_ref().asks(),
                 })
                 .collect(),
             published: self.file.published.iter().map(|it| it.row.clone()).collect(),

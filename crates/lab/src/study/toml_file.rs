@@ -61,6 +61,16 @@ pub fn refuse(path: &Path, place: Range<usize>, what: String) -> Error {
     }
 }
 
+/// The same about what must not be shown.
+pub fn refuse_secret(path: &Path, place: Range<usize>, what: String) -> Error {
+    match refuse(path, place, what) {
+        Error::Content { path, line, column, what, .. } => {
+            Error::Content { path, line, column, what, text: "***".into() }
+        }
+        other => other,
+    }
+}
+
 fn complaint(path: &Path, text: &str, offset: usize, what: String) -> Error {
     let before = text.get(..offset.min(text.len())).unwrap_or_default();
     let line = before.matches('\n').count() + 1;

@@ -25,12 +25,20 @@ pub enum Way {
 }
 
 impl Study {
+    /// What its requests take from the environment, and isn't set there, in a sentence.
+    pub fn missing_variable(&self) -> Option<String> {
+        let contracts = self.contenders.iter().map(|contender| self.contract_of(contender));
+        contracts.filter_map(|it| it.http()?.with_environment().err()).next()
+    }
+
     /// How one of its contenders is driven.
     pub fn way(&self, contender: &Contender) -> Way {
         let contract = self.contract_of(contender);
         match (contract.http(), contender.file.speaks) {
             (Some(asks), _) => {
-                Way::Http(HttpContract { body_bytes: contender.file.body_bytes, ..asks })
+                let asks = asks.with_lengths(contender.file.body_bytes.as_ref());
+                // That a variable isn't set is told before anything is measured.
+                Way::Http(asks.clone().with_environment().unwrap_or(asks))
             }
             (None, Some(speaks)) => {
                 let asks = self.file.asks.iter();

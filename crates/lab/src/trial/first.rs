@@ -1,16 +1,19 @@
 //! A first look at a server that nobody wrote a contract for: where it listens, and what it
 //! answers.
 
+use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use keeper::kept::{Kept, NotStarted};
-use load::Stop;
+use load::template::{Request, filled};
+use load::{Stop, requests};
 use result::plan::Cores;
 
 use super::order::order;
 use super::{LINES, ended};
 use crate::contract::http_client::{Answer, Connection, Wrong};
+use crate::environment;
 use crate::place::Host;
 use crate::study::contender::Contender;
 
@@ -33,10 +36,34 @@ pub struct First {
     pub address: SocketAddr,
     /// Whether that is where it was told to listen.
     pub as_told: bool,
-    /// Its first answers.
-    pub answers: Vec<Answer>,
+    /// Its first answers to each request.
+    pub answers: Vec<Vec<Given>>,
     /// Whether it gave them on one connection.
     pub keeps_connections: bool,
+}
+
+/// An answer, and what it is one to.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The answer.
+    pub answer: Answer,
+    /// The number of its request, and what that one's nonce follows from.
+    number: u64,
+    seed: u64,
+}
+
+impl Given {
+    /// A text with placeholders, as its request has it.
+    pub fn filled(&self, text: &str) -> String {
+        filled(text, self.number, self.seed)
+    }
+}
+
+impl First {
+    /// The status of its first answer.
+    pub fn status(&self) -> u16 {
+        self.answers[0][0].answer.status
+    }
 }
 
 /// Why nothing was seen.
@@ -50,14 +77,14 @@ pub enum Nothing {
     Stopped,
 }
 
-/// Starts a server, unless it runs already, asks it for this path, and stops it.
+/// Starts a server, unless it runs already, asks it each of these requests, and stops it.
 ///
 /// # Errors
 /// [`Nothing`], where it gave no answer.
 pub fn look(
     host: &dyn Host,
     contender: &Contender,
-    path: &str,
+    requests: &[Request],
     stop: &Stop,
 ) -> Result<First, Nothing> {
     let address = match &contender.file.address {
@@ -71,16 +98,18 @@ pub fn look(
         NotStarted::Program(why) => silent(why),
         NotStarted::Machine(why) => Nothing::Machine(why),
     })?;
-    let seen = Looking { host, contender, path, stop, kept: &kept, address }.answers();
+    let (asked, seed) = (Cell::new(0), fastrand::u64(..));
+    let seen =
+        Looking { host, contender, requests, stop, kept: &kept, asked, seed, address }.answers();
     // What it said before it was stopped, not its farewell.
-    let last_words = kept.last_lines(LINES);
+    let last_words = kept.last_lines(LINES).iter().map(|it| environment::hidden(it)).collect();
     if stop.asked() {
         kept.hurry();
     }
     let stopped = kept.stop(0);
     match (seen, stopped) {
         _ if stop.asked() => Err(Nothing::Stopped),
-        (Err(why), _) => Err(Nothing::Silent(why, last_words)),
+        (Err(why), _) => Err(Nothing::Silent(environment::hidden(&why), last_words)),
         (Ok(_), Err(why)) => Err(Nothing::Machine(why)),
         (Ok(first), Ok(_)) => Ok(first),
     }
@@ -90,9 +119,12 @@ pub fn look(
 struct Looking<'a> {
     host: &'a dyn Host,
     contender: &'a Contender,
-    path: &'a str,
+    requests: &'a [Request],
     stop: &'a Stop,
     kept: &'a Kept,
+    /// Requests so far, and what their nonces follow from.
+    asked: Cell<u64>,
+    seed: u64,
     /// Where it was told to listen, or is said to.
     address: SocketAddr,
 }
@@ -110,13 +142,13 @@ impl Looking<'_> {
             let mut seen = Vec::new();
             for address in self.candidates(began) {
                 match self.asked(address) {
-                    Ok(first) if first.answers[0].status != UNAVAILABLE => seen.push(first),
+                    Ok(first) if first.status() != UNAVAILABLE => seen.push(first),
                     Ok(_) => last = Some(format!("status {UNAVAILABLE}")),
                     Err(wrong) => last = Some(wrong.to_string()),
                 }
             }
             // Of several ports one may be for something else, such as metrics.
-            if let Some(first) = seen.into_iter().min_by_key(|it| it.answers[0].status) {
+            if let Some(first) = seen.into_iter().min_by_key(First::status) {
                 return Ok(first);
             }
             if let Some(exit) = self.kept.exited() {
@@ -157,20 +189,45 @@ impl Looking<'_> {
         if let Ok(answers) = self.on_one_connection(address, ANSWERS) {
             return Ok(of(answers, true));
         }
-        let one = |_| self.on_one_connection(address, 1);
-        let answers: Result<Vec<_>, Wrong> = (0..ANSWERS).map(one).collect();
-        Ok(of(answers?.concat(), false))
+        let mut all: Vec<Vec<Given>> = vec![Vec::new(); self.requests.len()];
+        for _ in 0..ANSWERS {
+            for (answers, request) in all.iter_mut().zip(self.requests) {
+                answers.push(self.answer(&mut self.open(address)?, address, request)?);
+            }
+        }
+        Ok(of(all, false))
     }
 
-    fn on_one_connection(&self, address: SocketAddr, count: usize) -> Result<Vec<Answer>, Wrong> {
-        let mut connection = Connection::open_until(address, WITHIN, self.stop)?;
-        let request = format!("GET {} HTTP/1.1\r\nHost: {address}\r\n\r\n", self.path);
-        let mut answers = Vec::new();
+    fn open(&self, address: SocketAddr) -> Result<Connection, Wrong> {
+        Connection::open_until(address, WITHIN, self.stop)
+    }
+
+    fn on_one_connection(
+        &self,
+        address: SocketAddr,
+        count: usize,
+    ) -> Result<Vec<Vec<Given>>, Wrong> {
+        let mut connection = self.open(address)?;
+        let mut all: Vec<Vec<Given>> = vec![Vec::new(); self.requests.len()];
         for _ in 0..count {
-            connection.send(request.as_bytes())?;
-            answers.push(connection.receive(false)?);
+            for (answers, request) in all.iter_mut().zip(self.requests) {
+                answers.push(self.answer(&mut connection, address, request)?);
+            }
         }
-        Ok(answers)
+        Ok(all)
+    }
+
+    /// The answer to one request.
+    fn answer(
+        &self,
+        on: &mut Connection,
+        address: SocketAddr,
+        request: &Request,
+    ) -> Result<Given, Wrong> {
+        let number = self.asked.replace(self.asked.get() + 1);
+        on.send(&requests::bytes(request, &address.to_string(), number, self.seed))?;
+        let answer = on.receive(request.method == "HEAD")?;
+        Ok(Given { answer, number, seed: self.seed })
     }
 
     /// That there was no answer, and what was seen instead.

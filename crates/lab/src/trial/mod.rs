@@ -23,6 +23,7 @@ use result::plan::{Plan, Setting, Slot};
 use crate::contract::program::Given;
 use crate::contract::{Contract, Depth};
 use crate::drive::{Drive, Driver, Ended, Filled, Readiness};
+use crate::environment;
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
 use crate::sample::{Expected, Sampler};
@@ -126,6 +127,7 @@ impl Bench<'_> {
         measured?.transpose()?;
         let seconds = evidence.work.as_ref().map_or(0.0, |work| work.seconds);
         evidence.overhead_s = began.elapsed().as_secs_f64() - seconds;
+        environment::hide(&mut evidence);
         Ok(Some(evidence))
     }
 
@@ -171,6 +173,7 @@ impl Bench<'_> {
                 measured
             })?;
         checked.transpose()?;
+        environment::hide(&mut evidence);
         Ok(evidence)
     }
 

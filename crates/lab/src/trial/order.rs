@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use keeper::{Order, Scratch};
+use load::headers::with_variables;
 use result::evidence::Place;
 
+use crate::environment;
 use crate::place::Host;
 use crate::ready::programs;
 use crate::study::contender::{Contender, Placeholders};
@@ -22,7 +24,8 @@ const NOBODY: [&str; 2] = ["sleep", "infinity"];
 /// of its place. Its output goes where errors go.
 ///
 /// # Errors
-/// One sentence, if one of its files can't be read.
+/// One sentence, if one of its files can't be read, or a variable that it is handed on isn't
+/// set.
 pub fn order(
     contender: &Contender,
     host: &dyn Host,
@@ -50,7 +53,7 @@ pub fn order(
             true => NOBODY.map(String::from).to_vec(),
             false => placeholders.fill_all(&file.run),
         },
-        environment: environment(contender, &placeholders, &dir),
+        environment: environment_of(contender, &placeholders, &dir)?,
         folder: None,
         scratch: Some(Scratch { path: dir, files }),
         cgroup: host.cgroup(place),
@@ -62,13 +65,13 @@ pub fn order(
 }
 
 /// What a contender finds in its environment: what it is to do, and nothing of
-/// the user's own, which would differ from machine to machine.
-fn environment(
+/// the user's own, which would differ from machine to machine, but for what its file names.
+fn environment_of(
     contender: &Contender,
     placeholders: &Placeholders,
     dir: &Path,
-) -> Vec<(String, String)> {
-    let mut environment = vec![
+) -> Result<Vec<(String, String)>, String> {
+    let mut all = vec![
         ("PATH".into(), programs::search_path()),
         ("HOME".into(), dir.display().to_string()),
         // What it leaves there is gone with the trial.
@@ -79,7 +82,10 @@ fn environment(
         ("CORES".into(), placeholders.cores.to_string()),
     ];
     for (name, value) in &contender.file.environment {
-        environment.push((name.clone(), placeholders.fill(value)));
+        let value = placeholders.fill(value);
+        let value = with_variables(&value, environment::value)
+            .map_err(|variable| environment::not_set(&[variable]))?;
+        all.push((name.clone(), value));
     }
-    environment
+    Ok(all)
 }

@@ -191,6 +191,16 @@ fn setting(name: &str, value: &str) -> Markup {
     html! { div { code { (visible(name)) " = " (visible(value)) } } }
 }
 
+/// A setting of a contender's environment. What was handed on from there isn't kept.
+fn variable(name: &str, value: &str) -> Markup {
+    match value.strip_prefix("{env:").and_then(|rest| rest.strip_suffix('}')) {
+        Some(of) if of == name => {
+            html! { div { code { "$" (visible(name)) } " (from the environment)" } }
+        }
+        _ => setting(name, value),
+    }
+}
+
 /// A command as a shell reads it, which may go over several lines.
 fn command(words: &[String]) -> Markup {
     html! { code { (visible_command(&shell::command(words))) } }
@@ -266,7 +276,7 @@ fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
             (
                 "environment",
                 html! {
-                    @for (name, value) in &contender.environment { (setting(name, value)) }
+                    @for (name, value) in &contender.environment { (variable(name, value)) }
                     @if contender.environment.is_empty() { "nothing set" }
                 },
             ),

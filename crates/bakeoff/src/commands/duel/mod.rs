@@ -3,13 +3,14 @@
 
 mod entrant;
 mod gate;
+mod handed_on;
 mod look;
+mod requests;
 mod written;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::builder::NonEmptyStringValueParser;
 use durability::OfRun;
 use lab::place::ThisMachine;
 use lab::place::machine;
@@ -25,12 +26,15 @@ use result::shell;
 
 use self::entrant::{Entrant, What};
 use self::gate::{Gate, Word};
+use self::handed_on::{Variable, words_without_secrets};
 use self::look::{Seen, contract, difference, who_closes};
+use self::requests::Requests;
 use self::written::{Load, Written};
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
 use super::export::{self, formats};
 use super::load::{interrupt, quantity};
 use super::printing::{complain, last_words as last_words_of, note};
+use super::request::RequestArguments;
 use super::run::progress::Progress;
 use super::run::{cores, exit_code, finish};
 use super::studies;
@@ -59,12 +63,12 @@ pub struct Arguments {
     /// One more, under this name
     #[arg(long, value_name = "NAME=COMMAND|URL")]
     name: Vec<String>,
-    /// What is asked for: path and query
-    #[arg(long, default_value = "/")]
-    path: String,
-    /// A text that each answer holds; without it, each is to be as long as the first ones
-    #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
-    expect_body: Option<String>,
+    #[command(flatten)]
+    request: RequestArguments,
+    /// A variable of the environment for the commands, which have PATH alone of it: as it is set
+    /// here, or with this value, which is kept nowhere
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<Variable>,
     /// Cores that each is given; if not said, all where load and server have their own, else 1
     #[arg(long, value_name = "1|all", value_parser = cores)]
     cores: Option<Cores>,
@@ -133,7 +137,9 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
     let bad_input = |sentence| Failed(BAD_INPUT, sentence);
     let system = |error: std::io::Error| Failed(SYSTEM, error.to_string());
     let entrants = Entrant::all(&arguments.entrants, &arguments.name).map_err(bad_input)?;
-    let path = path(&arguments.path, &entrants).map_err(bad_input)?;
+    let path = path(&arguments.request.paths, &entrants).map_err(bad_input)?;
+    let requests = Requests::new(&arguments.request, &path).map_err(bad_input)?;
+    arguments.env.iter().try_for_each(Variable::hand_on).map_err(bad_input)?;
     check_gates(&arguments.fail_if, &entrants).map_err(bad_input)?;
     let stop = Stop::default();
     interrupt::stops(&stop).map_err(system)?;
@@ -145,16 +151,17 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
         Some(folder) => keep(folder).map_err(bad_input)?,
         None => scratch.path().join(NAME),
     };
-    let written = Written::new(folder.clone(), &entrants).map_err(|error| {
+    let handed_on = arguments.env.iter().map(|it| it.name.clone()).collect();
+    let written = Written::new(folder.clone(), &entrants, handed_on).map_err(|error| {
         Failed(BAD_INPUT, format!("couldn't make {}: {error}", folder.display()))
     })?;
-    let begun = first_looks(arguments, &entrants, &path, &written, &stop);
+    let begun = first_looks(arguments, &entrants, &requests, &written, &stop);
     if begun.is_err() && arguments.keep.is_some() {
         // What isn't whole is of no use to anybody.
         let _ = std::fs::remove_dir_all(&folder);
     }
     begun?;
-    measure(arguments, &folder, &stop)
+    measure(arguments, &requests, &folder, &stop)
 }
 
 /// The folder that the study is kept in, whose name is the study's.
@@ -172,17 +179,15 @@ fn keep(folder: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// What all are asked for: the path that was given, or that of the URLs.
-fn path(given: &str, entrants: &[Entrant]) -> Result<String, String> {
-    if !given.starts_with('/') || given.contains(char::is_whitespace) {
-        return Err(format!("--path {given}: a path begins with / and has no space"));
-    }
+/// What all are asked for where no path was given: that of the URLs.
+fn path(given: &[String], entrants: &[Entrant]) -> Result<String, String> {
     let mut paths = entrants.iter().filter_map(|it| match &it.what {
         What::Running { path: Some(path), .. } => Some(path.as_str()),
         _ => None,
     });
-    let Some(first) = paths.next() else { return Ok(given.into()) };
-    match paths.find(|&path| path != first).or((given != "/" && given != first).then_some(given)) {
+    let given = given.first().map(String::as_str);
+    let Some(first) = paths.next() else { return Ok(given.unwrap_or("/").into()) };
+    match paths.find(|&path| path != first).or(given.filter(|&given| given != first)) {
         Some(other) => Err(format!(
             "all are asked for the same: there is {first} and {other}; give one with --path"
         )),
@@ -206,33 +211,38 @@ fn check_gates(gates: &[Gate], entrants: &[Entrant]) -> Result<(), String> {
 fn first_looks(
     arguments: &Arguments,
     entrants: &[Entrant],
-    path: &str,
+    requests: &Requests,
     written: &Written,
     stop: &Stop,
 ) -> Result<(), Failed> {
     let described = machine::describe();
     let machine = ThisMachine::new(&described);
+    let filled = requests.with_environment().map_err(|why| Failed(BAD_INPUT, why))?;
     let mut seen = Vec::new();
-    for Entrant { name, .. } in entrants {
+    for entrant in entrants {
+        let name = &entrant.name;
         let contender = Contender::read(&written.folder.join(name), name)
             .map_err(|error| Failed(BAD_INPUT, error.to_string()))?;
-        let first = look(&machine, &contender, path, stop).map_err(|why| match why {
+        let first = look(&machine, &contender, &filled, stop).map_err(|why| match why {
             Nothing::Stopped => Failed(INTERRUPTED, "interrupted before a trial began".into()),
             Nothing::Machine(why) => Failed(SYSTEM, why),
             Nothing::Silent(why, last_words) => {
-                Failed(FAILED, format!("{name}: {why}; {}", last_words_of(&last_words)))
+                let last_words = last_words_of(&last_words);
+                Failed(
+                    FAILED,
+                    format!("{name}: {why}; {last_words}{}", what_it_has(entrant, arguments)),
+                )
             }
         })?;
         let one = Seen { name, first };
-        note(&one.line());
+        one.lines(requests).iter().for_each(|line| note(line));
         seen.push(one);
     }
-    let contract = contract(path, &seen, arguments.expect_body.as_deref())
-        .map_err(|sentence| Failed(FAILED, sentence))?;
+    let contract = contract(requests, &seen).map_err(|sentence| Failed(FAILED, sentence))?;
     let difference = difference(&seen);
     [&difference, &who_closes(&seen)].into_iter().flatten().for_each(|it| note(it));
     let load = Load {
-        path,
+        requests,
         cores: arguments.cores.unwrap_or_else(|| usual_cores(&described)),
         connections: arguments.connections,
         rate: arguments.rate,
@@ -246,6 +256,19 @@ fn first_looks(
     })
 }
 
+/// What a command that gave no answer has of the environment, and how it gets more.
+fn what_it_has(entrant: &Entrant, arguments: &Arguments) -> String {
+    if matches!(entrant.what, What::Running { .. }) {
+        return String::new();
+    }
+    let names: Vec<&str> =
+        ["PATH"].into_iter().chain(arguments.env.iter().map(|it| &*it.name)).collect();
+    format!(
+        "\nOf your environment it has {} alone: --env NAME hands on another variable",
+        names.join(", ")
+    )
+}
+
 /// All cores, where server and load have some of their own then.
 fn usual_cores(machine: &result::plan::Machine) -> Cores {
     use lab::place::Host;
@@ -256,7 +279,12 @@ fn usual_cores(machine: &result::plan::Machine) -> Cores {
 }
 
 /// Runs the study that was made, and holds the conditions against it.
-fn measure(arguments: &Arguments, folder: &Path, stop: &Stop) -> Result<u8, Failed> {
+fn measure(
+    arguments: &Arguments,
+    requests: &Requests,
+    folder: &Path,
+    stop: &Stop,
+) -> Result<u8, Failed> {
     let bad_input = |error: lab::study::Error| Failed(BAD_INPUT, error.to_string());
     let studies = studies::with(folder);
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -269,7 +297,7 @@ fn measure(arguments: &Arguments, folder: &Path, stop: &Stop) -> Result<u8, Fail
         choice: &Choice::default(),
         order: Order::Shuffled,
         seed,
-        command: command(seed),
+        command: command(requests, seed),
         runs: &arguments.runs,
         ladder: &OfRun,
     };
@@ -288,21 +316,32 @@ fn measure(arguments: &Arguments, folder: &Path, stop: &Stop) -> Result<u8, Fail
             shell::word(&name),
             shell::path_option("--studies", studies, lab::run::STUDIES)
         ));
+        taken_from_environment(requests).iter().for_each(|it| note(it));
     }
     let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
     let gates = gates(arguments, &ended);
     Ok(worst(&[code, exported, gates]))
 }
 
-/// The command that repeats it, with the seed that it had.
-fn command(seed: u64) -> String {
+/// The command that repeats it, with the seed that it had and without secrets.
+fn command(requests: &Requests, seed: u64) -> String {
     let given: Vec<String> = std::env::args().skip(1).collect();
+    let given = words_without_secrets(&given, requests.headers());
     let words = given.iter().map(|word| shell::word(word).into_owned());
     let mut words: Vec<String> = ["bakeoff".to_string()].into_iter().chain(words).collect();
     if !given.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
         words.push(format!("--seed {seed}"));
     }
     words.join(" ")
+}
+
+/// Which variables a kept study takes in the place of secrets that were written out.
+fn taken_from_environment(requests: &Requests) -> Option<String> {
+    let values = requests.headers().iter().map(|(_, value)| value);
+    let names: Vec<&str> = values.flat_map(|value| load::headers::variables(value)).collect();
+    (!names.is_empty()).then(|| {
+        format!("It takes {} from the environment: secrets stand in no file", names.join(", "))
+    })
 }
 
 /// Says what came of the conditions, and the exit code that follows.

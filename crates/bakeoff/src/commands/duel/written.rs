@@ -1,5 +1,6 @@
 //! The study that a duel is, as files: what `--keep` leaves to go on from.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,15 @@ use toml::Value;
 
 use super::entrant::{Entrant, What};
 use super::look::{Contract, Seen};
+use super::requests::{Requests, free_file};
+use crate::commands::request::Body;
 use crate::commands::studies;
 
 /// Seconds that a server that runs already may take to answer.
 const RUNNING_WITHIN_S: f64 = 5.0;
+
+/// The study's own file.
+const STUDY: &str = "study.toml";
 
 /// What no duel can say.
 const SAME_WORK: &str = "Whether they do the same work: nobody wrote a contract for them, and each \
@@ -23,8 +29,8 @@ const SAME_WORK: &str = "Whether they do the same work: nobody wrote a contract 
 /// What a duel measures.
 #[derive(Debug, Clone, Copy)]
 pub struct Load<'a> {
-    /// Path and query.
-    pub path: &'a str,
+    /// What is asked.
+    pub requests: &'a Requests,
     /// Cores that each is given.
     pub cores: Cores,
     /// Connections at once.
@@ -43,6 +49,8 @@ pub struct Load<'a> {
 pub struct Written {
     /// Its folder.
     pub folder: PathBuf,
+    /// Variables that are handed on to commands, by their names.
+    handed_on: Vec<String>,
 }
 
 impl Written {
@@ -50,11 +58,15 @@ impl Written {
     ///
     /// # Errors
     /// What couldn't be written.
-    pub fn new(folder: PathBuf, entrants: &[Entrant]) -> io::Result<Written> {
+    pub fn new(
+        folder: PathBuf,
+        entrants: &[Entrant],
+        handed_on: Vec<String>,
+    ) -> io::Result<Written> {
         let here = std::env::current_dir()?;
         fs::create_dir_all(studies::with(&folder))?;
         fs::create_dir(&folder)?;
-        let written = Written { folder };
+        let written = Written { folder, handed_on };
         for entrant in entrants {
             fs::create_dir(written.folder.join(&entrant.name))?;
             written.write_contender(entrant, &here, "")?;
@@ -78,11 +90,10 @@ impl Written {
         for (entrant, seen) in entrants.iter().zip(seen) {
             let mut more = String::new();
             if contract.text.is_none() {
-                let bytes = seen.body_bytes();
                 more.push_str(
                     "# The length of its first answers' bodies, which each has to have.\n",
                 );
-                more.push_str(&format!("body_bytes = {bytes}\n"));
+                more.push_str(&format!("body_bytes = {}\n", lengths(&seen.body_bytes())));
             }
             if !seen.first.as_told {
                 more.push_str("# It listens here whatever PORT says.\n");
@@ -91,11 +102,20 @@ impl Written {
             self.write_contender(entrant, &here, &more)?;
         }
         let names: Vec<&str> = entrants.iter().map(|it| it.name.as_str()).collect();
-        fs::write(self.folder.join("study.toml"), study(&names, (contract, difference), load))
+        let file = load.requests.body_file().map(|(name, bytes)| {
+            let taken: Vec<&str> = names.iter().copied().chain([STUDY]).collect();
+            (free_file(&name, &taken), bytes)
+        });
+        if let Some((name, bytes)) = &file {
+            fs::write(self.folder.join(name), bytes)?;
+        }
+        let requests = requests(load.requests, contract, file.as_ref().map(|(name, _)| &**name));
+        let text = study(&names, (contract, difference), load, &requests);
+        fs::write(self.folder.join(STUDY), text)
     }
 
     fn write_contender(&self, entrant: &Entrant, here: &Path, more: &str) -> io::Result<()> {
-        let text = format!("{}{more}", contender(entrant, here));
+        let text = format!("{}{more}", contender(entrant, here, &self.handed_on));
         fs::write(self.folder.join(&entrant.name).join(contender::FILE), text)
     }
 }
@@ -104,12 +124,73 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn contender(entrant: &Entrant, here: &Path) -> String {
+/// Lengths of bodies as a contender's file has them.
+fn lengths(all: &[u64]) -> String {
+    match all {
+        [one] => one.to_string(),
+        several => format!("{several:?}"),
+    }
+}
+
+/// What is asked, as a study's file has it. The body is this file, if it was given as one.
+fn requests(asked: &Requests, contract: &Contract, file: Option<&str>) -> String {
+    let one = |nth: usize| {
+        let request = &asked.all[nth];
+        let mut keys = Vec::new();
+        if request.method != "GET" || asked.body.is_some() {
+            keys.push(format!("method = {}", quoted(&request.method)));
+        }
+        keys.push(format!("path = {}", quoted(&request.path)));
+        if !request.headers.is_empty() {
+            let headers = headers(&request.headers);
+            keys.push(format!("headers = {{ {headers} }}"));
+        }
+        match (&asked.body, file) {
+            (_, Some(file)) => keys.push(format!("body_file = {}", quoted(file))),
+            (Some(Body::Text(text)), None) => keys.push(format!("body = {}", quoted(text))),
+            _ => {}
+        }
+        if request.weight != 1 {
+            keys.push(format!("weight = {}", request.weight));
+        }
+        let status = &contract.statuses[nth];
+        if *status != contract.statuses[0] {
+            keys.push(format!("status = {}", quoted(&status.to_string())));
+        }
+        format!("{{ {} }}", keys.join(", "))
+    };
+    let all: Vec<String> = (0..asked.all.len()).map(one).collect();
+    match &all[..] {
+        [one] => format!("request = {one}"),
+        several => format!("requests = [\n    {},\n]", several.join(",\n    ")),
+    }
+}
+
+/// Headers as a table. Of a name that comes twice the values are one list (RFC 9110, 5.3).
+fn headers(all: &[(String, String)]) -> String {
+    let mut table: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, value) in all {
+        let known = table.keys().find(|known| known.eq_ignore_ascii_case(name)).copied();
+        table.entry(known.unwrap_or(name)).or_default().push(value);
+    }
+    let one = |(name, values): (&&str, &Vec<&str>)| {
+        let between = if name.eq_ignore_ascii_case("cookie") { "; " } else { ", " };
+        format!("{} = {}", quoted(name), quoted(&values.join(between)))
+    };
+    table.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn contender(entrant: &Entrant, here: &Path, handed_on: &[String]) -> String {
     let (language, start) = match &entrant.what {
         What::Command(command) => {
             let here = shell::word(&here.to_string_lossy()).into_owned();
             let command = format!("cd {here} && {command}");
-            ("a command", format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command)))
+            let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command));
+            let environment = match handed_on {
+                [] => String::new(),
+                names => format!("environment = {names:?}\n"),
+            };
+            ("a command", run + &environment)
         }
         What::Running { address, .. } => (
             "a server that runs already",
@@ -122,9 +203,15 @@ fn contender(entrant: &Entrant, here: &Path) -> String {
     )
 }
 
-fn study(names: &[&str], (contract, difference): (&Contract, Option<&str>), load: &Load) -> String {
-    let Load { path, connections, blocks, measure_s, warmup_s, .. } = *load;
-    let Contract { status, text, kept } = contract;
+fn study(
+    names: &[&str],
+    (contract, difference): (&Contract, Option<&str>),
+    load: &Load,
+    requests: &str,
+) -> String {
+    let Load { requests: asked, connections, blocks, measure_s, warmup_s, .. } = *load;
+    let Contract { statuses, text, kept } = contract;
+    let (status, asked) = (&statuses[0], asked.names());
     let cores = match load.cores {
         Cores::One => "one",
         Cores::All => "all",
@@ -132,16 +219,16 @@ fn study(names: &[&str], (contract, difference): (&Contract, Option<&str>), load
     let (last, first) = names.split_last().expect("two or more take part");
     let title = format!("{} and {last}", first.join(", "));
     let question = match load.rate {
-        None => format!("Which of them answers GET {path} more often a second?"),
+        None => format!("Which of them answers {asked} more often a second?"),
         Some(rate) => {
-            format!("Which of them answers {rate} requests for {path} a second with less CPU time?")
+            format!("Which of them answers {rate} requests a second with less CPU time: {asked}?")
         }
     };
     let (says, body) = match text {
         Some(text) => (format!("its body holds {text:?}"), format!(", body = {}", quoted(text))),
         None => ("its body is as long as the first ones were".into(), String::new()),
     };
-    let says = format!("The answer to GET {path} has status {status}, and {says}.");
+    let says = format!("The answer to {asked} has status {status}, and {says}.");
     let setting = format!("cores = \"{cores}\", connections = ");
     let work = match load.rate {
         None => format!("settings = [{{ {setting}[{connections}], kept = [{kept}] }}]\n"),
@@ -157,7 +244,7 @@ fn study(names: &[&str], (contract, difference): (&Contract, Option<&str>), load
          question = {question}\n\
          cannot_say = [{cannot_say}]\n\n\
          [driver]\nkind = \"generator\"\nprotocol = \"http1\"\n\n\
-         [contract]\nsays = {says}\nanswers_only = true\nrequest = {{ path = {path} }}\n\
+         [contract]\nsays = {says}\nanswers_only = true\n{requests}\n\
          answer = {{ status = {status}, fresh = false{body} }}\n\n\
          # What they wait for isn't known.\n\
          [expects]\nsaturates = false\n\n\
@@ -166,6 +253,9 @@ fn study(names: &[&str], (contract, difference): (&Contract, Option<&str>), load
         title = quoted(&title),
         question = quoted(&question),
         says = quoted(&says),
-        path = quoted(path),
+        status = match status.to_string() {
+            one if one.len() == 3 => one,
+            list => quoted(&list),
+        },
     )
 }

@@ -1,22 +1,21 @@
 //! The arguments of `bakeoff load`, and the plan that they make.
 
-use std::fs::File;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgGroup, ValueEnum};
-use http::{HeaderName, HeaderValue, Method, uri::PathAndQuery};
-use load::Plan;
 use load::condition::{Condition, Metric, Series};
-use load::plan::{Arrivals, BackendChoice, Expect, Http, Statuses, Until, Work};
+use load::plan::{Arrivals, BackendChoice, Http, Until, Work};
 use load::template::{Placeholders, Request};
+use load::{Plan, headers};
 
 use super::keys::KeysArguments;
 use super::pace::{self, ArrivalsChoice};
 use super::quantity::{self, Cpus};
 use super::target::{self, Speaks, Store};
+use crate::commands::request::{RequestArguments, file_content, read_to_end};
 
 /// Puts load on one server, of HTTP or of keys and values, and tells what it saw.
 ///
@@ -81,39 +80,16 @@ pub struct Arguments {
         help_heading = LOAD)]
     pub timeout: Duration,
 
-    /// Request method [default: GET, or POST with a body]
-    #[arg(short = 'X', long, value_name = "METHOD", value_parser = method, help_heading = REQUEST)]
-    pub method: Option<String>,
-
-    /// A header, as 'Name: value'; may be given several times
-    #[arg(short = 'H', long = "header", value_name = "HEADER", value_parser = header,
-        help_heading = REQUEST)]
-    pub headers: Vec<(String, String)>,
-
-    /// Send this text as the body
-    #[arg(long, value_name = "TEXT", conflicts_with = "body_file", help_heading = REQUEST)]
-    pub body: Option<String>,
+    #[command(flatten)]
+    pub request: RequestArguments,
 
     /// Send the content of this file as the body; - for standard input
-    #[arg(long, value_name = "FILE", help_heading = REQUEST)]
+    #[arg(long, value_name = "FILE", conflicts_with = "body", help_heading = REQUEST)]
     pub body_file: Option<PathBuf>,
 
     /// Send and expect {counter} and {nonce} as they are written
     #[arg(long, help_heading = REQUEST)]
     pub no_placeholders: bool,
-
-    /// Ask for this path in place of the URL's; several are asked for in turn
-    #[arg(long = "path", value_name = "PATH", value_parser = path, help_heading = REQUEST)]
-    pub paths: Vec<String>,
-
-    /// Count an answer as good only if its body holds this text
-    #[arg(long, value_name = "TEXT", help_heading = REQUEST,
-        value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub expect_body: Option<String>,
-
-    /// Count an answer as good only if its status is one of these, as 200-299,304
-    #[arg(long, value_name = "LIST", default_value = "200-299", help_heading = REQUEST)]
-    pub expect_status: Statuses,
 
     #[command(flatten)]
     pub keys: KeysArguments,
@@ -216,10 +192,6 @@ const WARMUP_PART: u32 = 5;
 /// How long a run or step measures where nothing is said.
 const DURATION: Duration = Duration::from_secs(10);
 
-/// The most bytes of a body. It is kept in memory, and the kernel takes no more than 2 GiB
-/// at once, to which placeholders may make it grow.
-const BODY_BYTES_MAX: u64 = 512 << 20;
-
 impl Arguments {
     /// The plan that they make. That of a search has no rate yet.
     ///
@@ -273,36 +245,26 @@ impl Arguments {
         if let Some(name) = self.keys.first_given() {
             return Err(format!("{name} is for stores: redis:// or memcached://"));
         }
-        let (body, placeholders) = self.body()?;
-        let method = match (&self.method, &self.body, &self.body_file) {
-            (Some(method), ..) => method.clone(),
-            (None, None, None) => "GET".into(),
-            (None, ..) => "POST".into(),
-        };
-        let paths = if self.paths.is_empty() { vec![path.to_string()] } else { self.paths.clone() };
-        let (path, headers) = (String::new(), self.headers.clone());
-        let base = Request { method, path, headers, body, placeholders };
-        let keep_alive = self.keep_alive(&base)?;
-        let requests = paths.into_iter().map(|path| Request { path, ..base.clone() }).collect();
-        let statuses = self.expect_status.clone();
-        let expect = Expect { body: self.expect_body.clone(), statuses, ..Expect::default() };
-        Ok((Work::Http(Http { requests, expect }), keep_alive))
+        let body = self.body()?;
+        let placeholders = self.no_placeholders.then_some(Placeholders::Left);
+        let requests = self.request.requests(path, body, placeholders)?;
+        // A variable that isn't set is told now, and not once there are connections.
+        for request in &requests {
+            request.with_environment(headers::of_environment)?;
+        }
+        let keep_alive = self.keep_alive(&requests[0])?;
+        Ok((Work::Http(Http { requests, expect: self.request.expect() }), keep_alive))
     }
 
     /// What is asked of a store.
     fn keys_of(&self, store: Store) -> Result<Work, String> {
-        let given = [
-            ("--method", self.method.is_some()),
-            ("--header", !self.headers.is_empty()),
-            ("--body", self.body.is_some()),
+        let others = [
             ("--body-file", self.body_file.is_some()),
             ("--no-placeholders", self.no_placeholders),
-            ("--path", !self.paths.is_empty()),
-            ("--expect-body", self.expect_body.is_some()),
-            ("--expect-status", self.expect_status != Statuses::default()),
         ];
-        match given.into_iter().find(|(_, is_given)| *is_given) {
-            Some((name, _)) => Err(format!("{name} is for http://, and not for stores")),
+        let other = others.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
+        match self.request.first_given().or(other) {
+            Some(name) => Err(format!("{name} is for http://, and not for stores")),
             None => self.keys.of(store).map(Work::Keys),
         }
     }
@@ -321,21 +283,12 @@ impl Arguments {
         }
     }
 
-    /// The body, and where placeholders are filled in.
-    fn body(&self) -> Result<(Arc<[u8]>, Placeholders), String> {
-        let body: Arc<[u8]> = match (&self.body, &self.body_file) {
-            (Some(text), _) => text.as_bytes().into(),
-            (None, Some(file)) => body_of(file)?.into(),
-            (None, None) => Arc::default(),
-        };
-        // What is no text has no placeholders, but by chance.
-        let is_text = !body.contains(&0) && std::str::from_utf8(&body).is_ok();
-        let placeholders = match (self.no_placeholders, is_text) {
-            (true, _) => Placeholders::Left,
-            (false, false) => Placeholders::LeftInBody,
-            (false, true) => Placeholders::Filled,
-        };
-        Ok((body, placeholders))
+    /// The body, if there is one.
+    fn body(&self) -> Result<Option<Arc<[u8]>>, String> {
+        match &self.body_file {
+            Some(file) => Ok(Some(body_of(file)?.into())),
+            None => Ok(self.request.body()?.map(|body| body.bytes())),
+        }
     }
 
     /// Whether connections are kept, which the requests' own header may rule out.
@@ -412,9 +365,7 @@ impl Arguments {
 /// The content of a file, or of standard input, which may have no end.
 fn body_of(file: &Path) -> Result<Vec<u8>, String> {
     if file != Path::new("-") {
-        let name = format!("--body-file {}", file.display());
-        let opened = File::open(file).map_err(|error| unreadable(&name, &error))?;
-        return read_to_end(opened, &name);
+        return file_content(file, &format!("--body-file {}", file.display()));
     }
     let input = io::stdin();
     if input.is_terminal() {
@@ -431,51 +382,6 @@ fn body_of(file: &Path) -> Result<Vec<u8>, String> {
         );
     }
     Ok(body)
-}
-
-fn read_to_end(from: impl Read, name: &str) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    from.take(BODY_BYTES_MAX + 1)
-        .read_to_end(&mut body)
-        .map_err(|error| unreadable(name, &error))?;
-    if body.len() as u64 > BODY_BYTES_MAX {
-        return Err(format!("{name} has more than {} MiB", BODY_BYTES_MAX >> 20));
-    }
-    Ok(body)
-}
-
-fn unreadable(name: &str, error: &io::Error) -> String {
-    format!("{name} can't be read: {error}")
-}
-
-fn method(text: &str) -> Result<String, String> {
-    match Method::from_bytes(text.as_bytes()) {
-        Ok(Method::CONNECT) => Err("after CONNECT a connection is a tunnel, and not HTTP".into()),
-        Ok(method) => Ok(method.to_string()),
-        Err(_) => Err("a method is one word, as GET or PUT".into()),
-    }
-}
-
-fn header(text: &str) -> Result<(String, String), String> {
-    let Some((name, value)) = text.split_once(':') else {
-        return Err("a header is written 'Name: value'".into());
-    };
-    let value = value.trim();
-    HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| format!("{name:?} is no name of a header"))?;
-    HeaderValue::from_str(value).map_err(|_| format!("{value:?} is no value of a header"))?;
-    if ["content-length", "transfer-encoding"].contains(&name.to_ascii_lowercase().as_str()) {
-        return Err(format!("{name} is computed from the body (--body, --body-file)"));
-    }
-    Ok((name.into(), value.into()))
-}
-
-fn path(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') {
-        return Err("a path begins with /".into());
-    }
-    let path = PathAndQuery::try_from(text).map_err(|error| error.to_string())?;
-    Ok(path.as_str().into())
 }
 
 #[cfg(test)]
@@ -574,7 +480,7 @@ pub mod tests {
             path: path.into(),
             headers: headers.clone(),
             body: b"{counter}".as_slice().into(),
-            placeholders: Placeholders::Filled,
+            ..Request::get("")
         };
         assert_eq!(plan.http().unwrap().requests, [request("/1"), request("/2?x={nonce}")]);
         let bodies = [0, 1].map(|nth| plan.http().unwrap().requests[nth as usize].body.as_ptr());
@@ -588,6 +494,35 @@ pub mod tests {
     }
 
     #[test]
+    fn paths_have_weights_where_they_are_given() {
+        let paths = ["--path", "/a", "--path", "/b"];
+        let weights = |more: &[&str]| {
+            let plan = plan(&[&paths[..], more].concat());
+            let requests = &plan.http().unwrap().requests;
+            requests.iter().map(|it| it.weight).collect::<Vec<_>>()
+        };
+        assert_eq!(weights(&[]), [1, 1]);
+        assert_eq!(weights(&["--weights", "9,1"]), [9, 1]);
+        let told = complaint(&[&paths[..], &["--weights", "9"]].concat());
+        assert_eq!(
+            told,
+            "--weights has 1 number, and --path was given 2 times: each path has one weight"
+        );
+        assert!(complaint(&["--weights", "9"]).contains("--path"));
+    }
+
+    #[test]
+    fn what_a_header_takes_from_the_environment_has_to_be_set() {
+        let told = complaint(&["-H", "Authorization: Bearer {env:BAKEOFF_TEST_NONE}"]);
+        assert!(told.contains("BAKEOFF_TEST_NONE") && told.contains("isn't set"), "{told}");
+        // PATH is set. What it is stands in no plan.
+        let plan = plan(&["-H", "X-Path: {env:PATH}"]);
+        assert_eq!(plan.http().unwrap().requests[0].headers[0].1, "{env:PATH}");
+        let as_written = ["-H", "X: {env:BAKEOFF_TEST_NONE}", "--no-placeholders"];
+        assert!(parse(&[&["http://127.0.0.1"], &as_written[..]].concat()).unwrap().plan().is_ok());
+    }
+
+    #[test]
     fn a_body_is_posted_unless_said_otherwise() {
         for body in [["--body-file", "/dev/null"], ["--body", "text"], ["--body", ""]] {
             assert_eq!(plan(&body).http().unwrap().requests[0].method, "POST", "{body:?}");
@@ -595,6 +530,10 @@ pub mod tests {
             assert_eq!(put.http().unwrap().requests[0].method, "PUT");
         }
         assert_eq!(plan(&["--body", "text"]).http().unwrap().requests[0].body[..], *b"text");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "of a file").unwrap();
+        let at = format!("@{}", file.path().display());
+        assert_eq!(plan(&["--body", &at]).http().unwrap().requests[0].body[..], *b"of a file");
     }
 
     #[test]

@@ -90,6 +90,7 @@ struct PlanDocument {
 struct HttpDocument {
     method: String,
     paths: Vec<String>,
+    weights: Vec<u32>,
     headers: Vec<(String, String)>,
     body_bytes: usize,
     placeholders: Placeholders,
@@ -427,12 +428,20 @@ fn http(http: &Http) -> HttpDocument {
     HttpDocument {
         method: first.map_or_else(String::new, |request| request.method.clone()),
         paths: http.requests.iter().map(|request| request.path.clone()).collect(),
-        headers: first.map_or_else(Vec::new, |request| request.headers.clone()),
+        weights: http.requests.iter().map(|request| request.weight).collect(),
+        headers: first.map_or_else(Vec::new, |request| headers(&request.headers)),
         body_bytes: first.map_or(0, |request| request.body.len()),
         placeholders: first.map(|request| request.placeholders).unwrap_or_default(),
         expect_body: http.expect.body.clone(),
         expect_status: http.expect.statuses.to_string(),
     }
+}
+
+/// Headers without secrets.
+fn headers(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let shown =
+        |(name, value): &(String, String)| (name.clone(), load::headers::shown(name, value));
+    headers.iter().map(shown).collect()
 }
 
 fn keys(keys: &Keys) -> KeysDocument {

@@ -51,7 +51,7 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
     };
     let asked = match &plan.work {
         Work::Http(http) if http.requests.len() == 1 => String::new(),
-        Work::Http(http) => format!(", {} paths in turn", http.requests.len()),
+        Work::Http(http) => paths(&http.requests),
         Work::Keys(keys) => format!(" · {}", keys_asked(keys)),
     };
     let in_body = match requests.and_then(|requests| requests.first()) {
@@ -64,10 +64,25 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
     };
     // Only where another would offer another load.
     let by_chance = matches!(plan.arrivals, Arrivals::Poisson(_))
+        || requests.is_some_and(are_weighted)
         || requests.is_none_or(|requests| requests.iter().any(Request::has_nonce));
     let seed = if by_chance { format!(", seed {}", plan.seed) } else { String::new() };
     let address = resolved(plan).map_or_else(String::new, |address| format!(" ({address})"));
     format!("{}{address} · {pace} · {connections}{kept}{asked}{in_body}{seed}", text::visible(url))
+}
+
+fn are_weighted(requests: &[Request]) -> bool {
+    requests.iter().any(|it| it.weight != requests[0].weight)
+}
+
+/// How several paths are asked for.
+fn paths(requests: &[Request]) -> String {
+    let count = requests.len();
+    if !are_weighted(requests) {
+        return format!(", {count} paths in turn");
+    }
+    let weights: Vec<String> = requests.iter().map(|it| it.weight.to_string()).collect();
+    format!(", {count} paths with weights {}", weights.join(", "))
 }
 
 fn say_close(requests: &[Request]) -> bool {

@@ -26,24 +26,22 @@ use self::reading::{Progress, Reading};
 use super::{Asked, Fault, Fed, Protocol, show, show_up_to};
 use crate::outcome::ErrorKind;
 use crate::plan::{Expect, Http, Plan, Statuses};
+use crate::rotation::Rotation;
 use crate::template::{Placeholders, Request, Template};
 
 /// The encoder and decoder of one thread. A clone shares the encoded requests.
 #[derive(Clone)]
 pub(crate) struct Http1 {
     requests: Arc<[Encoded]>,
+    /// Which of several is next.
+    rotation: Rotation,
     /// What is known of the answers to each.
     answers: Vec<Answers>,
-    expected: Option<Expected>,
-    /// How long a body must be.
-    body_bytes: Option<u64>,
-    /// Those that are good.
-    statuses: Statuses,
     seed: u64,
 }
 
 /// A request, as far as it can be made ahead.
-struct Encoded {
+pub(crate) struct Encoded {
     head: Template,
     /// Present if the body's length, and so a header, varies.
     body: Option<Template>,
@@ -51,17 +49,55 @@ struct Encoded {
     is_idempotent: bool,
 }
 
-/// What is known of the answers to a request.
+/// What is known of the answers to a request, and what is good.
 #[derive(Clone)]
 struct Answers {
     is_head_method: bool,
     heads: Heads,
+    expected: Option<Expected>,
+    /// How long a body must be.
+    body_bytes: Option<u64>,
+    /// Those that are good.
+    statuses: Statuses,
+}
+
+impl Answers {
+    /// Of a request, of whose answers this is expected.
+    fn new(request: &Request, expect: &Expect, seed: u64) -> Answers {
+        let Expect { body, whole_body, body_bytes, statuses } = expect;
+        // Every body holds the empty text, also one that isn't there.
+        let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
+        // It stands for itself where that is so for all that could be meant by it.
+        let filled = if request.placeholders == Placeholders::Left { 0 } else { usize::MAX };
+        let expected = text.map(|text| {
+            let text = Template::parse_up_to(filled, text.as_bytes());
+            Expected::new(text, *whole_body, seed)
+        });
+        Answers {
+            is_head_method: request.method == "HEAD",
+            heads: Heads::default(),
+            expected,
+            body_bytes: *body_bytes,
+            statuses: statuses.clone(),
+        }
+    }
 }
 
 impl Encoded {
     /// The whole request, if it never varies.
     fn fixed(&self) -> Option<&[u8]> {
         if self.body.is_none() { self.head.fixed() } else { None }
+    }
+
+    /// Appends the bytes of the request with this number.
+    pub(crate) fn render(&self, number: u64, seed: u64, room: &mut Vec<u8>) {
+        self.head.render(number, seed, room);
+        if let Some(body) = &self.body {
+            room.extend_from_slice(CONTENT_LENGTH);
+            room.extend_from_slice(itoa::Buffer::new().format(body.length(number)).as_bytes());
+            room.extend_from_slice(b"\r\n\r\n");
+            body.render(number, seed, room);
+        }
     }
 
     /// The most bytes that it has.
@@ -84,31 +120,21 @@ pub(crate) struct Partial {
 
 impl Http1 {
     pub(crate) fn new(plan: &Plan, http: &Http) -> Http1 {
-        let requests = http.requests.iter().map(|request| encode(request, plan)).collect();
-        let answers = |request: &Request| Answers {
-            is_head_method: request.method == "HEAD",
-            heads: Heads::default(),
-        };
-        let answers = http.requests.iter().map(answers).collect();
-        let Expect { body, whole_body, body_bytes, statuses } = &http.expect;
-        // Every body holds the empty text, also one that isn't there.
-        let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
-        // It stands for itself where that is so for all that could be meant by it.
-        let is_literal = http.requests.iter().all(|it| it.placeholders == Placeholders::Left);
-        let filled = if is_literal { 0 } else { usize::MAX };
-        let expected = text.map(|text| {
-            let text = Template::parse_up_to(filled, text.as_bytes());
-            Expected::new(text, *whole_body, plan.seed)
-        });
-        let (body_bytes, statuses) = (*body_bytes, statuses.clone());
-        Http1 { requests, answers, expected, body_bytes, statuses, seed: plan.seed }
+        let encoded = |it| encode(it, &plan.target.authority, plan.keep_alive);
+        let answers = |it| Answers::new(it, http.expect_of(it), plan.seed);
+        Http1 {
+            requests: http.requests.iter().map(encoded).collect(),
+            rotation: Rotation::new(&http.requests, plan.seed),
+            answers: http.requests.iter().map(answers).collect(),
+            seed: plan.seed,
+        }
     }
 
     fn index(&self, number: u64) -> usize {
         match self.requests.len() {
-            // Spares a division in the common case.
+            // Spares the divisions in the common case.
             1 => 0,
-            several => (number % several as u64) as usize,
+            _ => self.rotation.index(number),
         }
     }
 
@@ -117,14 +143,14 @@ impl Http1 {
     #[inline]
     fn take_whole(&mut self, bytes: &[u8], number: u64) -> Option<Fed> {
         let index = self.index(number);
-        let answers = &self.answers[index];
+        let answers = &mut self.answers[index];
         let (head, start) = answers.heads.known(bytes)?;
         let Body::Length(length) = Body::of(&head, answers.is_head_method) else { return None };
         let end = start.checked_add(usize::try_from(length).ok()?)?;
         let body = bytes.get(start..end)?;
-        let is_good = self.statuses.contains(head.status)
-            && self.body_bytes.is_none_or(|due| due == length)
-            && self.expected.as_mut().is_none_or(|text| text.is_kept_by(body, number));
+        let is_good = answers.statuses.contains(head.status)
+            && answers.body_bytes.is_none_or(|due| due == length)
+            && answers.expected.as_mut().is_none_or(|text| text.is_kept_by(body, number));
         let (status, reusable) = (head.status, head.keep_alive);
         is_good.then_some(Fed::Answer { used: end, status, fault: None, reusable })
     }
@@ -156,11 +182,11 @@ impl Http1 {
     /// What is wrong with it, for people.
     fn decode(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Result<Fed, String> {
         let index = self.index(number);
-        let Answers { heads, is_head_method } = &mut self.answers[index];
+        let Answers { heads, is_head_method, expected, .. } = &mut self.answers[index];
         let Partial { reading, search, body_bytes } = partial;
         let look = |piece: &[u8]| {
             *body_bytes += piece.len() as u64;
-            if let Some(expected) = &mut self.expected {
+            if let Some(expected) = expected {
                 expected.look(search, piece, number);
             }
         };
@@ -194,17 +220,19 @@ impl Http1 {
         (search, body_bytes): (&Search, u64),
         number: u64,
     ) -> Option<Box<Fault>> {
-        if !self.statuses.contains(head.status) {
+        let index = self.index(number);
+        let answers = &mut self.answers[index];
+        if !answers.statuses.contains(head.status) {
             let example = format!("status {}", head.status);
             return Some(Box::new(Fault { kind: ErrorKind::WrongStatus, example }));
         }
-        if self.answers[self.index(number)].is_head_method {
+        if answers.is_head_method {
             // An answer to HEAD has no body that could hold anything.
             return None;
         }
-        let length = self.body_bytes.filter(|&due| due != body_bytes);
+        let length = answers.body_bytes.filter(|&due| due != body_bytes);
         let length = length.map(|due| format!("expected a body of {due} bytes, got {body_bytes}"));
-        let text = || self.expected.as_mut()?.wrong(search, number);
+        let text = || answers.expected.as_mut()?.wrong(search, number);
         let example = length.or_else(text)?;
         Some(Box::new(Fault { kind: ErrorKind::WrongBody, example }))
     }
@@ -225,14 +253,7 @@ impl Protocol for Http1 {
     }
 
     fn render_request(&mut self, number: u64, room: &mut Vec<u8>) {
-        let encoded = &self.requests[self.index(number)];
-        encoded.head.render(number, self.seed, room);
-        if let Some(body) = &encoded.body {
-            room.extend_from_slice(CONTENT_LENGTH);
-            room.extend_from_slice(itoa::Buffer::new().format(body.length(number)).as_bytes());
-            room.extend_from_slice(b"\r\n\r\n");
-            body.render(number, self.seed, room);
-        }
+        self.requests[self.index(number)].render(number, self.seed, room);
     }
 
     fn is_repeatable(&self, number: u64) -> bool {
@@ -278,16 +299,16 @@ impl Protocol for Http1 {
 const CONTENT_LENGTH: &[u8] = b"Content-Length: ";
 
 /// Writes a request's head, with all that does not change from one to the next.
-fn encode(request: &Request, plan: &Plan) -> Encoded {
+pub(crate) fn encode(request: &Request, authority: &str, keep_alive: bool) -> Encoded {
     let given = |name: &str| request.headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
     let mut head = format!("{} {} HTTP/1.1\r\n", request.method, request.path);
     if !given("host") {
-        head.push_str(&format!("Host: {}\r\n", plan.target.authority));
+        head.push_str(&format!("Host: {authority}\r\n"));
     }
     for (name, value) in &request.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    if !plan.keep_alive && !given("connection") {
+    if !keep_alive && !given("connection") {
         head.push_str("Connection: close\r\n");
     }
     let body = match request.placeholders {
