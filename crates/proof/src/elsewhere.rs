@@ -226,7 +226,7 @@ mod tests {
         let round = |slower: f64| [[100.0; 3], [100.0; 3], [99.0; 3], [100.0 * slower; 3]];
         let place = Place { server: 0, client: 1 };
         let text = format!("{:?}", page(&place, &[round(0.5), round(0.75), round(0.8)]));
-        let row = "| writes 256 MiB over and over | operations in a chain   | 75.0 % | 50.0 % | 80.0 %  |";
+        let row = "| writes 256 MiB over and over | operations in a chain   | 75.0 %  | 50.0 %  | 80.0 %  |";
         assert!(text.contains(row), "{text}");
     }
 }

@@ -12,7 +12,7 @@ use lab::run::Event;
 use report::text::{visible, visible_lines};
 use report::{setting_names, units};
 use result::finding::{Finding, Verdict};
-use result::plan::{Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
+use result::plan::{Contender, Cores, Dimension, Pace, PaceKind, Plan, Setting, Study};
 use result::{Run, Trial};
 
 use super::super::printing::note;
@@ -213,7 +213,6 @@ fn intention(
 fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
     let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
     let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
-    let runs_already = |it: &result::plan::Contender| it.run.is_empty() && it.address.is_some();
     let process = match run.contenders.iter().any(runs_already) {
         true => "not each a fresh process",
         false => "each a fresh process",
@@ -234,6 +233,11 @@ fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
     )
 }
 
+/// Whether somebody else started it.
+fn runs_already(contender: &Contender) -> bool {
+    contender.run.is_empty() && contender.address.is_some()
+}
+
 /// Which processors contenders and client are given, a line for each way that is planned.
 fn places(run: &Run) -> Vec<String> {
     let planned = |cores: &Cores| run.plan.slots.iter().any(|slot| slot.setting.cores == *cores);
@@ -241,6 +245,10 @@ fn places(run: &Run) -> Vec<String> {
         let mut place = ThisMachine::new(&run.machine).split(cores);
         if !run.study.is_asked() {
             place.client_cpus.clear();
+        }
+        // Somebody else gave it its processors.
+        if run.contenders.iter().all(runs_already) {
+            place.server_cpus.clear();
         }
         let name = match cores {
             Cores::One => "one core",
@@ -392,6 +400,12 @@ mod tests {
         run.contenders[0].address = Some("127.0.0.1:3000".into());
         let says = ready(&run, Path::new("runs/duel-1"), 6, 20.0);
         assert!(says.contains("6 to make, not each a fresh process"), "{says}");
+        run.contenders.iter_mut().for_each(|it| it.address = Some("127.0.0.1:3000".into()));
+        let says = ready(&run, Path::new("runs/duel-1"), 6, 20.0);
+        assert!(
+            says.contains("one core     client on CPU 2-4, "),
+            "no processors are given: {says}"
+        );
     }
 
     #[test]
