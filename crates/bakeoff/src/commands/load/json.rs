@@ -176,6 +176,7 @@ struct ConnectionsDocument {
     syn_retransmits: u64,
     answers_min: u64,
     answers_max: u64,
+    unanswered: u32,
 }
 
 #[derive(Serialize)]
@@ -312,6 +313,7 @@ pub fn run(run: &Run) -> RunDocument {
             syn_retransmits: outcome.connections.syn_retransmits,
             answers_min: outcome.connections.answers_min,
             answers_max: outcome.connections.answers_max,
+            unanswered: outcome.connections.unanswered,
         },
         per_second: outcome
             .seconds
