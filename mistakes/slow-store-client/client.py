@@ -193,6 +193,7 @@ def outcome(plan, askers, begins, ends):
             "syn_retransmits_in_window": 0,
             "answers_min": min(slots),
             "answers_max": max(slots),
+            "unanswered": sum(answers == 0 for answers in slots),
         },
         "seconds": seconds,
         "sampled_answers": [],

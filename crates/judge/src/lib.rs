@@ -6,11 +6,13 @@
 //! - [`statistics`]: over blocks: medians, ratios and intervals;
 //! - [`core_speed`]: how fast the cores were;
 //! - [`outcomes`]: what follows: ranks with ties, curves, and what became of claims;
+//! - [`conditions`]: whether a figure is more than another, decided as ranks are;
 //! - [`compare`]: what changed between two runs;
 //! - `samples`: runs made up for tests.
 
 pub mod checks;
 pub mod compare;
+pub mod conditions;
 pub mod core_speed;
 mod figures;
 pub mod outcomes;

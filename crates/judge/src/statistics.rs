@@ -5,6 +5,7 @@
 //! logarithm of their ratio: so that twice as fast and half as fast are the same
 //! distance from equal.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// The fewest blocks that an interval, a test or a rank is made of. With fewer,
@@ -20,6 +21,8 @@ const ORDERS: usize = 10_000;
 /// The blocks of two runs, if they are no more than these, are dealt in all ways that
 /// there are: in 12,870 at most.
 const DEALT_IN_ALL_WAYS_MAX: usize = 16;
+/// How often a range is halved in the search for the smallest change: to a 65,000th of it.
+const HALVINGS: usize = 16;
 /// Sums of values that are equal but for rounding are no farther apart, as a share.
 const ROUNDING: f64 = 1e-9;
 
@@ -144,6 +147,49 @@ pub fn trend_test(values: &[f64]) -> f64 {
 pub fn noise_floor(log_ratios: &[f64]) -> Option<f64> {
     let (low, high) = median_interval(log_ratios)?;
     Some(low.abs().max(high.abs()).exp())
+}
+
+/// On which side of equal these log-ratios of blocks lie, beyond chance and beyond the noise
+/// floor; `None` where that can't be told. Ranks, ties and conditions are decided by it.
+pub fn side(log_ratios: &[f64], noise_floor: Option<f64>) -> Option<Ordering> {
+    if log_ratios.len() < BLOCKS_MIN || sign_flip_test(log_ratios) > SIGNIFICANCE {
+        return None;
+    }
+    let (ahead, floor) = (median(log_ratios)?, noise_floor?);
+    match (ahead.exp() > floor, (-ahead).exp() > floor) {
+        (true, _) => Some(Ordering::Greater),
+        (_, true) => Some(Ordering::Less),
+        _ => None,
+    }
+}
+
+/// The smallest median on this side of equal, as a logarithm, that blocks which scatter as
+/// these do would have shown by [`side`]; `None` where none would have been enough.
+pub fn smallest_seen(
+    log_ratios: &[f64],
+    noise_floor: Option<f64>,
+    towards: Ordering,
+) -> Option<f64> {
+    let middle = median(log_ratios)?;
+    let sign = if towards == Ordering::Less { -1.0 } else { 1.0 };
+    let is_seen = |by: f64| {
+        let moved: Vec<f64> = log_ratios.iter().map(|it| it - middle + sign * by).collect();
+        side(&moved, noise_floor) == Some(towards)
+    };
+    let farthest = log_ratios.iter().map(|it| (it - middle).abs()).fold(0.0, f64::max);
+    // All blocks lie on one side then, beyond the noise.
+    let (mut unseen, mut seen) = (0.0, (farthest + noise_floor?.ln().max(0.0)) * 1.01 + ROUNDING);
+    if !is_seen(seen) {
+        return None;
+    }
+    for _ in 0..HALVINGS {
+        let by = (unseen + seen) / 2.0;
+        match is_seen(by) {
+            true => seen = by,
+            false => unseen = by,
+        }
+    }
+    Some(sign * seen)
 }
 
 /// How far the values of one run lie from those of another.
@@ -383,6 +429,34 @@ mod tests {
         assert!((floor - 0.02_f64.exp()).abs() < 1e-12);
         assert_eq!(noise_floor(&[-0.02; 6]), Some(floor));
         assert_eq!(noise_floor(&[0.02; BLOCKS_MIN - 1]), None, "too few to tell the noise");
+    }
+
+    #[test]
+    fn a_side_is_told_beyond_chance_and_beyond_the_noise_alone() {
+        let blocks = [0.05, 0.06, 0.05, 0.07, 0.05, 0.06];
+        assert_eq!(side(&blocks, Some(1.02)), Some(Ordering::Greater));
+        assert_eq!(side(&blocks.map(|it| -it), Some(1.02)), Some(Ordering::Less));
+        assert_eq!(side(&blocks, Some(1.10)), None, "identical entries differ by more");
+        assert_eq!(side(&blocks, None), None, "nobody knows what identical entries differ by");
+        assert_eq!(side(&blocks[..5], Some(1.02)), None, "chance alone does that in five blocks");
+        assert_eq!(side(&[0.1, -0.1, 0.1, -0.1, 0.1, 0.1], Some(1.0)), None);
+    }
+
+    #[test]
+    fn the_smallest_change_is_where_the_side_begins_to_be_told() {
+        let blocks = [0.0, 0.01, -0.01, 0.005, -0.005, 0.02];
+        for (towards, floor, expected) in [
+            // All six blocks have to lie on one side: the outermost ones decide.
+            (Ordering::Greater, 1.001, 0.0125),
+            (Ordering::Less, 1.001, -0.0175),
+            (Ordering::Greater, 1.05, 1.05_f64.ln()),
+            (Ordering::Less, 1.05, -(1.05_f64.ln())),
+        ] {
+            let least = smallest_seen(&blocks, Some(floor), towards).unwrap();
+            assert!((least - expected).abs() < 1e-4, "{towards:?} {floor}: {least}");
+        }
+        assert_eq!(smallest_seen(&blocks, None, Ordering::Less), None);
+        assert_eq!(smallest_seen(&blocks[..5], Some(1.01), Ordering::Less), None);
     }
 
     /// By hand: of the 924 ways to choose 6 of 12, 1, 1, 2, 3, 5 and 7 have none, one, up to

@@ -6,9 +6,10 @@
 //! condition must say what unknown counts as.
 
 use std::fmt;
-use std::ops::Range;
 use std::str::FromStr;
 
+pub use crate::comparison::Unit;
+use crate::comparison::{Comparison, Complaint, Operator, did_you_mean, percentile, value};
 use crate::keys::Operation;
 use crate::outcome::{Latency, Outcome};
 use crate::reading::{self, Reading, Statistic};
@@ -53,27 +54,6 @@ pub enum Series {
     Connect,
     /// The response time of one operation on keys.
     Of(Operation),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-}
-
-/// The unit of a metric's values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Nanoseconds.
-    Nanoseconds,
-    /// A second.
-    PerSecond,
-    /// Requests.
-    Count,
-    /// From 0 to 1.
-    Share,
 }
 
 impl Metric {
@@ -227,8 +207,8 @@ impl Condition {
                 return Err("lateness is the client's own, and says nothing of the server; take \
                             the response time, as 'p99 < 10ms'");
             }
-            Metric::Time(..) | Metric::Errors | Metric::ErrorShare => self.is_upwards(),
-            Metric::GoodShare => !self.is_upwards(),
+            Metric::Time(..) | Metric::Errors | Metric::ErrorShare => self.operator.is_upwards(),
+            Metric::GoodShare => !self.operator.is_upwards(),
         };
         match (above, self.metric) {
             (false, _) => Ok(()),
@@ -239,18 +219,9 @@ impl Condition {
         }
     }
 
-    fn is_upwards(&self) -> bool {
-        matches!(self.operator, Operator::Greater | Operator::GreaterOrEqual)
-    }
-
     fn decide(&self, value: f64, at_least: bool) -> Verdict {
-        let holds = match self.operator {
-            Operator::Less => value < self.threshold,
-            Operator::LessOrEqual => value <= self.threshold,
-            Operator::Greater => value > self.threshold,
-            Operator::GreaterOrEqual => value >= self.threshold,
-        };
-        let upwards = self.is_upwards();
+        let holds = self.operator.holds(value, self.threshold);
+        let upwards = self.operator.is_upwards();
         // A larger true value can make `>` true and `<` false, never the reverse.
         match (holds, at_least) {
             (true, true) if !upwards => Verdict::Unknown,
@@ -267,69 +238,16 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Why a text is no condition, and where in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
-    text: String,
-    place: Range<usize>,
-    what: String,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let before = self.text[..self.place.start].chars().count();
-        let marked = self.text[self.place.clone()].chars().count().max(1);
-        write!(f, "{}\n    {}\n", self.what, self.text)?;
-        write!(f, "    {:before$}{:^<marked$}", "", "")
-    }
-}
-
-impl std::error::Error for Complaint {}
-
 impl FromStr for Condition {
     type Err = Complaint;
 
     fn from_str(text: &str) -> Result<Condition, Complaint> {
-        let text = text.trim();
-        let complain =
-            |place: Range<usize>, what: String| Complaint { text: text.into(), place, what };
-        let Some(operator_at) = text.find(['<', '>', '=', '!']) else {
-            return Err(complain(
-                text.len()..text.len(),
-                "there is no operator, one of < <= > >=; write for example: p99 < 10ms".into(),
-            ));
-        };
-        let metric_text = text[..operator_at].trim_end();
-        let metric = metric(metric_text)
-            .map_err(|what| complain(0..metric_text.len().max(1).min(text.len()), what))?;
-        let operator_length =
-            text[operator_at..].chars().take_while(|char| "<>=!".contains(*char)).count();
-        let operator_end = operator_at + operator_length;
-        let operator = match &text[operator_at..operator_end] {
-            "<" => Operator::Less,
-            "<=" => Operator::LessOrEqual,
-            ">" => Operator::Greater,
-            ">=" => Operator::GreaterOrEqual,
-            _ => {
-                return Err(complain(
-                    operator_at..operator_end,
-                    "the operator is one of < <= > >=".into(),
-                ));
-            }
-        };
-        let value_text = text[operator_end..].trim_start();
-        let value_at = text.len() - value_text.len();
-        if let Some(second) = value_text.find(['<', '>', '=', '!', '&', '|', ',']) {
-            return Err(complain(
-                value_at + second..text.len(),
-                "a condition is one comparison; --fail-if may be given several times, and \
-                 --find-rate searches for one"
-                    .into(),
-            ));
-        }
-        let threshold = value(value_text, metric.unit()).map_err(|(place, what)| {
-            complain(value_at + place.start..value_at + place.end, what)
-        })?;
+        let several = "--fail-if may be given several times, and --find-rate searches for one";
+        let comparison = Comparison::split(text, "p99 < 10ms", several)?;
+        let Comparison { text, left, operator, right } = comparison;
+        let metric = metric(left).map_err(|what| comparison.complain(left, what))?;
+        let threshold =
+            value(right, metric.unit()).map_err(|(part, what)| comparison.complain(part, what))?;
         Ok(Condition { text: text.into(), metric, operator, threshold })
     }
 }
@@ -356,14 +274,8 @@ fn metric(text: &str) -> Result<Metric, String> {
         "max" => Statistic::Max,
         "mean" => Statistic::Mean,
         _ => {
-            let percentile = statistic.strip_prefix('p').filter(|rest| is_decimal(rest));
-            let percentile: f64 = percentile
-                .and_then(|digits| digits.parse().ok())
-                .ok_or_else(|| unknown_metric(text))?;
-            if percentile <= 0.0 || percentile >= 100.0 {
-                return Err("a percentile lies between p0 and p100; the largest is max".into());
-            }
-            Statistic::Percentile(percentile)
+            let percentile = percentile(statistic).ok_or_else(|| unknown_metric(text))?;
+            Statistic::Percentile(percentile.map_err(|why| format!("{why}; the largest is max"))?)
         }
     };
     Ok(Metric::Time(series, statistic))
@@ -374,48 +286,9 @@ fn unknown_metric(text: &str) -> String {
     format!(
         "{what}; there are p50, p90, p99, p99.9 (or any other), mean and max of the response \
          time, the same with service_, lateness_ or connect_ before them, or with get_, set_ or \
-         delete_ of a store's operation, rate, errors, error_share and good_share"
+         delete_ of a store's operation, rate, errors, error_share and good_share{}",
+        did_you_mean(text, ["rate", "errors", "error_share", "good_share", "mean", "max"])
     )
-}
-
-fn is_decimal(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit())
-        && text.chars().all(|char| char.is_ascii_digit() || char == '.')
-}
-
-/// A number with its unit, in the unit of the metric.
-fn value(text: &str, unit: Unit) -> Result<f64, (Range<usize>, String)> {
-    let number_end =
-        text.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(text.len());
-    let number: f64 = text[..number_end]
-        .parse()
-        .map_err(|_| (0..number_end, "there is no number".to_string()))?;
-    let suffix = text[number_end..].trim_start();
-    let scales: &[(&str, f64)] = match unit {
-        Unit::Nanoseconds => &[("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)],
-        Unit::PerSecond => {
-            &[("", 1.0), ("k", 1e3), ("M", 1e6), ("/s", 1.0), ("k/s", 1e3), ("M/s", 1e6)]
-        }
-        Unit::Count => &[("", 1.0), ("k", 1e3), ("M", 1e6)],
-        Unit::Share => &[("%", 0.01)],
-    };
-    match scales.iter().find(|(name, _)| *name == suffix) {
-        Some((_, scale)) => Ok(number * scale),
-        None => {
-            let needed = match unit {
-                Unit::Nanoseconds => "a time has one of the units us, ms, s",
-                Unit::PerSecond => {
-                    "a rate is a number a second, with k for thousands or M for \
-                                    millions"
-                }
-                Unit::Count => "a count is a number, with k for thousands or M for millions",
-                Unit::Share => "a share is in %",
-            };
-            let start = text.len() - suffix.len();
-            let place = if suffix.is_empty() { 0..number_end } else { start..text.len() };
-            Err((place, needed.into()))
-        }
-    }
 }
 
 #[cfg(test)]

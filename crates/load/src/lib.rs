@@ -27,7 +27,7 @@
 //! What is made of an outcome:
 //!
 //! - [`reading`]: percentiles, and when they are withheld;
-//! - [`condition`]: `p99 < 10ms` and the like;
+//! - [`condition`]: `p99 < 10ms` and the like, cut into parts by [`comparison`];
 //! - [`limit`]: what to know before using the figures;
 //! - [`delayed_ack`]: whether times cluster where acknowledgements are late;
 //! - [`search`]: the highest rate at which a condition holds.
@@ -43,6 +43,7 @@ mod backend;
 pub mod bare;
 pub mod client;
 mod clock;
+pub mod comparison;
 pub mod condition;
 mod connects;
 pub mod delayed_ack;

@@ -4,10 +4,13 @@
 //! A cause has its numbers here. Which of them a run has is judged in `judgement`; the
 //! words are the command's.
 
+mod fairness;
 mod judgement;
 
 use std::time::Duration;
 
+pub(crate) use self::fairness::patience;
+pub use self::fairness::{PATIENCE_MAX, left_waiting};
 pub use self::judgement::warnings;
 use crate::outcome::ErrorKind;
 
@@ -91,8 +94,12 @@ pub enum Warning {
         /// The share of the good answers.
         share: f64,
     },
-    /// Some connections had no answer at all.
+    /// Connections that were asked had no answer at all.
     Starved {
+        /// How many.
+        unanswered: u32,
+        /// All connections.
+        connections: u32,
         /// The most answers that a connection had.
         answers_max: u64,
     },

@@ -147,6 +147,7 @@ impl Connections {
                 + next.syn_retransmits_in_window,
             answers_min: self.answers_min.min(next.answers_min),
             answers_max: self.answers_max.max(next.answers_max),
+            unanswered: self.unanswered + next.unanswered,
         }
     }
 }
@@ -287,6 +288,7 @@ mod tests {
             syn_retransmits_in_window: n[10].into(),
             answers_min: n[11].into(),
             answers_max: n[12].into(),
+            unanswered: n[13],
         })
     }
 

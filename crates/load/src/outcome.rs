@@ -353,6 +353,10 @@ pub struct Connections {
     pub answers_min: u64,
     /// The most good answers to the window's requests that a slot for a connection had.
     pub answers_max: u64,
+    /// Slots without a good answer to a request of the window that left one waiting: sent in
+    /// the window, or before and still under way when that began.
+    #[serde(default)]
+    pub unanswered: u32,
 }
 
 /// What something was like when it happened first.

@@ -58,6 +58,8 @@ pub(crate) struct Slots<C> {
     states: Vec<State>,
     /// Which were open before.
     had_one: Vec<bool>,
+    /// On which a request of the window was left waiting.
+    left_waiting: Vec<bool>,
     flights: Vec<Flight>,
     depth: u16,
 }
@@ -79,6 +81,7 @@ impl<C: Default> Slots<C> {
             connections: (0..slots).map(|_| connection()).collect(),
             states: vec![State::Closed; slots as usize],
             had_one: vec![false; slots as usize],
+            left_waiting: vec![false; slots as usize],
             flights: vec![Flight::default(); slots as usize * usize::from(depth)],
             depth,
         }
@@ -103,6 +106,16 @@ impl<C: Default> Slots<C> {
         self.states[slot as usize] = State::Open;
         self.connections[slot as usize].is_used = false;
         std::mem::replace(&mut self.had_one[slot as usize], true)
+    }
+
+    /// A request on this slot was left waiting in the window: given up, or never answered.
+    pub(crate) fn leave_waiting(&mut self, slot: Slot) {
+        self.left_waiting[slot as usize] = true;
+    }
+
+    /// Whether a slot left a request of the window waiting, and answered none of them well.
+    pub(crate) fn is_unanswered(&self, slot: Slot) -> bool {
+        self.left_waiting[slot as usize] && self.connections[slot as usize].good == 0
     }
 
     /// How many slots there are.

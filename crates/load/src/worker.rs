@@ -12,6 +12,7 @@ use crate::address::Sources;
 use crate::backend::{Backend, Event, Received, Slot};
 use crate::clock::Clock;
 use crate::connects::Connects;
+use crate::limit::patience;
 use crate::line::{Line, Place};
 use crate::now::Now;
 use crate::outcome::ErrorKind;
@@ -25,8 +26,6 @@ use crate::{Outcome, Stop};
 
 /// The longest sleep: how soon a request to stop is heard.
 const SLEEP_NS_MAX: u64 = 20_000_000;
-/// The longest wait for answers after the window; then they count as in flight.
-const DRAIN_NS_MAX: u64 = 2_000_000_000;
 /// A handshake that took so long may have lost a SYN: the kernel sends it again
 /// after a second (RFC 6298).
 const SYN_LOST_NS: u64 = 900_000_000;
@@ -297,8 +296,7 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// Awaits the answers under way, those among them that are to be asked for again on
     /// a new connection.
     fn drain(&mut self) -> io::Result<()> {
-        let patience = DRAIN_NS_MAX.min(self.plan.timeout.as_nanos() as u64);
-        let end = self.now() + patience;
+        let end = self.now() + patience(self.plan).as_nanos() as u64;
         while self.under_way > 0 && self.now() < end && !self.stop.asked() {
             self.open_connections();
             let until = self.connects.may_at(self.now()).map_or(end, |at| at.min(end));
@@ -310,15 +308,23 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
     /// Settles what is left: requests under way, and those that were due and
     /// never sent.
     fn close_books(&mut self, window_end: u64) {
+        let patience = patience(self.plan).as_nanos() as u64;
         for slot in 0..self.slots.count() {
             self.ask_for_lost_syns(slot, self.now());
+            let sent = self.slots.oldest(slot).map(|flight| flight.times.sent);
+            // A run that was stopped awaited nothing.
+            if sent.is_some_and(|sent| self.now().saturating_sub(sent) >= patience) {
+                self.slots.leave_waiting(slot);
+            }
             while let Some(flight) = self.slots.pop(slot) {
                 let phase = self.turns.phase(flight.times.intended);
                 let operation = self.protocol.operation(flight.number);
                 self.record.censored(phase, flight.times, self.now(), operation);
             }
             let good = self.slots.connection(slot).good;
+            let is_unanswered = self.slots.is_unanswered(slot);
             let connections = &mut self.record.outcome.connections;
+            connections.unanswered += u32::from(is_unanswered);
             connections.answers_min = connections.answers_min.min(good);
             connections.answers_max = connections.answers_max.max(good);
         }
@@ -1030,6 +1036,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
                     if sent.is_some_and(|sent| self.time.watched(sent, looked) >= timeout) {
                         let example = format!("no whole answer within {:?}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };
+                        if self.turns.phase(self.now()) == Phase::Window {
+                            self.slots.leave_waiting(slot);
+                        }
                         self.lost(slot, &fault, self.now());
                     }
                 }

@@ -452,6 +452,9 @@ pub struct ClientSide {
     pub syn_retransmits: u64,
     /// Fewest and most answers to the window's requests that a connection had.
     pub answers_a_connection: (u64, u64),
+    /// Connections that were asked, left waiting, and had no good answer to a request of the
+    /// window; `None` in older runs.
+    pub connections_unanswered: Option<u32>,
     /// CPU seconds of its threads within the measured window.
     pub cpu_s: f64,
     /// Busy share of each of its threads.

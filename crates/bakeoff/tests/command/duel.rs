@@ -171,8 +171,10 @@ fn wrong_arguments_are_refused_before_anybody_is_started() {
         (&["./a"][..], "a duel takes two"),
         (&["./a", "./b", "--path", "x"], "a path begins with /"),
         (&["http://127.0.0.1/x", "http://127.0.0.1/y"], "there is /x and /y"),
-        (&["./a", "./b", "--fail-if", "c.p99 > 1ms"], "there is no `c`, but a, b"),
+        (&["./a", "./b", "--fail-if", "c.p99 > 1ms"], "nobody here is called c, but a, b"),
         (&["./a", "./b", "--fail-if", "a.p99 is slow"], "new.p99 > old.p99 * 1.1"),
+        (&["./a", "./b", "--fail-if", "a.rat < 1k"], "did you mean rate?"),
+        (&["./a", "./b", "--fail-if-unknown"], "--fail-if"),
         (&["./a", "./b", "--rate", "0"], "--rate"),
         (&["./a", "./b", "--rate", "200M"], "at most 100M"),
         (&["./a", "./b", "--path", "/a b"], "has no space"),
@@ -188,12 +190,12 @@ fn wrong_arguments_are_refused_before_anybody_is_started() {
 }
 
 #[test]
-fn a_condition_that_holds_or_cant_be_told_fails_the_duel() {
+fn a_condition_that_cant_be_told_fails_the_duel_that_asks_for_proof() {
     let lab = lab();
     let two = format!("two={}", good(&lab));
     let with = |condition: &str| {
-        let fails = ["--fail-if", condition, "--expect-body", "7", &good(&lab), "--name", &two];
-        duel(&lab, &fails)
+        let proof = ["--fail-if", condition, "--fail-if-unknown", "--expect-body", "7"];
+        duel(&lab, &[&proof[..], &[&good(&lab), "--name", &two]].concat())
     };
     // One block has no interval.
     let said = with("two.rate < 1M");

@@ -846,3 +846,14 @@ fn a_second_interrupt_kills_at_once() {
     assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{status}");
     drop(reader);
 }
+
+/// The first request is due at once, which the warm-up has, and the next one after the end.
+#[test]
+fn a_window_in_which_no_request_is_due_says_so() {
+    let server = Server::says(b"HTTP/1.1 204 No Content\r\n\r\n");
+    let url = server.url("/");
+    let said = load(&[&url, "--rate", "0.5", "--warmup", "200ms", "-d", "200ms", "-c", "1"]);
+    assert_eq!(said.code, 1, "{}", said.stderr);
+    let says = "no request was due in the measured 200 ms: at 0.5/s one is due every 2.00 s";
+    assert!(said.stderr.contains(says), "{}", said.stderr);
+}

@@ -6,6 +6,7 @@
 //! - [`client`]: the same load as the client of a trial;
 //! - [`command`]: what it sends, says, writes and exits with;
 //! - [`fallback`]: where the kernel permits no io_uring;
+//! - [`left_waiting`]: who is said to have been left waiting;
 //! - [`lost_connections`]: what becomes of requests on a connection that ends;
 //! - [`misbehaving`]: against a server that does everything wrong;
 //! - [`misbehaving_stores`]: against stores that do;
@@ -26,6 +27,7 @@ mod bodies;
 mod client;
 mod command;
 mod fallback;
+mod left_waiting;
 mod lost_connections;
 mod misbehaving;
 mod misbehaving_stores;

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use result::durability::Class;
@@ -14,9 +15,7 @@ use result::{Run, Trial};
 
 use crate::checks::{self, CLIENT_LIMIT};
 use crate::figures;
-use crate::statistics::{
-    BLOCKS_MIN, SIGNIFICANCE, log_ratios, median, median_interval, noise_floor, sign_flip_test,
-};
+use crate::statistics::{log_ratios, median, median_interval, noise_floor, side};
 
 /// Why a lower bound has no rank where another would stand above it.
 pub(super) const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is known to be faster";
@@ -185,13 +184,11 @@ impl<'a> Group<'a> {
         figure: &Figure,
         noise_floor: Option<f64>,
     ) -> bool {
-        let ratios = log_ratios(&self.pairs(a, b, &figure.id));
-        let by_chance = ratios.len() < BLOCKS_MIN || sign_flip_test(&ratios) > SIGNIFICANCE;
-        let ahead = median(&ratios).map_or(0.0, |ratio| match figure.better {
-            Better::More => ratio,
-            Better::Less => -ratio,
-        });
-        by_chance || noise_floor.is_none_or(|floor| ahead.exp() <= floor)
+        let better = match figure.better {
+            Better::More => Ordering::Greater,
+            Better::Less => Ordering::Less,
+        };
+        side(&log_ratios(&self.pairs(a, b, &figure.id)), noise_floor) != Some(better)
     }
 
     /// Whether one of the contenders runs already, so that much of it can't be seen.

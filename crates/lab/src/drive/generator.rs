@@ -177,6 +177,7 @@ fn client_side(plan: &load::Plan, seen: &load::Outcome) -> ClientSide {
         made: Some(seen.connections.made_in_window),
         syn_retransmits: seen.connections.syn_retransmits_in_window,
         answers_a_connection: (seen.connections.answers_min, seen.connections.answers_max),
+        connections_unanswered: Some(seen.connections.unanswered),
         cpu_s: threads.iter().map(|thread| thread.user + thread.system).sum(),
         busy_share: threads.iter().map(|thread| thread.busy_share).collect(),
         away_s: threads.iter().map(|thread| thread.away_s).reduce(f64::max),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Lateness, Warning};
+use super::{Lateness, Warning, left_waiting, patience};
 use crate::delayed_ack;
 use crate::outcome::{Account, Connections, ErrorKind, Outcome, Second};
 use crate::plan::{Arrivals, Plan, Until};
@@ -34,8 +34,6 @@ const AWAY_SHARE: f64 = 0.5;
 const KEPT_ANSWERS_MIN: u64 = 3;
 /// So many of them by chance mean nothing.
 const CUT_MIN: u64 = 3;
-/// With fewer answers a connection some have none by chance.
-const ANSWERS_EACH_MIN: u64 = 20;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -212,11 +210,11 @@ fn delayed_ack(_: &Plan, outcome: &Outcome) -> Option<Warning> {
     delayed_ack::share(&outcome.service.good).map(|share| Warning::DelayedAck { share })
 }
 
-fn starved(_: &Plan, outcome: &Outcome) -> Option<Warning> {
-    let Connections { asked, established, answers_min, answers_max, .. } = outcome.connections;
-    let is_enough = outcome.account.good >= u64::from(asked) * ANSWERS_EACH_MIN;
-    (answers_min == 0 && is_enough && established == asked)
-        .then_some(Warning::Starved { answers_max })
+fn starved(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
+    let Connections { asked, unanswered, answers_max, .. } = outcome.connections;
+    let usual = value(read(&outcome.service, Statistic::Percentile(50.0)));
+    let left = left_waiting(unanswered.into(), usual, patience(plan))?;
+    (left > 0).then_some(Warning::Starved { unanswered, connections: asked, answers_max })
 }
 
 fn value(reading: Reading) -> Option<Duration> {
@@ -599,12 +597,30 @@ mod tests {
     fn connections_that_never_came_lost_syns_and_starved_ones_are_said() {
         let mut fewer = quiet();
         fewer.connections.established = 64;
-        fewer.connections.answers_min = 0;
         fewer.connections.syn_retransmits = 5;
         assert_eq!(ids(OPEN, &fewer), ["fewer_connections", "syn_retransmits"]);
         let mut starved = quiet();
-        starved.connections.answers_min = 0;
-        assert_eq!(ids(OPEN, &starved), ["starved"]);
+        starved.connections.unanswered = 1;
+        for arrivals in [Arrivals::Closed, OPEN] {
+            assert_eq!(ids(arrivals, &starved), ["starved"], "{arrivals:?}");
+        }
+    }
+
+    #[test]
+    fn connections_that_nobody_asked_are_not_starved() {
+        let mut idle = quiet();
+        idle.connections.answers_min = 0;
+        assert_eq!(ids(OPEN, &idle), [""; 0], "the client chose others");
+    }
+
+    #[test]
+    fn where_answers_are_slow_a_connection_without_one_may_still_get_it() {
+        let starved_at = |service_us: u64| {
+            let mut outcome = outcome(&[service_us * 2; 1_000], &[]);
+            outcome.connections.unanswered = 1;
+            starved(&plan(OPEN), &outcome).is_some()
+        };
+        assert!(starved_at(199_000) && !starved_at(210_000));
     }
 
     #[test]

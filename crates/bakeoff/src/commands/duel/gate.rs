@@ -1,182 +1,229 @@
-//! Conditions that a duel fails by: `new.p99 > old.p99 * 1.1`.
+//! Conditions that a duel fails by, as people write them: `new.p99 > old.p99 * 1.1`.
 
+use std::cmp::Ordering;
 use std::str::FromStr;
 
-use judge::statistics::median_interval;
-use result::Run;
-use result::finding::Verdict;
-use result::outcome::{Estimate, Row};
+use judge::conditions::{Count, Figure};
+use load::comparison::{Comparison, Complaint, Operator, Unit, did_you_mean, percentile, value};
 
-/// Figures by the short words for them.
-const FIGURES: [(&str, &str); 5] = [
-    ("rate", "rate"),
-    ("p50", "p50_us"),
-    ("p99", "p99_us"),
-    ("cpu", "cpu_us"),
-    ("client_cpu", "client_cpu_us"),
-];
+/// Nanoseconds, which conditions are read in, in a microsecond, which figures are kept in.
+const NS_A_US: f64 = 1e3;
+/// What somebody is shown who wrote something else.
+const EXAMPLE: &str = "new.p99 > old.p99 * 1.1";
+/// The words for figures; `p99` stands for all percentiles.
+const FIGURES: [&str; 7] =
+    ["rate", "p99", "cpu", "client_cpu", "errors", "error_share", "good_share"];
 
 /// A condition on figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gate {
     /// As it was given.
     pub text: String,
-    left: Of,
-    is_more: bool,
-    right: Right,
+    /// What it is about.
+    pub test: Test,
+    /// How the left side is compared with the right one.
+    pub operator: Operator,
+}
+
+/// What is held against what.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// A figure that each block has.
+    Measured {
+        /// Whose, and which.
+        left: Of,
+        /// What it is held against.
+        right: Right,
+    },
+    /// What is counted over all blocks.
+    Counted {
+        /// Whose.
+        name: String,
+        /// What is counted.
+        count: Count,
+        /// The number that it is held against.
+        number: f64,
+    },
 }
 
 /// A figure of one who takes part.
 #[derive(Debug, Clone, PartialEq)]
-struct Of {
-    name: String,
-    /// The figure's id.
-    figure: &'static str,
+pub struct Of {
+    /// The name.
+    pub name: String,
+    /// The figure.
+    pub figure: Figure,
 }
 
 /// What a figure is held against.
 #[derive(Debug, Clone, PartialEq)]
-enum Right {
+pub enum Right {
     /// A number in the figure's own unit.
     Number(f64),
     /// So many times another one's figure.
     Times(f64, Of),
 }
 
-/// What came of a condition.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Word {
-    /// It holds, beyond chance, and what was measured.
-    Holds(String),
-    /// Chance may decide, and what was measured.
-    Open(String),
-    /// It doesn't hold.
-    DoesNot,
-    /// It can't be told, and why.
-    CannotBeTold(String),
+/// A figure by the word for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Word {
+    Measured(Figure),
+    Counted(Count),
+}
+
+impl Word {
+    fn unit(self) -> Unit {
+        match self {
+            Word::Measured(Figure::Rate) => Unit::PerSecond,
+            Word::Measured(_) => Unit::Nanoseconds,
+            Word::Counted(Count::Errors) => Unit::Count,
+            Word::Counted(_) => Unit::Share,
+        }
+    }
 }
 
 impl FromStr for Gate {
-    type Err = String;
+    type Err = Complaint;
 
-    fn from_str(text: &str) -> Result<Gate, String> {
-        let form = || {
-            let figures: Vec<&str> = FIGURES.iter().map(|(word, _)| *word).collect();
-            format!(
-                "a condition is as `new.p99 > old.p99 * 1.1` or `new.rate < 10k`, with one of {}",
-                figures.join(", ")
-            )
+    fn from_str(text: &str) -> Result<Gate, Complaint> {
+        let comparison = Comparison::split(text, EXAMPLE, "--fail-if may be given several times")?;
+        let Comparison { text, left, operator, right } = comparison;
+        let (name, word) = named(&comparison, left)?;
+        let test = match word {
+            Word::Measured(figure) => Test::Measured {
+                left: Of { name: name.into(), figure },
+                right: held_against(&comparison, right, word)?,
+            },
+            Word::Counted(_) if named(&comparison, right).is_ok() => {
+                let what = "errors are counted, and held against a number; write for example: \
+                            new.errors > 0";
+                return Err(comparison.complain(right, what));
+            }
+            Word::Counted(count) => Test::Counted {
+                name: name.into(),
+                count,
+                number: number(&comparison, right, word)?,
+            },
         };
-        let at = text.find(['<', '>']).ok_or_else(form)?;
-        let (left, right) = (text[..at].trim(), text[at + 1..].trim());
-        let left = Of::parse(left).ok_or_else(form)?;
-        let right = Right::parse(right, left.figure).ok_or_else(form)?;
-        Ok(Gate { text: text.into(), left, is_more: &text[at..=at] == ">", right })
+        Ok(Gate { text: text.into(), test, operator })
     }
 }
 
-impl Of {
-    /// A name may have points in it, a figure has none.
-    fn parse(text: &str) -> Option<Of> {
-        let (name, figure) = text.rsplit_once('.')?;
-        let (_, figure) = FIGURES.iter().find(|(word, _)| *word == figure)?;
-        (!name.is_empty() && !name.contains(char::is_whitespace))
-            .then(|| Of { name: name.into(), figure })
+/// A name and the word for its figure, of `NAME.FIGURE`. Names may have points in them, and so
+/// have percentiles.
+fn named<'a>(comparison: &Comparison, text: &'a str) -> Result<(&'a str, Word), Complaint> {
+    let points = text.rmatch_indices('.').map(|(at, _)| at);
+    let read = points.clone().find_map(|at| Some((&text[..at], word(&text[at + 1..])?)));
+    match read {
+        Some((name, _)) if name.is_empty() || name.contains(char::is_whitespace) => {
+            let what = format!("a figure is NAME.FIGURE; write for example: {EXAMPLE}");
+            Err(comparison.complain(text, what))
+        }
+        Some((name, word)) => Ok((name, word.map_err(|what| comparison.complain(text, what))?)),
+        None if word(text).is_some() => {
+            let what = format!("whose {text}? Write NAME.{text}, for example: {EXAMPLE}");
+            Err(comparison.complain(text, what))
+        }
+        None => {
+            let figure = points.clone().next().map_or(text, |at| &text[at + 1..]);
+            let what = format!(
+                "there is no such figure; there are rate, p50, p99, p99.9 (or any other), cpu, \
+                 client_cpu, errors, error_share and good_share, each behind a name and a point{}",
+                did_you_mean(figure, FIGURES)
+            );
+            Err(comparison.complain(figure, what))
+        }
     }
 }
 
-impl Right {
-    fn parse(text: &str, figure: &str) -> Option<Right> {
-        let Some((a, b)) = text.split_once('*') else {
-            return match Of::parse(text) {
-                Some(of) => Some(Right::Times(1.0, of)),
-                None => number(text, figure).map(Right::Number),
-            };
-        };
-        let (a, b) = (a.trim(), b.trim());
-        let times = |of: &str, factor: &str| {
-            let factor = factor.parse().ok().filter(|it: &f64| it.is_finite() && *it > 0.0)?;
-            Some(Right::Times(factor, Of::parse(of)?))
-        };
-        times(a, b).or_else(|| times(b, a))
-    }
-}
-
-/// A number with a unit: times are kept in µs.
-fn number(text: &str, figure: &str) -> Option<f64> {
-    let units: &[(&str, f64)] = match figure.ends_with("_us") {
-        true => &[("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)],
-        false => &[("k", 1e3), ("M", 1e6), ("", 1.0)],
+/// The figure of a word; `None` where it is no figure.
+fn word(text: &str) -> Option<Result<Word, String>> {
+    let word = match text {
+        "rate" => Word::Measured(Figure::Rate),
+        "cpu" => Word::Measured(Figure::CpuTime),
+        "client_cpu" => Word::Measured(Figure::ClientCpuTime),
+        "errors" => Word::Counted(Count::Errors),
+        "error_share" => Word::Counted(Count::ErrorShare),
+        "good_share" => Word::Counted(Count::GoodShare),
+        _ => {
+            let figure = |percentile| Word::Measured(Figure::Percentile(percentile));
+            return Some(percentile(text)?.map(figure));
+        }
     };
-    let (digits, scale) =
-        units.iter().find_map(|(unit, scale)| Some((text.strip_suffix(unit)?, scale)))?;
-    let number: f64 = digits.trim().parse().ok()?;
-    (number.is_finite() && number >= 0.0).then_some(number * scale)
+    Some(Ok(word))
+}
+
+/// The right side of a figure: a number, or a figure, perhaps times a number.
+fn held_against(comparison: &Comparison, text: &str, of: Word) -> Result<Right, Complaint> {
+    let times = |factor, of_text| {
+        let (name, other) = named(comparison, of_text)?;
+        match other {
+            Word::Measured(figure) if other.unit() == of.unit() => {
+                Ok(Right::Times(factor, Of { name: name.into(), figure }))
+            }
+            _ => Err(comparison.complain(of_text, "the two sides aren't of the same kind")),
+        }
+    };
+    if let Some((a, b)) = text.split_once('*') {
+        let (a, b) = (a.trim(), b.trim());
+        let factor = |text: &str| text.parse().ok().filter(|it: &f64| it.is_finite() && *it > 0.0);
+        return match (factor(a), factor(b)) {
+            (Some(factor), _) => times(factor, b),
+            (None, Some(factor)) => times(factor, a),
+            (None, None) => {
+                let what = "one side of * is a number above 0, the other one a figure";
+                Err(comparison.complain(text, what))
+            }
+        };
+    }
+    let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
+    match text.contains('.') && !(is_number && value(text, of.unit()).is_ok()) {
+        true if !is_number || named(comparison, text).is_ok() => times(1.0, text),
+        _ => number(comparison, text, of).map(Right::Number),
+    }
+}
+
+/// A number with its unit, in the unit that the figure is kept in.
+fn number(comparison: &Comparison, text: &str, of: Word) -> Result<f64, Complaint> {
+    let unit = of.unit();
+    let number = value(text, unit).map_err(|(part, what)| comparison.complain(part, what))?;
+    match unit {
+        // What nothing can be divided by.
+        Unit::Nanoseconds | Unit::PerSecond if number <= 0.0 => {
+            Err(comparison.complain(text, "this has to be above 0"))
+        }
+        Unit::Nanoseconds => Ok(number / NS_A_US),
+        Unit::PerSecond | Unit::Count | Unit::Share => Ok(number),
+    }
 }
 
 impl Gate {
-    /// The names that it speaks of.
+    /// Which way the left side has to lie for it to hold.
+    pub fn towards(&self) -> Ordering {
+        match self.operator.is_upwards() {
+            true => Ordering::Greater,
+            false => Ordering::Less,
+        }
+    }
+
+    /// The names that it speaks of, in their order.
     pub fn names(&self) -> Vec<&str> {
-        let right = match &self.right {
-            Right::Number(_) => None,
-            Right::Times(_, of) => Some(of.name.as_str()),
-        };
-        [self.left.name.as_str()].into_iter().chain(right).collect()
-    }
-
-    /// What comes of it in a run of one setting.
-    pub fn word(&self, run: &Run) -> Word {
-        let left = match figure(run, &self.left) {
-            Ok(left) => left,
-            Err(why) => return Word::CannotBeTold(why),
-        };
-        let shares: Vec<f64> = match &self.right {
-            Right::Number(number) => left.blocks.iter().map(|value| value / number).collect(),
-            Right::Times(factor, of) => match figure(run, of) {
-                Err(why) => return Word::CannotBeTold(why),
-                Ok(right) if right.blocks.len() != left.blocks.len() => {
-                    let why = "the two have figures of different blocks".to_string();
-                    return Word::CannotBeTold(why);
-                }
-                Ok(right) => {
-                    let pairs = left.blocks.iter().zip(&right.blocks);
-                    pairs.map(|(left, right)| left / (factor * right)).collect()
-                }
-            },
-        };
-        let Some((low, high)) = median_interval(&shares) else {
-            return Word::CannotBeTold("there are too few blocks for an interval".into());
-        };
-        let says = format!("the left side is {low:.3} to {high:.3} times the right one");
-        let (holds, does_not) = match self.is_more {
-            true => (low > 1.0, high <= 1.0),
-            false => (high < 1.0, low >= 1.0),
-        };
-        match (holds, does_not) {
-            (true, _) => Word::Holds(says),
-            (_, true) => Word::DoesNot,
-            _ => Word::Open(says),
+        match &self.test {
+            Test::Counted { name, .. } => vec![name],
+            Test::Measured { left, right: Right::Number(_) } => vec![&left.name],
+            Test::Measured { left, right: Right::Times(_, of) } => vec![&left.name, &of.name],
         }
     }
-}
 
-/// A figure that stands and isn't only a bound.
-fn figure<'a>(run: &'a Run, of: &Of) -> Result<&'a Estimate, String> {
-    let mut rows = run.outcomes.iter().flat_map(|outcome| &outcome.rows);
-    let row: &Row = rows
-        .find(|row| row.contender == of.name)
-        .ok_or_else(|| format!("{} has no figures", of.name))?;
-    let word = FIGURES.iter().find(|(_, id)| *id == of.figure).map_or(of.figure, |(word, _)| word);
-    match row.figure(of.figure) {
-        _ if row.verdict == Verdict::Invalid => {
-            let check = row.findings.first().map_or("a check", |it| it.check.as_str());
-            Err(format!("the figures of {} are invalid by `{check}`", of.name))
-        }
-        None => Err(format!("{} has no {word} in every block", of.name)),
-        Some(estimate) if estimate.at_least => {
-            Err(format!("the {word} of {} is a lower bound", of.name))
-        }
-        Some(estimate) => Ok(estimate),
+    /// What is wrong with a name in it; `None` where each is one of these.
+    pub fn unknown_name(&self, names: &[&str]) -> Option<Complaint> {
+        let right = self.text.find(['<', '>']).unwrap_or(0);
+        let mut sides = self.names().into_iter().zip([0, right]);
+        let (name, from) = sides.find(|(name, _)| !names.contains(name))?;
+        let start = from + self.text[from..].find(name).unwrap_or(0);
+        let near = did_you_mean(name, names.iter().copied());
+        let what = format!("nobody here is called {name}, but {}{near}", names.join(", "));
+        Some(Complaint::new(&self.text, start..start + name.len(), what))
     }
 }
 
@@ -184,78 +231,85 @@ fn figure<'a>(run: &'a Run, of: &Of) -> Result<&'a Estimate, String> {
 mod tests {
     use super::*;
 
+    fn gate(text: &str) -> Gate {
+        text.parse().unwrap_or_else(|complaint| panic!("{complaint}"))
+    }
+
+    fn right(text: &str) -> Right {
+        match gate(text).test {
+            Test::Measured { right, .. } => right,
+            counted => panic!("{text}: {counted:?}"),
+        }
+    }
+
     #[test]
     fn a_condition_names_a_figure_and_what_it_is_held_against() {
-        let gate: Gate = "b.js.p99 > old.p99 * 1.1".parse().unwrap();
-        assert_eq!(gate.names(), ["b.js", "old"]);
-        assert_eq!(gate.right, Right::Times(1.1, Of { name: "old".into(), figure: "p99_us" }));
-        let right = |text: &str| text.parse::<Gate>().unwrap().right;
+        let p99 = |name: &str| Of { name: name.into(), figure: Figure::Percentile(99.0) };
+        let gate = gate("b.js.p99 >= old.p99 * 1.1");
+        let test = Test::Measured { left: p99("b.js"), right: Right::Times(1.1, p99("old")) };
+        assert_eq!((gate.operator, gate.test), (Operator::GreaterOrEqual, test));
         assert_eq!(right("a.p99>5ms"), Right::Number(5000.0));
+        assert_eq!(right("a.cpu > 1.5us"), Right::Number(1.5));
         assert_eq!(right("a.rate < 10k"), Right::Number(10_000.0));
+        assert_eq!(right("a.rate < 1.5k"), Right::Number(1_500.0));
         assert_eq!(right("a.rate < 0.9 * b.rate"), right("a.rate < b.rate * 0.9"));
         assert_eq!(right("a.cpu > b.cpu"), right("a.cpu > b.cpu * 1"));
+        let tail = Figure::Percentile(99.9);
+        let of_tail = Right::Times(2.0, Of { name: "1.x".into(), figure: tail });
+        assert_eq!(right("a.p95 > 2 * 1.x.p99.9"), of_tail);
+        assert_eq!(
+            right("a.p95 > 1.x.p99.9"),
+            Right::Times(1.0, Of { name: "1.x".into(), figure: tail })
+        );
     }
 
     #[test]
-    fn what_is_no_condition_is_refused_with_the_form_of_one() {
-        for text in
-            ["", "a.p99", "a.p99 > ", "a.speed > 1", "p99 > 1ms", "a.p99 > 5", "a.p99 > x * y"]
-        {
-            let why = text.parse::<Gate>().unwrap_err();
-            assert!(why.contains("new.p99 > old.p99 * 1.1"), "{text}: {why}");
-        }
-    }
-
-    /// A run of one setting in which each has this rate in each block.
-    fn run(rates: &[(&str, [f64; 6])], verdict: Verdict) -> Run {
-        use judge::samples::run_of;
-        use result::outcome::Outcome;
-        use result::plan::{Cores, Setting};
-        let rows = rates.iter().map(|(name, blocks)| Row {
-            contender: name.to_string(),
-            limit: None,
-            figures: [("rate".to_string(), estimate(blocks))].into(),
-            standings: Default::default(),
-            verdict,
-            findings: Vec::new(),
-        });
-        let setting = Setting::closed(64, Cores::One, true);
-        let rows = rows.collect();
-        let outcome = Outcome { setting, class: None, offered: None, rankings: vec![], rows };
-        Run { outcomes: vec![outcome], ..run_of(&[], vec![]) }
-    }
-
-    fn estimate(blocks: &[f64]) -> Estimate {
-        let median = blocks[0];
-        Estimate { median, interval: None, at_least: false, at_most: false, blocks: blocks.into() }
-    }
-
-    #[test]
-    fn a_condition_holds_only_beyond_chance() {
-        let old = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0];
-        let word = |new: [f64; 6], text: &str| {
-            let run = run(&[("old", old), ("new", new)], Verdict::Valid);
-            text.parse::<Gate>().unwrap().word(&run)
+    fn errors_are_counted() {
+        let counted = |text: &str| match gate(text).test {
+            Test::Counted { name, count, number } => (name, count, number),
+            measured => panic!("{text}: {measured:?}"),
         };
-        let slower = old.map(|rate| rate * 0.8);
-        let text = "new.rate < old.rate * 0.9";
-        assert!(matches!(word(slower, text), Word::Holds(_)));
-        assert_eq!(word(old, text), Word::DoesNot);
-        let noisy = [70.0, 110.0, 72.0, 111.0, 90.0, 89.0];
-        assert!(matches!(word(noisy, text), Word::Open(_)), "{:?}", word(noisy, text));
-        assert!(matches!(word(slower, "new.rate < 90"), Word::Holds(_)));
+        assert_eq!(counted("new.errors > 0"), ("new".into(), Count::Errors, 0.0));
+        assert_eq!(counted("new.error_share >= 0.1%"), ("new".into(), Count::ErrorShare, 0.001));
+        let (_, count, number) = counted("new.good_share < 99.9 %");
+        assert!(count == Count::GoodShare && (number - 0.999).abs() < 1e-12, "{number}");
     }
 
     #[test]
-    fn what_has_no_figure_that_stands_cant_be_told() {
-        let word = |name: &str, figure: &str, verdict| {
-            let run = run(&[("a", [1.0; 6])], verdict);
-            format!("{name}.{figure} > 1k").parse::<Gate>().unwrap().word(&run)
-        };
-        for (name, figure, verdict) in
-            [("b", "rate", Verdict::Valid), ("a", "rate", Verdict::Invalid)]
-        {
-            assert!(matches!(word(name, figure, verdict), Word::CannotBeTold(_)), "{name}");
-        }
+    fn what_is_no_condition_is_told_with_its_place() {
+        let complaints = [
+            "",
+            "a.p99",
+            "a.p99 > ",
+            "a.p99 == 5ms",
+            "a.speed > 1",
+            "a.rat < 1k",
+            "a.p100 > 1s",
+            "p99 > 1ms",
+            "p99.9 > 1ms",
+            ".p99 > 1ms",
+            "a.p99 > 5",
+            "a.p99 > 0ms",
+            "a.p99 > x * y",
+            "a.p99 > 0 * b.p99",
+            "a.p99 > b.rate",
+            "a.p99 > 2 * b.error",
+            "a.rate < 5ms",
+            "a.rate < b.rate < c.rate",
+            "a.errors > b.errors",
+            "a.error_share > 1",
+        ]
+        .map(|text| text.parse::<Gate>().unwrap_err().to_string());
+        insta::assert_snapshot!(complaints.join("\n\n"));
+    }
+
+    #[test]
+    fn somebody_who_takes_no_part_is_told_with_the_place() {
+        let complain =
+            |text: &str| gate(text).unknown_name(&["old", "new"]).map(|it| it.to_string());
+        assert_eq!(complain("new.rate < 0.9 * old.rate"), None);
+        let complaints = ["nwe.rate < 1k", "new.rate < 0.9 * odl.rate", "c.errors > 0"]
+            .map(|text| complain(text).unwrap());
+        insta::assert_snapshot!(complaints.join("\n\n"));
     }
 }

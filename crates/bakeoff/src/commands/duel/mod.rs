@@ -6,6 +6,7 @@ mod gate;
 mod handed_on;
 mod look;
 mod requests;
+mod told;
 mod written;
 
 use std::path::{Path, PathBuf};
@@ -25,10 +26,11 @@ use result::plan::Cores;
 use result::shell;
 
 use self::entrant::{Entrant, What};
-use self::gate::{Gate, Word};
+use self::gate::Gate;
 use self::handed_on::{Variable, words_without_secrets};
 use self::look::{Seen, contract, difference, who_closes};
 use self::requests::Requests;
+use self::told::told;
 use self::written::{Load, Written};
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
 use super::export::{self, formats};
@@ -41,7 +43,7 @@ use super::studies;
 
 /// Somebody who takes part can't be measured.
 const FAILED: u8 = 1;
-/// A condition holds or can't be told, or a figure that was asked for isn't there.
+/// A condition fails the duel, or a figure that was asked for isn't there.
 const NOT_SHOWN: u8 = 3;
 /// The highest rate that a study may have.
 const RATE_MAX: u32 = 100_000_000;
@@ -54,7 +56,8 @@ const NAME: &str = "duel";
 #[command(after_help = "A command finds its port in $PORT, its address in $HOST, the number of \
 its cores in $CORES. One that listens elsewhere is found there. Two take about a minute.\n\n\
 Exit codes: 0 all was measured; 1 one who takes part can't be measured; 2 wrong arguments; \
-3 a condition of --fail-if holds or can't be told, or no figure stands; 4 the machine failed; \
+3 a condition of --fail-if holds, or a figure of it isn't there or doesn't stand, or no figure \
+of the duel stands; 4 the machine failed; \
 130 interrupted.")]
 pub struct Arguments {
     /// A command that starts a server, as a shell reads it, or http://ADDRESS:PORT
@@ -91,6 +94,9 @@ pub struct Arguments {
     /// A condition that fails the duel, for example 'new.p99 > old.p99 * 1.1'
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Gate>,
+    /// A condition that can't be told fails the duel as well
+    #[arg(long, requires = "fail_if")]
+    fail_if_unknown: bool,
     /// Writes the study that the duel is to this folder, to go on from there
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
@@ -198,13 +204,10 @@ fn path(given: &[String], entrants: &[Entrant]) -> Result<String, String> {
 /// Refuses conditions on somebody who takes no part.
 fn check_gates(gates: &[Gate], entrants: &[Entrant]) -> Result<(), String> {
     let names: Vec<&str> = entrants.iter().map(|it| it.name.as_str()).collect();
-    let unknown = gates.iter().find_map(|gate| {
-        Some((gate, gate.names().into_iter().find(|name| !names.contains(name))?))
-    });
-    unknown.map_or(Ok(()), |(gate, name)| {
-        let names = names.join(", ");
-        Err(format!("--fail-if '{}': there is no `{name}`, but {names}", gate.text))
-    })
+    match gates.iter().find_map(|gate| gate.unknown_name(&names)) {
+        Some(complaint) => Err(format!("--fail-if: {complaint}")),
+        None => Ok(()),
+    }
 }
 
 /// Starts each once and asks it, which gives the contract, and writes the study.
@@ -348,19 +351,11 @@ fn taken_from_environment(requests: &Requests) -> Option<String> {
 fn gates(arguments: &Arguments, ended: &Ended) -> u8 {
     let mut code = 0;
     for gate in &arguments.fail_if {
-        let says = match gate.word(&ended.run) {
-            Word::DoesNot => continue,
-            Word::Open(says) => format!("isn't shown to hold, nor not to: {says}"),
-            Word::Holds(says) => {
-                code = NOT_SHOWN;
-                format!("holds: {says}")
-            }
-            Word::CannotBeTold(why) => {
-                code = NOT_SHOWN;
-                format!("can't be told: {why}")
-            }
-        };
-        note(&format!("The condition {} {says}.", gate.text));
+        let (word, sentences) = told(gate, &ended.run);
+        note(&sentences);
+        if word.fails(arguments.fail_if_unknown) {
+            code = NOT_SHOWN;
+        }
     }
     code
 }

@@ -1,5 +1,6 @@
 //! A run as scripts read it; documented field by field in docs/load-json.md.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use hdrhistogram::Histogram;
@@ -17,7 +18,7 @@ use serde::Serialize;
 use super::find_rate::{self, Searched};
 use super::pace::ArrivalsChoice;
 use super::run::{Run, sentence};
-use super::summary::SHOWN;
+use super::summary::PERCENTILES;
 use super::words;
 
 /// Goes up when a reader of the older form would misread the newer; new fields may come
@@ -143,6 +144,11 @@ struct Distribution {
     censored: u64,
     mean: Option<f64>,
     max: Option<f64>,
+    /// The percentiles by their names, for those who read one.
+    #[serde(flatten)]
+    by_name: BTreeMap<&'static str, Option<f64>>,
+    /// Those names whose value is only a lower bound.
+    lower_bounds: Vec<&'static str>,
     percentiles: Vec<PercentileDocument>,
 }
 
@@ -177,6 +183,7 @@ struct ConnectionsDocument {
     syn_retransmits: u64,
     answers_min: u64,
     answers_max: u64,
+    unanswered: u32,
 }
 
 #[derive(Serialize)]
@@ -313,6 +320,7 @@ pub fn run(run: &Run) -> RunDocument {
             syn_retransmits: outcome.connections.syn_retransmits,
             answers_min: outcome.connections.answers_min,
             answers_max: outcome.connections.answers_max,
+            unanswered: outcome.connections.unanswered,
         },
         per_second: outcome
             .seconds
@@ -529,25 +537,28 @@ fn errors(account: &Account) -> Vec<ErrorDocument> {
 
 fn distribution(latency: &Latency) -> Distribution {
     let value = |statistic| read(latency, statistic).value().map(|value| us(value.nanoseconds));
-    let percentiles = SHOWN
-        .iter()
-        .filter_map(|&(_, statistic)| match statistic {
-            Statistic::Percentile(percentile) => Some((percentile, read(latency, statistic))),
-            Statistic::Mean | Statistic::Max => None,
-        })
-        .map(|(percentile, reading)| PercentileDocument {
-            percentile,
-            value: reading.value().map(|value| us(value.nanoseconds)),
-            at_least: reading.value().is_some_and(|value| value.at_least),
-            withheld: matches!(reading, Reading::TooFewSamples { .. }),
+    let readings: Vec<(&'static str, PercentileDocument)> = PERCENTILES
+        .into_iter()
+        .map(|(name, percentile)| {
+            let reading = read(latency, Statistic::Percentile(percentile));
+            let document = PercentileDocument {
+                percentile,
+                value: reading.value().map(|value| us(value.nanoseconds)),
+                at_least: reading.value().is_some_and(|value| value.at_least),
+                withheld: matches!(reading, Reading::TooFewSamples { .. }),
+            };
+            (name, document)
         })
         .collect();
+    let bounds = readings.iter().filter(|(_, document)| document.at_least);
     Distribution {
         samples: latency.samples(),
         censored: latency.censored.len(),
         mean: value(Statistic::Mean),
         max: value(Statistic::Max),
-        percentiles,
+        by_name: readings.iter().map(|(name, document)| (*name, document.value)).collect(),
+        lower_bounds: bounds.map(|(name, _)| *name).collect(),
+        percentiles: readings.into_iter().map(|(_, document)| document).collect(),
     }
 }
 
@@ -602,12 +613,18 @@ mod tests {
         }
     }
 
+    /// Every time has the same fields, which the page has once.
+    fn of_a_distribution(path: &str) -> String {
+        path.split_once("_us.").map_or(path.into(), |(_, field)| format!("TIME_us.{field}"))
+    }
+
     #[test]
     fn the_page_names_every_field_and_no_other() {
         let mut written = BTreeSet::new();
         for run_ in [good(), bad(), of_a_store()] {
             fields(&value(&run(&run_)), "", &mut written);
         }
+        written = written.into_iter().map(|path| of_a_distribution(&path)).collect();
         let searched = find_rate::tests::searched();
         fields(&value(&search("http://a/", &good().plan, &searched)), "", &mut written);
         let page = include_str!("../../../../../docs/load-json.md");
@@ -676,5 +693,10 @@ mod tests {
         assert_eq!(at(99.9)["value"], Value::Null);
         assert_eq!(at(99.0)["at_least"], true);
         assert_eq!(at(50.0)["at_least"], false);
+        let response = &document["response_us"];
+        assert_eq!(response["p99.9"], Value::Null, "a percentile of too few samples has a value");
+        assert_eq!(response["p99"], at(99.0)["value"], "jq .response_us.p99 finds nothing");
+        let bounds = response["lower_bounds"].as_array().unwrap();
+        assert!(bounds.contains(&"p99".into()) && !bounds.contains(&"p50".into()), "{bounds:?}");
     }
 }

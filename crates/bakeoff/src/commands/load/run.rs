@@ -2,7 +2,7 @@
 
 use load::condition::{Condition, Judgement, Measured, Unit, Verdict};
 use load::limit::Warning;
-use load::plan::Until;
+use load::plan::{Arrivals, Until};
 use load::{Outcome, Plan};
 use report::units;
 
@@ -44,11 +44,31 @@ impl Run {
         self.outcome.account.scheduled < asked && !self.outcome.interrupted
     }
 
-    /// Says on standard error which conditions fail the run.
+    /// Says on standard error which conditions fail the run, and that it had no request.
     pub fn complain(&self) {
+        self.why_it_is_empty().into_iter().for_each(|sentence| complain(&sentence));
         for judged in self.conditions.iter().filter(|judged| fails_the_run(judged)) {
             complain(&format!("--fail-if: {}", sentence(&judged.0, judged.1)));
         }
+    }
+}
+
+impl Run {
+    /// Why an open loop came to its end without a request, which nothing else tells.
+    fn why_it_is_empty(&self) -> Option<String> {
+        let (Arrivals::Constant(offered) | Arrivals::Poisson(offered)) = self.plan.arrivals else {
+            return None;
+        };
+        let Outcome { account, window, interrupted, .. } = &self.outcome;
+        (account.scheduled == 0 && !interrupted).then(|| {
+            format!(
+                "no request was due in the measured {}: at {} one is due every {}. Measure for \
+                 longer (-d), or offer more (--rate).",
+                units::time(window.as_secs_f64() * 1e6),
+                rate(offered),
+                units::time(1e6 / offered)
+            )
+        })
     }
 }
 
@@ -107,6 +127,8 @@ pub fn rate(per_second: f64) -> String {
 pub mod tests {
     use std::time::Duration;
 
+    use super::super::arguments::tests::parse;
+    use super::*;
     use hdrhistogram::Histogram;
     use load::keys::Operation;
     use load::limit;
@@ -114,10 +136,6 @@ pub mod tests {
         Account, Connections, ErrorCount, ErrorKind, First, KeysSeen, Latency, OperationSeen,
         Second, StatusCount, ThreadUse,
     };
-    use load::plan::{Arrivals, Until};
-
-    use super::super::arguments::tests::parse;
-    use super::*;
 
     fn histogram(samples: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();

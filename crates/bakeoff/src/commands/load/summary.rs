@@ -159,18 +159,9 @@ fn operations(outcome: &Outcome) -> Option<String> {
     if asked.len() < 2 {
         return None;
     }
-    let mut table = table();
-    table.set_header(
-        ["operation"].into_iter().chain(SHOWN.map(|(name, _)| name)).chain(["samples"]),
-    );
-    for seen in asked {
-        let values = SHOWN.map(|(_, statistic)| shown(read(&seen.response, statistic)));
-        let samples = units::whole(seen.response.samples());
-        table.add_row(
-            [seen.operation.name().to_string()].into_iter().chain(values).chain([samples]),
-        );
-    }
-    Some(aligned(table, 1..SHOWN.len() + 2))
+    let columns: Vec<(&str, &Latency)> =
+        asked.iter().map(|seen| (seen.operation.name(), &seen.response)).collect();
+    Some(distributions("operation", &columns))
 }
 
 /// Times of which none is a bound.
@@ -309,14 +300,15 @@ fn by_status(mut all: Vec<&StatusCount>) -> String {
     parts.join(", ")
 }
 
-/// The statistics that are shown of a distribution.
-pub const SHOWN: [(&str, Statistic); 6] = [
-    ("p50", Statistic::Percentile(50.0)),
-    ("p90", Statistic::Percentile(90.0)),
-    ("p99", Statistic::Percentile(99.0)),
-    ("p99.9", Statistic::Percentile(99.9)),
-    ("max", Statistic::Max),
-    ("mean", Statistic::Mean),
+/// The percentiles that are told of a distribution, by their names.
+pub const PERCENTILES: [(&str, f64); 7] = [
+    ("p50", 50.0),
+    ("p75", 75.0),
+    ("p90", 90.0),
+    ("p95", 95.0),
+    ("p99", 99.0),
+    ("p99.9", 99.9),
+    ("p99.99", 99.99),
 ];
 
 /// Shown for a percentile with too few samples.
@@ -325,55 +317,64 @@ const TOO_FEW: &str = "too few";
 fn latencies(run: &Run) -> Option<String> {
     let outcome = &run.outcome;
     let is_closed_loop = run.plan.arrivals == Arrivals::Closed;
-    let mut rows = if is_closed_loop && run.plan.keep_alive {
+    let mut times = if is_closed_loop && run.plan.keep_alive {
         // One and the same: a request is due when it is sent.
-        vec![("response = service", outcome.service.clone())]
+        vec![("response\n= service", outcome.service.clone())]
     } else {
         vec![("response", outcome.response.clone()), ("service", outcome.service.clone())]
     };
     if !is_closed_loop {
-        rows.push(("lateness", exact(&outcome.lateness)));
+        times.push(("lateness", exact(&outcome.lateness)));
     }
     if !outcome.connection_wait.is_empty() {
-        rows.push(("for a connection", exact(&outcome.connection_wait)));
+        times.push(("for a\nconnection", exact(&outcome.connection_wait)));
     }
-    rows.push(("connect", exact(&outcome.connect)));
+    times.push(("connect", exact(&outcome.connect)));
     if !outcome.opening.is_empty() {
-        rows.push(("first words", exact(&outcome.opening)));
+        times.push(("first\nwords", exact(&outcome.opening)));
     }
     if seen_late_matters(outcome) {
-        rows.push(("seen late", exact(&outcome.seen_late)));
+        times.push(("seen\nlate", exact(&outcome.seen_late)));
     }
-    let mut table = table();
-    let mut header = vec!["time"];
-    header.extend(SHOWN.map(|(name, _)| name));
-    header.push("samples");
-    table.set_header(header);
-    let (mut withheld, mut bounds) = (false, false);
-    for (name, latency) in &rows {
-        let mut cells = vec![name.to_string()];
-        for (_, statistic) in SHOWN {
-            let reading = read(latency, statistic);
-            withheld |= latency.samples() > 0 && reading.value().is_none();
-            bounds |= reading.value().is_some_and(|value| value.at_least);
-            cells.push(shown(reading));
-        }
-        cells.push(units::whole(latency.samples()));
-        table.add_row(cells);
-    }
-    let mut text = aligned(table, 1..SHOWN.len() + 2);
-    if withheld {
+    let columns: Vec<(&str, &Latency)> =
+        times.iter().map(|(name, latency)| (*name, latency)).collect();
+    let mut text = distributions("time", &columns);
+    let all = || statistics().flat_map(|(_, it)| columns.iter().map(move |of| read(of.1, it)));
+    let withheld =
+        |it: Reading| matches!(it, Reading::TooFewSamples { samples, .. } if samples > 0);
+    if all().any(withheld) {
         let _ = write!(
             text,
             "\n{TOO_FEW}: fewer than {SAMPLES_BEYOND_MIN} samples lie beyond this percentile"
         );
     }
-    if bounds {
+    if all().any(|it| it.value().is_some_and(|value| value.at_least)) {
         text.push_str(
             "\n≥: requests without an answer waited this long, and longer had they gone on",
         );
     }
     Some(text)
+}
+
+/// The statistics that are shown of a distribution, by their names.
+fn statistics() -> impl Iterator<Item = (&'static str, Statistic)> {
+    let percentiles =
+        PERCENTILES.map(|(name, percentile)| (name, Statistic::Percentile(percentile)));
+    percentiles.into_iter().chain([("max", Statistic::Max), ("mean", Statistic::Mean)])
+}
+
+/// A table with a column for each distribution: more of them than statistics fit in a width of
+/// 80.
+fn distributions(of: &str, columns: &[(&str, &Latency)]) -> String {
+    let mut table = table();
+    table.set_header([of].into_iter().chain(columns.iter().map(|(name, _)| *name)));
+    for (name, statistic) in statistics() {
+        let values = columns.iter().map(|(_, latency)| shown(read(latency, statistic)));
+        table.add_row([name.to_string()].into_iter().chain(values));
+    }
+    let samples = columns.iter().map(|(_, latency)| units::whole(latency.samples()));
+    table.add_row(["samples".to_string()].into_iter().chain(samples));
+    aligned(table, 1..columns.len() + 1)
 }
 
 /// How late answers may be seen, as a part of the response time, before that is told.
@@ -567,12 +568,29 @@ mod tests {
             run.outcome.response.good.record(1_000_085_000).unwrap();
         }
         let text = text(&run);
-        let p99_of = |name: &str| {
-            let row = text.lines().find(|line| line.trim_start().starts_with(name));
-            row.unwrap_or_else(|| panic!("{name} isn't shown:\n{text}")).to_string()
-        };
-        assert!(p99_of("response").contains("1.00 s"), "seconds of waiting are hidden:\n{text}");
-        assert!(!p99_of("service").contains("1.00 s"), "{text}");
+        let p99 = text.lines().find(|line| line.starts_with("p99 ")).unwrap();
+        let header = text.lines().find(|line| line.starts_with("time ")).unwrap();
+        let columns: Vec<&str> = header.split_whitespace().collect();
+        assert_eq!(columns[..3], ["time", "response", "service"]);
+        let values: Vec<&str> =
+            p99.split("  ").map(str::trim).filter(|it| !it.is_empty()).collect();
+        assert_eq!(values[1], "1.00 s", "seconds of waiting are hidden:\n{text}");
+        assert_ne!(values[2], "1.00 s", "{text}");
+    }
+
+    #[test]
+    fn the_table_of_times_fits_a_terminal_of_80_columns_whatever_it_has() {
+        let mut run = bad();
+        let times = exact(&good().outcome.connect);
+        let outcome = &mut run.outcome;
+        outcome.connection_wait = times.good.clone();
+        outcome.opening = times.good.clone();
+        outcome.seen_late = outcome.response.good.clone();
+        outcome.response.censored.record_n(9_000_000_000, 9_000_000).unwrap();
+        let text = latencies(&run).unwrap();
+        assert!(text.contains("connection") && text.contains("words") && text.contains("late"));
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= 80, "{widest} columns:\n{text}");
     }
 
     #[test]

@@ -94,9 +94,11 @@ pub fn sentences(warning: &Warning) -> String {
              looks the same, and so does a queue.",
             share * 100.0
         ),
-        Warning::Starved { answers_max } => format!(
-            "Some connections had not one good answer, while another had {answers_max}: the server \
-             leaves them waiting, or answers them with errors."
+        Warning::Starved { unanswered, connections, answers_max } => format!(
+            "The server left {unanswered} of {connections} connections waiting: they were asked \
+             and had not one good answer, while another had {answers_max}. Fewer connections \
+             carried the load than were asked for. Look for a listener or a worker that stops \
+             reading from some of its connections."
         ),
         Warning::NotKept { cut, answers } => format!(
             "The connections were to be kept alive, and the server ended them: {cut} in {answers} \
@@ -160,7 +162,7 @@ mod tests {
             },
             Warning::SynRetransmits { count: 17 },
             Warning::DelayedAck { share: 0.0741 },
-            Warning::Starved { answers_max: 4_000 },
+            Warning::Starved { unanswered: 3, connections: 50, answers_max: 4_000 },
             Warning::NotKept { cut: 990, answers: 1_000 },
             Warning::Early { early: 20, answers: 4_000 },
         ];
