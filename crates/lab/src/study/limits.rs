@@ -2,9 +2,11 @@
 //! is read, so that the complaint has the value's line.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use judge::statistics::BLOCKS_MAX;
-use serde::de::{Deserialize, Deserializer, Error};
+use result::plan::Cores;
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, Visitor};
 
 fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
@@ -42,6 +44,23 @@ pub(crate) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64,
 pub(crate) fn lost_s<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let allowed = format!("from 0 to {SECONDS_MAX} seconds");
     checked(deserializer, &allowed, |seconds| (0.0..=SECONDS_MAX).contains(seconds)).map(Some)
+}
+
+/// Whose words are texts, which a number that is meant for one isn't.
+pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cores, D::Error> {
+    struct Word;
+    impl Visitor<'_> for Word {
+        type Value = Cores;
+
+        fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
+            to.write_str("`\"one\"` or `\"all\"`, as text")
+        }
+
+        fn visit_str<E: Error>(self, word: &str) -> Result<Cores, E> {
+            Cores::deserialize(word.into_deserializer())
+        }
+    }
+    deserializer.deserialize_str(Word)
 }
 
 /// Load levels.

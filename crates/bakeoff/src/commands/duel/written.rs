@@ -9,7 +9,7 @@ use result::plan::Cores;
 use result::shell;
 use toml::Value;
 
-use super::entrant::{Entrant, What};
+use super::entrant::{self, Entrant, What};
 use super::look::{Contract, Seen};
 use crate::commands::studies;
 
@@ -104,12 +104,20 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
+/// Has a change of the file noticed that a command starts.
+fn programs(command: &str, here: &Path) -> String {
+    let program = entrant::program(command, here);
+    program.map_or(String::new(), |it| format!("programs = [{}]\n", quoted(&it.to_string_lossy())))
+}
+
 fn contender(entrant: &Entrant, here: &Path) -> String {
     let (language, start) = match &entrant.what {
         What::Command(command) => {
+            let programs = programs(command, here);
             let here = shell::word(&here.to_string_lossy()).into_owned();
             let command = format!("cd {here} && {command}");
-            ("a command", format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command)))
+            let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command));
+            ("a command", run + &programs)
         }
         What::Running { address, .. } => (
             "a server that runs already",
