@@ -94,6 +94,7 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
         state: State::Complete,
         command: String::new(),
         machine: Machine::default(),
+        studies: None,
         study: Study {
             name: String::new(),
             title: String::new(),

@@ -149,6 +149,7 @@ impl Museum<'_> {
             seed: self.seed,
             command: self.command(&mistake.name),
             runs: self.runs,
+            keeps_study: false,
             ladder: self.ladder,
         };
         let mut left_out = None;

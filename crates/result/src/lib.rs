@@ -67,6 +67,10 @@ pub struct Run {
     pub command: String,
     /// The machine it ran on.
     pub machine: plan::Machine,
+    /// The folder of studies that its study lies in, as seen from the run's own folder. `None`
+    /// where that can't be told, and in older runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub studies: Option<String>,
     /// The question.
     pub study: plan::Study,
     /// The contenders, those that could not be had among them.

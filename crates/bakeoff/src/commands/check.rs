@@ -28,7 +28,7 @@ const FAILED: u8 = 1;
 #[command(after_help = "Exit codes: 0 the contract is kept; 1 it is not, or the contender can't \
 be had; 2 wrong arguments or files; 4 the machine failed; 130 interrupted.")]
 pub struct Arguments {
-    /// The contender: its study and name, for example web/go
+    /// The contender: its study and name, for example web/go, or its folder, as ./mine/go
     contender: String,
     #[command(flatten)]
     studies: Studies,
@@ -142,12 +142,10 @@ fn work_name(study: &Study, setting: &Setting) -> String {
 /// The study that is asked for, with this contender alone.
 fn study_of(arguments: &Arguments) -> Result<Study, Ended> {
     let bad_input = |sentence| Ended::Failed(BAD_INPUT, sentence);
-    let Some((study, name)) = arguments.contender.split_once('/') else {
-        return Err(bad_input("give study and contender, for example web/go".into()));
-    };
-    let studies = arguments.studies.folder().map_err(bad_input)?;
-    Study::read(&studies, study)
-        .and_then(|study| study.only(&[name.trim_end_matches('/').to_string()]))
+    let (studies, study, name) =
+        arguments.studies.contender(&arguments.contender).map_err(bad_input)?;
+    Study::read(&studies, &study)
+        .and_then(|study| study.only(&[name]))
         .map_err(|error| bad_input(error.to_string()))
 }
 

@@ -22,24 +22,28 @@ use super::studies::Studies;
 
 /// A promise was broken, a value was corrupt, a store didn't start again, or can't be had.
 const FAILED: u8 = 1;
-/// Something that was asked for couldn't be checked.
-const NOT_CHECKED: u8 = 3;
+/// Something that was asked for couldn't be checked, or what was required wasn't kept.
+const NOT_SHOWN: u8 = 3;
 
 /// Cuts stores off while they are written to, and tells what they have of it afterwards
 #[derive(clap::Args)]
 #[command(
     after_help = "Exit codes: 0 all was checked, and no promise was broken; 1 a promise was \
 broken, a value was corrupt, a store didn't start on its own data, or can't be had; 2 wrong \
-arguments or files; 3 a rung couldn't be checked here; 4 the machine failed; 130 interrupted."
+arguments or files; 3 a rung couldn't be checked here, or isn't kept that --require names; 4 the machine failed; 130 interrupted."
 )]
 pub struct Arguments {
-    /// The contenders, each by its study and name, for example kv/redis
+    /// The contenders, each by its study and name, for example kv/redis, or by its folder
     #[arg(required = true, value_name = "STUDY/CONTENDER")]
     contenders: Vec<String>,
     /// In which way they are cut off, instead of all: their process dies, their machine stops, or
     /// the power goes
     #[arg(long, value_name = "RUNG", value_parser = rungs(), value_delimiter = ',')]
     rung: Vec<Rung>,
+    /// What each has to survive, for scripts: exit code 3 unless it kept all on this rung and on
+    /// those below it, which alone are checked then
+    #[arg(long, value_name = "RUNG", value_parser = rungs(), conflicts_with = "rung")]
+    require: Option<Rung>,
     /// How often they are cut off in each of these ways
     #[arg(long, value_name = "N", default_value_t = CUTS,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -86,11 +90,8 @@ fn check(arguments: &Arguments) -> Result<ExitCode, Ended> {
     interrupt::stops(&stop)
         .map_err(|error| Ended::Failed(SYSTEM, format!("waiting for Ctrl-C: {error}")))?;
     keeper::leftovers::remove();
-    let mut rungs = arguments.rung.clone();
-    rungs.sort();
-    rungs.dedup();
     let asked = Asked {
-        rungs: if rungs.is_empty() { Rung::ALL.to_vec() } else { rungs },
+        rungs: asked_for(arguments),
         cuts: arguments.cuts,
         seed: arguments.seed.unwrap_or_else(lab::run::a_seed),
         goes_on: true,
@@ -104,18 +105,44 @@ fn check(arguments: &Arguments) -> Result<ExitCode, Ended> {
             .map_err(|error| Ended::Failed(SYSTEM, format!("couldn't make JSON of it: {error}")))?;
         print_text(|_| visible_json(&json) + "\n").map_err(|why| Ended::Failed(SYSTEM, why))?;
     }
-    Ok(exit_code(&all))
+    let unmet = arguments.require.map_or(Vec::new(), |rung| unmet(rung, &all));
+    unmet.iter().for_each(|sentence| complain("durability", sentence));
+    Ok(exit_code(&all, !unmet.is_empty()))
+}
+
+/// The rungs, each once and the lowest first.
+fn asked_for(arguments: &Arguments) -> Vec<Rung> {
+    let is_asked = |rung: &Rung| match arguments.require {
+        Some(highest) => *rung <= highest,
+        None => arguments.rung.is_empty() || arguments.rung.contains(rung),
+    };
+    Rung::ALL.into_iter().filter(is_asked).collect()
+}
+
+/// Of each store that isn't known to keep all up to this rung, a sentence.
+fn unmet(required: Rung, all: &[Durability]) -> Vec<String> {
+    let reached = |seen: &&Durability| {
+        let kept =
+            |rung| seen.rungs.iter().any(|it| it.rung == rung && it.verdict == Verdict::Kept);
+        !Rung::ALL.into_iter().filter(|rung| *rung <= required).all(kept)
+    };
+    let sentence = |seen: &Durability| {
+        let name = visible(&seen.contender);
+        format!(
+            "--require {}: {name} isn't known to keep all when {}",
+            required.name(),
+            required.says()
+        )
+    };
+    all.iter().filter(reached).map(sentence).collect()
 }
 
 /// The study of this name, with the contender alone.
 fn named(arguments: &Arguments, name: &str) -> Result<Study, Ended> {
     let bad_input = |sentence| Ended::Failed(BAD_INPUT, sentence);
-    let Some((study, contender)) = name.split_once('/') else {
-        return Err(bad_input("give study and contender, for example kv/redis".into()));
-    };
-    let studies = arguments.studies.folder().map_err(bad_input)?;
-    let study = Study::read(&studies, study)
-        .and_then(|study| study.only(&[contender.trim_end_matches('/').to_string()]))
+    let (studies, study, contender) = arguments.studies.contender(name).map_err(bad_input)?;
+    let study = Study::read(&studies, &study)
+        .and_then(|study| study.only(&[contender]))
         .map_err(|error| bad_input(error.to_string()))?;
     match study.contenders[0].file.speaks {
         Some(_) => Ok(study),
@@ -161,13 +188,13 @@ fn of_contender(
     Ok(seen)
 }
 
-fn exit_code(all: &[Durability]) -> ExitCode {
+fn exit_code(all: &[Durability], is_unmet: bool) -> ExitCode {
     let rungs = || all.iter().flat_map(|seen| &seen.rungs);
     let is_bad = |verdict: &Verdict| matches!(verdict, Verdict::Corrupt | Verdict::DoesNotStart);
     if rungs().any(|seen| seen.kept_promise == Some(false) || is_bad(&seen.verdict)) {
         FAILED.into()
-    } else if rungs().any(|seen| matches!(seen.verdict, Verdict::NotChecked(_))) {
-        NOT_CHECKED.into()
+    } else if is_unmet || rungs().any(|seen| matches!(seen.verdict, Verdict::NotChecked(_))) {
+        NOT_SHOWN.into()
     } else {
         ExitCode::SUCCESS
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use durability::OfRun;
-use lab::plan::Choice;
+use lab::plan::{Choice, Length};
 use lab::run::{Early, Ended, Error, Options};
 use load::Stop;
 use report::export::Format;
@@ -35,7 +35,7 @@ const NO_FIGURE: u8 = 3;
 is left to measure; 2 wrong arguments or files; 3 all was measured, but no figure stands; \
 4 the machine failed, such as by a full disk; 130 interrupted.")]
 pub struct Arguments {
-    /// The study: a folder in `studies`
+    /// The study: a folder in `studies`, or the path of another, as ./mine
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     study: Option<String>,
     /// How much is measured: a profile of study.toml; `quick` if none is given
@@ -62,6 +62,16 @@ pub struct Arguments {
     #[arg(long, value_delimiter = ',', value_name = "kept|closed", value_parser = mode,
         conflicts_with = "resume")]
     mode: Vec<KeepAlive>,
+    /// So many blocks, instead of the profile's: how often each is measured; a rank takes 6
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20),
+        conflicts_with = "resume")]
+    blocks: Option<u32>,
+    /// So many seconds measured each time, instead of the profile's
+    #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "resume")]
+    seconds: Option<f64>,
+    /// So many seconds of load before that, instead of the profile's
+    #[arg(long, value_name = "S", value_parser = seconds, conflicts_with = "resume")]
+    warmup: Option<f64>,
     /// Decides the order of trials and their nonces; by chance if not given
     #[arg(long, conflicts_with = "resume")]
     seed: Option<u64>,
@@ -87,6 +97,14 @@ pub fn cores(text: &str) -> Result<Cores, &'static str> {
     }
 }
 
+/// Seconds of a trial, as an argument.
+pub fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("this has to be a number of seconds from 0.1 to 3600".into()),
+    }
+}
+
 /// Whether connections are kept alive.
 #[derive(Debug, Clone, Copy)]
 struct KeepAlive(bool);
@@ -106,8 +124,12 @@ pub fn run(arguments: Arguments) -> ExitCode {
         complain("run", &format!("waiting for Ctrl-C: {error}"));
         return SYSTEM.into();
     }
-    let studies = match arguments.studies.folder() {
-        Ok(studies) => studies,
+    let place = match &arguments.resume {
+        Some(run) => arguments.studies.of_run(run).map(|studies| (studies, String::new())),
+        None => arguments.studies.study(arguments.study.as_deref().unwrap_or_default()),
+    };
+    let (studies, study) = match place {
+        Ok(place) => place,
         Err(sentence) => {
             complain("run", &sentence);
             return BAD_INPUT.into();
@@ -118,13 +140,12 @@ pub fn run(arguments: Arguments) -> ExitCode {
     keeper::leftovers::remove();
     let ended = match &arguments.resume {
         Some(folder) => lab::run::resume(&studies, folder, &OfRun, &stop, &mut tell),
-        None => lab::run::new(&options(&arguments, &studies), &OfRun, &stop, &mut tell),
+        None => lab::run::new(&options(&arguments, studies, study), &OfRun, &stop, &mut tell),
     };
     drop(progress);
     match ended {
         Ok(ended) => {
-            let to_go_on = to_go_on(&shown(ended.folder.path()), &studies);
-            let code = finish("run", &ended, Some(&to_go_on));
+            let code = finish("run", &ended);
             let exported = export::into(&ended.run, ended.folder.path(), &arguments.export);
             worst(&[code, exported]).into()
         }
@@ -135,12 +156,12 @@ pub fn run(arguments: Arguments) -> ExitCode {
     }
 }
 
-fn options(arguments: &Arguments, studies: &Path) -> Options {
+fn options(arguments: &Arguments, studies: PathBuf, study: String) -> Options {
     let chosen = |empty: bool| (!empty).then_some(());
     Options {
-        studies: studies.into(),
+        studies,
         runs: arguments.runs.clone(),
-        study: arguments.study.clone().unwrap_or_default(),
+        study,
         profile: match &arguments.profile {
             Some(name) => name.clone(),
             None if arguments.full => "full".into(),
@@ -153,6 +174,11 @@ fn options(arguments: &Arguments, studies: &Path) -> Options {
                 .map(|()| arguments.connections.clone()),
             keep_alive: chosen(arguments.mode.is_empty())
                 .map(|()| arguments.mode.iter().map(|mode| mode.0).collect()),
+            length: Length {
+                blocks: arguments.blocks,
+                measure_s: arguments.seconds,
+                warmup_s: arguments.warmup,
+            },
         },
         seed: arguments.seed,
     }
@@ -171,17 +197,17 @@ pub fn exit_code(error: &Error) -> u8 {
     }
 }
 
-/// Shows what was measured, and says with which command to go on where trials are missing and
-/// there is one. Gives the exit code.
-pub fn finish(command: &str, ended: &Ended, to_go_on: Option<&str>) -> u8 {
+/// Shows what was measured, and says with which command to go on where trials are missing. Gives
+/// the exit code.
+pub fn finish(command: &str, ended: &Ended) -> u8 {
     let run = &ended.run;
     let here = shown(ended.folder.path());
+    let to_go_on = to_go_on(&here);
     let printed = if run.trials.is_empty() { Ok(()) } else { print(run) };
     let told = tell_of_report(command, printed, write(run, &here));
     if let Some(sentence) = time_spent::sentence(&run.spent) {
         note(&sentence);
     }
-    let resume = to_go_on.map_or(String::new(), |resume| format!(" To go on: {resume}"));
     let kept = match run.trials.len() {
         0 => "No trial was over".to_string(),
         count => format!("{} are kept", report::units::of(count as u64, "trial")),
@@ -189,21 +215,18 @@ pub fn finish(command: &str, ended: &Ended, to_go_on: Option<&str>) -> u8 {
     match &ended.early {
         None => {}
         Some(Early::Interrupted) => {
-            note(&format!("Interrupted. {kept}.{resume}"));
+            note(&format!("Interrupted. {kept}. To go on: {to_go_on}"));
         }
         Some(Early::GivenUp(names)) => {
             let names = names.join(", ");
-            let then = to_go_on.map_or(String::new(), |resume| {
-                format!(
-                    " Mend what failed, then: {resume}\n\
-                     (of one that has figures already, no file may be changed: then start a new run)"
-                )
-            });
-            note(&format!("Given up after repeated failures: {names}.{then}"));
+            note(&format!(
+                "Given up after repeated failures: {names}. Mend what failed, then: {to_go_on}\n\
+                 (of one that has figures already, no file may be changed: then start a new run)"
+            ));
         }
         Some(Early::Failed(error)) => {
             complain(command, &error.to_string());
-            note(&format!("{kept}.{resume}"));
+            note(&format!("{kept}. To go on: {to_go_on}"));
         }
     }
     match &ended.early {
@@ -216,10 +239,9 @@ pub fn finish(command: &str, ended: &Ended, to_go_on: Option<&str>) -> u8 {
     }
 }
 
-/// The command that goes on with a run of these studies, as a shell reads it.
-pub fn to_go_on(folder: &Path, studies: &Path) -> String {
-    let studies = shell::path_option("--studies", studies, lab::run::STUDIES);
-    format!("bakeoff run --resume {}{studies}", shell::word(&folder.to_string_lossy()))
+/// The command that goes on with a run, which knows where its study is, as a shell reads it.
+fn to_go_on(folder: &Path) -> String {
+    format!("bakeoff run --resume {}", shell::word(&folder.to_string_lossy()))
 }
 
 /// Whether all planned trials were made, and no contender failed in one.
@@ -247,11 +269,7 @@ mod tests {
 
     #[test]
     fn the_command_that_goes_on_can_be_pasted() {
-        let shown = |run: &str, studies: &str| to_go_on(Path::new(run), Path::new(studies));
-        assert_eq!(shown("runs/web-1", "studies"), "bakeoff run --resume runs/web-1");
-        assert_eq!(
-            shown("/my runs/web-1", "its studies"),
-            "bakeoff run --resume '/my runs/web-1' --studies 'its studies'"
-        );
+        assert_eq!(to_go_on(Path::new("runs/web-1")), "bakeoff run --resume runs/web-1");
+        assert_eq!(to_go_on(Path::new("/my runs/w")), "bakeoff run --resume '/my runs/w'");
     }
 }

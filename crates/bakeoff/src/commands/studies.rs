@@ -41,10 +41,86 @@ impl Studies {
         }
     }
 
+    /// This folder and no other.
+    pub fn only(folder: &Path) -> Studies {
+        Studies { given: Some(folder.into()) }
+    }
+
+    /// A study by its name, or by its folder as it was typed: the folder of studies, and the name.
+    ///
+    /// # Errors
+    /// Why there is none, in a sentence. That nobody has the name is told by who reads it.
+    pub fn study(&self, word: &str) -> Result<(PathBuf, String), String> {
+        let is_study = |folder: &Path| folder.join("study.toml").is_file();
+        let is_known = || self.here().is_some_and(|studies| is_study(&studies.join(word)));
+        let is_path = word.starts_with(['/', '.']) || (is_study(Path::new(word)) && !is_known());
+        if !is_path {
+            return Ok((self.folder()?, word.trim_end_matches('/').into()));
+        }
+        let folder = with_a_name(Path::new(word))?;
+        let name = name_of(&folder);
+        if !is_study(&folder) {
+            let what = match folder.join("contender.toml").is_file() {
+                true => ": it is a contender, and its study is the folder around it",
+                false => "",
+            };
+            return Err(format!("{word} is no study, since it has no study.toml{what}"));
+        }
+        if name.contains('.') {
+            return Err(format!("{word}: a study's name, which is its folder's, has no `.`"));
+        }
+        Ok((with(&folder).into(), name))
+    }
+
+    /// A contender by its study and its name, or by its folder as it was typed: the folder of
+    /// studies, and both names.
+    ///
+    /// # Errors
+    /// As with [`Studies::study`].
+    pub fn contender(&self, word: &str) -> Result<(PathBuf, String, String), String> {
+        let path = with_a_name(Path::new(word))?;
+        let study = path.parent().filter(|it| *it != Path::new(""));
+        let study = study.ok_or("give study and contender, for example web/go")?;
+        let (studies, study) = self.study(&study.to_string_lossy())?;
+        Ok((studies, study, name_of(&path)))
+    }
+
+    /// The folder that is named, or the one that a run remembers.
+    ///
+    /// # Errors
+    /// Where there is neither, and none else can be had.
+    pub fn of_run(&self, run: &Path) -> Result<PathBuf, String> {
+        match (&self.given, lab::run::folder::studies_of(run)) {
+            (None, Some(remembered)) => Ok(remembered),
+            _ => self.folder(),
+        }
+    }
+
     /// The folder that is named, or that is here.
     pub fn here(&self) -> Option<PathBuf> {
         let here = PathBuf::from(lab::run::STUDIES);
         self.given.clone().or_else(|| here.is_dir().then_some(here))
+    }
+}
+
+/// A path that ends in a name, which `.` and `..` are none.
+fn with_a_name(path: &Path) -> Result<PathBuf, String> {
+    match path.file_name() {
+        Some(_) => Ok(path.into()),
+        None => path.canonicalize().map_err(|error| format!("{}: {error}", path.display())),
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What is in a folder of studies as it can be typed: by its name where that is the usual one, by
+/// its path elsewhere.
+pub fn typed(studies: &Path, name: &str) -> String {
+    match studies == Path::new(lab::run::STUDIES) {
+        true => name.into(),
+        false => studies.join(name).to_string_lossy().into_owned(),
     }
 }
 
@@ -113,6 +189,44 @@ fn unpack(data: &Path, folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_study_and_a_contender_are_found_by_name_and_as_their_folders_are_typed() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        for folder in ["all/known", "elsewhere/mine", "elsewhere/all.old"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+            fs::write(root.join(folder).join("study.toml"), "").unwrap();
+        }
+        fs::create_dir(root.join("elsewhere/mine/go")).unwrap();
+        fs::write(root.join("elsewhere/mine/go/contender.toml"), "").unwrap();
+        let studies = Studies::only(&root.join("all"));
+        let at = |path: &str| root.join(path).display().to_string();
+        let elsewhere = root.join("elsewhere");
+        for (word, found) in [
+            ("known".to_string(), (root.join("all"), "known".to_string())),
+            ("known/".into(), (root.join("all"), "known".into())),
+            ("unknown".into(), (root.join("all"), "unknown".into())),
+            (at("elsewhere/mine"), (elsewhere.clone(), "mine".into())),
+            (at("elsewhere/mine/"), (elsewhere.clone(), "mine".into())),
+            (at("elsewhere/mine/go/.."), (elsewhere.clone(), "mine".into())),
+        ] {
+            assert_eq!(studies.study(&word), Ok(found), "{word}");
+        }
+        for (word, found) in [
+            ("known/go".to_string(), (root.join("all"), "known".into(), "go".to_string())),
+            (at("elsewhere/mine/go/"), (elsewhere.clone(), "mine".into(), "go".into())),
+            (at("elsewhere/mine/go/."), (elsewhere.clone(), "mine".into(), "go".into())),
+            (at("elsewhere/mine/go-fast"), (elsewhere.clone(), "mine".into(), "go-fast".into())),
+        ] {
+            assert_eq!(studies.contender(&word), Ok(found), "{word}");
+        }
+        let refused = |word: &str| studies.study(word).unwrap_err();
+        assert!(refused("./nowhere").contains("./nowhere is no study"));
+        assert!(refused(&at("elsewhere/mine/go")).contains("it is a contender"));
+        assert!(refused(&at("elsewhere/all.old")).contains("has no `.`"));
+        assert!(studies.contender("go").unwrap_err().contains("for example web/go"));
+    }
 
     /// Else a study would lack what it is built from, wherever the program is installed.
     #[test]

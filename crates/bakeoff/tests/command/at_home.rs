@@ -61,21 +61,21 @@ fn a_new_study_has_a_contender_in_each_language_here_and_keeps_its_contract_as_i
     let lab = Lab::new();
     let said = lab.bakeoff(&["init", "mine"]);
     assert_eq!(said.code, Some(0), "{}", said.stderr);
-    assert!(said.stdout.contains("Then: bakeoff run mine --studies ."), "{}", said.stdout);
+    assert!(said.stdout.contains("Then: bakeoff run ./mine\n"), "{}", said.stdout);
     let again = lab.bakeoff(&["init", "mine"]);
     assert_eq!(again.code, Some(2), "{again:?}");
     again.assert_complains(&["mine is there already"]);
     let names: Vec<String> = ["go", "java", "node", "python"]
         .into_iter()
         .filter(|name| lab.path(&format!("mine/{name}")).is_dir())
-        .map(|name| format!("mine/{name}"))
+        .map(|name| format!("./mine/{name}"))
         .collect();
     for name in ["go", "java", "node", "python"] {
-        let is_here = names.contains(&format!("mine/{name}"));
+        let is_here = names.contains(&format!("./mine/{name}"));
         assert_eq!(said.stdout.contains(&format!("Left out: {name}")), !is_here, "{name}");
     }
     for name in &names {
-        let said = lab.bakeoff(&["check", name, "--studies", "."]);
+        let said = lab.bakeoff(&["check", name]);
         assert_eq!(said.code, Some(0), "{name}: {}{}", said.stdout, said.stderr);
     }
     let wrong = lab.bakeoff(&["init", "No Name"]);

@@ -19,19 +19,63 @@ fn refused(lab: &Lab, arguments: &[&str], complaints: &[&str]) {
     said.assert_complains(complaints);
 }
 
-#[test]
-fn an_unknown_key_in_a_study_has_its_file_and_line() {
-    let lab = Lab::with_good();
-    lab.write("studies/s/study.toml", "title = \"t\"\nqestion = \"q\"\n");
-    refused(&lab, &["run", "s"], &["studies/s/study.toml:2:1: unknown key `qestion`"]);
-    assert!(!lab.path("runs").exists(), "nothing was begun");
-}
+/// What is changed in the good study or its only contender, and what is said of it.
+const WRONG: [(&str, &str, &str, &str); 15] = [
+    (STUDY, "question", "qestion", "3:1: unknown key `qestion` (did you mean `question`?)"),
+    (
+        STUDY,
+        "\"one\"",
+        "1",
+        "18:23: invalid type: integer `1`, expected `\"one\"` or `\"all\"`, as text",
+    ),
+    (
+        STUDY,
+        "\"one\"",
+        "\"on\"",
+        "18:23: unknown value `on` (did you mean `one`?); allowed: `one` or",
+    ),
+    (STUDY, "\"http1\"", "2", "7:12: a word has to stand here, as text; docs/study-toml.md"),
+    (STUDY, "[4] }]", "[4] ]", "18:13: nothing closes this `{`: `}` is missing"),
+    (STUDY, "fresh = false }", "fresh = false", "12:10: nothing closes this `{`"),
+    (STUDY, "A study", "FILL IN: a study", "2:9: this is still to be filled in"),
+    (
+        STUDY,
+        "settings",
+        "contenders = [\"good\", \"goood\"]\nsettings",
+        "18:23: there is no contender `goood` (did you mean `good`?); the study has good",
+    ),
+    (
+        STUDY,
+        "settings",
+        "curve = { cores = \"one\", connections = 5, percent = [50], blocks = 1 }\nsettings",
+        "18:9: its maxima come from the closed loop of the same cores, connections and kept, which \
+         the profile `quick` lacks among",
+    ),
+    (GOOD, "language", "langauge", "2:1: unknown key `langauge` (did you mean `language`?)"),
+    (GOOD, "run =", "prot = 80\nrun =", "4:1: unknown key `prot`; allowed:"),
+    (GOOD, "run =", "ready_within_s = -1\nrun =", "4:18: this has to be from 0.1 to 3600 seconds"),
+    (GOOD, "$SOURCE", "$SORCE", "4:16: there is no `$SORCE` (did you mean `$SOURCE`?)"),
+    (GOOD, "run =", "files = [\"gone.conf\"]\nrun =", "4:10: there is no file `gone.conf` in"),
+    (GOOD, "\"good\"", "\"FILL IN\"", "1:9: this is still to be filled in"),
+];
+const STUDY: &str = "studies/s/study.toml";
+const GOOD: &str = "studies/s/good/contender.toml";
 
 #[test]
-fn an_unknown_key_in_a_contender_has_its_file_and_line() {
-    let lab = Lab::with_good();
-    lab.server("good", "good", "prot = 80");
-    refused(&lab, &["run", "s"], &["studies/s/good/contender.toml:", "unknown key `prot`"]);
+fn what_is_wrong_in_a_file_is_a_sentence_with_its_place_before_anything_is_built() {
+    for (file, from, to, complaint) in WRONG {
+        let lab = Lab::with_good();
+        let text = std::fs::read_to_string(lab.path(file)).unwrap();
+        assert!(text.contains(from), "{file} has no {from}:\n{text}");
+        lab.write(file, &text.replacen(from, to, 1));
+        let line = complaint.split(':').next().unwrap();
+        refused(
+            &lab,
+            &["run", "s"],
+            &[&format!("{file}:{complaint}"), &format!("\n  {line} | "), " ^\n"],
+        );
+        assert!(!lab.path("runs").exists(), "nothing was begun");
+    }
 }
 
 #[test]
@@ -43,7 +87,7 @@ fn an_unknown_contract_has_its_file_and_line_and_what_there_is() {
         &["run", "s"],
         &[
             "studies/s/good/contender.toml:7:12: unknown contract `light`; the study has one",
-            "7 | contract = \"light\"",
+            "7 | contract = \"light\"\n                 ^\n",
         ],
     );
     let lab = lab.with_lighter_contract();
@@ -76,13 +120,6 @@ fn titles_steer_no_terminal() {
 }
 
 #[test]
-fn a_profile_of_a_contender_that_isnt_there_has_its_line() {
-    let lab = with_in_quick("contenders = [\"good\", \"gone\"]");
-    let complaints = ["studies/s/study.toml:", "there is no contender `gone`; the study has good"];
-    refused(&lab, &["run", "s"], &complaints);
-}
-
-#[test]
 fn published_figures_beside_a_contender_that_isnt_there_have_its_line() {
     let lab = Lab::with_good();
     let study = std::fs::read_to_string(lab.path("studies/s/study.toml")).unwrap();
@@ -93,13 +130,6 @@ fn published_figures_beside_a_contender_that_isnt_there_have_its_line() {
     let place = format!("studies/s/study.toml:{}:13", lines + 4);
     let complaints = [place.as_str(), "there is no contender `gone`; the study has good"];
     refused(&lab, &["run", "s"], &complaints);
-}
-
-#[test]
-fn a_curve_without_the_closed_loop_that_it_is_a_share_of_has_its_line() {
-    let lab =
-        with_in_quick("curve = { cores = \"one\", connections = 5, percent = [50], blocks = 1 }");
-    refused(&lab, &["run", "s"], &["studies/s/study.toml:", "the profile `quick` lacks among"]);
 }
 
 #[test]
@@ -118,13 +148,6 @@ fn an_absent_contender_of_a_profile_costs_the_others_nothing() {
     };
     assert_eq!(measured(&["run", "s"]), ["good"]);
     assert_eq!(measured(&["run", "s", "--only", "unnamed"]), ["unnamed"], "somebody chose it");
-}
-
-#[test]
-fn a_value_that_makes_no_sense_has_its_line() {
-    let lab = Lab::with_good();
-    lab.server("good", "good", "ready_within_s = -1");
-    refused(&lab, &["check", "s/good"], &["contender.toml:7:", "from 0.1 to 3600 seconds"]);
 }
 
 /// Else a contract could take longer than the load, or put headers of its own into a
@@ -158,6 +181,12 @@ fn an_unknown_study_contender_or_run_is_named_with_what_there_is() {
     for (arguments, complaint) in [
         (&["run", "t"][..], "there is no study `t` in studies; it has s; docs/study-toml"),
         (&["run", "s", "--only", "x"], "there is no contender `x` in the study `s`; it has good"),
+        (&["run", "s", "--only", "goood"], "in the study `s` (did you mean `good`?); it has good"),
+        (&["run", "s", "--profile", "quik"], "no profile `quik` (did you mean `quick`?); it has"),
+        (&["chek", "s/good"], "a similar subcommand exists: 'check'"),
+        (&["run", "s", "--block", "2"], "a similar argument exists: '--blocks'"),
+        (&["run", "./t"], "./t is no study, since it has no study.toml"),
+        (&["check", "studies/s"], "there is no study `studies` in studies"),
         (&["run", "--resume", "runs/x"], "couldn't read runs/x"),
         (&["check", "good"], "for example web/go"),
     ] {

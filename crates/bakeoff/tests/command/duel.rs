@@ -5,10 +5,11 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
-use result::Run;
 use result::finding::Verdict;
+use result::{Run, State};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::fixture::{Lab, Said};
+use crate::fixture::{Lab, Said, said};
 
 /// A folder with the test server.
 fn lab() -> Lab {
@@ -142,6 +143,42 @@ fn a_kept_study_is_run_again_as_any_other() {
     said.assert_complains(&["To run it again: bakeoff run kept --studies ."]);
     let said = lab.bakeoff(&["run", "kept", "--studies", ".", "--only", "two"]);
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
+#[test]
+fn an_interrupted_duel_goes_on_by_the_command_that_it_prints_unless_its_program_changed() {
+    let lab = lab();
+    let [one, two] = ["one", "two"].map(|name| format!("{name}={}", good(&lab)));
+    let duel = ["duel", "--path", "/hello?id=7", "--expect-body", "7", "-c", "4"];
+    let length = ["--blocks", "2", "--seconds", "0.3", "--warmup", "0.1"];
+    let child = lab.start(&[&duel[..], &length, &["--name", &one, "--name", &two]].concat());
+    lab.wait_until("a trial is kept", || lab.path("runs/latest/trials.jsonl").exists());
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = said(child.wait_with_output().unwrap());
+    assert_eq!(said.code, Some(130), "{said:?}");
+    lab.assert_nothing_is_left();
+    let before = lab.run();
+    assert_eq!(before.studies.as_deref(), Some("study"), "it lies in the run's folder");
+    let advice = said.stderr.split(" To go on: ").nth(1).and_then(|it| it.lines().next());
+    let advice = advice.unwrap_or_else(|| panic!("nobody says how to go on: {said:?}"));
+
+    let program = fs::read_to_string(lab.path("server.pl")).unwrap();
+    lab.write("server.pl", &format!("{program}# Another one.\n"));
+    let refused = lab.paste(advice);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    refused.assert_complains(&["can't be resumed: the files of ", " are not what they were"]);
+    lab.write("server.pl", &program);
+
+    let resumed = lab.paste(advice);
+    assert!(matches!(resumed.code, Some(0 | 3)), "{advice}: {resumed:?}");
+    let after = lab.run();
+    assert_eq!((after.id, after.state), (before.id, State::Complete));
+    assert!(
+        after.trials.len() >= 6,
+        "two blocks of two, one of them twice: {}",
+        after.trials.len()
+    );
     lab.assert_nothing_is_left();
 }
 

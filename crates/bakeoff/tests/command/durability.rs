@@ -187,7 +187,7 @@ fn what_is_no_store_is_refused_before_anything_is_started() {
     let lab = Lab::with_good();
     for (name, says) in [
         ("s/good", "s/good is no store: its contender.toml has no `speaks`"),
-        ("good", "give study and contender, for example kv/redis"),
+        ("good", "give study and contender, for example web/go"),
         ("s/nobody", "nobody"),
     ] {
         let said = lab.bakeoff(&["durability", name]);

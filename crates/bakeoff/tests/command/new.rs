@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::fixture::{Lab, skipped};
+use crate::fixture::{Lab, Said, skipped};
 
 /// What a user fills in, language by language: the marked lines, and theirs.
 const FILLED_IN: [(&str, &str, &str, &str, &str); 4] = [
@@ -360,6 +361,100 @@ fn web_study() -> String {
     study.to_string()
 }
 
+/// As somebody does in an editor.
+fn fill_in(lab: &Lab, file: &str) {
+    let text = fs::read_to_string(lab.path(file)).unwrap();
+    lab.write(file, &text.replace("FILL IN", "Filled in").replace("FILL-IN", "true"));
+}
+
+/// What stands between backticks and begins with `bakeoff`, in all files below a folder.
+fn commands_in(folder: &Path) -> Vec<String> {
+    let mut commands = Vec::new();
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            commands.extend(commands_in(&path));
+        } else {
+            let text = fs::read_to_string(&path).unwrap();
+            let quoted = text.split('`').skip(1).step_by(2);
+            commands.extend(quoted.filter(|it| it.starts_with("bakeoff ")).map(String::from));
+        }
+    }
+    commands
+}
+
+/// The command that comes next, by what one said.
+fn then(said: &Said) -> String {
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let then = said.stdout.lines().find_map(|line| line.strip_prefix("Then: "));
+    then.unwrap_or_else(|| panic!("nothing comes next: {said:?}")).into()
+}
+
+/// Where there is no folder of studies yet, in one of another name, and at a path.
+#[test]
+fn each_command_that_a_template_shows_or_new_prints_is_found_as_it_is_pasted() {
+    for (place, studies) in
+        [(&[][..], "studies/"), (&["--studies", "my own"], "my own/"), (&[], "./")]
+    {
+        for driver in ["generator", "keys", "program"] {
+            let lab = Lab::new();
+            fs::remove_dir_all(lab.path("studies")).unwrap();
+            let study = if studies == "./" { "./mine" } else { "mine" };
+            let said = lab.bakeoff(&[&["new", study, "--driver", driver], place].concat());
+            let next = then(&said).replace("NAME", "one");
+            let folder = lab.path(&format!("{studies}mine"));
+            assert!(folder.join("study.toml").is_file(), "{said:?}");
+            fill_in(&lab, &format!("{studies}mine/study.toml"));
+            let check = then(&lab.paste(&next));
+            let shown = commands_in(&folder);
+            let is_shown = |start: &str| shown.iter().any(|it| it.starts_with(start));
+            assert!(is_shown("bakeoff run ") && is_shown("bakeoff check "), "{shown:?}");
+            for command in shown.into_iter().chain([check]) {
+                // What it would measure is found, and not measured.
+                let (command, says) = match command.starts_with("bakeoff run ") {
+                    true => (command + " --only nobody", "there is no contender `nobody`"),
+                    false => (command + "-nobody", "there is no contender `one-nobody`"),
+                };
+                let said = lab.paste(&command);
+                assert_eq!(said.code, Some(2), "{command}: {said:?}");
+                said.assert_complains(&[says, "in the study `mine`"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_new_study_of_stores_has_a_store_that_is_checked_measured_and_cut_off_as_it_is() {
+    if !is_here("python3") {
+        return skipped("skipped", "python3 is not installed");
+    }
+    let lab = Lab::new();
+    let next = then(&lab.bakeoff(&["new", "shelf", "--driver", "keys"]));
+    assert_eq!(next, "bakeoff new shelf/NAME --language python");
+    let check = then(&lab.paste(&next.replace("NAME", "mine")));
+    let said = lab.paste(&check);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let short = ["--blocks", "1", "--seconds", "0.3", "--warmup", "0.1"];
+    let said = lab.bakeoff(&[&["run", "shelf"], &short[..]].concat());
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    for trial in &lab.run().trials {
+        let work = trial.evidence.work.as_ref().unwrap_or_else(|| panic!("{said:?}"));
+        assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
+    }
+    let cut =
+        |rung: &str| lab.bakeoff(&["durability", "shelf/mine", "--require", rung, "--cuts", "1"]);
+    let said = cut("process");
+    assert_eq!(said.code, Some(0), "what it acknowledged is in its log: {said:?}");
+    assert!(!said.stdout.contains("its machine stops"), "nobody asked: {said:?}");
+    // Where it can't be had, that is not shown either.
+    let said = cut("machine");
+    assert_eq!(said.code, Some(3), "it syncs nothing: {said:?}");
+    said.assert_complains(&["--require machine: mine isn't known to keep all"]);
+    let said = lab.bakeoff(&["new", "shelf/other", "--language", "node"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    said.assert_complains(&["no skeleton of a store in this language, but in python"]);
+    lab.assert_nothing_is_left();
+}
+
 /// Else a study of one's own would begin with an error.
 #[test]
 fn a_new_study_is_read_as_it_is_and_its_contract_is_asked() {
@@ -376,6 +471,10 @@ fn a_new_study_is_read_as_it_is_and_its_contract_is_asked() {
         let said = lab.bakeoff(&["new", "mine/server", "--language", language]);
         assert_eq!(said.code, Some(0), "{said:?}");
         let said = lab.bakeoff(&["check", "mine/server"]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        said.assert_complains(&["studies/mine/study.toml:2:9: this is still to be filled in"]);
+        fill_in(&lab, "studies/mine/study.toml");
+        let said = lab.bakeoff(&["check", "mine/server"]);
         assert_eq!(said.code, Some(1), "nothing is filled in yet: {said:?}");
         said.assert_complains(&["it gives no right answer", "to be filled in"]);
         lab.assert_nothing_is_left();
@@ -389,6 +488,7 @@ fn a_new_study_of_programs_has_contenders_that_keep_its_contract() {
     let lab = Lab::new();
     let said = lab.bakeoff(&["new", "sums", "--driver", "program"]);
     assert_eq!(said.code, Some(0), "{said:?}");
+    fill_in(&lab, "studies/sums/study.toml");
     for [language, ..] in filled_in() {
         let name = format!("sums/{language}");
         let said = lab.bakeoff(&["new", &name, "--language", language]);
@@ -407,7 +507,10 @@ fn a_study_or_a_contender_is_asked_for_by_the_name_that_it_has() {
     let lab = Lab::new();
     let said = lab.bakeoff(&["new", "mine"]);
     assert_eq!(said.code, Some(2));
-    assert!(said.stderr.contains("for a new study add --driver generator"), "{said:?}");
+    assert!(
+        said.stderr.contains("for a new study add --driver with one of generator, keys"),
+        "{said:?}"
+    );
     let said = lab.bakeoff(&["new", "s/mine", "--driver", "generator"]);
     assert_eq!(said.code, Some(2));
     assert!(said.stderr.contains("a study's name is made of"), "{said:?}");
@@ -427,8 +530,9 @@ fn what_is_there_is_never_overwritten() {
 fn a_name_that_is_none_is_refused() {
     let lab = Lab::new();
     for (name, says) in [
-        ("s/../x", "lower-case letters"),
-        ("s/", "lower-case letters"),
+        ("s/../x", "no study `s/..`"),
+        ("s/", "give study and contender"),
+        ("s/No Name", "lower-case letters"),
         ("x/y", "no study `x`"),
         ("y", "give study and contender"),
     ] {

@@ -297,6 +297,39 @@ fn the_same_seed_plans_the_same_trials() {
 }
 
 /// The name has a blank, so that it shows that the command is one for a shell.
+/// As the shell completes them.
+#[test]
+fn a_study_is_run_by_its_folder_for_as_long_as_is_asked_for_and_resumed_from_anywhere() {
+    let lab = Lab::with_good();
+    std::fs::rename(lab.path("studies"), lab.path("other")).unwrap();
+    let length = ["--blocks", "2", "--seconds", "0.2", "--warmup", "0.15", "--seed", "5"];
+    let said = lab.bakeoff(&[&["run", "other/s/"], &length[..]].concat());
+    assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
+    let run = lab.run();
+    let plan = &run.plan;
+    assert_eq!((plan.blocks, plan.measure_s, plan.warmup_s), (2, 0.2, 0.15));
+    assert_eq!(plan.profile, "quick, of another length");
+    let repeats = "bakeoff run s --profile quick --blocks 2 --seconds 0.2 --warmup 0.15 --seed 5 \
+                   --studies other";
+    assert_eq!(run.command, repeats);
+    for trial in &run.trials {
+        let seconds = trial.evidence.work.as_ref().map(|work| work.seconds);
+        assert!(seconds.is_some_and(|seconds| seconds < 0.3), "{seconds:?}");
+    }
+    assert_eq!(run.studies.as_deref(), Some("../../other"));
+    std::fs::create_dir(lab.path("elsewhere")).unwrap();
+    let mut resume = lab.command(&["run", "--resume", "../runs/latest"]);
+    let said = lab.output(resume.current_dir(lab.path("elsewhere"))).unwrap();
+    assert!(matches!(said.code, Some(0 | 3)), "its study is remembered: {said:?}");
+    for arguments in
+        [&["check", "other/s/good/"][..], &["check", "./other/s/good"], &["doctor", "./other/s"]]
+    {
+        let said = lab.bakeoff(arguments);
+        assert!(matches!(said.code, Some(0 | 3)), "{arguments:?}: {said:?}");
+    }
+    lab.assert_nothing_is_left();
+}
+
 #[test]
 fn a_profile_of_the_studys_own_is_run_by_its_name_and_the_command_repeats_it() {
     let lab = Lab::with_good();

@@ -28,11 +28,49 @@ pub struct Choice {
     pub connections: Option<Vec<u32>>,
     /// Connections that are kept alive, or not, only.
     pub keep_alive: Option<Vec<bool>>,
+    /// How long, instead of the profile's.
+    pub length: Length,
+}
+
+/// How much of a profile is measured, where somebody chose other numbers than its own.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Length {
+    /// Blocks. A curve, which has fewer, has no more than these.
+    pub blocks: Option<u32>,
+    /// Seconds measured a trial.
+    pub measure_s: Option<f64>,
+    /// Seconds of load before.
+    pub warmup_s: Option<f64>,
+}
+
+impl Length {
+    fn is_made(&self) -> bool {
+        self.blocks.is_some() || self.measure_s.is_some() || self.warmup_s.is_some()
+    }
+
+    /// The profile with these numbers.
+    fn of(&self, profile: &Profile) -> Profile {
+        let mut profile = profile.clone();
+        profile.measure_s = self.measure_s.unwrap_or(profile.measure_s);
+        profile.warmup_s = self.warmup_s.unwrap_or(profile.warmup_s);
+        if let Some(blocks) = self.blocks {
+            profile.blocks = blocks;
+            let curve = profile.curve.as_mut().map(|it| it.get_mut());
+            curve.into_iter().for_each(|curve| curve.blocks = curve.blocks.min(blocks));
+        }
+        profile
+    }
 }
 
 impl Choice {
     fn is_made(&self) -> bool {
         self.cores.is_some() || self.connections.is_some() || self.keep_alive.is_some()
+    }
+
+    /// What the profile is called with these.
+    fn name(&self, profile: &str) -> String {
+        let name = if self.is_made() { format!("part of {profile}") } else { profile.into() };
+        if self.length.is_made() { format!("{name}, of another length") } else { name }
     }
 
     /// The profile's loads of the closed loop, narrowed.
@@ -76,6 +114,7 @@ pub fn plan(
     contenders: &[&Contender],
     (seed, order): (u64, Order),
 ) -> Plan {
+    let profile = &choice.length.of(profile);
     let closed_loops = choice.closed_loops(profile);
     let rng = fastrand::Rng::with_seed(seed);
     let mut blocks = Blocks { contenders, order, rng, twins_left: Vec::new(), slots: Vec::new() };
@@ -101,7 +140,7 @@ pub fn plan(
         blocks.add(curve.blocks, &loads);
     }
     Plan {
-        profile: if choice.is_made() { format!("part of {name}") } else { name.into() },
+        profile: choice.name(name),
         seed,
         blocks: profile.blocks,
         measure_s: profile.measure_s,
@@ -267,7 +306,7 @@ mod tests {
             connections in prop::option::of(prop::sample::subsequence(vec![30, 100, 7], 1..4)),
             keep_alive in prop::option::of(prop::sample::subsequence(vec![true, false], 1..3)),
         ) {
-            let choice = Choice { cores, connections, keep_alive };
+            let choice = Choice { cores, connections, keep_alive, ..Choice::default() };
             let plan = planned(&profile(1), &choice, &contenders(2), 1);
             for slot in &plan.slots {
                 let closed = slot.setting.with(Pace::Free);
@@ -277,6 +316,25 @@ mod tests {
     }
 
     /// One that can't do the work of a setting has no trial there, nor is it the pair.
+    #[test]
+    fn another_length_is_that_of_all_trials_and_a_curve_gets_no_longer_by_it() {
+        let planned = |blocks, measure_s| {
+            let length = Length { blocks, measure_s, warmup_s: None };
+            let choice = Choice { length, ..Choice::default() };
+            planned(&profile(6), &choice, &contenders(2), 1)
+        };
+        let blocks = |plan: &Plan, phase| {
+            of(plan, phase).iter().map(|slot| slot.block).collect::<BTreeSet<_>>().len()
+        };
+        let plan = planned(Some(1), Some(0.7));
+        assert_eq!((plan.blocks, plan.measure_s, plan.warmup_s), (1, 0.7, 0.5));
+        assert_eq!((blocks(&plan, PaceKind::Free), blocks(&plan, PaceKind::Own)), (1, 1));
+        assert_eq!(plan.profile, "quick, of another length");
+        let plan = planned(Some(8), None);
+        assert_eq!((blocks(&plan, PaceKind::Free), blocks(&plan, PaceKind::Own)), (8, 2));
+        assert_eq!(planned(None, None).profile, "quick");
+    }
+
     #[test]
     fn who_cannot_do_a_setting_is_left_out_of_it() {
         let mut contenders = contenders(3);

@@ -128,7 +128,10 @@ pub fn record(contender: &Contender) -> result::plan::Contender {
 
 /// A digest of all that a contender is made from; `None` where it can't be read.
 pub fn source_digest(contender: &Contender) -> Option<String> {
-    digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref()).ok()
+    let programs = contender.file.programs.iter().map(|it| it.get_ref().as_path());
+    digest::of_folders(&contender.source, contender.sources(), BUILD.as_ref())
+        .and_then(|folders| digest::with_programs(folders, programs))
+        .ok()
 }
 
 /// What is missing of such needs, and what to do about it.

@@ -4,6 +4,7 @@ use result::plan::Cores;
 use result::shell;
 
 use super::{Options, STUDIES};
+use crate::plan::Length;
 
 /// The command that repeats a run, as a shell reads it.
 pub(super) fn command(options: &Options, seed: u64) -> String {
@@ -32,6 +33,15 @@ pub(super) fn command(options: &Options, seed: u64) -> String {
         let names: Vec<_> =
             modes.iter().map(|&keep_alive| if keep_alive { "kept" } else { "closed" }).collect();
         option("--mode", names.join(","));
+    }
+    let Length { blocks, measure_s, warmup_s } = options.choice.length;
+    let length = [
+        ("--blocks", blocks.map(|it| it.to_string())),
+        ("--seconds", measure_s.map(|it| it.to_string())),
+        ("--warmup", warmup_s.map(|it| it.to_string())),
+    ];
+    for (name, value) in length {
+        value.into_iter().for_each(|value| option(name, value));
     }
     option("--seed", seed.to_string());
     words.join(" ") + &shell::path_option("--studies", &options.studies, STUDIES)

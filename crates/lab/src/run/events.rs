@@ -128,12 +128,14 @@ pub enum Error {
     #[error(transparent)]
     Study(#[from] study::Error),
     /// The study has no such profile.
-    #[error("the study `{study}` has no profile `{profile}`; it has {have}")]
+    #[error("the study `{study}` has no profile `{profile}`{near}; it has {have}")]
     Profile {
         /// The study.
         study: String,
         /// The profile asked for.
         profile: String,
+        /// Which may have been meant.
+        near: String,
         /// Those that there are, and how to take one.
         have: String,
     },
@@ -166,14 +168,14 @@ pub enum Error {
     /// A contender is another one than the trials before were made with.
     #[error(
         "the files of {contender} were changed while the run was under way, so that its further \
-         trials would be of something else: put back what was in {folder}, or start a new run",
-        folder = folder.display()
+         trials would be of something else: put back what was in {}, or start a new run",
+        places.iter().map(|it| it.display().to_string()).collect::<Vec<_>>().join(" and ")
     )]
     ChangedMeanwhile {
         /// The contender.
         contender: String,
-        /// Its folder.
-        folder: PathBuf,
+        /// What it is made and run from.
+        places: Vec<PathBuf>,
     },
     /// Stopped before a trial.
     #[error("interrupted before a trial began; nothing was measured since the start")]

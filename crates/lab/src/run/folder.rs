@@ -8,7 +8,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
 use rustix::fs::{FlockOperation, flock};
@@ -22,6 +22,8 @@ const FILE: &str = "run.json";
 const NEW_FILE: &str = ".run.json.new";
 const APPENDED: &str = "trials.jsonl";
 const LATEST: &str = "latest";
+/// The folder of studies in a run's own folder, where its study lies nowhere else that stays.
+const STUDIES: &str = "study";
 
 /// The folder of one run, for whoever makes its trials. There is one at a time: two would
 /// make the same trials, and each would replace what the other keeps.
@@ -136,6 +138,27 @@ impl Folder {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// Copies a study's folder into it, and says in which folder of studies the copy is.
+    pub fn keep_study(&self, study: &Path) -> Result<PathBuf, Error> {
+        let studies = self.path.join(STUDIES);
+        let copy = studies.join(study.file_name().unwrap_or_default());
+        match copy_folder(study, &copy) {
+            Ok(()) => Ok(studies),
+            Err(source) => Err(Error::Make { path: copy, source }),
+        }
+    }
+
+    /// The way from here to another folder. A run's folder and its studies may be moved
+    /// together.
+    pub fn way_to(&self, other: &Path) -> Option<String> {
+        let (here, other) = (self.path.canonicalize().ok()?, other.canonicalize().ok()?);
+        let in_common = here.components().zip(other.components()).take_while(|(a, b)| a == b);
+        let in_common = in_common.count();
+        let up = here.components().skip(in_common).map(|_| Component::ParentDir);
+        let way: PathBuf = up.chain(other.components().skip(in_common)).collect();
+        way.into_os_string().into_string().ok()
+    }
+
     /// Replaces `run.json` with this, which has all trials that were appended.
     pub fn write(&self, run: &Run) -> Result<(), Error> {
         let path = self.path.join(FILE);
@@ -207,6 +230,37 @@ impl Drop for Lock {
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
+}
+
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_folder(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
+
+/// The folder of studies that a run's study lies in, by the run's folder or its `run.json`;
+/// `None` where the run doesn't tell, or it isn't there any more. That a run can't be read is
+/// told when it is opened.
+pub fn studies_of(run: &Path) -> Option<PathBuf> {
+    let file = if run.is_dir() { run.join(FILE) } else { run.into() };
+    // `latest` is a link, and the way begins where the run really is.
+    let file = file.canonicalize().ok()?;
+    let Remembered { studies } = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
+    file.with_file_name(studies?).canonicalize().ok().filter(|studies| studies.is_dir())
+}
+
+/// What a run tells of its study's place.
+#[derive(Deserialize)]
+struct Remembered {
+    studies: Option<String>,
 }
 
 /// Reads a `run.json`, with the trials that were appended beside it.
@@ -304,6 +358,31 @@ mod tests {
         assert!(in_use(), "two would go on with a run");
         drop(resumed);
         assert!(!in_use(), "nobody makes its trials any more");
+    }
+
+    #[test]
+    fn a_run_remembers_its_studies_wherever_both_are_moved() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir_all(at("here/my studies/s/a")).unwrap();
+        fs::write(at("here/my studies/s/a/file"), "text").unwrap();
+        let folder = Folder::create(&at("here/runs"), "s-1").unwrap();
+        let studies = folder.way_to(&at("here/my studies"));
+        assert_eq!(studies.as_deref(), Some("../../my studies"));
+        folder.write(&Run { studies, ..run() }).unwrap();
+        drop(folder);
+        fs::rename(at("here"), at("there")).unwrap();
+        let there = at("there").canonicalize().unwrap();
+        for run in ["there/runs/s-1", "there/runs/s-1/run.json"] {
+            assert_eq!(studies_of(&at(run)), Some(there.join("my studies")));
+        }
+        let (folder, _) = Folder::open(&at("there/runs/s-1")).unwrap();
+        let kept = folder.keep_study(&at("there/my studies/s")).unwrap();
+        assert_eq!(folder.way_to(&kept).as_deref(), Some("study"));
+        assert_eq!(fs::read_to_string(kept.join("s/a/file")).unwrap(), "text");
+        fs::remove_dir_all(at("there/my studies")).unwrap();
+        assert_eq!(studies_of(&at("there/runs/s-1")), None, "it isn't there any more");
+        assert_eq!(studies_of(&at("nowhere")), None);
     }
 
     #[test]

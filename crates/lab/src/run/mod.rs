@@ -31,6 +31,7 @@ use crate::plan::{Choice, Order, plan};
 use crate::ready::{Prepared, prepare, record};
 use crate::study::contender::Contender;
 use crate::study::digest;
+use crate::study::near::did_you_mean;
 use crate::study::{Profile, Study};
 
 /// The folder of studies, where no other is named.
@@ -93,6 +94,7 @@ pub fn new(
         seed,
         command: command(options, seed),
         runs: &options.runs,
+        keeps_study: false,
         ladder,
     };
     of_study(asked, stop, tell)
@@ -120,6 +122,9 @@ pub struct Asked<'a> {
     pub command: String,
     /// The folder of runs.
     pub runs: &'a Path,
+    /// Whether the study is copied into the run's folder, because it lies nowhere else that
+    /// stays.
+    pub keeps_study: bool,
     /// What finds out what stores survive, where the profile has cuts.
     pub ladder: &'a dyn Ladder,
 }
@@ -159,6 +164,8 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     let now = SystemTime::now();
     let stamp = humantime::format_rfc3339_seconds(now).to_string().replace(['-', ':'], "");
     let folder = Folder::create(asked.runs, &format!("{}-{stamp}", study.name))?;
+    let kept = asked.keeps_study.then(|| kept_in(&folder, study, &names)).transpose()?;
+    let study = kept.as_ref().unwrap_or(study);
     let run = Run {
         schema: SCHEMA,
         bakeoff: env!("CARGO_PKG_VERSION").into(),
@@ -168,6 +175,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
         state: State::Unfinished,
         command: asked.command,
         machine: machine::describe(),
+        studies: study.folder.parent().and_then(|studies| folder.way_to(studies)),
         study: study.record(),
         contenders,
         plan,
@@ -186,6 +194,12 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     Ok(UnderWay::new(study, folder, run, asked.ladder, stop).go_on(tell, builds_failed))
 }
 
+/// The study from its copy in the run's folder, with these contenders.
+fn kept_in(folder: &Folder, study: &Study, names: &[String]) -> Result<Study, Error> {
+    let studies = folder.keep_study(&study.folder)?;
+    Ok(Study::read(&studies, &study.name)?.only(names)?)
+}
+
 /// The digest of the program that runs, also where another has taken its file's place.
 fn own_digest() -> Option<String> {
     digest::of_file(Path::new("/proc/self/exe")).ok()
@@ -195,6 +209,7 @@ fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
     study.file.profile.get(name).ok_or_else(|| Error::Profile {
         study: study.name.clone(),
         profile: name.into(),
+        near: did_you_mean(name, study.file.profile.keys().map(String::as_str)),
         have: match study.file.profile.is_empty() {
             true => "none".into(),
             false => {

@@ -280,13 +280,13 @@ impl<'a> UnderWay<'a> {
 /// Whether a contender's files are those that the run began with: its trials are compared
 /// as those of one thing.
 fn is_what_it_was(run: &Run, contender: &Contender) -> Result<(), Error> {
-    let Contender { name, source, .. } = contender;
+    let name = &contender.name;
     let record = run.contenders.iter().find(|it| it.name == *name);
     let before = record.and_then(|it| it.source_sha256.as_ref());
-    match before.is_none_or(|before| source_digest(contender).as_ref() == Some(before)) {
-        true => Ok(()),
-        false => Err(Error::ChangedMeanwhile { contender: name.clone(), folder: source.clone() }),
+    if before.is_none_or(|before| source_digest(contender).as_ref() == Some(before)) {
+        return Ok(());
     }
+    Err(Error::ChangedMeanwhile { contender: name.clone(), places: contender.places() })
 }
 
 /// The slots of a run's plan that have no trial yet, and aren't left out.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use crate::study::limits;
+use crate::study::near::did_you_mean;
 use crate::study::toml_file;
 
 /// The folder of a contender that its build puts things into; no source, wherever it lies.
@@ -19,6 +20,9 @@ pub const FILE: &str = "contender.toml";
 
 /// The word of a command that a variant's arguments take the place of.
 const VARIANT: &str = "$VARIANT";
+
+/// What stands for something else behind a `$`.
+const PLACEHOLDERS: [&str; 7] = ["SOURCE", "BUILD", "DIR", "HOST", "PORT", "CORES", "VARIANT"];
 
 /// Where its keys are explained.
 const PAGE: &str = "docs/contenders.md";
@@ -60,6 +64,9 @@ pub struct ContenderFile {
     /// Folders beside its own that it is built or run from as well: `../NAME`.
     #[serde(default)]
     pub sources: Vec<Spanned<String>>,
+    /// Files that lie elsewhere and that it is run from as well, by their whole paths.
+    #[serde(default)]
+    pub programs: Vec<Spanned<PathBuf>>,
     /// Files of its folder that are copied into each trial's own folder, with
     /// their placeholders filled in.
     #[serde(default, deserialize_with = "limits::file_names")]
@@ -158,6 +165,8 @@ fn ready_within_s() -> f64 {
 #[derive(Debug, Deserialize)]
 struct Words {
     #[serde(default)]
+    files: Vec<Spanned<String>>,
+    #[serde(default)]
     build: Vec<Spanned<String>>,
     #[serde(default)]
     run: Vec<Spanned<String>>,
@@ -167,6 +176,24 @@ struct Words {
     versions: BTreeMap<String, Vec<Spanned<String>>>,
     #[serde(default)]
     variant: BTreeMap<String, VariantWords>,
+}
+
+impl Words {
+    /// All but the names of files.
+    fn all(&self) -> impl Iterator<Item = &Spanned<String>> {
+        let commands = self.build.iter().chain(&self.run);
+        let commands = commands.chain(self.versions.values().flatten());
+        let variants = self.variant.values();
+        let of_variants =
+            variants.flat_map(|it| it.arguments.iter().chain(it.environment.values()));
+        commands.chain(self.environment.values()).chain(of_variants)
+    }
+
+    /// Whether it is a variable of the contender's own.
+    fn sets(&self, name: &str) -> bool {
+        let variants = self.variant.values().map(|it| &it.environment);
+        [&self.environment].into_iter().chain(variants).any(|it| it.contains_key(name))
+    }
 }
 
 /// Those of a variant.
@@ -191,9 +218,14 @@ impl Contender {
         // Its programs are started elsewhere, so a relative path would mislead them.
         let source = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         let contender = Contender { name: name.into(), source, file, only: BTreeMap::new() };
+        toml_file::check_filled_in(&path)?;
         contender.check_start(&path)?;
         contender.check_sources(&path)?;
-        contender.check_paths(&path)?;
+        contender.check_programs(&path)?;
+        let words = toml_file::read(&path, PAGE)?;
+        contender.check_files(&words, &path)?;
+        contender.check_placeholders(&words, &path)?;
+        contender.check_paths(&words, &path)?;
         contender.check_variants(&path)?;
         Ok(contender)
     }
@@ -293,22 +325,68 @@ impl Contender {
         Ok(())
     }
 
+    /// Refuses programs that aren't there, or that another folder would make others of.
+    fn check_programs(&self, path: &Path) -> Result<(), toml_file::Error> {
+        for program in &self.file.programs {
+            let file = program.get_ref();
+            let what = if !file.is_absolute() {
+                format!("`{}` has to be a whole path, as `/usr/local/bin/NAME`", file.display())
+            } else if !file.is_file() {
+                format!("there is no file `{}`", file.display())
+            } else {
+                continue;
+            };
+            return Err(toml_file::refuse(path, program.span(), what));
+        }
+        Ok(())
+    }
+
+    /// All places that it is made and run from.
+    pub fn places(&self) -> Vec<PathBuf> {
+        let own = [self.source.clone()].into_iter();
+        let programs = self.file.programs.iter().map(|it| it.get_ref().clone());
+        own.chain(self.sources().map(|(_, folder)| folder)).chain(programs).collect()
+    }
+
+    /// Refuses files that aren't there.
+    fn check_files(&self, words: &Words, path: &Path) -> Result<(), toml_file::Error> {
+        match words.files.iter().find(|name| !self.source.join(name.get_ref()).is_file()) {
+            Some(name) => {
+                let what =
+                    format!("there is no file `{}` in the contender's folder", name.get_ref());
+                Err(toml_file::refuse(path, name.span(), what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what is almost a placeholder: it would reach the program as it stands there. What
+    /// has spaces is for a shell, which has variables of its own.
+    fn check_placeholders(&self, words: &Words, path: &Path) -> Result<(), toml_file::Error> {
+        for word in words.all().filter(|it| !it.get_ref().contains(char::is_whitespace)) {
+            for name in placeholders_in(word.get_ref()) {
+                let near = did_you_mean(name, PLACEHOLDERS);
+                let is_known = PLACEHOLDERS.contains(&name) || words.sets(name);
+                if !is_known && !near.is_empty() {
+                    let near = near.replace("mean `", "mean `$");
+                    let what = format!("there is no `${name}`{near}");
+                    return Err(toml_file::refuse(path, word.span(), what));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses paths that lead out of its folder into none of its sources: nobody would
     /// notice a change there.
-    fn check_paths(&self, path: &Path) -> Result<(), toml_file::Error> {
+    fn check_paths(&self, words: &Words, path: &Path) -> Result<(), toml_file::Error> {
         let unnoticed = |to: String| {
             format!(
                 "`{to}` lies outside of the contender's folder, and in no folder that `sources` \
                  names: a change there would go unnoticed"
             )
         };
-        let words: Words = toml_file::read(path, PAGE)?;
-        let commands = words.build.iter().chain(&words.run);
-        let commands = commands.chain(words.versions.values().flatten());
-        let variants = words.variant.values();
-        let of_variants =
-            variants.flat_map(|it| it.arguments.iter().chain(it.environment.values()));
-        for word in commands.chain(words.environment.values()).chain(of_variants) {
+        for word in words.all() {
             if let Some((_, to)) = self.stray(word.get_ref()) {
                 return Err(toml_file::refuse(path, word.span(), unnoticed(to)));
             }
@@ -361,6 +439,15 @@ impl Contender {
     pub fn lighter_contract(&self) -> Option<&str> {
         self.file.contract.as_ref().map(|name| name.get_ref().as_str())
     }
+}
+
+/// The names in capitals behind a `$` in a text.
+fn placeholders_in(text: &str) -> impl Iterator<Item = &str> {
+    let names = text.split('$').skip(1).map(|after| {
+        let is_of_name = |char: char| char.is_ascii_uppercase() || char == '_';
+        after.split(|char| !is_of_name(char)).next().unwrap_or_default()
+    });
+    names.filter(|name| !name.is_empty())
 }
 
 /// Whether a name is that of a folder beside the one that it is used in.
@@ -494,8 +581,13 @@ mod tests {
         assert_eq!(
             complaint("run = ['x']\nsources = ['../shared', '../gone']"),
             "s/own/contender.toml:5:25: there is no folder `../gone` beside the contender's own\n  \
-             5 | sources = ['../shared', '../gone']"
+             5 | sources = ['../shared', '../gone']\n                              ^"
         );
+        assert!(
+            complaint("run = ['x']\nprograms = ['/no/such/file']")
+                .contains("contender.toml:5:13: there is no file `/no/such/file`")
+        );
+        assert!(complaint("run = ['x']\nprograms = ['x']").contains("has to be a whole path"));
         let of_a_file = complaint("run = ['x']\nsources = ['../file']");
         assert!(of_a_file.contains("there is no folder `../file`"), "{of_a_file}");
         for other in ["shared", "../", "../..", "../../x", "../shared/x", "../shared/", "/tmp", ""]
@@ -510,12 +602,42 @@ mod tests {
     }
 
     #[test]
+    fn what_is_almost_a_placeholder_or_was_left_to_be_filled_in_has_its_line() {
+        for (lines, says) in [
+            (
+                "run = ['$SORCE/x', '$PORT']",
+                "contender.toml:4:8: there is no `$SORCE` (did you mean `$SOURCE`?)",
+            ),
+            ("run = ['x', '--port=$PORTS']", "4:13: there is no `$PORTS` (did you mean `$PORT`?)"),
+            (
+                "run = ['x']\nenvironment = { N = '$CORE' }",
+                "5:21: there is no `$CORE` (did you mean `$CORES`?)",
+            ),
+            ("run = ['x']\nfiles = ['gone']", "5:10: there is no file `gone` in the contender's"),
+            ("run = ['FILL-IN', '--listen']", "4:8: this is still to be filled in"),
+            ("run = ['x']\n[needs]\nx = 'FILL IN'", "6:5: this is still to be filled in"),
+        ] {
+            let said = complaint(lines);
+            assert!(said.contains(says), "{lines}: {said}");
+        }
+        for lines in [
+            "run = ['x', '$ORIGIN', '$PATH', '$HOME', '$arg', '${PORT}', '$']",
+            "run = ['sh', '-c', 'PORTS=1 x $PORTS']",
+            "run = ['x', '$PORTS']\nenvironment = { PORTS = '$PORT' }",
+            "run = ['x'] # FILL IN",
+            "run = ['x']\nfiles = ['server.conf']\nsources = ['../shared']",
+        ] {
+            assert_eq!(complaint(lines), "nothing", "{lines}");
+        }
+    }
+
+    #[test]
     fn a_path_into_a_folder_that_is_not_named_has_its_line() {
         assert_eq!(
             complaint("build = [\n    'sh',\n    '$SOURCE/../shared/build.sh',\n]\nrun = ['x']"),
             "s/own/contender.toml:6:5: `../shared/build.sh` lies outside of the contender's folder, \
              and in no folder that `sources` names: a change there would go unnoticed\n  \
-             6 |     '$SOURCE/../shared/build.sh',"
+             6 |     '$SOURCE/../shared/build.sh',\n          ^"
         );
         for (lines, place) in [
             (
@@ -537,7 +659,7 @@ mod tests {
             }
         }
         for within in [
-            "run = ['$SOURCE/a/../b', '$BUILD/../a', '$SOURCES/../a', '/usr/../bin/x']",
+            "run = ['$SOURCE/a/../b', '$BUILD/../a', '/usr/../bin/x']",
             "build = ['sh', '-c', 'cd $BUILD && cmake ..']\nrun = ['x', '../of the trial']",
         ] {
             assert_eq!(complaint(within), "nothing", "{within}");

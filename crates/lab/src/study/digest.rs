@@ -150,6 +150,30 @@ pub fn of_folders<'a>(
     Ok(whole)
 }
 
+/// The same with programs that lie elsewhere. Without any it is what it was.
+///
+/// # Errors
+/// The system's, if one can't be read.
+pub fn with_programs<'a>(
+    whole: String,
+    programs: impl IntoIterator<Item = &'a Path>,
+) -> io::Result<String> {
+    programs.into_iter().try_fold(whole, |whole, program| {
+        Ok(hex(Sha256::new().chain_update(whole).chain_update(of_program(program)?)))
+    })
+}
+
+/// Whichever file the path leads to counts, so that a link that was turned is a change.
+fn of_program(program: &Path) -> io::Result<String> {
+    let now = SystemTime::now();
+    let name = program.file_name().unwrap_or_default();
+    let files = Files::from([(name.into(), Stamp::of(&fs::metadata(program)?))]);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.digest(program, files, now, |_, files| {
+        of_files(program.parent().unwrap_or(program), files)
+    })
+}
+
 /// SHA-256 of a file, in hex.
 ///
 /// # Errors
@@ -321,6 +345,25 @@ mod tests {
         fs::create_dir(path("src/build")).unwrap();
         fs::write(path("src/build/a"), "").unwrap();
         changed("a source folder of the same name");
+    }
+
+    #[test]
+    fn a_program_that_lies_elsewhere_changes_the_digest_and_so_does_a_link_that_is_turned() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let digest = |program: &Path| with_programs("whole".into(), [program]);
+        assert_eq!(with_programs("whole".into(), []).unwrap(), "whole");
+        fs::write(path("old"), "1").unwrap();
+        fs::write(path("new"), "2").unwrap();
+        symlink("old", path("current")).unwrap();
+        let before = digest(&path("current")).unwrap();
+        assert_eq!(digest(&path("current")).unwrap(), before);
+        fs::remove_file(path("current")).unwrap();
+        symlink("new", path("current")).unwrap();
+        assert_ne!(digest(&path("current")).unwrap(), before, "another file went unnoticed");
+        fs::write(path("new"), "3").unwrap();
+        assert_ne!(digest(&path("new")).unwrap(), before, "another content went unnoticed");
+        assert!(digest(&path("gone")).is_err());
     }
 
     #[test]

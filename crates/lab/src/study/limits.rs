@@ -7,9 +7,11 @@ use std::marker::PhantomData;
 
 use judge::statistics::BLOCKS_MAX;
 use load::plan::Statuses;
-use result::plan::BodyBytes;
+use result::plan::{BodyBytes, Cores};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor,
+};
 use toml::Spanned;
 
 fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
@@ -48,6 +50,23 @@ pub(crate) fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64,
 pub(crate) fn lost_s<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let allowed = format!("from 0 to {SECONDS_MAX} seconds");
     checked(deserializer, &allowed, |seconds| (0.0..=SECONDS_MAX).contains(seconds)).map(Some)
+}
+
+/// Whose words are texts, which a number that is meant for one isn't.
+pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cores, D::Error> {
+    struct Word;
+    impl Visitor<'_> for Word {
+        type Value = Cores;
+
+        fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
+            to.write_str("`\"one\"` or `\"all\"`, as text")
+        }
+
+        fn visit_str<E: Error>(self, word: &str) -> Result<Cores, E> {
+            Cores::deserialize(word.into_deserializer())
+        }
+    }
+    deserializer.deserialize_str(Word)
 }
 
 /// Load levels.

@@ -8,6 +8,7 @@ mod data;
 pub(crate) mod digest;
 mod driver;
 pub(crate) mod limits;
+pub(crate) mod near;
 mod profile;
 mod published;
 mod request;
@@ -35,12 +36,15 @@ pub use self::request::Request;
 pub use self::way::Way;
 
 use self::contender::Contender;
+use self::near::did_you_mean;
 
 /// A study with its contenders, as its folder has them.
 #[derive(Debug)]
 pub struct Study {
     /// Its folder's name.
     pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
     /// What its file says.
     pub file: StudyFile,
     /// Its contenders, by name.
@@ -102,20 +106,24 @@ pub struct StudyFile {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no such study.
-    #[error("there is no study `{name}` in {studies}; {have}", studies = studies.display())]
+    #[error("there is no study `{name}` in {studies}{near}; {have}", studies = studies.display())]
     Unknown {
         /// The name asked for.
         name: String,
+        /// Which may have been meant.
+        near: String,
         /// Where it was looked for.
         studies: PathBuf,
         /// What there is.
         have: String,
     },
     /// There is no such contender in it.
-    #[error("there is no contender `{name}` in the study `{study}`; it has {have}")]
+    #[error("there is no contender `{name}` in the study `{study}`{near}; it has {have}")]
     UnknownContender {
         /// The name asked for.
         name: String,
+        /// Which may have been meant.
+        near: String,
         /// The study.
         study: String,
         /// Those that there are.
@@ -149,15 +157,17 @@ impl StudyFile {
         let path = studies.join(name).join("study.toml");
         let is_a_name = !name.is_empty() && !name.contains(['/', '.']);
         if !is_a_name || !path.is_file() {
+            let known = names(studies);
             return Err(Error::Unknown {
                 name: name.into(),
+                near: did_you_mean(name, known.iter().map(String::as_str)),
                 studies: studies.into(),
-                have: match folders_with(studies, "study.toml") {
-                    Ok(names) if !names.is_empty() => format!(
+                have: match &known[..] {
+                    [_, ..] => format!(
                         "it has {}; docs/study-toml.md says how to add one",
-                        names.join(", ")
+                        known.join(", ")
                     ),
-                    _ => "start bakeoff where the folder `studies` is, or give --studies".into(),
+                    [] => "start bakeoff where the folder `studies` is, or give --studies".into(),
                 },
             });
         }
@@ -214,7 +224,8 @@ impl StudyFile {
         }
         let have: Vec<String> = figures.iter().map(|it| format!("`{}`", it.id)).collect();
         let (id, at) = (id.get_ref(), id.span());
-        let what = format!("there is no figure `{id}`; the study has {}", have.join(", "));
+        let near = did_you_mean(id, figures.iter().map(|figure| figure.id.as_str()));
+        let what = format!("there is no figure `{id}`{near}; the study has {}", have.join(", "));
         Err(toml_file::refuse(path, at, what))
     }
 
@@ -235,7 +246,8 @@ impl StudyFile {
             None => {
                 let have: Vec<String> = names().map(|name| format!("`{name}`")).collect();
                 let have = have.join(", ");
-                Err(format!("there is no parameter `{parameter}`; the study has {have}"))
+                let near = did_you_mean(parameter, names().map(String::as_str));
+                Err(format!("there is no parameter `{parameter}`{near}; the study has {have}"))
             }
         };
         read.map_err(|what| toml_file::refuse(path, values.span(), what))
@@ -288,7 +300,9 @@ impl StudyFile {
                         format!("allowed: {}, or none for the full one", names.join(" and "))
                     }
                 };
-                let what = format!("unknown contract `{}`; {have}", contract.get_ref());
+                let name = contract.get_ref();
+                let near = did_you_mean(name, self.lighter.keys().map(String::as_str));
+                let what = format!("unknown contract `{name}`{near}; {have}");
                 Err(toml_file::refuse(&path, contract.span(), what))
             }
             _ => Ok(contender),
@@ -302,6 +316,7 @@ impl Study {
         let file = StudyFile::read(studies, name)?;
         let folder = studies.join(name);
         let path = folder.join("study.toml");
+        toml_file::check_filled_in(&path)?;
         let contenders = folders_with(&folder, "contender.toml")?
             .iter()
             .map(|contender| Ok(file.read_contender(&folder, contender)?.with_variants()))
@@ -310,7 +325,7 @@ impl Study {
         if contenders.is_empty() {
             return Err(Error::Empty { study: name.into(), path: folder });
         }
-        let study = Study { name: name.into(), file, contenders, client: None };
+        let study = Study { name: name.into(), folder, file, contenders, client: None };
         study.check_names()?;
         study.check_driver(&path)?;
         study.check_profiles(&path, study.file.driver.span())?;
@@ -506,11 +521,17 @@ impl Study {
 
     /// That it has no contender of this name.
     pub fn lacks_contender(&self, name: &str) -> Error {
-        Error::UnknownContender { name: name.into(), study: self.name.clone(), have: self.names() }
+        let (near, study) = (self.nearest(name), self.name.clone());
+        Error::UnknownContender { name: name.into(), near, study, have: self.names() }
     }
 
     fn lacks(&self, contender: &str) -> String {
-        format!("there is no contender `{contender}`; the study has {}", self.names())
+        let near = self.nearest(contender);
+        format!("there is no contender `{contender}`{near}; the study has {}", self.names())
+    }
+
+    fn nearest(&self, contender: &str) -> String {
+        did_you_mean(contender, self.contenders.iter().map(|it| it.name.as_str()))
     }
 
     /// The names of all contenders, as a sentence has them.

@@ -89,6 +89,7 @@ pub struct OfStores {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SettingsTable {
+    #[serde(deserialize_with = "limits::cores")]
     cores: Cores,
     #[serde(default, deserialize_with = "limits::connections")]
     connections: Vec<u32>,
@@ -135,6 +136,7 @@ impl TryFrom<SettingsTable> for Settings {
 #[serde(deny_unknown_fields)]
 pub struct EqualRate {
     /// Cores given to the contender.
+    #[serde(deserialize_with = "limits::cores")]
     pub cores: Cores,
     /// Connections at once.
     pub connections: u32,
@@ -157,6 +159,7 @@ pub struct EqualRate {
 #[serde(deny_unknown_fields)]
 pub struct FixedRate {
     /// Cores given to the contender.
+    #[serde(deserialize_with = "limits::cores")]
     pub cores: Cores,
     /// Connections at once.
     pub connections: u32,
@@ -173,6 +176,7 @@ pub struct FixedRate {
 #[serde(deny_unknown_fields)]
 pub struct Curve {
     /// Cores given to the contender.
+    #[serde(deserialize_with = "limits::cores")]
     pub cores: Cores,
     /// Connections at once.
     pub connections: u32,

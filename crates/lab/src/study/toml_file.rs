@@ -6,6 +6,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::near::did_you_mean;
 
 /// Why a file couldn't be used.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +23,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// It was read, and doesn't say what it has to.
-    #[error("{path}:{line}:{column}: {what}\n  {line} | {text}", path = path.display())]
+    #[error("{path}:{line}:{column}: {what}\n  {line} | {text}\n{caret:>at$}", path = path.display(),
+        caret = '^', at = format!("  {line} | ").len() + column)]
     Content {
         /// The file.
         path: PathBuf,
@@ -43,13 +48,69 @@ pub fn read<T: DeserializeOwned>(path: &Path, page: &str) -> Result<T, Error> {
 
 fn parse<T: DeserializeOwned>(path: &Path, text: &str, page: &str) -> Result<T, Error> {
     toml::from_str(text).map_err(|error| {
+        if let Some((at, what)) = unclosed(text) {
+            return complaint(path, text, at, what);
+        }
         let offset = error.span().map_or(0, |span| span.start);
         let mut what = in_plain_words(error.message());
+        if what == "wanted string or table" {
+            what = format!("a word has to stand here, as text; {page} has those that there are");
+        }
         if what.starts_with("unknown key") || what.starts_with("missing key") {
             what = format!("{what}; {page} explains each");
         }
         complaint(path, text, offset, what)
     })
+}
+
+/// The bracket that nothing closes, and a sentence about it: the parser stumbles over what
+/// follows, lines later. `None` where something else is wrong.
+fn unclosed(text: &str) -> Option<(usize, String)> {
+    let (_, errors) = DeTable::parse_recoverable(text);
+    if !errors.iter().any(|error| error.message().starts_with("unclosed")) {
+        return None;
+    }
+    let mut open = Vec::new();
+    let mut at = 0;
+    while let Some(char) = text[at..].chars().next() {
+        let mut end = at + char.len_utf8();
+        match char {
+            '#' => end = text[at..].find('\n').map_or(text.len(), |line| at + line),
+            '"' | '\'' => end = end_of_string(text, at, char),
+            '[' => open.push((at, '[', ']')),
+            '{' => open.push((at, '{', '}')),
+            ']' | '}' => {
+                if open.pop_if(|(_, _, closes)| *closes == char).is_none() {
+                    break;
+                }
+            }
+            _ => {}
+        }
+        at = end;
+    }
+    let (at, opens, closes) = open.pop()?;
+    Some((at, format!("nothing closes this `{opens}`: `{closes}` is missing")))
+}
+
+/// Where a text ends that begins here with this quote.
+fn end_of_string(text: &str, begin: usize, quote: char) -> usize {
+    let triple = quote.to_string().repeat(3);
+    let is_long = text[begin..].starts_with(&triple);
+    let end = if is_long { &triple[..] } else { &triple[..1] };
+    let mut at = begin + end.len();
+    while let Some(char) = text[at..].chars().next() {
+        if text[at..].starts_with(end) {
+            return at + end.len();
+        }
+        if char == '\n' && !is_long {
+            return at;
+        }
+        at += char.len_utf8();
+        if char == '\\' && quote == '"' {
+            at += text[at..].chars().next().map_or(0, char::len_utf8);
+        }
+    }
+    at
 }
 
 /// A complaint about what stands at this place of a file that was read: its
@@ -68,6 +129,34 @@ pub fn refuse_secret(path: &Path, place: Range<usize>, what: String) -> Error {
             Error::Content { path, line, column, what, text: "***".into() }
         }
         other => other,
+    }
+}
+
+/// What templates have where their users are to write something.
+const GAPS: [&str; 2] = ["FILL IN", "FILL-IN"];
+
+/// Refuses a file in which a template's words stand still that are to be filled in.
+pub fn check_filled_in(path: &Path) -> Result<(), Error> {
+    let text = fs::read_to_string(path)
+        .map_err(|source| Error::Read { path: path.to_path_buf(), source })?;
+    // What is no TOML was refused when it was read.
+    let whole = DeTable::parse(&text).ok();
+    let gap = whole.and_then(|whole| whole.get_ref().values().filter_map(gap).min());
+    match gap {
+        Some(at) => Err(complaint(path, &text, at, "this is still to be filled in".into())),
+        None => Ok(()),
+    }
+}
+
+/// Where the first text begins that is to be filled in, of this value and all in it.
+fn gap(value: &Spanned<DeValue>) -> Option<usize> {
+    match value.get_ref() {
+        DeValue::String(text) => {
+            GAPS.iter().any(|gap| text.contains(gap)).then(|| value.span().start)
+        }
+        DeValue::Array(items) => items.iter().filter_map(gap).min(),
+        DeValue::Table(table) => table.values().filter_map(gap).min(),
+        _ => None,
     }
 }
 
@@ -98,11 +187,13 @@ fn in_plain_words(message: &str) -> String {
     if !message.starts_with("unknown") {
         return message;
     }
+    let mut names = message.split('`').skip(1).step_by(2);
+    let near = did_you_mean(names.next().unwrap_or_default(), names);
     message
         .replace("unknown field", "unknown key")
         .replace("unknown variant", "unknown value")
-        .replace(", expected one of ", "; allowed: ")
-        .replace(", expected ", "; allowed: ")
+        .replacen(", expected one of ", &format!("{near}; allowed: "), 1)
+        .replacen(", expected ", &format!("{near}; allowed: "), 1)
         .replace(", there are no fields", "; none is allowed here")
 }
 
@@ -141,8 +232,9 @@ mod tests {
     #[test]
     fn an_unknown_key_is_named_with_its_place_and_what_is_allowed() {
         insta::assert_snapshot!(complaint("dish = 'soup'\nprise = 3\n"), @r"
-        studies/menu.toml:2:1: unknown key `prise`; allowed: `dish` or `price`; docs/menu.md explains each
+        studies/menu.toml:2:1: unknown key `prise` (did you mean `price`?); allowed: `dish` or `price`; docs/menu.md explains each
           2 | prise = 3
+              ^
         ");
     }
 
@@ -151,6 +243,7 @@ mod tests {
         insta::assert_snapshot!(complaint("price = 3\n"), @r"
         studies/menu.toml:1:1: missing key `dish`; docs/menu.md explains each
           1 | price = 3
+              ^
         ");
     }
 
@@ -159,7 +252,26 @@ mod tests {
         insta::assert_snapshot!(complaint("dish = 'soup'\nprice = 'cheap'\n"), @r#"
         studies/menu.toml:2:9: invalid type: string "cheap", expected a whole number that isn't negative
           2 | price = 'cheap'
+                      ^
         "#);
+    }
+
+    /// The parser finds out lines later.
+    #[test]
+    fn a_bracket_that_nothing_closes_has_its_own_place() {
+        insta::assert_snapshot!(complaint("dish = { a = \"}\", b = 1\n# }\nprice = 3\n[more]\n"), @r#"
+        studies/menu.toml:1:8: nothing closes this `{`: `}` is missing
+          1 | dish = { a = "}", b = 1
+                     ^
+        "#);
+        for (text, place) in [
+            ("dish = [{ a = 1, b = [4] ]\nprice = 3\n", "1:9: nothing closes this `{`"),
+            ("dish = [\n { a = 1\n { a = 2 },\n]\n", "2:2: nothing closes this `{`"),
+            ("a = '''\n{'''\nb = \"\\\"{\"\ndish = [\n", "4:8: nothing closes this `[`"),
+        ] {
+            let said = complaint(text);
+            assert!(said.starts_with(&format!("studies/menu.toml:{place}")), "{text}: {said}");
+        }
     }
 
     #[test]

@@ -31,7 +31,8 @@ use line::{Line, worst};
 2 wrong arguments or files; 3 figures made now would be invalid; 4 no run can be made here; \
 130 interrupted.")]
 pub struct Arguments {
-    /// The study whose contenders and loads are looked at as well; the first by name where none is given
+    /// The study whose contenders and loads are looked at as well, by name or folder; the first by
+    /// name where none is given
     study: Option<String>,
     #[command(flatten)]
     studies: Studies,
@@ -71,7 +72,10 @@ fn study(arguments: &Arguments) -> Result<Option<Study>, String> {
         Study::read(studies, name).map(Some).map_err(|error| error.to_string())
     };
     match (&arguments.study, arguments.studies.here()) {
-        (Some(name), _) => read(&arguments.studies.folder()?, name),
+        (Some(word), _) => {
+            let (studies, name) = arguments.studies.study(word)?;
+            read(&studies, &name)
+        }
         (None, None) => Ok(None),
         (None, Some(studies)) => match study::names(&studies).first() {
             Some(name) => read(&studies, name),

@@ -1,6 +1,7 @@
 //! Who takes part in a duel: a command, or the URL of a server that runs already.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 
 /// The longest name: it is a folder's, and stands in tables.
 const NAME_CHARS_MAX: usize = 40;
@@ -108,6 +109,15 @@ impl What {
     }
 }
 
+/// The file that a command starts, of one as `./a` or `node b.js` in this folder: another file
+/// there later is another server. `None` where it starts what is found in `PATH` alone.
+pub fn program(command: &str, here: &Path) -> Option<PathBuf> {
+    let words = command.split_whitespace().skip_while(|word| word.contains('='));
+    let words = words.filter(|word| !word.starts_with('-')).take(2);
+    let mut files = words.filter_map(|word| std::path::absolute(here.join(word)).ok());
+    files.find(|file| file.is_file())
+}
+
 fn address(host: &str) -> Option<SocketAddr> {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, port.parse().ok()?),
@@ -150,6 +160,28 @@ mod tests {
         assert_eq!(names(&["DEBUG=1 /usr/bin/env x", "x y z"]), ["env-x", "x-y"]);
         assert_eq!(names(&["./a", "../old/a", "./a"]), ["a", "a-2", "a-3"], "all are told apart");
         assert_eq!(names(&["http://127.0.0.1:3000", "$X"]), ["127.0.0.1-3000", "server"]);
+    }
+
+    #[test]
+    fn the_program_of_a_command_is_a_file_of_the_folder_or_what_runs_it() {
+        let here = tempfile::tempdir().unwrap();
+        for name in ["a", "b.js", "data"] {
+            std::fs::write(here.path().join(name), "").unwrap();
+        }
+        let found = |command: &str| {
+            let file = program(command, here.path())?;
+            Some(file.strip_prefix(here.path()).unwrap().display().to_string())
+        };
+        for (command, file) in [
+            ("./a $PORT", Some("a")),
+            ("DEBUG=1 ./a data", Some("a")),
+            ("node b.js", Some("b.js")),
+            ("python3 -u b.js data", Some("b.js")),
+            ("server --port 80", None),
+            ("server 80 data", None),
+        ] {
+            assert_eq!(found(command).as_deref(), file, "{command}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ use super::load::{interrupt, quantity};
 use super::printing::{complain, last_words as last_words_of, note};
 use super::request::RequestArguments;
 use super::run::progress::Progress;
-use super::run::{cores, exit_code, finish};
+use super::run::{cores, exit_code, finish, seconds};
 use super::studies;
 
 /// Somebody who takes part can't be measured.
@@ -118,13 +118,6 @@ fn rate(text: &str) -> Result<u32, String> {
     rate.ok_or_else(|| "a rate is at most 100M, more than any machine sends".into())
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(seconds) if (0.1..=3600.0).contains(&seconds) => Ok(seconds),
-        _ => Err("this has to be a number of seconds from 0.1 to 3600".into()),
-    }
-}
-
 /// Why a duel didn't come to trials: with this exit code, and what is to be said.
 struct Failed(u8, String);
 
@@ -150,7 +143,8 @@ fn duel(arguments: &Arguments) -> Result<u8, Failed> {
     let stop = Stop::default();
     interrupt::stops(&stop).map_err(system)?;
     keeper::leftovers::remove();
-    // Gone with the duel, where nobody keeps the study; should this be killed, with the next one.
+    // Gone with the duel: by then the study is in the run's folder, or where it is to be kept.
+    // Should this be killed, it is gone with the next one.
     let name = keeper::leftovers::name();
     let scratch = tempfile::Builder::new().prefix(&name).rand_bytes(0).tempdir().map_err(system)?;
     let folder = match &arguments.keep {
@@ -302,17 +296,15 @@ fn measure(
         seed,
         command: command(requests, seed),
         runs: &arguments.runs,
+        keeps_study: arguments.keep.is_none(),
         ladder: &OfRun,
     };
     let progress = Progress::new();
     let ended = lab::run::of_study(asked, stop, &mut |event| progress.tell(&event));
     drop(progress);
     let ended = ended.map_err(|error| Failed(exit_code(&error), error.to_string()))?;
-    let kept = arguments.keep.is_some();
-    let to_go_on =
-        kept.then(|| super::run::to_go_on(&super::run::shown(ended.folder.path()), studies));
-    let code = finish("duel", &ended, to_go_on.as_deref());
-    if kept {
+    let code = finish("duel", &ended);
+    if arguments.keep.is_some() {
         note(&format!(
             "The study: {}. To run it again: bakeoff run {}{}",
             folder.display(),

@@ -10,7 +10,7 @@ use result::plan::Cores;
 use result::shell;
 use toml::Value;
 
-use super::entrant::{Entrant, What};
+use super::entrant::{self, Entrant, What};
 use super::look::{Contract, Seen};
 use super::requests::{Requests, free_file};
 use crate::commands::request::Body;
@@ -180,9 +180,16 @@ fn headers(all: &[(String, String)]) -> String {
     table.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// Has a change of the file noticed that a command starts.
+fn programs(command: &str, here: &Path) -> String {
+    let program = entrant::program(command, here);
+    program.map_or(String::new(), |it| format!("programs = [{}]\n", quoted(&it.to_string_lossy())))
+}
+
 fn contender(entrant: &Entrant, here: &Path, handed_on: &[String]) -> String {
     let (language, start) = match &entrant.what {
         What::Command(command) => {
+            let programs = programs(command, here);
             let here = shell::word(&here.to_string_lossy()).into_owned();
             let command = format!("cd {here} && {command}");
             let run = format!("run = [\"/bin/sh\", \"-c\", {}]\n", quoted(&command));
@@ -190,7 +197,7 @@ fn contender(entrant: &Entrant, here: &Path, handed_on: &[String]) -> String {
                 [] => String::new(),
                 names => format!("environment = {names:?}\n"),
             };
-            ("a command", run + &environment)
+            ("a command", run + &programs + &environment)
         }
         What::Running { address, .. } => (
             "a server that runs already",

@@ -11,8 +11,8 @@ use lab::ready;
 use report::text::visible;
 use serde::Deserialize;
 
-use super::skeleton::{Kind, LANGUAGES, Language, TO_START_FROM};
-use super::{check_name, command};
+use super::skeleton::{Kind, LANGUAGES, Language, TO_START_FROM, Words, study};
+use super::{check_name, typed};
 use crate::commands::exit_codes::{BAD_INPUT, SYSTEM};
 use crate::commands::printing::{Output, complain};
 use crate::commands::studies;
@@ -74,11 +74,14 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
     let parent = studies::with(folder);
     fs::create_dir_all(parent)?;
     let unfinished = tempfile::Builder::new().prefix(".init-").tempdir_in(parent)?;
-    fs::write(unfinished.path().join("study.toml"), TO_START_FROM.replace("STUDY", name))?;
+    let text = study(TO_START_FROM, name, &typed(parent, name));
+    fs::write(unfinished.path().join("study.toml"), text)?;
     for language in languages {
         let contender = unfinished.path().join(language.option);
         fs::create_dir(&contender)?;
-        for (file, text) in language.files(Kind::Server, name, language.option, CONTRACT) {
+        let typed = typed(parent, &format!("{name}/{}", language.option));
+        let words = Words { study: name, name: language.option, typed: &typed, contract: CONTRACT };
+        for (file, text) in language.files(Kind::Server, &words).into_iter().flatten() {
             fs::write(contender.join(file), text)?;
         }
     }
@@ -105,7 +108,7 @@ fn tell(folder: &Path, name: &str, here: &[&Language], absent: &[&Language]) -> 
         }
     }
     output.line("All answer the same text. Change what they answer, and the contract with it.");
-    output.line(&format!("Then: {}", command("run", name, "", studies::with(folder))));
+    output.line(&format!("Then: bakeoff run {}", typed(studies::with(folder), name)));
     // It is written, whether that could be told or not.
     ExitCode::SUCCESS
 }

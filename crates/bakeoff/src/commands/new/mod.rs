@@ -12,9 +12,10 @@ use lab::study::{DriverKind, StudyFile};
 use report::text::visible;
 use result::shell;
 
-use self::skeleton::{DRIVERS, GENERAL, Kind, LANGUAGES};
+use self::skeleton::{DRIVERS, GENERAL, Kind, LANGUAGES, Words};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
+use super::studies::{self, Studies};
 
 /// Writes a contender to fill in: a commented contender.toml, with --language source as well.
 /// With --driver, a study
@@ -24,7 +25,8 @@ use super::printing::{Output, complain};
 4 it couldn't be written."
 )]
 pub struct Arguments {
-    /// The contender's study and its name, for example web/zig; the study's name with --driver
+    /// The contender's study and its name, for example web/zig; the study's name with --driver. Or
+    /// the path of the new folder, as ./mine/zig
     name: String,
     /// Also write source to start from, in this language; for others, contender.toml is all
     #[arg(long, value_parser = LANGUAGES.map(|language| language.option))]
@@ -79,55 +81,84 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 fn contender(arguments: &Arguments) -> Result<New, String> {
-    let Some((study, name)) = arguments.name.split_once('/') else {
-        let kinds = DRIVERS.map(|(kind, _)| kind).join(" or ");
+    if !arguments.name.contains('/') {
+        let kinds = DRIVERS.map(|(kind, _)| kind).join(", ");
         return Err(format!(
-            "give study and contender, for example web/zig; for a new study add --driver {kinds}"
+            "give study and contender, for example web/zig; for a new study add --driver with one \
+             of {kinds}"
         ));
-    };
-    check_name("contender", name)?;
-    let file = StudyFile::read(&arguments.studies, study).map_err(|error| error.to_string())?;
+    }
+    let (studies, study, name) = Studies::only(&arguments.studies).contender(&arguments.name)?;
+    check_name("contender", &name)?;
+    let file = StudyFile::read(&studies, &study).map_err(|error| error.to_string())?;
     let language = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
     let kind = match file.driver.get_ref().kind {
         DriverKind::Generator if file.is_of_stores() => Kind::Store,
         DriverKind::Generator => Kind::Server,
         DriverKind::Program => Kind::Program,
     };
-    if let (Kind::Store, Some(language)) = (kind, language) {
-        return Err(format!(
-            "there is no skeleton of a store in {}: leave `--language` out, and name the program \
-             that is to be measured",
-            language.name
-        ));
-    }
+    let typed = typed(&studies, &format!("{study}/{name}"));
     let contract = visible(&file.contract.get_ref().says);
+    let words = Words { study: &study, name: &name, typed: &typed, contract: &contract };
+    let files = language.unwrap_or(&GENERAL).files(kind, &words).ok_or_else(no_store)?;
     Ok(New {
-        folder: arguments.studies.join(study).join(name),
-        files: language.unwrap_or(&GENERAL).files(kind, study, name, &contract),
+        folder: studies.join(&study).join(&name),
+        files,
         fill_in: match (language, kind) {
             (None, _) => "Fill in `language` and `run`, and put its source or configuration there.",
-            (Some(_), Kind::Server | Kind::Store) => {
+            (Some(_), Kind::Server) => {
                 "It starts as it is; look for FILL IN to make it answer right."
             }
+            (Some(_), Kind::Store) => "It keeps the study's contract as it is.",
             (Some(_), Kind::Program) => {
                 "It starts as it is; look for FILL IN to make it do the study's work."
             }
         },
-        then: command("check", &arguments.name, "", &arguments.studies),
+        then: format!("bakeoff check {typed}"),
     })
 }
 
+fn no_store() -> String {
+    let is_there = |language: &&skeleton::Language| language.has(Kind::Store);
+    let there: Vec<&str> = LANGUAGES.iter().filter(is_there).map(|it| it.option).collect();
+    format!(
+        "there is no skeleton of a store in this language, but in {}; without `--language`, \
+         contender.toml names the program that is to be measured",
+        there.join(", ")
+    )
+}
+
 fn study(arguments: &Arguments, driver: &str) -> Result<New, String> {
-    let name = &arguments.name;
-    check_name("study", name)?;
+    let (studies, name) = place(&arguments.name, &arguments.studies);
+    check_name("study", &name)?;
     let (_, text) = DRIVERS.iter().find(|(kind, _)| *kind == driver).expect("clap knows them");
-    let contender = format!("{name}/NAME");
+    let text = skeleton::study(text, &name, &typed(&studies, &name));
+    let language = if driver == "keys" { "python" } else { "go" };
     Ok(New {
-        folder: arguments.studies.join(name),
-        files: vec![("study.toml", text.replace("STUDY", name))],
-        fill_in: "Look for FILL IN, and give it two contenders or more.",
-        then: command("new", &contender, " --language go", &arguments.studies),
+        fill_in: match text.contains("FILL IN") {
+            true => "Look for FILL IN, and give it two contenders or more.",
+            false => "Give it two contenders or more.",
+        },
+        files: vec![("study.toml", text)],
+        then: format!(
+            "bakeoff new {} --language {language}",
+            typed(&studies, &format!("{name}/NAME"))
+        ),
+        folder: studies.join(&name),
     })
+}
+
+/// The folder of studies that a new one comes into, and its name: one that is typed as a path lies
+/// there.
+fn place(typed: &str, studies: &Path) -> (PathBuf, String) {
+    let path = Path::new(typed);
+    let parent = studies::with(path);
+    let is_path =
+        typed.starts_with(['/', '.']) || (path.parent() != Some(Path::new("")) && parent.is_dir());
+    match path.file_name() {
+        Some(name) if is_path => (parent.into(), name.to_string_lossy().into_owned()),
+        _ => (studies.into(), typed.into()),
+    }
 }
 
 /// Names are folders, and stand in commands and addresses.
@@ -142,6 +173,7 @@ fn check_name(of: &str, name: &str) -> Result<(), String> {
 
 /// Writes the folder as a whole, or nothing.
 fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
+    fs::create_dir_all(studies::with(folder))?;
     // Fails where there is one, so what is removed below is our own.
     fs::create_dir(folder)?;
     let written = files.iter().try_for_each(|(name, text)| fs::write(folder.join(name), text));
@@ -152,10 +184,9 @@ fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     written
 }
 
-/// A command about something in these studies, as a shell reads it.
-fn command(subcommand: &str, of: &str, options: &str, studies: &Path) -> String {
-    let studies = shell::path_option("--studies", studies, lab::run::STUDIES);
-    format!("bakeoff {subcommand} {}{options}{studies}", shell::word(of))
+/// What is in these studies as a shell reads it, in a command about it.
+fn typed(studies: &Path, name: &str) -> String {
+    shell::word(&studies::typed(studies, name)).into_owned()
 }
 
 fn names(files: &[(&str, String)]) -> String {
@@ -168,11 +199,20 @@ mod tests {
 
     #[test]
     fn the_command_that_comes_next_can_be_pasted() {
-        let check = |of, studies| command("check", of, "", Path::new(studies));
-        assert_eq!(check("web/zig", "studies"), "bakeoff check web/zig");
-        assert_eq!(
-            check("my web/zig", "other studies"),
-            "bakeoff check 'my web/zig' --studies 'other studies'"
-        );
+        let typed = |studies, name| typed(Path::new(studies), name);
+        assert_eq!(typed("studies", "web/zig"), "web/zig");
+        assert_eq!(typed(".", "mine"), "./mine");
+        assert_eq!(typed("other studies", "web/zig"), "'other studies/web/zig'");
+    }
+
+    #[test]
+    fn a_new_study_lies_among_the_others_or_where_its_path_says() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().to_str().unwrap();
+        let place = |typed: &str| place(typed, Path::new("studies"));
+        assert_eq!(place("mine"), ("studies".into(), "mine".into()));
+        assert_eq!(place("./mine/"), (".".into(), "mine".into()));
+        assert_eq!(place(&format!("{root}/mine")), (root.into(), "mine".into()));
+        assert_eq!(place("nowhere/mine"), ("studies".into(), "nowhere/mine".into()));
     }
 }

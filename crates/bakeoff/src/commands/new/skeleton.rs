@@ -14,6 +14,8 @@ pub struct Language {
     server: Source,
     /// A contender that drives itself.
     program: Source,
+    /// A store, where there is one.
+    store: Option<Source>,
 }
 
 /// A contender's source, and what contender.toml has to say of it.
@@ -27,8 +29,9 @@ struct Source {
 }
 
 /// What drives a study's contenders, and the file of such a study.
-pub const DRIVERS: [(&str, &str); 2] = [
+pub const DRIVERS: [(&str, &str); 3] = [
     ("generator", include_str!("skeletons/study-of-generator.toml")),
+    ("keys", include_str!("skeletons/study-of-keys.toml")),
     ("program", include_str!("skeletons/study-of-program.toml")),
 ];
 
@@ -37,6 +40,11 @@ pub const TO_START_FROM: &str = include_str!("skeletons/study-to-start-from.toml
 
 const GO: &str = r#"build = ["go", "build", "-buildvcs=false", "-o", "$BUILD/contender", "."]"#;
 const NO_BUILD: &str = r#"# build = ["make"]"#;
+
+/// A study's file, filled in: its title, and how a command is told of it.
+pub fn study(text: &str, title: &str, typed: &str) -> String {
+    text.replace("{title}", title).replace("{study}", typed)
+}
 
 /// Languages whose standard library has an HTTP server, so that a skeleton starts
 /// and answers at once.
@@ -62,6 +70,7 @@ pub const LANGUAGES: [Language; 4] = [
                 ("go.mod", include_str!("skeletons/go.mod")),
             ],
         },
+        store: None,
     },
     Language {
         option: "java",
@@ -86,6 +95,7 @@ pub const LANGUAGES: [Language; 4] = [
             run: r#"run = ["java", "-cp", "$BUILD", "Program"]"#,
             files: &[("Program.java", include_str!("skeletons/program/Program.java"))],
         },
+        store: None,
     },
     Language {
         option: "node",
@@ -102,6 +112,7 @@ pub const LANGUAGES: [Language; 4] = [
             run: r#"run = ["node", "$SOURCE/program.js"]"#,
             files: &[("program.js", include_str!("skeletons/program/program.js"))],
         },
+        store: None,
     },
     Language {
         option: "python",
@@ -118,6 +129,11 @@ pub const LANGUAGES: [Language; 4] = [
             run: r#"run = ["python3", "$SOURCE/program.py"]"#,
             files: &[("program.py", include_str!("skeletons/program/program.py"))],
         },
+        store: Some(Source {
+            build: NO_BUILD,
+            run: r#"run = ["python3", "$SOURCE/store.py", "$DIR"]"#,
+            files: &[("store.py", include_str!("skeletons/store/store.py"))],
+        }),
     },
 ];
 
@@ -138,6 +154,11 @@ pub const GENERAL: Language = Language {
         run: r#"run = ["FILL-IN"]"#,
         files: &[],
     },
+    store: Some(Source {
+        build: r#"# build = ["zig", "build", "-Doptimize=ReleaseFast", "--prefix", "$BUILD"]"#,
+        run: r#"run = ["FILL-IN", "--listen", "$HOST:$PORT"]"#,
+        files: &[],
+    }),
 };
 
 /// What the command does that starts a contender, as contender.toml explains it.
@@ -164,23 +185,38 @@ pub enum Kind {
     Program,
 }
 
+/// What a contender is called, and where.
+pub struct Words<'a> {
+    /// Its study's name.
+    pub study: &'a str,
+    /// Its own.
+    pub name: &'a str,
+    /// How a command is told of it.
+    pub typed: &'a str,
+    /// What it has to do.
+    pub contract: &'a str,
+}
+
 const CONTENDER: &str = include_str!("skeletons/contender.toml");
 
 impl Language {
-    /// The files of a contender of this kind, filled in.
-    pub fn files(
-        &self,
-        kind: Kind,
-        study: &str,
-        name: &str,
-        contract: &str,
-    ) -> Vec<(&'static str, String)> {
+    /// Whether there is a skeleton of this kind in it.
+    pub fn has(&self, kind: Kind) -> bool {
+        kind != Kind::Store || self.store.is_some()
+    }
+
+    /// The files of a contender of this kind, filled in. `None` where there is none of it in this
+    /// language.
+    pub fn files(&self, kind: Kind, words: &Words) -> Option<Vec<(&'static str, String)>> {
         let fill = |text: &str| {
-            text.replace("{study}", study).replace("{name}", name).replace("{contract}", contract)
+            text.replace("{study}", words.study)
+                .replace("{name}", words.name)
+                .replace("{typed}", words.typed)
+                .replace("{contract}", words.contract)
         };
         let (source, says, speaks) = match kind {
             Kind::Server => (&self.server, SERVES, SPEAKS_NOT),
-            Kind::Store => (&self.server, SERVES, SPEAKS),
+            Kind::Store => (self.store.as_ref()?, SERVES, SPEAKS),
             Kind::Program => (&self.program, WORKS, SPEAKS_NOT),
         };
         let lines = [
@@ -195,6 +231,6 @@ impl Language {
             .into_iter()
             .fold(CONTENDER.to_string(), |text, (word, line)| text.replace(word, line));
         let sources = source.files.iter().map(|(file, text)| (*file, fill(text)));
-        [("contender.toml", fill(&contender))].into_iter().chain(sources).collect()
+        Some([("contender.toml", fill(&contender))].into_iter().chain(sources).collect())
     }
 }
