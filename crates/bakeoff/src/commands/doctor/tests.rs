@@ -150,6 +150,13 @@ fn cores_that_the_machine_does_not_tell_are_not_counted() {
     assert!(told(&checkup).starts_with(says), "{}", told(&checkup));
 }
 
+/// Programs take none, and "enough for 0" tells nothing.
+#[test]
+fn without_connections_nothing_is_said_of_open_files() {
+    let checkup = after(|checkup| checkup.profiles[0].loads.clear());
+    assert!(!told(&checkup).contains("open files"), "{}", told(&checkup));
+}
+
 #[test]
 fn of_a_machine_on_which_nothing_is_wrong_each_line_is_fine() {
     let checkup = after(|_| {});
