@@ -12,7 +12,7 @@ pub(crate) fn broken_promise(run: &Run) -> Result<String, String> {
     let seen = first(run)?;
     let broken = |rung: &&RungSeen| rung.kept_promise == Some(false);
     let rung = seen.rungs.iter().find(broken).ok_or("it lost no more than it promised")?;
-    let lost = rung.worst_loss().map(|cut| {
+    let lost = rung.most_lost().map(|cut| {
         let (lost, acknowledged) = (cut.lost, cut.acknowledged);
         format!(", {lost} of {acknowledged} writes lost")
     });

@@ -10,8 +10,8 @@ use crate::units;
 const HEADS: [&str; 7] = [
     "cut off",
     "verdict",
-    "most lost of acknowledged",
-    "within",
+    "most writes lost, of acknowledged",
+    "over at most",
     "up again in",
     "may lose",
     "its word",
@@ -73,8 +73,7 @@ fn row(seen: &RungSeen) -> [String; 7] {
         verdict => format!("{}, {} of {}", word(verdict), seen.worst_cuts(), units::of(all, "cut")),
     };
     let acknowledged = || seen.cuts.iter().map(|cut| cut.acknowledged).sum();
-    let loss = seen.worst_loss();
-    let lost = match loss {
+    let lost = match seen.most_lost() {
         Some(cut) => lost(cut),
         // What nobody lost is told of all cuts together.
         None if seen.cuts.iter().any(|cut| cut.restart_s.is_some()) => {
@@ -87,7 +86,7 @@ fn row(seen: &RungSeen) -> [String; 7] {
         seen.rung.says().into(),
         verdict,
         lost,
-        loss.and_then(|cut| cut.lost_span_s).map_or_else(nothing, seconds),
+        seen.longest_loss_s().map_or_else(nothing, seconds),
         restarts.reduce(f64::max).map_or_else(nothing, seconds),
         seen.promise_s.map_or_else(nothing, seconds),
         match seen.kept_promise {

@@ -18,9 +18,19 @@ pub const MEANING: &str = "Each store was written to, cut off, started again on 
 pub const HEADS: [&str; 6] =
     ["store", "its process dies", "its machine stops", "the power goes", "its word", "it survives"];
 
-/// A cell for each column, a line a store; none where nobody looked.
+/// A cell for each column, a line a store, those first that lost least; none where nobody
+/// looked.
 pub fn lines(run: &Run) -> Vec<[String; 6]> {
-    run.durability.iter().map(|seen| line(run, seen)).collect()
+    let mut stores: Vec<&Durability> = run.durability.iter().collect();
+    stores.sort_by(|a, b| {
+        b.class.cmp(&a.class).then(longest_loss_s(a).total_cmp(&longest_loss_s(b)))
+    });
+    stores.into_iter().map(|seen| line(run, seen)).collect()
+}
+
+/// The longest time over which a store lost writes, in seconds; 0 where it lost none.
+fn longest_loss_s(seen: &Durability) -> f64 {
+    seen.rungs.iter().filter_map(RungSeen::longest_loss_s).fold(0.0, f64::max)
 }
 
 fn line(run: &Run, seen: &Durability) -> [String; 6] {
@@ -42,7 +52,7 @@ fn line(run: &Run, seen: &Durability) -> [String; 6] {
     [who, process, machine, power, word.into(), class.into()]
 }
 
-/// What one rung showed: `lost, 5 of 5 cuts: 31,036 of 125,381 within 422 ms`.
+/// What one rung showed: `lost, 5 of 5 cuts: at most 31,036 of 125,381, over at most 422 ms`.
 fn what(seen: &RungSeen) -> String {
     let cuts = units::of(seen.cuts.len() as u64, "cut");
     let verdict = word(&seen.verdict);
@@ -50,9 +60,10 @@ fn what(seen: &RungSeen) -> String {
         Verdict::NotChecked(why) => format!("{verdict}: {}", visible(why)),
         Verdict::Kept => format!("{verdict}, {cuts}"),
         _ => {
-            let most = seen.worst_loss().map(|cut| {
-                let within = cut.lost_span_s.map(|span| format!(" within {}", seconds(span)));
-                format!(": {}{}", lost(cut), within.unwrap_or_default())
+            let most = seen.most_lost().map(|cut| {
+                let over = seen.longest_loss_s();
+                let over = over.map(|span| format!(", over at most {}", seconds(span)));
+                format!(": at most {}{}", lost(cut), over.unwrap_or_default())
             });
             let worst = seen.worst_cuts();
             format!("{verdict}, {worst} of {cuts}{}", most.unwrap_or_default())

@@ -214,10 +214,18 @@ impl RungSeen {
         self.cuts.iter().reduce(|worst, cut| if key(cut) > key(worst) { cut } else { worst })
     }
 
-    /// The cut that lost over the longest time, of those whose writes could be read back.
-    pub fn worst_loss(&self) -> Option<&Cut> {
-        let losses = self.cuts.iter().filter(|cut| cut.lost > 0 && cut.restart_s.is_some());
-        losses.max_by(|a, b| a.lost_span_s.unwrap_or(0.0).total_cmp(&b.lost_span_s.unwrap_or(0.0)))
+    /// The cut that lost the most writes, of those whose writes could be read back.
+    pub fn most_lost(&self) -> Option<&Cut> {
+        self.losses().max_by_key(|cut| cut.lost)
+    }
+
+    /// The longest time over which one of these cuts lost writes, in seconds.
+    pub fn longest_loss_s(&self) -> Option<f64> {
+        self.losses().filter_map(|cut| cut.lost_span_s).max_by(f64::total_cmp)
+    }
+
+    fn losses(&self) -> impl Iterator<Item = &Cut> {
+        self.cuts.iter().filter(|cut| cut.lost > 0 && cut.restart_s.is_some())
     }
 
     /// How many of its cuts have the rung's verdict.

@@ -28,6 +28,10 @@ impl Driver for Http {
         true
     }
 
+    fn location(&self, address: SocketAddr) -> String {
+        format!("http://{address}")
+    }
+
     fn sign(&self) -> Sign {
         Sign { given: "gave a right answer", missing: "gave no right answer" }
     }

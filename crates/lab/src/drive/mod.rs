@@ -12,6 +12,7 @@ pub mod http;
 pub mod program;
 pub mod store;
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use keeper::cgroup::Group;
@@ -36,6 +37,11 @@ pub trait Driver {
     /// What a contender is started with beside its own command.
     fn arguments(&self, _what: &Drive) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Where a contender is to answer, as its users write it.
+    fn location(&self, address: SocketAddr) -> String {
+        address.to_string()
     }
 
     /// The sign that a contender is ready.

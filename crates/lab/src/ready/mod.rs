@@ -205,7 +205,7 @@ fn build(contender: &Contender, placeholders: &Placeholders, stop: &Stop) -> Res
     }
 }
 
-/// What a program says when it is asked for its version: its first line. What one
+/// What a program says when it is asked for its version: the line that has one. What one
 /// says that fails is a complaint, and no version.
 fn ask(command: &[String]) -> Result<String, String> {
     let program = Kept::start(&Order::tool(command.to_vec(), programs::environment()))?;
@@ -215,13 +215,39 @@ fn ask(command: &[String]) -> Result<String, String> {
     match exit {
         None => Err(format!("no word for {} s", asked.elapsed().as_secs())),
         Some(exit) if exit.code != Some(0) => Err(format!("it ended with {}", exit.how)),
-        Some(_) => lines.into_iter().next().ok_or("it said nothing".into()),
+        Some(_) => version_line(lines).ok_or("it said nothing".into()),
     }
+}
+
+/// Of what a program printed, the line with its version: the first with a number such as
+/// `1.2`, or the first of all. A warning is none, whatever numbers it has.
+fn version_line(lines: Vec<String>) -> Option<String> {
+    let is_warning = |line: &String| line.to_ascii_lowercase().contains("warning");
+    let has_version = |line: &String| {
+        let is_digit = |byte: u8| byte.is_ascii_digit();
+        line.as_bytes().windows(3).any(|it| is_digit(it[0]) && it[1] == b'.' && is_digit(it[2]))
+    };
+    let mut told = lines.into_iter().filter(|line| !is_warning(line)).collect::<Vec<_>>();
+    let at = told.iter().position(has_version).unwrap_or_default();
+    (at < told.len()).then(|| told.swap_remove(at))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_is_no_version() {
+        let of = |lines: &[&str]| version_line(lines.iter().map(|it| it.to_string()).collect());
+        let warned = ["kj/disk.c++:1703: warning: PWD is not /usr/lib/x1.2", "Cap'n Proto 0.9.2"];
+        assert_eq!(of(&warned).as_deref(), Some("Cap'n Proto 0.9.2"));
+        assert_eq!(of(&["Picked up _JAVA_OPTIONS", "java 17.0.1"]).as_deref(), Some("java 17.0.1"));
+        assert_eq!(
+            of(&["openjdk 21 2023-09-19", "Runtime"]).as_deref(),
+            Some("openjdk 21 2023-09-19")
+        );
+        assert_eq!(of(&["warning: 1.2"]), None);
+    }
 
     #[test]
     fn a_package_that_several_needs_take_is_installed_once() {

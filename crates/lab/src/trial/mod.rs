@@ -381,7 +381,8 @@ impl Bench<'_> {
     /// What helps a contender that isn't ready.
     fn what_to_do(&self, contender: &Contender, kept: &Kept, address: SocketAddr) -> String {
         if contender.runs_already() {
-            return format!("it is to run already: see whether it answers at http://{address}");
+            let location = self.driver.location(address);
+            return format!("it is to run already: see whether it answers at {location}");
         }
         let longer = "if it needs longer to start, say so with `ready_within_s` in its \
                       contender.toml";

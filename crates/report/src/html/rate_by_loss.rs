@@ -49,11 +49,11 @@ impl Loss {
         if rungs().any(|rung| matches!(rung.verdict, Cut::Corrupt | Cut::DoesNotStart)) {
             return Loss::Unusable;
         }
-        let lost = || rungs().filter_map(|rung| rung.worst_loss());
-        if lost().any(|cut| cut.lost >= cut.acknowledged) {
+        let most = || rungs().filter_map(|rung| rung.most_lost());
+        if most().any(|cut| cut.lost >= cut.acknowledged) {
             return Loss::All;
         }
-        let seconds = lost().filter_map(|cut| cut.lost_span_s).max_by(f64::total_cmp);
+        let seconds = rungs().filter_map(|rung| rung.longest_loss_s()).max_by(f64::total_cmp);
         seconds.map_or(Loss::Nothing, Loss::Seconds)
     }
 
@@ -92,7 +92,7 @@ pub fn rate_by_loss(run: &Run) -> Markup {
             figcaption {
                 "Rate by what is lost "
                 span.quiet {
-                    "upwards the answers/s of " (summary::names(run, &[writes])) "; to the right the "
+                    "upwards the requests/s of " (summary::names(run, &[writes])) "; to the right the "
                     "seconds of acknowledged writes that the worst cut took; up and to the left is better"
                 }
             }

@@ -31,7 +31,7 @@ fn what_stores_kept_where_they_were_cut_off_stands_beside_their_class() {
         for says in [
             "What stores survive",
             "kept, 5 cuts",
-            "lost, 1 of 2 cuts: 9,000 of 40,000 within 420 ms",
+            "lost, 1 of 2 cuts: at most 9,000 of 40,000, over at most 420 ms",
             "not checked: there is no",
             "broken",
             "its own crash",
@@ -40,6 +40,34 @@ fn what_stores_kept_where_they_were_cut_off_stands_beside_their_class() {
         }
         assert!(form == "terminal" || !text.contains("<b>FUSE"), "{form}: it is foreign text");
     }
+}
+
+/// The cut that lost most need not be the one that lost over the longest time.
+#[test]
+fn the_most_lost_is_the_most_and_stores_that_lost_less_come_first() {
+    let cut = |lost, span| Cut {
+        acknowledged: 40_000,
+        lost,
+        lost_span_s: Some(span),
+        restart_s: Some(0.1),
+        ..Cut::default()
+    };
+    let mut run = fixture::quick();
+    for (contender, factor) in [("go", 10.0), ("erlang", 1.0)] {
+        let cuts = vec![cut(9_000, 0.01 * factor), cut(20, 0.4 * factor)];
+        let rungs = vec![RungSeen::new(Rung::Process, cuts, None, None)];
+        run.durability.push(Durability {
+            contender: contender.into(),
+            seed: 1,
+            promised_in: None,
+            class: class(&rungs),
+            rungs,
+        });
+    }
+    let text = markdown(&run);
+    assert!(text.contains("at most 9,000 of 40,000, over at most 4.00 s"), "{text}");
+    let place = |says: &str| text.find(says).unwrap_or_else(|| panic!("no {says}: {text}"));
+    assert!(place("over at most 400 ms") < place("over at most 4.00 s"), "{text}");
 }
 
 /// Its figures stand elsewhere: else a reader would look for what is wrong with it.

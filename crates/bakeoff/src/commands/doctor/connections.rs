@@ -7,17 +7,19 @@ use result::plan::Setting;
 
 use super::line::{Harm, Line};
 
-pub fn open_files(checkup: &Checkup) -> Line {
+/// `None` where programs drive themselves, which takes no connections.
+pub fn open_files(checkup: &Checkup) -> Option<Line> {
     let what = "open files";
     let refused: Vec<String> = checkup.profiles.iter().filter_map(refused).collect();
     if refused.is_empty() {
         let loads = checkup.profiles.iter().flat_map(|profile| &profile.loads);
-        let most = loads.map(|load| load.connections()).max().unwrap_or_default();
-        return Line::fine(what, format!("enough for {}", units::of(most.into(), "connection")));
+        let most = loads.map(|load| load.connections()).max().filter(|&most| most > 0)?;
+        let enough = format!("enough for {}", units::of(most.into(), "connection"));
+        return Some(Line::fine(what, enough));
     }
     let is_study = checkup.contenders.is_some();
     let is_all = is_study && refused.len() == checkup.profiles.len();
-    Line::new(if is_all { Harm::Stops } else { Harm::Note }, what, refused.join("; "))
+    Some(Line::new(if is_all { Harm::Stops } else { Harm::Note }, what, refused.join("; ")))
 }
 
 /// Why a profile can't be measured.

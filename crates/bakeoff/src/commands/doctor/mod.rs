@@ -87,8 +87,8 @@ fn study(arguments: &Arguments) -> Result<Option<Study>, String> {
 /// All that was looked at, what harms most first.
 fn lines(checkup: &Checkup) -> Vec<Line> {
     let trials = checkup.trials.as_deref().unwrap_or_default();
-    let mut lines =
-        vec![sensors::trial(checkup), machine::runs(checkup), connections::open_files(checkup)];
+    let mut lines = vec![sensors::trial(checkup), machine::runs(checkup)];
+    lines.extend(connections::open_files(checkup));
     lines.extend(sensors::checks(trials));
     lines.extend(sensors::quota(checkup, trials));
     lines.extend(sensors::control_groups(trials));

@@ -158,6 +158,13 @@ fn what_the_places_follow_from_is_told() {
     insta::assert_snapshot!(machine::processors(&checkup).found, @"4 processors of 4 cores on 2 NUMA nodes; CPU 1-3 faster than CPU 0; a CPU quota of 2.50 cores");
 }
 
+/// Programs take none, and "enough for 0" tells nothing.
+#[test]
+fn without_connections_nothing_is_said_of_open_files() {
+    let checkup = after(|checkup| checkup.profiles[0].loads.clear());
+    assert!(!told(&checkup).contains("open files"), "{}", told(&checkup));
+}
+
 #[test]
 fn of_a_machine_on_which_nothing_is_wrong_each_line_is_fine() {
     let checkup = after(|_| {});
