@@ -11,9 +11,10 @@ use crate::text::visible;
 use crate::units;
 
 /// What decides a claim.
-pub const RULE: &str = "A claim holds under a setting where its contender is ahead of all that it \
-    names and that were measured there, beyond chance and the noise floor. A tie is no lead. Of \
-    settings that weren't measured nothing is said.";
+pub const RULE: &str = "A claim holds under a setting if its contender is ahead of every other \
+    contender that the claim names and that was measured there. The lead must be larger than \
+    chance and the noise floor. A tie is no lead. Nothing is said of settings that weren't \
+    measured.";
 
 /// A claim with what became of it.
 pub struct Claimed<'a> {

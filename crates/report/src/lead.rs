@@ -10,6 +10,7 @@ use result::plan::PaceKind;
 use result::{Run, State};
 
 use crate::figures;
+use crate::rate_by_loss;
 use crate::summary::{and, class_name, is_first, requests, title, trials_made, who};
 use crate::units;
 
@@ -20,12 +21,30 @@ pub const SENTENCE_CHARS_MAX: usize = 160;
 /// of the highest rate, that rate is a bound, and what was found at one rate for all says
 /// more.
 pub fn lead(run: &Run) -> Option<&Outcome> {
-    let at = |pace: PaceKind| run.outcomes_at(pace).filter(|outcome| ranked(outcome) > 1);
+    let candidates = most_standing(run);
+    let of = |pace: PaceKind| {
+        candidates.iter().copied().filter(move |outcome| outcome.setting.pace.kind() == pace)
+    };
+    let at = |pace: PaceKind| of(pace).filter(|outcome| ranked(outcome) > 1);
     let stands = |outcome: &&Outcome| first_estimate(outcome).is_some_and(|it| !it.at_least);
     first_of_most_ranks(at(PaceKind::Free).filter(stands))
         .or_else(|| at(PaceKind::Equal).next())
         .or_else(|| first_of_most_ranks(at(PaceKind::Free)))
-        .or_else(|| first_of_most_ranks(run.outcomes_at(PaceKind::Free)))
+        .or_else(|| first_of_most_ranks(of(PaceKind::Free)))
+        .or_else(|| of(PaceKind::Equal).next())
+}
+
+/// Of the comparisons that have ranks, if any has, those of which most figures stand: what is
+/// doubtful or invalid follows them. On a busy machine of two cores that is CPU time at one rate,
+/// where all rates are doubtful.
+fn most_standing(run: &Run) -> Vec<&Outcome> {
+    let are_ranked = run.outcomes.iter().any(|outcome| ranked(outcome) > 1);
+    let candidates = || run.outcomes.iter().filter(|it| !are_ranked || ranked(it) > 1);
+    let standing = |outcome: &Outcome| {
+        outcome.rows.iter().filter(|row| row.verdict < Verdict::Suspect).count()
+    };
+    let most = candidates().map(standing).max();
+    candidates().filter(|outcome| Some(standing(outcome)) == most).collect()
 }
 
 fn first_estimate(outcome: &Outcome) -> Option<&Estimate> {
@@ -42,8 +61,33 @@ pub fn ranked(outcome: &Outcome) -> usize {
     outcome.rows.iter().filter(|row| row.rank(&ranking.figure).is_some()).count()
 }
 
-/// The finding of the whole run in one sentence of at most [`SENTENCE_CHARS_MAX`] characters.
+/// The finding of the whole run in one sentence of at most [`SENTENCE_CHARS_MAX`] characters: of
+/// stores what durability costs, else the comparison that leads.
 pub fn sentence(run: &Run) -> String {
+    durability_cost(run).unwrap_or_else(|| comparison(run))
+}
+
+/// What durability costs, where that was measured on a machine that was quiet enough.
+fn durability_cost(run: &Run) -> Option<String> {
+    if busy(run).is_some() {
+        return None;
+    }
+    let says =
+        |name_chars| Some(format!("{}{}", so_far(run), rate_by_loss::sentence(run, name_chars)?));
+    let fits = |says: &String| says.chars().count() <= SENTENCE_CHARS_MAX;
+    [usize::MAX, 40, 25, 15].into_iter().filter_map(says).find(fits).or_else(|| says(10))
+}
+
+/// That a run isn't over, before its finding.
+fn so_far(run: &Run) -> String {
+    match run.state == State::Unfinished {
+        true => format!("So far, with {}: ", trials_made(run)),
+        false => String::new(),
+    }
+}
+
+/// The comparison that leads, in one sentence of at most [`SENTENCE_CHARS_MAX`] characters.
+pub fn comparison(run: &Run) -> String {
     let is_unfinished = run.state == State::Unfinished;
     let Some(lead) = lead(run) else {
         return match is_unfinished {
@@ -51,10 +95,7 @@ pub fn sentence(run: &Run) -> String {
             false => "This run has no figures: nobody could be measured.".into(),
         };
     };
-    let so_far = match is_unfinished {
-        true => format!("So far, with {}: ", trials_made(run)),
-        false => String::new(),
-    };
+    let so_far = so_far(run);
     if let Some(busy) = busy(run) {
         return format!("{so_far}{busy}");
     }

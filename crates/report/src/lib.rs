@@ -1,5 +1,5 @@
-//! A run as people read it: [`terminal`](fn@terminal) for the one who waits
-//! there, [`html`](fn@html) for everybody else, [`markdown`](fn@markdown) to be
+//! A run as people read it: [`terminal_brief`](fn@terminal_brief) for the one who
+//! waits there, [`terminal`](fn@terminal) for the one who wants all of it there, [`html`](fn@html) for everybody else, [`markdown`](fn@markdown) to be
 //! pasted where people talk, [`csv`](fn@csv) for their own sums, [`export`](mod@export) for
 //! trackers of benchmarks, [`badge`](fn@badge) for a page elsewhere. And two runs
 //! beside each other, at the terminal: [`comparison`](fn@comparison); and there as well what
@@ -7,13 +7,14 @@
 //!
 //! Knows `result` only. All forms of a run but CSV say the same things in the same order:
 //! the finding, each setting's figures, who is absent, what to know before using a
-//! figure. What they share is in eight files:
+//! figure. What they share is in nine files:
 //!
 //! - `figures`: which figures a table has, and how a number of each is written;
 //! - `names`: what settings are called;
 //! - `lead`: the headline, the chart's comparison, the count of verdicts;
 //! - `summary`: notes, sections, findings grouped;
 //! - `survived`: what stores kept where they were cut off;
+//! - `rate_by_loss`: what that costs them;
 //! - `then_and_now`: published figures beside today's;
 //! - `latency`: percentiles over a row's trials;
 //! - `units`: numbers as people read them.
@@ -33,6 +34,7 @@ mod latency;
 mod lead;
 mod markdown;
 mod names;
+mod rate_by_loss;
 mod summary;
 mod survived;
 mod terminal;
@@ -47,4 +49,4 @@ pub use durability::{durability, durability_cut};
 pub use html::html;
 pub use markdown::markdown;
 pub use names::{setting_names, work_name};
-pub use terminal::{Terminal, terminal};
+pub use terminal::{Terminal, terminal, terminal_brief};

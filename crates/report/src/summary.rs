@@ -11,7 +11,7 @@ use result::plan::{Contender, Pace, PaceKind, Setting, Slot, Tier};
 use result::{LeftOut, Run, State, Trial};
 
 use crate::figures;
-use crate::lead::{ranked, sentence};
+use crate::lead::{comparison, lead, ranked, sentence};
 use crate::names;
 use crate::text::{visible, visible_name};
 use crate::units;
@@ -64,27 +64,35 @@ pub fn names(run: &Run, settings: &[impl Borrow<Setting>]) -> String {
     names::setting_names(&run.study.dimensions, settings)
 }
 
-/// What to know of the run beside its finding, a sentence each.
-pub fn notes(run: &Run) -> Vec<String> {
-    let plan = &run.plan;
-    let mut notes = Vec::new();
-    if run.state == State::Unfinished {
-        notes.push(format!(
+/// What a reader of the finding has to know beside it, a sentence each: the comparison that leads
+/// where the finding isn't it, that the run isn't over, who keeps a lighter contract.
+pub fn urgent_notes(run: &Run) -> Vec<String> {
+    let compared = Some(comparison(run)).filter(|it| *it != sentence(run));
+    compared.into_iter().chain(unfinished(run)).chain(lighter_contracts(run)).collect()
+}
+
+fn unfinished(run: &Run) -> Option<String> {
+    (run.state == State::Unfinished).then(|| {
+        format!(
             "The run is unfinished: {} made. If it was stopped, `bakeoff run --resume` with its \
              folder, {}, goes on with it.",
             trials_made(run),
             visible_name(&run.id)
-        ));
-    }
+        )
+    })
+}
+
+/// What to know of the run beside its finding, a sentence each.
+pub fn notes(run: &Run) -> Vec<String> {
+    let plan = &run.plan;
+    let mut notes = urgent_notes(run);
     notes.push(format!(
-        "{}: {} ({}, {} s measured a trial, seed {})",
+        "{}: {} ({}, {} s measured a trial)",
         run.study.title,
         run.study.question,
         units::of(plan.blocks.into(), "block"),
         plan.measure_s,
-        plan.seed
     ));
-    notes.extend(lighter_contracts(run));
     let (made, waiting): (Vec<Repeated>, Vec<Repeated>) =
         repeated(run).into_iter().partition(|it| it.is_made_again(run));
     if let made @ 1.. = made.len() as u64 {
@@ -146,8 +154,9 @@ fn many_comparisons(run: &Run) -> Option<String> {
     let by = by.map(|figure| format!(" by {}", figure.title)).unwrap_or_default();
     (comparisons > 1).then(|| {
         format!(
-            "The ranks{by} rest on {} of two, each tested by itself at {}: if all were equal, \
-             chance alone would part up to {:.1} of them.",
+            "The ranks{by} rest on {} of two contenders, each tested at the {} level. If all \
+             contenders were equal, chance alone would still find a difference in up to {:.1} of \
+             these tests.",
             units::of(comparisons as u64, "comparison"),
             units::percent(CHANCE),
             comparisons as f64 * CHANCE
@@ -199,7 +208,7 @@ pub struct Section<'a> {
     pub outcomes: Vec<&'a Outcome>,
 }
 
-/// All outcomes, in sections.
+/// All outcomes, in sections: those first that compare what the leading one does.
 pub fn sections(run: &Run) -> Vec<Section<'_>> {
     let dimensions = &run.study.dimensions;
     let mut sections: Vec<Section> = Vec::new();
@@ -212,6 +221,9 @@ pub fn sections(run: &Run) -> Vec<Section<'_>> {
         let make = || Section { name: section_name(run, outcome), outcomes: vec![] };
         entry(&mut sections, is_alike, make).outcomes.push(outcome);
     }
+    let figure = |outcome: &Outcome| outcome.ranking().map(|ranking| ranking.figure.clone());
+    let leading = lead(run).and_then(figure);
+    sections.sort_by_key(|section| figure(section.outcomes[0]) != leading);
     sections
 }
 
@@ -401,9 +413,12 @@ pub fn cut_connections(run: &Run, outcome: &Outcome, contender: &str) -> Option<
     })
 }
 
+/// What a rate counts, said once where a study has requests.
+pub const GOOD_ANSWERS: &str = "Requests a second count good answers only.";
+
 /// Said where [`shares_cores`].
 pub const SHARED_CORES: &str =
-    "Server and client share cores here, so that each takes time from the other.";
+    "Server and client share cores here, so each takes time from the other.";
 
 /// Whether server and client shared processors in a section.
 pub fn shares_cores(run: &Run, section: &Section) -> bool {

@@ -12,8 +12,8 @@ use crate::units;
 pub const TITLE: &str = "What stores survive";
 /// What they mean.
 pub const MEANING: &str = "Each store was written to, cut off, started again on the same data, and \
-    read back, before it was timed. Only stores that survive the same are compared. Above a way in \
-    which a store lost writes no other was tried.";
+    read back, before it was timed. Only stores that survive the same are compared. Where \
+    a store lost writes, harder ways of cutting it off weren't tried.";
 /// The heads of the columns.
 pub const HEADS: [&str; 6] =
     ["store", "its process dies", "its machine stops", "the power goes", "its word", "it survives"];

@@ -1,7 +1,10 @@
 //! A run at the terminal: the finding, a table, then what to know before using
-//! a figure of it.
+//! a figure of it. [`brief`] has of that what a window has room for.
 
+mod brief;
 mod curve;
+
+pub use brief::terminal_brief;
 
 use anstyle::{AnsiColor, Style};
 use comfy_table::{
@@ -16,6 +19,7 @@ use result::outcome::{CurvePoint, Estimate, Outcome, Row};
 use crate::claims::{self, RULE};
 use crate::figures;
 use crate::lead;
+use crate::rate_by_loss::{self, RateByLoss, Store};
 use crate::summary::{self, Case, Group, Range, Section};
 use crate::survived;
 use crate::text::visible;
@@ -39,8 +43,7 @@ impl Default for Terminal {
 
 /// The whole run as text, ending in a line break.
 pub fn terminal(run: &Run, terminal: Terminal) -> String {
-    let columns = terminal.columns.max(COLUMNS_MIN);
-    let mut page = Page { out: String::new(), terminal: Terminal { columns, ..terminal } };
+    let mut page = Page::new(terminal);
     page.lead(run);
     for note in summary::notes(run) {
         page.paragraph(PLAIN, "", &note);
@@ -74,13 +77,16 @@ fn mark(run: &Run, contender: &str) -> &'static str {
 /// Narrower than this, columns give way, and names stand for titles.
 const WIDE: u16 = 110;
 
+/// The longest name of a figure: its author may have written anything.
+const HEAD_CHARS: usize = 16;
+
 /// Lines that one finding may take to say of whom it speaks. The HTML report
 /// has them all.
 const CASES_MAX: usize = 6;
 
 /// Bars of the first lines, and the cells of the longest.
-const BARS_MAX: usize = 8;
-const BAR_CELLS: u16 = 30;
+const BARS_MAX: usize = 6;
+const BAR_CELLS: usize = 30;
 /// Room for a name beside a bar.
 const NAME_CHARS: usize = 28;
 
@@ -94,19 +100,25 @@ fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
     let mut columns =
         vec![column("", right, true), column("", left, true), column("tier", left, false)];
     if let Some(figure) = figures::ranking(run, outcome) {
-        columns.extend([column(&figures::short(figure), right, true), column("", left, true)]);
+        columns.extend([column(&head(figure), right, true), column("", left, true)]);
         columns.extend([column(figures::of_best(figure), right, true), column("", left, false)]);
     }
     let beside = figures::beside(run, outcome);
-    columns.extend(beside.map(|figure| column(&figures::short(figure), right, true)));
+    columns.extend(beside.map(|figure| column(&head(figure), right, true)));
     columns.extend([column("", left, true), column("", left, false)]);
     columns
+}
+
+/// A figure's name at the head of a column, no wider than a column may be.
+fn head(figure: &Figure) -> String {
+    lead::shortened(&figures::short(figure), HEAD_CHARS)
 }
 
 /// A mark in the tables: whether a run has it, and what it says.
 type Mark = (fn(&Run) -> bool, &'static str);
 
-const MARKS: [Mark; 11] = [
+const MARKS: [Mark; 12] = [
+    (figures::has_times, "requests a second count good answers only"),
     (
         |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
         "* keeps a lighter contract, as said above",
@@ -122,7 +134,7 @@ const MARKS: [Mark; 11] = [
     ),
     (
         |run| ratios(run).any(|it| it.at_least || it.at_most),
-        "≥ or ≤ before a share: one of its two figures is such a bound",
+        "≥ or ≤ before a share: one of the two figures behind it is a bound",
     ),
     (
         |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
@@ -174,12 +186,25 @@ fn estimates<'a>(run: &'a Run, units: &'static [Unit]) -> impl Iterator<Item = &
 /// others.
 const CONTENDER: usize = 1;
 
+/// A bar with what stands on both sides of it.
+struct Bar {
+    who: String,
+    length: f64,
+    verdict: Verdict,
+    says: String,
+}
+
 struct Page {
     out: String,
     terminal: Terminal,
 }
 
 impl Page {
+    fn new(terminal: Terminal) -> Page {
+        let columns = terminal.columns.max(COLUMNS_MIN);
+        Page { out: String::new(), terminal: Terminal { columns, ..terminal } }
+    }
+
     fn line(&mut self, line: &str) {
         self.out.push_str(line.trim_end());
         self.out.push('\n');
@@ -202,7 +227,9 @@ impl Page {
     /// The finding, its bars, and how many figures have which verdict.
     fn lead(&mut self, run: &Run) {
         self.paragraph(BOLD, "", &lead::sentence(run));
-        if let Some(outcome) = lead::lead(run)
+        if let Some(all) = rate_by_loss::rate_by_loss(run) {
+            self.losses(run, &all);
+        } else if let Some(outcome) = lead::lead(run)
             && let Some(figure) = figures::ranking(run, outcome)
         {
             self.bars(run, outcome, figure);
@@ -217,24 +244,51 @@ impl Page {
 
     fn bars(&mut self, run: &Run, outcome: &Outcome, figure: &Figure) {
         let known = outcome.rows.iter().filter_map(|row| Some((row, row.figure(&figure.id)?)));
-        let bars: Vec<(&Row, &Estimate)> = known.collect();
-        let longest = bars.iter().map(|(_, estimate)| estimate.median).fold(0.0, f64::max);
+        let bars = known.map(|(row, estimate)| Bar {
+            who: self.who(run, &row.contender),
+            length: estimate.median,
+            verdict: row.verdict,
+            says: figures::median_with_unit(figure.unit, estimate),
+        });
+        let bars = bars.collect();
+        self.chart(&format!("{} ({})", figures::heading(figure), figure.better.says()), bars);
+    }
+
+    /// What durability costs: how fast stores write, and what the worst cut took.
+    fn losses(&mut self, run: &Run, all: &RateByLoss) {
+        let bar = |store: &Store| Bar {
+            who: store.who.clone(),
+            length: store.rate.median,
+            verdict: store.verdict,
+            says: format!("{}/s, {}", store.rate(), store.loss.says()),
+        };
+        let title = format!(
+            "{}: writes a second, and what the worst cut took ({})",
+            rate_by_loss::TITLE,
+            summary::names(run, &[all.writes])
+        );
+        self.chart(&title, all.stores.iter().map(bar).collect());
+    }
+
+    fn chart(&mut self, title: &str, bars: Vec<Bar>) {
+        let longest = bars.iter().map(|bar| bar.length).fold(0.0, f64::max);
         if longest <= 0.0 {
             return;
         }
         self.line("");
-        self.paragraph(
-            DIM,
-            "  ",
-            &format!("{} ({})", figures::heading(figure), figure.better.says()),
-        );
-        for (row, estimate) in bars.iter().take(BARS_MAX) {
-            let cells = (estimate.median / longest * f64::from(BAR_CELLS)).round() as usize;
-            let cell = if row.verdict == Verdict::Invalid { "░" } else { "█" };
+        self.paragraph(DIM, "  ", title);
+        let words = bars.iter().map(|bar| bar.says.chars().count()).max().unwrap_or(0);
+        let around = NAME_CHARS + words + 4;
+        let room = usize::from(self.terminal.columns).saturating_sub(around).min(BAR_CELLS);
+        for Bar { who, length, verdict, says } in bars.iter().take(BARS_MAX) {
+            let cells = (length / longest * room as f64).round() as usize;
+            let cell = if *verdict == Verdict::Invalid { "░" } else { "█" };
             let bar = cell.repeat(cells.max(1));
-            let name = lead::shortened(&self.who(run, &row.contender), NAME_CHARS);
-            let number = figures::median_with_unit(figure.unit, estimate);
-            self.line(&format!("  {name:<NAME_CHARS$} {bar} {number}"));
+            let name = lead::shortened(who, NAME_CHARS);
+            self.line(&format!("  {name:<NAME_CHARS$} {bar} {says}"));
+        }
+        if let Some(more @ 1..) = bars.len().checked_sub(BARS_MAX) {
+            self.line(&format!("  and {more} more"));
         }
     }
 
@@ -285,23 +339,14 @@ impl Page {
 
     fn sections(&mut self, run: &Run, sections: &[Section]) {
         let outcomes = || sections.iter().flat_map(|section| &section.outcomes);
-        let Some(first) = outcomes().next() else { return };
-        let mut table = self.table(&columns(run, first));
-        for outcome in outcomes() {
-            for (row, share) in outcome.rows.iter().zip(summary::shares(run, outcome)) {
-                self.add(&mut table, self.cells(run, outcome, row, share));
-            }
-        }
-        let text = table.to_string();
-        let mut lines = text.lines();
-        let header = lines.next().unwrap_or_default();
+        let (header, mut lines) = self.rows(run, outcomes().map(|it| (*it, it.rows.len())));
         for section in sections {
             self.line("");
             self.paragraph(BOLD, "", &section.name);
             if summary::shares_cores(run, section) {
                 self.paragraph(PLAIN, "", summary::SHARED_CORES);
             }
-            self.line(header);
+            self.line(&header);
             for outcome in &section.outcomes {
                 self.line("");
                 let point = summary::point_name(run, outcome);
@@ -311,11 +356,31 @@ impl Page {
                 };
                 self.paragraph(BOLD, "", &heading);
                 for line in lines.by_ref().take(outcome.rows.len()) {
-                    self.line(line);
+                    self.line(&line);
                 }
                 self.missing(&summary::without_figure(run, outcome));
             }
         }
+    }
+
+    /// The head of a table over all of these, and its lines, so many of each outcome.
+    fn rows<'a>(
+        &self,
+        run: &Run,
+        outcomes: impl Iterator<Item = (&'a Outcome, usize)>,
+    ) -> (String, std::vec::IntoIter<String>) {
+        let mut outcomes = outcomes.peekable();
+        let columns = outcomes.peek().map(|(first, _)| columns(run, first));
+        let mut table = self.table(&columns.unwrap_or_default());
+        for (outcome, count) in outcomes {
+            for (row, share) in outcome.rows.iter().zip(summary::shares(run, outcome)).take(count) {
+                self.add(&mut table, self.cells(run, outcome, row, share));
+            }
+        }
+        let text = table.to_string();
+        let mut lines = text.lines().map(str::to_string);
+        let header = lines.next().unwrap_or_default();
+        (header, lines.collect::<Vec<_>>().into_iter())
     }
 
     fn add(&self, table: &mut Table, cells: Vec<Cell>) {
@@ -485,12 +550,12 @@ impl Page {
     }
 
     fn group(&mut self, run: &Run, group: &Group) {
-        let style = match group.verdict {
-            Verdict::Invalid => AnsiColor::Red.on_default(),
-            _ => AnsiColor::Yellow.on_default(),
-        };
         let sign = summary::sign(group.verdict);
-        self.paragraph(style, "", &format!("{sign} {}: {}", group.verdict.word(), group.check));
+        self.paragraph(
+            of_verdict(group.verdict),
+            "",
+            &format!("{sign} {}: {}", group.verdict.word(), group.check),
+        );
         self.paragraph(PLAIN, "  ", group.says);
         for case in group.cases.iter().take(CASES_MAX) {
             self.paragraph(PLAIN, "  - ", &case_line(run, case));
@@ -503,6 +568,14 @@ impl Page {
                 self.paragraph(PLAIN, "  ", &format!("{name}: {text}"));
             }
         }
+    }
+}
+
+/// How what speaks against a figure is shown.
+fn of_verdict(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Invalid => AnsiColor::Red.on_default(),
+        _ => AnsiColor::Yellow.on_default(),
     }
 }
 

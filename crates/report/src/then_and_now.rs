@@ -16,9 +16,9 @@ use crate::text::visible_name;
 use crate::units::Range;
 
 /// What the ratios mean, in one place for every form of the report.
-pub const MEANING: &str = "A ratio is today's rate by the published one: it holds everything that \
-    changed between them at once, the machines, the versions, the load generators and the mistakes \
-    below. It says nothing of one contender beside another.";
+pub const MEANING: &str = "A ratio is today's rate divided by the published one. Everything that \
+    changed in between is in it at once: the machines, the versions, the load generators, and the \
+    mistakes below. It doesn't compare one contender with another.";
 
 /// A published row beside the contender of today.
 pub struct Pair<'a> {

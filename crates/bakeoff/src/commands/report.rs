@@ -12,13 +12,17 @@ use result::{Run, State};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{complain, note};
 
-/// Shows a run's tables, and writes its report.html, report.md, badge.json and trials.csv anew
+/// Shows a run in forty lines, and writes its report.html, report.md, badge.json and trials.csv
+/// anew
 #[derive(clap::Args)]
 #[command(after_help = "Exit codes: 0 shown and written; 2 no run that can be read; 4 the report \
 couldn't be written, or the tables not printed.")]
 pub struct Arguments {
     /// A run's folder, for example runs/latest, or its run.json
     run: PathBuf,
+    /// Show all that the run has: every setting, claim, curve and check
+    #[arg(long)]
+    full: bool,
 }
 
 /// Carries the command out.
@@ -31,7 +35,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
         }
     };
     let file = file_of(&arguments.run);
-    let printed = print(&run);
+    let text = if arguments.full { report::terminal } else { report::terminal_brief };
+    let printed = print_text(|terminal| text(&run, terminal));
     let written = write(&run, file.parent().unwrap_or(Path::new(".")));
     match tell_of_report("report", printed, written) {
         true => ExitCode::SUCCESS,
@@ -47,7 +52,10 @@ pub fn tell_of_report(
     written: Result<PathBuf, String>,
 ) -> bool {
     if let Ok(page) = &written {
+        let folder = page.parent().unwrap_or(page);
+        let folder = result::shell::word(&folder.to_string_lossy()).into_owned();
         note(&format!("\nThe whole report: {}", page.display()));
+        note(&format!("To print it here: bakeoff report --full {folder}"));
     }
     let missing = [printed.err(), written.err()];
     missing.iter().flatten().for_each(|sentence| complain(command, sentence));
@@ -70,9 +78,9 @@ pub fn write(run: &Run, folder: &Path) -> Result<PathBuf, String> {
     write("report.html", report::html(run))
 }
 
-/// Prints a run's tables.
+/// Prints what a run ends with.
 pub fn print(run: &Run) -> Result<(), String> {
-    print_text(|terminal| report::terminal(run, terminal))
+    print_text(|terminal| report::terminal_brief(run, terminal))
 }
 
 /// Prints what suits the terminal. A reader that has gone (`| head`) is no error.

@@ -109,7 +109,8 @@ fn collecting(runtime: Option<&Runtime>, window_s: f64) -> Word {
 }
 
 fn unknown(what: &str) -> Word {
-    let says = "What is unknown, a virtual machine of this kind doesn't tell to the outside.";
+    let says =
+        "A virtual machine of this kind doesn't report this to other programs, so it is unknown.";
     Word { value: format!("{what} unknown"), ..Word::not_checked(says) }
 }
 

@@ -554,7 +554,7 @@ mod tests_at_one_rate {
         assert_eq!(ranks(&outcome), [("b", Some(1)), ("a", Some(2))]);
         let ratio = outcome.rows[1].ratio(CPU_US).unwrap();
         assert!((ratio.median - 2.0).abs() < 1e-9, "{ratio:?}");
-        insta::assert_snapshot!(outcome.rankings[0].sentence, @"At 400 requests a second A takes 2.00 times (2.00 to 2.00) as much CPU time an answer as B.");
+        insta::assert_snapshot!(outcome.rankings[0].sentence, @"At 400 requests a second A takes 2.00 times (2.00 to 2.00) as much CPU time a request as B.");
         insta::assert_snapshot!(outcome.offered.as_ref().unwrap().rule, @"80 % of the lowest maximum in the closed loop, that of B: 500 answers a second.");
     }
 
@@ -573,7 +573,7 @@ mod tests_at_one_rate {
         let outcome = concluded(&run);
         assert_eq!(ranks(&outcome), [("b", None), ("a", Some(1))]);
         assert_eq!(outcome.rows[0].verdict, Verdict::Invalid);
-        insta::assert_snapshot!(outcome.rankings[0].sentence, @"Only A could be ranked. Not ranked: B (the figures are invalid). B took less CPU time an answer than A.");
+        insta::assert_snapshot!(outcome.rankings[0].sentence, @"Only A could be ranked. Not ranked: B (the figures are invalid). B took less CPU time a request than A.");
     }
 
     #[test]
@@ -589,7 +589,7 @@ mod tests_at_one_rate {
                 .unranked
                 .as_ref()
                 .unwrap()
-                .contains("CPU time an answer is not known")
+                .contains("CPU time a request is not known")
         );
     }
 }

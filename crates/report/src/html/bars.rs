@@ -5,6 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 use result::outcome::Estimate;
 
+use super::looks;
 use crate::units;
 
 /// An axis from zero to a little beyond the largest value.
@@ -82,7 +83,7 @@ impl Axis {
     /// One bar. Who can't see it has the same in words beside it. A page has hundreds:
     /// what may be stretched is one path each, and dots are the round ends of strokes
     /// without length.
-    pub fn bar(&self, estimate: &Estimate, fill: Fill) -> Markup {
+    pub fn bar(&self, estimate: &Estimate, fill: Fill, look: &str) -> Markup {
         let class = match fill {
             Fill::Solid => "solid",
             Fill::Hatched => "hatched",
@@ -95,7 +96,7 @@ impl Axis {
             let _ = write!(dots, "M{} 20h0", self.thousandths(*block));
         }
         html! {
-            svg.bar aria-hidden="true" {
+            svg.bar.(look) aria-hidden="true" {
                 rect.(class) y="3" width=(end) height="12" {}
                 @if let Fill::Outline = fill { line.strike x2=(end) y1="9" y2="9" {} }
                 svg viewBox="0 0 1000 24" preserveAspectRatio="none" {
@@ -110,15 +111,17 @@ impl Axis {
     }
 }
 
-/// The pattern that hatched bars are filled with, once a page.
+/// The patterns that hatched bars are filled with, one a colour, once a page.
 pub fn hatching() -> Markup {
     html! {
         svg.definitions width="0" height="0" aria-hidden="true" {
             defs {
-                pattern id="hatching" width="6" height="6" patternUnits="userSpaceOnUse"
-                    patternTransform="rotate(45)" {
-                    rect.under width="6" height="6" {}
-                    line.over x1="0" x2="0" y1="0" y2="6" {}
+                @for look in looks::CLASSES {
+                    pattern.(look) id={ "hatching-" (look) } width="6" height="6"
+                        patternUnits="userSpaceOnUse" patternTransform="rotate(45)" {
+                        rect.under width="6" height="6" {}
+                        line.over x1="0" x2="0" y1="0" y2="6" {}
+                    }
                 }
             }
         }

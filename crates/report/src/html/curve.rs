@@ -9,7 +9,7 @@ use result::outcome::{Curve, CurveLine, CurvePoint, Estimate};
 use super::bars::Axis;
 use super::checks::{in_cell, sign};
 use super::figures::in_table;
-use super::{Detail, percentiles, prose, scrolling};
+use super::{Detail, looks, percentiles, prose, scrolling};
 use crate::figures;
 use crate::summary;
 use crate::text::visible_name;
@@ -35,17 +35,17 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
             figcaption {
                 "Response time by rate "
                 span.quiet {
-                    "from left to right answers/s; upwards the time, each line ten times the one "
-                    "below; ● p99, ○ p50"
-                    @if is_invalid_anywhere(curve) { ", dashed where invalid" }
-                    @if is_bound_anywhere(curve) { ", with a stroke upwards where it may be longer" }
+                    "Horizontal: requests a second. Vertical: time, each line ten times the one "
+                    "below. ● p99, ○ p50."
+                    @if is_invalid_anywhere(curve) { " Dashed: invalid." }
+                    @if is_bound_anywhere(curve) { " A stroke upwards: a lower bound, the time may be longer." }
                 }
             }
             @for line in curve.lines.iter().filter(|line| !line.points.is_empty()) {
                 @let who = summary::who(run, &line.contender);
                 div.row data-contender=(visible_name(&line.contender)) data-verdicts=(verdicts(line)) {
                     span.who { (who) }
-                    (axes.chart(line, &who))
+                    (axes.chart(run, line, &who))
                     span.value.quiet { (hundred_percent(run, curve, line)) }
                 }
             }
@@ -174,7 +174,7 @@ impl Axes {
         (0..12).map(move |power| min * 10_f64.powi(power)).take_while(move |us| *us <= max * 1.01)
     }
 
-    fn chart(&self, line: &CurveLine, who: &str) -> Markup {
+    fn chart(&self, run: &Run, line: &CurveLine, who: &str) -> Markup {
         let of = |time: &str| -> Vec<Dot> {
             let known = line.points.iter().filter_map(|point| Some((point, point.figure(time)?)));
             let dot = |(point, time): (&CurvePoint, &Estimate)| Dot {
@@ -187,7 +187,7 @@ impl Axes {
         };
         let [p50, p99] = TIMES.map(of);
         html! {
-            svg.curve width="100%" height=(HEIGHT) role="img" aria-label=(alternative(line, who)) {
+            svg.curve.(looks::class(run, &line.contender)) width="100%" height=(HEIGHT) role="img" aria-label=(alternative(line, who)) {
                 @for us in self.powers() {
                     line.grid x1="0" x2="100%" y1=(pixels(self.y(us))) y2=(pixels(self.y(us))) {}
                 }

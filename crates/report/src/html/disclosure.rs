@@ -9,6 +9,7 @@ use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
 use super::{checks, prose};
+use crate::figures;
 use crate::latency;
 use crate::summary;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
@@ -41,13 +42,14 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
         }
         @for contender in &run.contenders { (contender_facts(run, contender, longest)) }
         h3 { "Checks" }
-        p { "Each figure was held against those of these that apply to it; it has the worst word that one of them said." }
+        p { "Each figure was held against the checks that apply to it. It has the worst word that one of them said." }
         (checks::all(run))
         h3 id="how-to-read" { "How to read the figures" }
         ul {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
+            @if figures::has_times(run) { li { (summary::GOOD_ANSWERS) } }
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
-            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of its two rates is such a bound." }
+            li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of the two rates behind the share is a bound." }
             @if summary::shares_memory(run) { li { (summary::SHARED_MEMORY) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }
             li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }

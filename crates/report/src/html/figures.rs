@@ -25,19 +25,23 @@ impl Cell<'_> {
         Some(Cell { verdict: row.verdict, estimate, unit: figure.unit })
     }
 
-    /// Its bar.
-    pub fn bar(&self, axis: &Axis) -> Markup {
+    /// Its bar, in its contender's colour.
+    pub fn bar(&self, axis: &Axis, look: &str) -> Markup {
         let fill = match self.verdict {
             Verdict::Invalid => Fill::Outline,
             _ if self.estimate.at_least => Fill::Hatched,
             _ => Fill::Solid,
         };
-        axis.bar(self.estimate, fill)
+        axis.bar(self.estimate, fill, look)
     }
 
     /// Its number, with how far that may be off.
     pub fn value(&self) -> Markup {
-        let median = figures::median(self.unit, self.estimate);
+        let median = match self.unit {
+            // Nothing beside the bar tells it from a number of something.
+            Unit::CpuMicros => figures::median_with_unit(self.unit, self.estimate),
+            _ => figures::median(self.unit, self.estimate),
+        };
         let range = figures::range(self.unit, self.estimate);
         html! {
             span.value {

@@ -10,9 +10,10 @@ use result::plan::{Pace, Setting};
 use super::bars::Axis;
 use super::checks::{badge, class};
 use super::figures::Cell;
-use super::prose;
+use super::{looks, prose};
 use crate::figures;
 use crate::lead;
+use crate::rate_by_loss;
 use crate::summary;
 use crate::text::visible_name;
 use crate::units;
@@ -30,7 +31,11 @@ pub fn lead(run: &Run) -> Markup {
     let leading = leading.and_then(|it| Some((it, figures::ranking(run, it)?)));
     html! {
         h1 { (prose(&lead::sentence(run))) }
-        @if let Some((outcome, figure)) = leading { (chart(run, outcome, figure)) }
+        @if let Some(all) = rate_by_loss::rate_by_loss(run) {
+            (super::rate_by_loss::rate_by_loss(run, &all))
+        } @else if let Some((outcome, figure)) = leading {
+            (chart(run, outcome, figure))
+        }
         (verdicts(run))
     }
 }
@@ -61,7 +66,7 @@ fn chart(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
                                 " " span.quiet.beside { (can_do) }
                             }
                         }
-                        (cell.bar(&axis)) (cell.value()) (badge(row.verdict))
+                        (cell.bar(&axis, looks::class(run, &row.contender))) (cell.value()) (badge(row.verdict))
                     }
                 }
             }

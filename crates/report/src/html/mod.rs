@@ -13,6 +13,7 @@ mod decades;
 mod disclosure;
 mod figures;
 mod lead;
+mod looks;
 mod outcome;
 mod overview;
 mod percentiles;
@@ -172,7 +173,6 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
             (checks::against(run, detail))
             (claims::claims(run))
             (survived::survived(run))
-            (rate_by_loss::rate_by_loss(run))
             (overview::figures(run))
             (overview::absent(run))
             @for (outcomes, section) in &sections {

@@ -8,8 +8,9 @@ use result::outcome::{Outcome, Row};
 use super::bars::Axis;
 use super::checks::{self, badge, sign};
 use super::figures::Cell;
-use super::{Detail, overview, percentiles, prose, seconds, times};
+use super::{Detail, looks, overview, percentiles, prose, seconds, times};
 use crate::figures;
+use crate::lead;
 use crate::summary;
 use crate::text::visible_name;
 
@@ -28,16 +29,25 @@ pub fn outcome<'a>(run: &'a Run, outcome: &'a Outcome) -> impl Fn(Detail) -> Mar
         }
     };
     let strips = seconds::strips(run, outcome);
+    // Its chart leads the page, and would stand on the first screen twice.
+    let is_last = !overview::has_any(run)
+        && lead::lead(run).is_some_and(|leading| std::ptr::eq(leading, outcome));
+    let chart = move |detail| {
+        html! {
+            @if let Some(figure) = figures::ranking(run, outcome) {
+                (ranked(run, outcome, figure, detail))
+            }
+        }
+    };
     move |detail| {
         html! {
             section id=(overview::anchor(outcome)) {
                 h3 { (summary::point_name(run, outcome)) }
                 @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
-                @if let Some(figure) = figures::ranking(run, outcome) {
-                    (ranked(run, outcome, figure, detail))
-                }
+                @if !is_last { (chart(detail)) }
                 (same)
                 @if detail > Detail::Less { (strips) }
+                @if is_last { (chart(detail)) }
             }
         }
     }
@@ -56,7 +66,7 @@ fn ranked(run: &Run, outcome: &Outcome, figure: &Figure, detail: Detail) -> Mark
                         span.rank { (summary::rank(outcome, row)) }
                         (summary::who(run, &row.contender)) " " span.quiet { (tier(run, row)) }
                     }
-                    @if let Some(cell) = Cell::of(row, figure) { (cell.bar(&axis)) (cell.value()) }
+                    @if let Some(cell) = Cell::of(row, figure) { (cell.bar(&axis, looks::class(run, &row.contender))) (cell.value()) }
                     (badge(row.verdict))
                 };
                 @let opened = html! {
@@ -88,7 +98,7 @@ fn limits(run: &Run, outcome: &Outcome) -> Markup {
     html! {
         @if !limited.is_empty() {
             div.limits {
-                h4 { "Why not double?" }
+                h4 { "What limited each" }
                 ul {
                     @for (row, limit) in limited {
                         li data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
@@ -114,7 +124,7 @@ fn unranked(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
                     div.row id=(overview::figure_anchor(outcome, row, figure))
                         data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                         span.who { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
-                        (cell.bar(&axis)) (cell.value())
+                        (cell.bar(&axis, looks::class(run, &row.contender))) (cell.value())
                     }
                 }
                 div.row { (axis.scale(figure.unit.sign())) }

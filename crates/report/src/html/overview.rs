@@ -24,7 +24,7 @@ const SIGNED: [Verdict; 3] = [Verdict::NotChecked, Verdict::Suspect, Verdict::In
 pub fn figures(run: &Run) -> Markup {
     html! {
         div id="figures" {
-            @for section in summary::sections(run) {
+            @for section in summary::sections(run).into_iter().filter(|_| has_any(run)) {
                 @if let Some(figure) = figures::ranking(run, section.outcomes[0])
                     && section.outcomes[0].offered.is_none()
                 {
@@ -32,8 +32,13 @@ pub fn figures(run: &Run) -> Markup {
                 }
             }
         }
-        (legend(run))
+        @if has_any(run) { (legend(run)) }
     }
+}
+
+/// Whether there are such tables: of one setting all is in its own chart.
+pub fn has_any(run: &Run) -> bool {
+    run.outcomes.iter().filter(|outcome| outcome.offered.is_none()).count() > 1
 }
 
 /// What the signs in the tables are, those only that are in one.

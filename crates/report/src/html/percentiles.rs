@@ -8,6 +8,7 @@ use result::finding::Verdict;
 use result::plan::{Pace, Setting};
 
 use super::decades::Decades;
+use super::looks::{self, LOOKS};
 use crate::latency::{self, NoLine, Point};
 use crate::summary;
 use crate::text::visible_name;
@@ -16,9 +17,8 @@ use crate::units;
 /// Percentiles that are marked on a line, and named on the axis.
 pub const MARKED: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
-/// Colours and marks, which go together; from then on the dashes tell lines apart.
-const LOOKS: usize = 7;
-/// Kinds of dashes, the whole line among them.
+/// Kinds of dashes, the whole line among them: they tell lines apart where there are more than
+/// colours and marks, which go together.
 const DASHES: usize = 3;
 
 /// Height of the plot in pixels.
@@ -58,7 +58,7 @@ pub fn plot<'a>(
             contender: visible_name(contender).into_owned(),
             who: summary::who(run, contender).into_owned(),
             verdict,
-            look: run.contenders.iter().position(|it| it.name == contender).unwrap_or(0),
+            look: looks::place(run, contender),
             points: latency::line(&summary::trials(run, setting, contender), &MARKED),
         })
         .collect();
@@ -81,8 +81,8 @@ pub fn plot<'a>(
             figcaption {
                 "Response time by percentile "
                 span.quiet {
-                    "from " (latency::begins(setting)) "; upwards the time, to the right the share of requests within it, "
-                    "a tenth as many beyond at each 9; less is better"
+                    "counted from " (latency::begins(setting)) ". Vertical: time. Horizontal: share of requests "
+                    "that were answered within that time. Less is better."
                 }
             }
             (axes.plot(&lines))
@@ -99,10 +99,10 @@ pub fn plot<'a>(
                 }
             }
             p.quiet {
-                "Each point is the median over blocks. A line ends where a block has fewer than 100 "
-                "requests beyond: further right, a few single ones would decide. "
+                "Each point is the median over blocks. A line ends where fewer than 100 requests of a block "
+                "took longer: further right, a few requests would decide. "
                 @if has(|line| line.verdict == Verdict::Invalid) { "Grey: the figures are invalid. " }
-                @if has(Line::has_bounds) { "Dotted: requests without an answer are in it, so it is at least that. " }
+                @if has(Line::has_bounds) { "Dotted: a lower bound, since requests without an answer are in it. " }
                 (says)
             }
         }

@@ -2,20 +2,16 @@
 
 use maud::{Markup, html};
 use result::Run;
-use result::durability::{Class, Durability, Verdict as Cut};
-use result::figure::{RATE, Unit};
+use result::durability::Class;
 use result::finding::Verdict;
-use result::plan::{Pace, Setting};
 
 use super::decades::Decades;
+use super::looks;
 use super::percentiles::axis_time;
-use crate::figures;
+use crate::rate_by_loss::{Loss, RateByLoss, Store, TITLE};
 use crate::summary;
 use crate::text::visible_name;
 use crate::units;
-
-/// What its writes are called.
-const SET: &str = "set";
 
 /// The least height of the chart, and what a label takes of it, in pixels.
 const HEIGHT: f64 = 220.0;
@@ -23,133 +19,46 @@ const LABEL: f64 = 14.0;
 
 /// Where what has no place on the axis of seconds stands, as shares of the width.
 const NOTHING_AT: f64 = 0.04;
-const ALL_AT: f64 = 0.76;
+const ALL_AT: f64 = 0.77;
 const UNUSABLE_AT: f64 = 0.90;
 /// Where that axis begins and ends.
-const SECONDS: [f64; 2] = [0.13, 0.68];
+const SECONDS: [f64; 2] = [0.16, 0.63];
 
 /// All classes, in the order of their marks.
 const CLASSES: [Class; 4] = [Class::None, Class::Process, Class::Machine, Class::Power];
 
-/// What the worst cut of a store took, over all the ways in which it was cut off.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Loss {
-    Nothing,
-    /// Writes of so many seconds.
-    Seconds(f64),
-    /// All that was acknowledged.
-    All,
-    /// It had what nobody wrote, or didn't start.
-    Unusable,
-}
-
-impl Loss {
-    fn of(seen: &Durability) -> Loss {
-        let rungs = || seen.rungs.iter();
-        if rungs().any(|rung| matches!(rung.verdict, Cut::Corrupt | Cut::DoesNotStart)) {
-            return Loss::Unusable;
-        }
-        let most = || rungs().filter_map(|rung| rung.most_lost());
-        if most().any(|cut| cut.lost >= cut.acknowledged) {
-            return Loss::All;
-        }
-        let seconds = rungs().filter_map(|rung| rung.longest_loss_s()).max_by(f64::total_cmp);
-        seconds.map_or(Loss::Nothing, Loss::Seconds)
-    }
-
-    fn says(self) -> String {
-        match self {
-            Loss::Nothing => "lost nothing".into(),
-            Loss::Seconds(span) => format!("lost {}", units::time(span * 1e6)),
-            Loss::All => "lost all".into(),
-            Loss::Unusable => "unusable".into(),
-        }
-    }
-}
-
-/// A store on the chart.
-struct Dot {
-    contender: String,
-    who: String,
-    verdict: Verdict,
-    class: Class,
-    loss: Loss,
-    rate: f64,
-    says: String,
-}
-
-/// The chart; nothing where nobody cut stores off, or none has a rate of writes.
-pub fn rate_by_loss(run: &Run) -> Markup {
-    let Some(writes) = writes(run) else { return html! {} };
-    let (dots, missing): (Vec<_>, Vec<_>) =
-        run.durability.iter().map(|seen| dot(run, writes, seen)).partition(Result::is_ok);
-    let dots: Vec<Dot> = dots.into_iter().flatten().collect();
-    let Some(rates) = Decades::over(dots.iter().map(|dot| dot.rate)) else { return html! {} };
-    let missing: Vec<String> = missing.into_iter().filter_map(Result::err).collect();
-    let has = |verdict: Verdict| dots.iter().any(|dot| dot.verdict == verdict);
+/// The chart, which leads the page.
+pub fn rate_by_loss(run: &Run, all: &RateByLoss) -> Markup {
+    let stores = &all.stores;
+    let Some(rates) = Decades::over(stores.iter().map(|it| it.rate.median)) else {
+        return html! {};
+    };
+    let lost = |loss: Loss| stores.iter().any(|store| store.loss == loss);
+    let has = |verdict: Verdict| stores.iter().any(|store| store.verdict == verdict);
     html! {
-        figure {
+        figure.lead {
             figcaption {
-                "Rate by what is lost "
+                (TITLE) " "
                 span.quiet {
-                    "upwards the requests/s of " (summary::names(run, &[writes])) "; to the right the "
-                    "seconds of acknowledged writes that the worst cut took; up and to the left is better"
+                    "Vertical: writes a second (" (summary::names(run, &[all.writes])) "). Horizontal: "
+                    "seconds of acknowledged writes that the worst cut took. Up and to the left is better."
                 }
             }
-            (Chart::new(rates, &dots).plot(&dots))
+            (Chart::new(rates, stores).plot(run, stores))
             ul.key {
-                @for class in CLASSES.into_iter().filter(|class| dots.iter().any(|dot| dot.class == *class)) {
+                @for class in CLASSES.into_iter().filter(|class| stores.iter().any(|it| it.class == *class)) {
                     li { (sample(class)) "survives " (class.survives()) }
                 }
             }
             p.quiet {
-                "All: nothing that it had acknowledged was left. "
-                "Unusable: it had values that nobody wrote, or didn't start. "
+                @if lost(Loss::All) { "All: nothing that it had acknowledged was left. " }
+                @if lost(Loss::Unusable) { "Unusable: it had values that nobody wrote, or didn't start. " }
                 @if has(Verdict::Suspect) { "A name with ? has a suspect rate. " }
                 @if has(Verdict::Invalid) { "Grey: the rate is invalid. " }
-                @if !missing.is_empty() { "Not on the chart: " (missing.join(", ")) "." }
+                @if !all.missing.is_empty() { "Not on the chart: " (all.missing.join(", ")) "." }
             }
         }
     }
-}
-
-/// The first closed loop that only writes.
-fn writes(run: &Run) -> Option<&Setting> {
-    let only_writes = |setting: &Setting| {
-        let trials = run.trials.iter().filter(|trial| trial.slot.setting == *setting);
-        let mut stores = trials.filter_map(|trial| trial.evidence.store.as_ref()).peekable();
-        stores.peek().is_some()
-            && stores.all(|store| store.operations.iter().all(|seen| seen.operation == SET))
-    };
-    let settings = run.outcomes.iter().map(|outcome| &outcome.setting);
-    settings.into_iter().find(|setting| setting.pace == Pace::Free && only_writes(setting))
-}
-
-/// A store's place, or why it has none.
-fn dot(run: &Run, writes: &Setting, seen: &Durability) -> Result<Dot, String> {
-    let who = summary::title(run, &seen.contender).into_owned();
-    let Some(class) = seen.class else {
-        return Err(format!("{who} (what it survives isn't known)"));
-    };
-    let row = run.row(writes, &seen.contender);
-    let Some((row, rate)) = row.and_then(|row| Some((row, row.figure(RATE)?))) else {
-        return Err(format!("{who} (it has no rate of writes)"));
-    };
-    let loss = Loss::of(seen);
-    let bound = units::at_least(rate.at_least);
-    Ok(Dot {
-        says: format!(
-            "{who}: {bound}{}/s, {}",
-            figures::number(Unit::PerSecond, rate.median),
-            loss.says()
-        ),
-        contender: visible_name(&seen.contender).into_owned(),
-        verdict: row.verdict,
-        rate: rate.median,
-        who,
-        class,
-        loss,
-    })
 }
 
 /// Its axes and how high it is.
@@ -160,7 +69,7 @@ struct Chart {
 }
 
 impl Chart {
-    fn new(rates: Decades, dots: &[Dot]) -> Chart {
+    fn new(rates: Decades, dots: &[Store]) -> Chart {
         let seconds = dots.iter().filter_map(|dot| match dot.loss {
             Loss::Seconds(span) => Some(span),
             _ => None,
@@ -194,8 +103,8 @@ impl Chart {
         [nothing].into_iter().chain(seconds).chain(ends).collect()
     }
 
-    fn plot(&self, dots: &[Dot]) -> Markup {
-        let alternatives: Vec<&str> = dots.iter().map(|dot| &*dot.says).collect();
+    fn plot(&self, run: &Run, dots: &[Store]) -> Markup {
+        let alternatives: Vec<String> = dots.iter().map(Store::says).collect();
         let labels = self.labels(dots);
         html! {
             div.plot {
@@ -212,9 +121,9 @@ impl Chart {
                         line.grid x1=(percent(x)) x2=(percent(x)) y1="0" y2="100%" {}
                     }
                     @for (dot, label_y) in dots.iter().zip(labels) {
-                        g.(look(dot)) data-contender=(dot.contender) data-verdicts=(dot.verdict.word()) {
-                            title { (dot.says) }
-                            use href={ "#mark" (mark(dot.class)) } x=(percent(self.x(dot.loss))) y=(px(self.y(dot.rate))) {}
+                        g.(look(run, dot)) data-contender=(visible_name(dot.contender)) data-verdicts=(dot.verdict.word()) {
+                            title { (dot.says()) }
+                            use href={ "#mark" (mark(dot.class)) } x=(percent(self.x(dot.loss))) y=(px(self.y(dot.rate.median))) {}
                             (self.label(dot, label_y))
                         }
                     }
@@ -229,7 +138,7 @@ impl Chart {
     }
 
     /// The name beside a dot: on the side that has more room.
-    fn label(&self, dot: &Dot, y: f64) -> Markup {
+    fn label(&self, dot: &Store, y: f64) -> Markup {
         let x = self.x(dot.loss);
         let (dx, anchor) = if x < 0.5 { ("8", "start") } else { ("-8", "end") };
         html! {
@@ -242,8 +151,8 @@ impl Chart {
 
     /// How far down each name stands, in the order of the dots: beside its dot, but for names
     /// of the same side of the chart that would stand upon each other.
-    fn labels(&self, dots: &[Dot]) -> Vec<f64> {
-        let mut places: Vec<f64> = dots.iter().map(|dot| self.y(dot.rate)).collect();
+    fn labels(&self, dots: &[Store]) -> Vec<f64> {
+        let mut places: Vec<f64> = dots.iter().map(|dot| self.y(dot.rate.median)).collect();
         for side in [false, true] {
             let on_side = |at: &usize| (self.x(dots[*at].loss) < 0.5) == side;
             let mut order: Vec<usize> = (0..dots.len()).filter(on_side).collect();
@@ -274,16 +183,16 @@ fn mark(class: Class) -> usize {
     CLASSES.iter().position(|it| *it == class).unwrap_or(0)
 }
 
-fn look(dot: &Dot) -> String {
+fn look(run: &Run, dot: &Store) -> String {
     let void = if dot.verdict == Verdict::Invalid { " void" } else { "" };
-    format!("look{}{void}", mark(dot.class))
+    format!("{}{void}", looks::class(run, dot.contender))
 }
 
 /// A class's mark, for the legend.
 fn sample(class: Class) -> Markup {
     let mark = mark(class);
     html! {
-        svg.sample.{ "look" (mark) } aria-hidden="true" { use href={ "#mark" (mark) } x="17" y="7" {} }
+        svg.sample aria-hidden="true" { use href={ "#mark" (mark) } x="17" y="7" {} }
     }
 }
 
@@ -297,58 +206,29 @@ fn percent(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use result::durability::{self, Rung, RungSeen};
+    use result::outcome::Estimate;
 
     use super::*;
 
-    fn seen(rungs: Vec<(Rung, durability::Cut)>) -> Durability {
-        let rungs = rungs.into_iter().map(|(rung, cut)| RungSeen::new(rung, vec![cut], None, None));
-        Durability {
-            contender: "a".into(),
-            seed: 1,
-            promised_in: None,
-            rungs: rungs.collect(),
-            class: None,
-        }
-    }
-
-    fn cut(lost: u64, span: Option<f64>, corrupt: u64) -> durability::Cut {
-        durability::Cut {
-            acknowledged: 100,
-            lost,
-            lost_span_s: span,
-            corrupt,
-            restart_s: Some(0.1),
-            ..durability::Cut::default()
-        }
-    }
-
-    #[test]
-    fn the_worst_cut_decides_where_a_store_stands() {
-        let kept = || (Rung::Process, cut(0, None, 0));
-        for (rungs, loss) in [
-            (vec![kept()], Loss::Nothing),
-            (vec![kept(), (Rung::Machine, cut(9, Some(0.4), 0))], Loss::Seconds(0.4)),
-            (vec![(Rung::Process, cut(100, Some(1.6), 0))], Loss::All),
-            (vec![kept(), (Rung::Machine, cut(100, Some(1.6), 1))], Loss::Unusable),
-        ] {
-            assert_eq!(Loss::of(&seen(rungs)), loss);
-        }
-    }
-
     #[test]
     fn names_stand_apart_and_within_the_chart() {
-        let dot = |rate: f64| Dot {
-            contender: "a".into(),
+        let estimates = [100.0, 1e5, 1.001e5, 100.2, 100.1].map(|median| Estimate {
+            median,
+            interval: None,
+            at_least: false,
+            at_most: false,
+            blocks: vec![],
+        });
+        let dot = |rate| Store {
+            contender: "a",
             who: "a".into(),
             verdict: Verdict::Valid,
             class: Class::Power,
             loss: Loss::Nothing,
             rate,
-            says: String::new(),
         };
-        let dots: Vec<Dot> = [100.0, 1e5, 1.001e5, 100.2, 100.1].map(dot).into();
-        let rates = Decades::over(dots.iter().map(|dot| dot.rate)).unwrap();
+        let dots: Vec<Store> = estimates.iter().map(dot).collect();
+        let rates = Decades::over(dots.iter().map(|dot| dot.rate.median)).unwrap();
         let chart = Chart::new(rates, &dots);
         let mut labels = chart.labels(&dots);
         assert!(labels[1] > labels[2], "the faster one stands above: {labels:?}");

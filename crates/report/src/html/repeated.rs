@@ -45,12 +45,12 @@ pub fn repeated(run: &Run, detail: Detail) -> Markup {
         @if !repeated.is_empty() {
             h2 id="made-again" { "Made again" }
             p {
-                "Others used so much of the machine that it would show, so each of these comparisons "
-                "is made again as a whole, whatever its figures were. "
+                "During these comparisons others used so much of the machine that figures would show it. "
+                "So each comparison is made again as a whole, whatever its figures were. "
                 @if detail > Detail::Bare {
-                    "The first ones are all struck out: nothing else on this page is made of them."
+                    "The first figures are struck out. Nothing else on this page uses them."
                 } @else {
-                    "Nothing on this page is made of the first ones."
+                    "Nothing on this page uses the first figures."
                 }
             }
             @if detail > Detail::Bare {

@@ -1,4 +1,4 @@
-// Sorting, filters and a switch to ratios. The page is whole without them.
+// Sorting, filters where there are many rows, and a switch to ratios. The page is whole without them.
 "use strict";
 addEventListener("DOMContentLoaded", () => {
   const all = selector => [...document.querySelectorAll(selector)];
@@ -43,54 +43,65 @@ addEventListener("DOMContentLoaded", () => {
   addEventListener("beforeprint", () => all("details").forEach(details => { details.open = true; }));
 
   const rows = all("[data-contender]");
-  if (rows.length === 0) return;
-  const tiers = JSON.parse(document.querySelector("main").dataset.tiers);
+  const rates = all("td[data-rate]");
+  // Few rows are seen at once, and need no filters.
+  const has_filters = new Set(rows.map(row => row.dataset.contender)).size > 6;
+  if (!has_filters && rates.length === 0) return;
   const controls = make("form", "", { class: "controls", "aria-label": "what is shown" });
-  const choice = (label, options) => {
-    const select = make("select", "");
-    ["all", ...options].forEach(option => select.append(make("option", option)));
-    const box = make("label", label + " ");
-    box.append(select);
+
+  const filter = () => {
+    const tiers = JSON.parse(document.querySelector("main").dataset.tiers);
+    const choice = (label, options) => {
+      const select = make("select", "");
+      ["all", ...options].forEach(option => select.append(make("option", option)));
+      const box = make("label", label + " ");
+      box.append(select);
+      controls.append(box);
+      return select;
+    };
+    const contender = choice("contender", Object.keys(tiers));
+    const tier = choice("tier", [...new Set(Object.values(tiers))].filter(Boolean).sort());
+    const verdict = choice("verdict", ["valid", "not checked", "suspect", "invalid"]);
+    const fits = (select, values) => select.value === "all" || values.includes(select.value);
+    controls.addEventListener("change", () => rows.forEach(row => {
+      const name = row.dataset.contender;
+      const shown = fits(contender, [name]) && fits(tier, [tiers[name]]) && fits(verdict, row.dataset.verdicts.split(","));
+      // Not by the property: lines of charts don't have it.
+      row.toggleAttribute("hidden", !shown);
+    }));
+  };
+
+  const show_ratios = () => {
+    const ratios = make("input", "", { type: "checkbox" });
+    const box = make("label", "");
+    box.append(ratios, " rates as shares of the best");
     controls.append(box);
-    return select;
+    const cells = rates.map(cell => ({ cell, was: [...cell.childNodes] }));
+    const isStruck = cell => cell.querySelector("s") !== null;
+    const isBound = cell => "bound" in cell.dataset;
+    const best = {};
+    for (const { cell } of cells.filter(({ cell }) => !isStruck(cell))) {
+      const known = best[cell.dataset.load];
+      if (!known || Number(cell.dataset.value) > Number(known.dataset.value)) best[cell.dataset.load] = cell;
+    }
+    const share = cell => {
+      const first = best[cell.dataset.load];
+      // Of two lower bounds nobody knows the ratio.
+      if (!first || isStruck(cell) || cell !== first && isBound(cell) && isBound(first)) return null;
+      const share = cell.dataset.value / first.dataset.value;
+      const mark = cell === first ? "" : isBound(cell) ? "≥" : isBound(first) ? "≤" : "";
+      return isFinite(share) ? `${mark}${(share * 100).toFixed(0)} %` : null;
+    };
+    controls.addEventListener("change", () => cells.forEach(({ cell, was }) => {
+      const text = ratios.checked ? share(cell) : null;
+      // What is said of the rate holds for its share.
+      const signs = was.filter(it => it.nodeName === "SPAN").flatMap(sign => [" ", sign]);
+      cell.replaceChildren(...(text ? [text, ...signs] : was));
+    }));
   };
-  const contender = choice("contender", Object.keys(tiers));
-  const tier = choice("tier", [...new Set(Object.values(tiers))].sort());
-  const verdict = choice("verdict", ["valid", "not checked", "suspect", "invalid"]);
-  const fits = (select, values) => select.value === "all" || values.includes(select.value);
-  const filter = () => rows.forEach(row => {
-    const name = row.dataset.contender;
-    const shown = fits(contender, [name]) && fits(tier, [tiers[name]]) && fits(verdict, row.dataset.verdicts.split(","));
-    // Not by the property: lines of charts don't have it.
-    row.toggleAttribute("hidden", !shown);
-  });
-  const ratios = make("input", "", { type: "checkbox" });
-  const box = make("label", "");
-  box.append(ratios, " rates as shares of the best");
-  controls.append(box);
-  const cells = all("td[data-rate]").map(cell => ({ cell, was: [...cell.childNodes] }));
-  const isStruck = cell => cell.querySelector("s") !== null;
-  const isBound = cell => "bound" in cell.dataset;
-  const best = {};
-  for (const { cell } of cells.filter(({ cell }) => !isStruck(cell))) {
-    const known = best[cell.dataset.load];
-    if (!known || Number(cell.dataset.value) > Number(known.dataset.value)) best[cell.dataset.load] = cell;
-  }
-  const share = cell => {
-    const first = best[cell.dataset.load];
-    // Of two lower bounds nobody knows the ratio.
-    if (!first || isStruck(cell) || cell !== first && isBound(cell) && isBound(first)) return null;
-    const share = cell.dataset.value / first.dataset.value;
-    const mark = cell === first ? "" : isBound(cell) ? "≥" : isBound(first) ? "≤" : "";
-    return isFinite(share) ? `${mark}${(share * 100).toFixed(0)} %` : null;
-  };
-  const show = () => cells.forEach(({ cell, was }) => {
-    const text = ratios.checked ? share(cell) : null;
-    // What is said of the rate holds for its share.
-    const signs = was.filter(it => it.nodeName === "SPAN").flatMap(sign => [" ", sign]);
-    cell.replaceChildren(...(text ? [text, ...signs] : was));
-  });
-  controls.onchange = () => { filter(); show(); };
+
+  if (has_filters) filter();
+  if (rates.length > 0) show_ratios();
   controls.onsubmit = event => event.preventDefault();
   controls.reset();
   document.querySelector("main").prepend(controls);

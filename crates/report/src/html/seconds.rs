@@ -9,7 +9,7 @@ use result::evidence::Work;
 use result::outcome::Outcome;
 
 use super::checks::sign;
-use super::figure;
+use super::{figure, looks};
 use crate::summary;
 use crate::text::visible_name;
 use crate::units;
@@ -32,17 +32,17 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
     let is_of_lines = all().any(|trial| works(trial).any(|work| !work.intervals.is_empty()));
     let (title, each, beside) = match is_of_lines {
         true => {
-            ("Line by line ", "what each program told", "pale is its warm-up, which isn't counted")
+            ("Line by line ", "what each program told", "Pale: its warm-up, which isn't counted.")
         }
-        false => ("Second by second ", "seconds", "those with errors are marked below"),
+        false => ("Second by second ", "seconds", "Seconds with errors are marked below."),
     };
     html! {
         figure {
             figcaption {
                 (title)
                 span.quiet {
-                    "each from 0 to " (units::count(highest)) "/s, " (each)
-                    " from left to right, with a gap between blocks; " (beside)
+                    "Vertical: 0 to " (units::count(highest)) "/s. Horizontal: " (each)
+                    ", with a gap between blocks. " (beside)
                 }
             }
             @for row in &outcome.rows {
@@ -55,7 +55,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                             " " span.quiet { "ready in " (units::time(seconds * 1e6)) }
                         }
                     }
-                    (strip(&trials, highest))
+                    (strip(&trials, highest, looks::class(run, &row.contender)))
                     span.value.quiet { (figure(row.verdict, range(&trials))) }
                 }
             }
@@ -89,7 +89,7 @@ fn errors(trial: &Trial) -> u64 {
     works(trial).flat_map(|work| &work.per_second).map(|second| second.errors).sum()
 }
 
-fn strip(trials: &[&Trial], highest: f64) -> Markup {
+fn strip(trials: &[&Trial], highest: f64, look: &str) -> Markup {
     let mut path = String::new();
     let mut pale = String::new();
     let mut errors = String::new();
@@ -118,7 +118,7 @@ fn strip(trials: &[&Trial], highest: f64) -> Markup {
     let width = (at - GAP).max(1.0);
     let view = format!("0 0 {width} {HEIGHT}");
     html! {
-        svg.strip viewBox=(view) preserveAspectRatio="none" aria-hidden="true" {
+        svg.strip.(look) viewBox=(view) preserveAspectRatio="none" aria-hidden="true" {
             @if !pale.is_empty() { path.rates.pale d=(pale) {} }
             path.rates d=(path) {}
             @if !errors.is_empty() { path.errors d=(errors) {} }

@@ -23,8 +23,8 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
         table.sortable {
             caption {
                 span {
-                    "Time to the whole answer, from " (latency::begins(&outcome.setting))
-                    "; – where fewer than 100 requests lie beyond"
+                    "Time to the whole answer, counted from " (latency::begins(&outcome.setting))
+                    ". –: fewer than 100 requests took longer than that"
                 }
             }
             thead {

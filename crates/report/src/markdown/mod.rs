@@ -18,16 +18,17 @@ use crate::claims;
 use crate::figures;
 use crate::lead;
 use crate::names;
+use crate::rate_by_loss;
 use crate::summary;
 use crate::survived;
 use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
 
 /// What the marks in tables mean.
-const MARKS: &str = "(a–b) is the 95 % interval, \\[a–b\\] the lowest and highest block where there \
-    are too few for one. ≥ before a rate: the client was the limit; before a time: requests without \
-    an answer are in it; ≥ or ≤ before a share of the best: one of its two rates is such a bound. \
-    ~~Struck out~~: invalid, and not ranked.";
+const MARKS: &str = "(a–b) is the 95 % interval. \\[a–b\\] is the lowest and highest block, where there are \
+    too few blocks for an interval. ≥ before a rate: the client was the limit, so the rate is a lower \
+    bound. ≥ before a time: requests without an answer are in it. ≥ or ≤ before a share of the best: \
+    one of the two rates behind the share is a bound. ~~Struck out~~: invalid, and not ranked.";
 
 /// What GitHub takes in an issue or a comment is 65,536 characters.
 const CHARS_MAX: usize = 65_000;
@@ -61,6 +62,7 @@ fn text(run: &Run, points: Points) -> String {
     if !verdicts.is_empty() {
         parts.push(verdicts.join(" · "));
     }
+    parts.extend(rate_by_loss(run));
     parts.extend(summary::notes(run).iter().map(|note| prose(note)));
     parts.extend(claims(run));
     parts.extend(survived(run));
@@ -80,6 +82,9 @@ fn text(run: &Run, points: Points) -> String {
     }
     if !run.outcomes.is_empty() {
         parts.push(MARKS.into());
+        if figures::has_times(run) {
+            parts.push(summary::GOOD_ANSWERS.into());
+        }
         if summary::shares_memory(run) {
             parts.push(summary::SHARED_MEMORY.into());
         }
@@ -96,6 +101,35 @@ fn text(run: &Run, points: Points) -> String {
     parts.push(machine(run));
     parts.push(code_block(&run.command));
     parts.join("\n\n") + "\n"
+}
+
+/// What durability costs, where stores were cut off.
+fn rate_by_loss(run: &Run) -> Option<String> {
+    let all = rate_by_loss::rate_by_loss(run)?;
+    let columns = [
+        ("store", Side::Left),
+        ("writes/s", Side::Right),
+        ("the worst cut", Side::Left),
+        ("it survives", Side::Left),
+        ("verdict", Side::Left),
+    ];
+    let rows: Vec<Vec<String>> = all
+        .stores
+        .iter()
+        .map(|store| {
+            let loss = store.loss.says();
+            let survives = store.class.survives().into();
+            let rate = struck(store.verdict, store.rate());
+            vec![plain(&store.who), rate, loss, survives, verdict(store.verdict, &[])]
+        })
+        .collect();
+    let of = plain(&summary::names(run, &[all.writes]));
+    let missing = match all.missing.is_empty() {
+        true => String::new(),
+        false => format!(" Not in the table: {}.", plain(&all.missing.join(", "))),
+    };
+    let title = rate_by_loss::TITLE;
+    Some(format!("### {title}\n\nWrites a second: {of}.{missing}\n\n{}", table(&columns, &rows)))
 }
 
 /// What stores kept where they were cut off.

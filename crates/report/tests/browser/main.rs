@@ -17,6 +17,8 @@ use std::path::Path;
 
 use chromium::{Browser, browser, title, written};
 use result::Run;
+use result::outcome::Row;
+use result::plan::Contender;
 
 /// Put into a copy of the page: opens all that opens, and names what sticks out
 /// of the page, or of its own box and is cut there, and text in drawings that the drawing
@@ -48,7 +50,9 @@ addEventListener("load", () => {
     const scrolls = element.parentElement.closest(".scroll");
     const box = element.getBoundingClientRect();
     const sticksOut = !scrolls && box.width > 0 && (box.right > width + 0.5 || box.left < -0.5);
-    return sticksOut || isCut(element);
+    // On a desk this table has to be seen whole.
+    const isTimes = width >= 1400 && element.matches('.scroll[aria-label="Times and costs"]');
+    return sticksOut || isCut(element) || isTimes && element.scrollWidth > element.clientWidth + 1;
   });
   const name = element => `${element.tagName}.${element.getAttribute("class")} ${element.textContent.slice(0, 40)}`;
   const scroll = document.documentElement.scrollWidth;
@@ -60,7 +64,7 @@ addEventListener("load", () => {
 fn runs() -> [(&'static str, Run); 4] {
     [
         ("web", fixture::published()),
-        ("lighter", fixture::lighter()),
+        ("stores", fixture::stores()),
         ("quick", fixture::overloaded()),
         ("hostile", fixture::hostile()),
     ]
@@ -106,7 +110,8 @@ fn text_that_a_drawing_cuts_is_found() {
 }
 
 /// Put into a copy of the page: tells how many strips of seconds there are, of how many the
-/// rates are seen within, and how many have marks of errors that are.
+/// rates are seen within, how many have marks of errors that are, and how many colours each
+/// contender has in all charts of the page.
 const STRIPS: &str = r#"<script>
 addEventListener("load", () => {
   document.querySelectorAll("details").forEach(details => details.open = true);
@@ -120,7 +125,22 @@ addEventListener("load", () => {
       && box.width > 0 && box.left >= around.left - 1 && box.right <= around.right + 1
       && box.top >= around.top - 1 && box.bottom <= around.bottom + 1;
   }).length;
-  parent.postMessage(JSON.stringify([strips.length, seen(".rates"), seen(".errors")]), "*");
+  const drawn = [
+    ...[...document.querySelectorAll("svg.bar rect")].map(it => [it, "fill"]),
+    ...[...document.querySelectorAll(".strip .rates, .lines path")].map(it => [it, "stroke"]),
+  ];
+  const colours = {};
+  for (const [it, kind] of drawn) {
+    const { contender, verdicts } = it.closest("[data-contender]").dataset;
+    const colour = getComputedStyle(it)[kind];
+    // Of hatched bars the pattern has it; what is invalid has none.
+    if (verdicts === "valid" || verdicts === "not checked" && !colour.includes("hatching")) {
+      (colours[contender] ??= new Set()).add(colour);
+    }
+  }
+  const all = Object.values(colours).map(it => [...it]);
+  const apart = new Set(all.flat()).size;
+  parent.postMessage(JSON.stringify([strips.length, seen(".rates"), seen(".errors"), all.map(it => it.length), apart]), "*");
 });
 </script>"#;
 
@@ -129,7 +149,8 @@ fn strips_of_seconds_are_drawn_with_marks_where_errors_were() {
     let Some(browser) = browser() else { return };
     for width in [400, 1400] {
         let told = measured(&browser, "strips", &fixture::web(), width, STRIPS);
-        assert_eq!(told, "[12,12,1]", "at {width} pixels");
+        // Three contenders of one colour each, which differ.
+        assert_eq!(told, "[12,12,1,[1,1,1],3]", "at {width} pixels");
     }
 }
 
@@ -154,13 +175,13 @@ addEventListener("load", () => {
       return isBox && (it.scrollWidth > it.clientWidth + 1 || sticksOut);
     }).map(it => `${it.tagName}.${it.className} ${it.textContent.slice(0, 40)}`);
     const wide = page.documentElement.scrollWidth - frame.clientWidth;
-    const bars = page.querySelectorAll("figure.lead svg.bar rect").length > 0;
+    const bars = page.querySelectorAll("figure.lead svg.bar rect, figure.lead .lines use").length > 0;
     return { below, cut, wide, bars };
   };
   const frames = [...document.querySelectorAll("iframe")];
   const page = frames[0].contentDocument;
   const style = page.defaultView.getComputedStyle(page.documentElement);
-  const colours = ["--paper", "--ink", "--bar", "--rule"].map(name => style.getPropertyValue(name).trim());
+  const colours = ["--paper", "--ink", "--look0", "--rule"].map(name => style.getPropertyValue(name).trim());
   document.title = JSON.stringify({ seen: frames.map(seen), colours });
 });
 </script>"#;
@@ -233,6 +254,7 @@ fn the_console_stays_silent() {
         let dom = String::from_utf8_lossy(&opened.stdout);
         assert!(!dom.contains("<title>owned"), "{name}: a server's script ran");
         assert!(dom.contains("class=\"controls\""), "{name}: the page's own script didn't run");
+        assert!(!dom.contains("<select"), "{name}: filters for rows that are seen at once");
     }
 }
 
@@ -282,11 +304,25 @@ addEventListener("load", () => {
 #[test]
 fn a_script_sorts_filters_and_shows_ratios() {
     let Some(browser) = browser() else { return };
-    let page = report::html(&fixture::published())
+    let page = report::html(&crowded())
         .replacen("http-equiv", "data-was", 1)
         .replace("</body>", &format!("{USE}</body>"));
     let dom = browser.open(&written("web-used", &page)).stdout;
     insta::assert_snapshot!(title(&String::from_utf8_lossy(&dom)));
+}
+
+/// More contenders than are seen at once: four more as Erlang.
+fn crowded() -> Run {
+    let mut run = fixture::published();
+    let known = run.contenders.iter().find(|it| it.name == "erlang").unwrap().clone();
+    for name in ["e1", "e2", "e3", "e4"] {
+        run.contenders.push(Contender { name: name.into(), title: name.into(), ..known.clone() });
+        for outcome in &mut run.outcomes {
+            let row = outcome.rows.iter().find(|row| row.contender == "erlang").unwrap().clone();
+            outcome.rows.push(Row { contender: name.into(), ..row });
+        }
+    }
+    run
 }
 
 /// A page that shows another as wide as asked. A window would not become as

@@ -10,8 +10,8 @@ const STYLE: &str = include_str!("../../src/html/style.css");
 const TEXT_CONTRAST_MIN: f64 = 4.5;
 const CHART_CONTRAST_MIN: f64 = 3.0;
 const TEXT: [&str; 7] = ["ink", "quiet", "error", "valid", "suspect", "invalid", "not-checked"];
-const CHART: [&str; 9] =
-    ["bar", "interval", "look0", "look1", "look2", "look3", "look4", "look5", "look6"];
+const CHART: [&str; 8] =
+    ["interval", "look0", "look1", "look2", "look3", "look4", "look5", "look6"];
 
 /// Two colours side by side differ at 2.3 (CIE 1976); lines are thin and lie apart.
 const DIFFERENCE_MIN: f64 = 10.0;

@@ -148,7 +148,7 @@ fn ranks_at_one_rate_for_all_are_told_where_there_are_no_others() {
     let outcome = fixture::equal_of(&mut run);
     fixture::rank_in_order(outcome);
     outcome.rankings[0].sentence = "At 30720 requests a second Go takes more than nginx.".into();
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time an answer at 30,720 requests a second.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time a request at 30,720 requests a second.");
     rank(&mut run, 0, &[("go", Some(2)), ("nginx-return", Some(1))]);
     assert!(!headline(&run).contains("at one rate"), "the closed loop has the finding");
 }
@@ -205,6 +205,27 @@ fn that_the_machine_was_busy_is_said_once_and_first() {
     insta::assert_snapshot!(disturb(&mut run, many), @"The machine was busy in 7 of 72 trials: nothing here stands. Measure again on a quiet machine.");
 }
 
+/// As on two cores beside ordinary use: rates are doubtful, what an answer costs isn't.
+#[test]
+fn the_figure_of_which_most_rows_stand_comes_first() {
+    let mut run = fixture::open_loops();
+    let order = |run: &Run| {
+        let page = report::html(run);
+        let main = page.split("<main").nth(1).unwrap();
+        let place = |says: &str| main.find(says).unwrap_or_else(|| panic!("no {says}"));
+        place("<h2>One rate for all") < place("<h2>One core")
+    };
+    assert!(!order(&run), "all stand, so the study's order holds");
+    for outcome in run.outcomes.iter_mut().filter(|outcome| outcome.offered.is_none()) {
+        outcome.rows[0].verdict = Verdict::Suspect;
+    }
+    assert!(order(&run), "what stands comes after what doesn't");
+    let lead = report::html(&run).split("<figcaption>").nth(1).unwrap().to_string();
+    assert!(lead.starts_with("CPU time a request"), "{lead}");
+    let text = terminal(&run, Terminal { columns: 120, colour: false });
+    assert!(text.find("One rate for all").unwrap() < text.find("One core, connections").unwrap());
+}
+
 /// Else a rate that tells of the client would lead, and no figure that stands.
 #[test]
 fn where_the_client_was_the_limit_cpu_time_at_one_rate_leads() {
@@ -215,7 +236,7 @@ fn where_the_client_was_the_limit_cpu_time_at_one_rate_leads() {
     }
     let outcome = fixture::equal_of(&mut run);
     fixture::rank_in_order(outcome);
-    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time an answer at 30,720 requests a second.");
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone takes the least CPU time a request at 30,720 requests a second.");
     let second = fixture::standing_of(&mut fixture::equal_of(&mut run).rows[1]);
     let (median, interval) = (1.5, Some((1.4, 1.6)));
     let ratio = Estimate { median, interval, at_least: false, at_most: false, blocks: vec![] };

@@ -439,8 +439,9 @@ fn a_lower_bound_is_hatched_and_marked() {
 #[test]
 fn many_comparisons_are_told_with_what_chance_makes_of_them() {
     let told = text(&page(&fixture::web()), "header");
-    let says = "The ranks rest on 7 comparisons of two, each tested by itself at 5 %: if all were \
-                equal, chance alone would part up to 0.4 of them.";
+    let says = "The ranks rest on 7 comparisons of two contenders, each tested at the 5 % level. If \
+                all contenders were equal, chance alone would still find a difference in up to 0.4 \
+                of these tests.";
     assert!(told.contains(says), "{told}");
     let unranked = text(&page(&fixture::quick()), "header");
     assert!(!unranked.contains("The ranks rest on"), "nobody is ranked: {unranked}");
@@ -450,7 +451,7 @@ fn many_comparisons_are_told_with_what_chance_makes_of_them() {
     outcome.rows.push(outcome.rows[1].clone());
     fixture::rank_in_order(outcome);
     let told = text(&page(&run), "header");
-    let says = "The ranks by CPU time an answer rest on 2 comparisons of two";
+    let says = "The ranks by CPU time a request rest on 2 comparisons of two";
     assert!(told.contains(says), "by rate, nobody is ranked: {told}");
 }
 
@@ -470,7 +471,7 @@ fn a_rate_for_all_that_was_planned_and_could_not_be_had_is_told_with_the_reason(
 fn what_limited_each_is_told_in_a_line() {
     let mut run = fixture::web();
     insta::assert_snapshot!(text(&page(&run), "#one-connections-5000-kept-true .limits"), @r"
-    Why not double?
+    What limited each
     nginx, by configuration alone:
     its cores
     . Its core was full: 0.97 of 1 in use, 61 % of that in the kernel.
@@ -487,6 +488,21 @@ fn what_limited_each_is_told_in_a_line() {
     assert!(all(&page(&run), ".limits").is_empty(), "nothing is told, so nothing is asked");
 }
 
+/// A run of one setting has all in its own chart, which leads the page.
+#[test]
+fn of_one_setting_the_first_screen_has_a_rate_once() {
+    let mut run = fixture::web();
+    run.outcomes.truncate(1);
+    let html = html(&run);
+    assert!(all(&page(&run), "td[data-rate]").is_empty(), "a table beside the chart");
+    let place = |says: &str| html.rfind(says).unwrap_or_else(|| panic!("no {says}"));
+    assert!(
+        place("summary class=\"row\"") > place("What limited each"),
+        "a chart beside the chart"
+    );
+    assert!(!all(&page(&fixture::web()), "td[data-rate]").is_empty());
+}
+
 #[test]
 fn what_was_made_again_is_shown_and_not_counted() {
     let run = fixture::disturbed();
@@ -494,10 +510,10 @@ fn what_was_made_again_is_shown_and_not_counted() {
     insta::assert_snapshot!(text(&page, "table:has(s)"), @r"
     Block 1, 1,000 connections kept alive, one core: others used up to 0.60 cores and the host took up to 0.1 % of the time
     Contender
-    answers/s, not counted
+    requests/s, not counted
     cores used by others
     time taken by the host
-    answers/s, made again
+    requests/s, made again
     nginx, by configuration alone
     38.4k
     0.020
@@ -643,7 +659,7 @@ fn the_lines_of_invalid_figures_and_of_bounds_are_marked_so() {
     let bounds = all(&page, "#one-connections-5000-kept-true .plot path.bound");
     assert_eq!(bounds.len(), 1, "from the 99th percentile on requests had no answer");
     let said = text(&page, "#one-connections-5000-kept-true figure:has(.plot) p");
-    assert!(said.contains("Grey: the figures are invalid. Dotted: requests without"), "{said}");
+    assert!(said.contains("Grey: the figures are invalid. Dotted: a lower bound"), "{said}");
 }
 
 #[test]
@@ -674,7 +690,7 @@ fn with_a_connection_a_request_the_wait_for_it_is_in_all_times() {
     let section = "[id$='-30-kept-false']";
     assert!(text(&page, &format!("{section} figure:has(.plot) figcaption")).contains(from));
     let times = text(&page, &format!("{section} table:has(caption)"));
-    assert!(times.contains(&format!("Time to the whole answer, {from}")), "{times}");
+    assert!(times.contains(&format!("Time to the whole answer, counted {from}")), "{times}");
 }
 
 /// A line that is drawn without its values and units tells nothing.
@@ -821,7 +837,7 @@ fn a_time_of_a_curve_that_is_a_lower_bound_is_drawn_and_told_so() {
     let told = |run: &Run| {
         let page = page(run);
         let caption = text(&page, "figure:has(svg.curve) figcaption");
-        (all(&page, ".curve line.bound").len(), caption.contains("it may be longer"))
+        (all(&page, ".curve line.bound").len(), caption.contains("the time may be longer"))
     };
     assert_eq!(told(&run), (0, false));
     let last = run.curves[0].lines[0].points.last_mut().unwrap();

@@ -1,9 +1,10 @@
 //! What stores survive, in every form of the report.
 
-use report::{Terminal, html, markdown, terminal};
+use report::{Terminal, html, markdown, terminal, terminal_brief};
 use result::Run;
 use result::durability::{Class, Cut, Durability, Rung, RungSeen, class};
 use result::evidence::{OperationSeen, StoreSeen};
+use result::finding::Verdict;
 
 use crate::fixture;
 
@@ -113,8 +114,61 @@ fn a_chart_shows_rates_of_writes_by_what_was_lost_for_them() {
     let label = page.split("aria-label=\"").find(|it| it.contains("/s, lost"));
     let label = label.unwrap().split('"').next().unwrap();
     assert!(label.contains("/s, lost nothing; "), "{label}");
-    assert!(label.ends_with("/s, lost 250 ms"), "{label}");
+    assert!(label.ends_with("/s, lost 250 ms of writes"), "{label}");
     assert!(page.contains(CHART) && page.contains("survives nothing"), "{page}");
+}
+
+/// What nobody else shows is what a reader should see first.
+#[test]
+fn what_durability_costs_leads_every_form() {
+    let run = fixture::stores();
+    let says = "nginx, static file: ≥57.8k (suspect) writes a second, none lost when the power went; \
+                Go net/http: 37.0k, and the last 400 ms of them lost.";
+    let wide = Terminal { columns: 200, colour: false };
+    let [whole, brief] = [terminal(&run, wide), terminal_brief(&run, wide)];
+    for text in [&whole, &brief] {
+        assert!(text.starts_with(says), "{text}");
+        let first = text.lines().nth(3).unwrap();
+        assert!(first.contains("nginx") && first.contains("lost nothing"), "{text}");
+    }
+    let text = markdown(&run);
+    assert!(text.starts_with(&format!("**{says}**")), "{text}");
+    assert!(
+        text.contains("| Erlang/OTP gen\\_tcp | 20.5k | lost all writes | nothing |"),
+        "{text}"
+    );
+    let page = html(&run);
+    let (header, _) = page.split_once("</header>").unwrap();
+    assert!(header.contains(says) && header.contains(CHART), "{header}");
+    // Who answers most comes after it.
+    assert!(header.contains("is first of those ranked"), "{header}");
+}
+
+/// A rate that doesn't stand costs nothing that anybody could name.
+#[test]
+fn an_invalid_rate_is_no_cost_of_durability() {
+    let mut run = fixture::stores();
+    for name in ["go", "erlang"] {
+        fixture::row_of(&mut run, 0, name).verdict = Verdict::Invalid;
+    }
+    let text = markdown(&run);
+    assert!(!text.contains("none lost when"), "{text}");
+}
+
+/// A store beside itself shows what durability costs; beside a faster one it doesn't.
+#[test]
+fn a_store_stands_beside_itself_without_durability_where_that_was_measured() {
+    let mut run = fixture::stores();
+    assert!(markdown(&run).contains("; Go net/http: 37.0k,"));
+    rename(&mut run, "erlang", "nginx-return-nosync");
+    assert!(markdown(&run).contains("; nginx-return-nosync: 20.5k, and all of them lost."));
+}
+
+fn rename(run: &mut Run, from: &str, to: &str) {
+    run.contenders.retain(|it| it.name != from);
+    let rows = run.outcomes.iter_mut().flat_map(|it| &mut it.rows).map(|row| &mut row.contender);
+    let stores = run.durability.iter_mut().map(|seen| &mut seen.contender);
+    rows.chain(stores).filter(|name| *name == from).for_each(|name| *name = to.into());
 }
 
 const CHART: &str = "Rate by what is lost";

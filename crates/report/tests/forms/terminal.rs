@@ -1,6 +1,6 @@
 //! What a user reads at the terminal.
 
-use report::{Terminal, terminal};
+use report::{Terminal, terminal, terminal_brief};
 use result::Run;
 use result::figure::P99_US;
 use result::finding::Verdict;
@@ -14,6 +14,48 @@ fn plain(run: &Run, columns: u16) -> String {
 #[test]
 fn a_full_study_reads_well() {
     insta::assert_snapshot!(plain(&fixture::web(), 120));
+}
+
+/// Lines that a run may end with, but for those that say where the report is and what took how
+/// long: at 80 columns these are six.
+const BRIEF_LINES_MAX: usize = 34;
+
+#[test]
+fn a_run_ends_in_forty_lines_whatever_it_has() {
+    let runs = [
+        ("web", fixture::web()),
+        ("stores", fixture::stores()),
+        ("open loops", fixture::overloaded()),
+        ("largest", fixture::largest()),
+        ("hostile", fixture::hostile()),
+        ("unfinished", Run { state: result::State::Unfinished, ..fixture::largest() }),
+    ];
+    for (name, run) in runs {
+        for columns in [72, 80, 120, 200] {
+            let text = terminal_brief(&run, Terminal { columns, colour: false });
+            let lines = text.lines().count();
+            assert!(lines <= BRIEF_LINES_MAX, "{name} at {columns}: {lines} lines:\n{text}");
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            // Who writes names to be in the way takes what room he likes.
+            assert!(
+                name == "hostile" || widest <= columns.into(),
+                "{name} at {columns}: a line of {widest}:\n{text}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_run_ends_with_reads_well() {
+    insta::assert_snapshot!(terminal_brief(&fixture::web(), Terminal::default()));
+}
+
+#[test]
+fn what_has_no_room_at_the_end_of_a_run_is_counted() {
+    let run = fixture::largest();
+    let text = terminal_brief(&run, Terminal { columns: 120, colour: false });
+    insta::assert_snapshot!(text);
+    assert!(text.contains(" more settings, in the report"), "{text}");
 }
 
 #[test]
