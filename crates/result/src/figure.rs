@@ -36,9 +36,9 @@ pub const LOAD_AVERAGE: &str = "load_average";
 pub struct Figure {
     /// What its values stand under in a row.
     pub id: String,
-    /// What readers call it: `answers a second`.
+    /// What readers call it: `requests a second`.
     pub title: String,
-    /// The same in the head of a column: `answers/s`.
+    /// The same in the head of a column: `requests/s`.
     pub short: String,
     /// What it is measured in.
     pub unit: Unit,
@@ -145,7 +145,7 @@ impl Figure {
     pub fn of_generator() -> Vec<Figure> {
         let (cpu, time, less) = (Unit::CpuMicros, Unit::Micros, Better::Less);
         let rate =
-            Figure::new(RATE, "answers a second", "answers/s", Unit::PerSecond, Better::More);
+            Figure::new(RATE, "requests a second", "requests/s", Unit::PerSecond, Better::More);
         let cpu_us = Figure::new(CPU_US, "CPU time an answer", "CPU µs", cpu, less);
         let client = "client CPU time an answer";
         let client = Figure::new(CLIENT_CPU_US, client, "client CPU µs", cpu, less);

@@ -109,7 +109,7 @@ fn collecting(runtime: Option<&Runtime>, window_s: f64) -> Word {
 }
 
 fn unknown(what: &str) -> Word {
-    let says = "What is unknown, a virtual machine of this kind doesn't tell to the outside.";
+    let says = "This kind of virtual machine doesn't tell what is unknown here.";
     Word { value: format!("{what} unknown"), ..Word::not_checked(says) }
 }
 

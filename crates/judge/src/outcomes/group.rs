@@ -15,7 +15,7 @@ use result::{Run, Trial};
 use crate::checks::{self, CLIENT_LIMIT};
 use crate::figures;
 use crate::statistics::{
-    BLOCKS_MIN, SIGNIFICANCE, log_ratios, median, median_interval, noise_floor, sign_flip_test,
+    BLOCKS_MIN, SIGNIFICANCE, log_ratios, median, median_interval, sign_flip_test,
 };
 
 /// Why a lower bound has no rank where another would stand above it.
@@ -116,11 +116,9 @@ impl<'a> Group<'a> {
             .collect()
     }
 
-    /// Up to which ratio the two identical entries differ, or why that isn't known.
+    /// The noise floor of a figure, or why it isn't known.
     pub(super) fn noise_floor(&self, figure: &str) -> Result<f64, &'static str> {
-        let value = |trial: &Trial| Some(figures::value(trial, figure)?.value);
-        let ratios = checks::twin_ratios(&self.trials, value)?;
-        Ok(noise_floor(&ratios).expect("they are as many as an interval needs"))
+        checks::noise_floor(&self.trials, |trial| Some(figures::value(trial, figure)?.value))
     }
 
     /// The ratio of two contenders' figures, from paired blocks.

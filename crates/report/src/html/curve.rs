@@ -35,7 +35,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
             figcaption {
                 "Response time by rate "
                 span.quiet {
-                    "from left to right answers/s; upwards the time, each line ten times the one "
+                    "from left to right requests/s; upwards the time, each line ten times the one "
                     "below; ● p99, ○ p50"
                     @if is_invalid_anywhere(curve) { ", dashed where invalid" }
                     @if is_bound_anywhere(curve) { ", with a stroke upwards where it may be longer" }

@@ -55,7 +55,7 @@ addEventListener("DOMContentLoaded", () => {
     return select;
   };
   const contender = choice("contender", Object.keys(tiers));
-  const tier = choice("tier", [...new Set(Object.values(tiers))].sort());
+  const tier = choice("tier", [...new Set(Object.values(tiers))].filter(Boolean).sort());
   const verdict = choice("verdict", ["valid", "not checked", "suspect", "invalid"]);
   const fits = (select, values) => select.value === "all" || values.includes(select.value);
   const filter = () => rows.forEach(row => {

@@ -45,6 +45,7 @@ fn a_closed_finding_shows_each_sentence_of_its_check() {
             threshold: "10 %".into(),
             says: says.into(),
             fix: String::new(),
+            off_by_max: None,
         });
     }
     let page = page(&run);
@@ -494,10 +495,10 @@ fn what_was_made_again_is_shown_and_not_counted() {
     insta::assert_snapshot!(text(&page, "table:has(s)"), @r"
     Block 1, 1,000 connections kept alive, one core: others used up to 0.60 cores and the host took up to 0.1 % of the time
     Contender
-    answers/s, not counted
+    requests/s, not counted
     cores used by others
     time taken by the host
-    answers/s, made again
+    requests/s, made again
     nginx, by configuration alone
     38.4k
     0.020
@@ -928,4 +929,14 @@ fn the_raw_data_is_the_run_without_histograms() {
     }
     let written = serde_json::to_string(&run).unwrap();
     assert!(json == written, "the raw data isn't the run");
+}
+
+/// Programs drive themselves: a row without a word would look like something lost.
+#[test]
+fn a_page_of_programs_has_no_row_of_a_client() {
+    let mut run = fixture::quick();
+    let row = "<dt>client</dt>";
+    assert!(html(&run).contains(row));
+    run.trials.iter_mut().for_each(|trial| trial.evidence.clients.clear());
+    assert!(!html(&run).contains(row));
 }
