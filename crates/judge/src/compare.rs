@@ -16,7 +16,7 @@ use result::comparison::{Comparison, CoreSpeeds, Pair, Ratio, RunName, SCHEMA, U
 use result::figure::{Better, Figure, Unit};
 use result::finding::{Finding, Verdict};
 use result::outcome::Estimate;
-use result::plan::{AskedRequest, Asks, Contender, LighterContract, Machine, Setting};
+use result::plan::{AskedRequest, Asks, Contender, LighterContract, Machine, Setting, Tier};
 use result::{Run, State, shell};
 
 use crate::core_speed;
@@ -351,12 +351,13 @@ fn differences(a: &Contender, b: &Contender) -> Vec<String> {
     };
     // Runs that don't have the build don't have the files' digest either.
     let builds = a.build.as_ref().zip(b.build.as_ref());
+    let tier = |it: &Contender| it.tier.map_or("none", Tier::word);
     let others = [
         files,
         builds.and_then(|(then, now)| told("build", &shell::command(then), &shell::command(now))),
         told("command", &shell::command(&a.run), &shell::command(&b.run)),
         (a.environment != b.environment).then(|| "another environment".into()),
-        told("tier", a.tier.word(), b.tier.word()),
+        told("tier", tier(a), tier(b)),
         told("its own seconds of warm-up", &a.warmup_s.to_string(), &b.warmup_s.to_string()),
     ];
     versions.chain(others).flatten().collect()
@@ -430,7 +431,7 @@ mod tests {
     use result::evidence::CoreSpeed;
     use result::figure::{CPU_US, RATE};
     use result::outcome::{Offered, Outcome, Ranking, Row};
-    use result::plan::{Cores, LighterContract, Pace, RightStatus, Tier, Version};
+    use result::plan::{Cores, LighterContract, Pace, RightStatus, Version};
 
     use super::*;
     use crate::outcomes::conclude;
@@ -632,7 +633,7 @@ mod tests {
         edited.build = Some(vec!["make".into(), "fast".into()]);
         edited.run = vec!["./server".into(), "-O".into()];
         edited.environment = vec![("GOGC".into(), "off".into())];
-        edited.tier = Tier::Tuned;
+        edited.tier = Some(Tier::Tuned);
         edited.warmup_s = 10.0;
         edited.versions = vec![Version { of: "go".into(), says: "go1.23".into() }];
         let differences = |a: &Run, b: &Run| compare(a, b).figures[0].differences.clone();

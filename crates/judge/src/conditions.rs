@@ -12,9 +12,9 @@ use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
 use result::{Run, Trial};
 
-use crate::checks::twin_ratios;
+use crate::checks;
 use crate::figures::{self, Value};
-use crate::statistics::{log_ratios, median, median_interval, noise_floor, side, smallest_seen};
+use crate::statistics::{log_ratios, median, median_interval, side, smallest_seen};
 
 /// A figure that has a value in each trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -218,8 +218,7 @@ fn floor(run: &Run, of: Of) -> Result<f64, &'static str> {
     let setting = run.outcomes.first().map(|outcome| &outcome.setting);
     let trials: Vec<&Trial> =
         run.trials.iter().filter(|it| Some(&it.slot.setting) == setting).collect();
-    let ratios = twin_ratios(&trials, |trial| Some(of.figure.value(trial)?.value))?;
-    Ok(noise_floor(&ratios).expect("they are as many as an interval needs"))
+    checks::noise_floor(&trials, |trial| Some(of.figure.value(trial)?.value))
 }
 
 impl Figure {

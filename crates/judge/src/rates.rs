@@ -108,7 +108,7 @@ fn most_frequent_fault(trials: &[&Trial]) -> String {
 /// One sentence that says why there is none.
 pub fn equal(run: &Run, setting: &Setting) -> Result<Offered, String> {
     if let Pace::Fixed { per_s } = setting.pace {
-        let rule = "It was chosen before the run.".into();
+        let rule = "This rate was chosen before the run.".into();
         return Ok(Offered { rate: f64::from(per_s), rule });
     }
     let percent = setting.pace.percent().unwrap_or(100);
@@ -133,8 +133,8 @@ pub fn equal(run: &Run, setting: &Setting) -> Result<Offered, String> {
         (Some(rate), _) => Ok(Offered {
             rate,
             rule: format!(
-                "{percent} % of what was the lowest maximum in the closed loop when the first \
-                 trial at this rate was made; other trials of the closed loop came later."
+                "This is {percent} % of the lowest maximum in the closed loop, as it was known when \
+                 the first trial at this rate was made. Other trials of the closed loop came later."
             ),
         }),
     }
@@ -155,8 +155,8 @@ fn rule(
     let is_bound = row.and_then(|row| row.figure(RATE)).is_some_and(|rate| rate.at_least);
     let bound = if is_bound { "at least " } else { "" };
     format!(
-        "{percent} % of the lowest maximum in the closed loop, that of {}{caveat}: \
-         {bound}{maximum:.0} answers a second.",
+        "This is {percent} % of the lowest maximum in the closed loop. {}{caveat} has it, with \
+         {bound}{maximum:.0} requests a second.",
         contender.title
     )
 }
@@ -237,11 +237,11 @@ mod tests {
             conclude(&mut run);
             equal(&run, &load).unwrap().rule
         };
-        insta::assert_snapshot!(told(&[]), @"80 % of the lowest maximum in the closed loop, that of B: 500 answers a second.");
-        insta::assert_snapshot!(told(&[finding("memory", Verdict::NotChecked)]), @"80 % of the lowest maximum in the closed loop, that of B (not checked in full): 500 answers a second.");
-        insta::assert_snapshot!(told(&[suspect("server-cores")]), @"80 % of the lowest maximum in the closed loop, that of B (suspect): 500 answers a second.");
-        insta::assert_snapshot!(told(&[invalid("errors")]), @"80 % of the lowest maximum in the closed loop, that of B (invalid): 500 answers a second.");
-        insta::assert_snapshot!(told(&[suspect(CLIENT_LIMIT.id)]), @"80 % of the lowest maximum in the closed loop, that of B (suspect): at least 500 answers a second.");
+        insta::assert_snapshot!(told(&[]), @"This is 80 % of the lowest maximum in the closed loop. B has it, with 500 requests a second.");
+        insta::assert_snapshot!(told(&[finding("memory", Verdict::NotChecked)]), @"This is 80 % of the lowest maximum in the closed loop. B (not checked in full) has it, with 500 requests a second.");
+        insta::assert_snapshot!(told(&[suspect("server-cores")]), @"This is 80 % of the lowest maximum in the closed loop. B (suspect) has it, with 500 requests a second.");
+        insta::assert_snapshot!(told(&[invalid("errors")]), @"This is 80 % of the lowest maximum in the closed loop. B (invalid) has it, with 500 requests a second.");
+        insta::assert_snapshot!(told(&[suspect(CLIENT_LIMIT.id)]), @"This is 80 % of the lowest maximum in the closed loop. B (suspect) has it, with at least 500 requests a second.");
     }
 
     #[test]

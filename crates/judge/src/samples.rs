@@ -14,7 +14,7 @@ pub fn contender(name: &str) -> Contender {
         name: name.into(),
         title: name.to_uppercase(),
         language: "C".into(),
-        tier: Tier::Idiomatic,
+        tier: Some(Tier::Idiomatic),
         lighter_contract: None,
         remark: None,
         versions: Vec::new(),
@@ -41,6 +41,7 @@ pub fn finding(check: &str, verdict: Verdict) -> Finding {
         threshold: String::new(),
         says: String::new(),
         fix: String::new(),
+        off_by_max: None,
     }
 }
 

@@ -167,7 +167,7 @@ mod tests {
     fn run_of_ranks(ranks: [Option<u32>; 2]) -> Run {
         let rows = ["a", "b"].into_iter().zip(ranks).map(|(name, rank)| {
             let ratio = rank.map(|rank| estimate(1.0 / f64::from(rank)));
-            standing(row_of(name, &[]), Standing { rank, unranked: None, ratio })
+            standing(row_of(name, &[]), Standing { rank, ratio, ..Standing::default() })
         });
         let mut run = run(rows.collect());
         for (contender, rate) in [("a", 200.0), ("b", 180.0)] {

@@ -212,6 +212,7 @@ pub(crate) mod tests {
             threshold: String::new(),
             says: String::new(),
             fix: String::new(),
+            off_by_max: None,
         }
     }
 
@@ -407,7 +408,7 @@ pub(crate) mod tests {
         let why = |standings: &[(Option<u32>, Option<&str>)]| {
             let rows = ["a", "b"].iter().zip(standings).map(|(name, &(rank, unranked))| {
                 let unranked = unranked.map(str::to_string);
-                standing(row_of(name, &[]), Standing { rank, unranked, ratio: None })
+                standing(row_of(name, &[]), Standing { rank, unranked, ..Standing::default() })
             });
             by_tie(&run(rows.collect())).unwrap_err()
         };

@@ -214,6 +214,7 @@ mod tests {
             threshold: String::new(),
             says: String::new(),
             fix: String::new(),
+            off_by_max: None,
         }
     }
 

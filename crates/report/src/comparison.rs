@@ -149,12 +149,12 @@ fn figures(comparison: &Comparison, terminal: Terminal) -> Vec<String> {
 /// The load and the figure that a group has in common, and what the machine had of it.
 fn heading(comparison: &Comparison, figure: &Pair) -> String {
     let noise = |floor: Option<f64>| match floor {
-        Some(floor) => format!("within {}", units::percent(floor - 1.0)),
+        Some(floor) => units::percent(floor - 1.0),
         None => "unknown".into(),
     };
     let (a, b) = figure.noise_floors;
     format!(
-        "{}: {}. Identical entries: median {} in A, {} in B.",
+        "{}: {}. Noise floor: {} in A, {} in B.",
         setting_names(&comparison.dimensions, &[&figure.setting]),
         visible(&figure.of.title),
         noise(a),

@@ -6,7 +6,7 @@ use csv::{Terminator, WriterBuilder};
 use result::evidence::Work;
 use result::figure::{Figure, MEMORY, Unit};
 use result::finding::{Verdict, worst};
-use result::plan::{Contender, Cores, Pace};
+use result::plan::{Contender, Cores, Pace, Tier};
 use result::{Run, Trial};
 
 use crate::latency;
@@ -36,7 +36,7 @@ const BEFORE_THE_SETTING: [Fixed; 8] = [
     ("contender", |it| text(&it.trial.slot.contender)),
     ("title", |it| of_contender(it, |contender| text(&contender.title))),
     ("language", |it| of_contender(it, |contender| text(&contender.language))),
-    ("tier", |it| of_contender(it, |contender| contender.tier.word().into())),
+    ("tier", |it| of_contender(it, |contender| contender.tier.map_or("", Tier::word).into())),
     ("lighter_contract", |it| {
         of_contender(it, |contender| {
             contender.lighter_contract.as_deref().map_or_else(String::new, text)

@@ -157,8 +157,12 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
         || run.outcomes_at(outcome.setting.pace.kind()).filter(|it| it.class == outcome.class);
     let alike: Vec<&Outcome> = of_pace().filter(is_alike).collect();
     let rows = || alike.iter().flat_map(|it| &it.rows);
+    let beyond_doubt = alike.iter().all(|outcome| orders_hold(outcome, figure))
+        && rows().any(|row| row.standings.get(&figure.id).is_some_and(|it| it.beyond_doubt));
+    // What is doubted is told once, in place of a word at each name.
     let is_suspect = |contender: &str| {
-        rows().any(|row| row.contender == contender && row.verdict == Verdict::Suspect)
+        !beyond_doubt
+            && rows().any(|row| row.contender == contender && row.verdict == Verdict::Suspect)
     };
     let first: Vec<String> = outcome
         .rows
@@ -193,15 +197,33 @@ fn found(run: &Run, outcome: &Outcome, brevity: &Brevity) -> String {
     let most = format!("{} {does}{under}", and_others(&first, brevity.names));
     match closest(&alike, figure).filter(|_| brevity.with_next) {
         Some((row, ratio)) => {
-            let next = brevity.name(run, &row.contender, row.verdict == Verdict::Suspect);
+            let is_suspect = row.verdict == Verdict::Suspect && !beyond_doubt;
+            let next = brevity.name(run, &row.contender, is_suspect);
+            if beyond_doubt {
+                let times = units::plain(ratio.median.ln().abs().exp());
+                return format!(
+                    "{most}; {next} comes closest: {times} times apart, far beyond what is doubted."
+                );
+            }
             let (does, ratio) = (&words.does, percent_with_interval(ratio));
             match figure.better {
                 Better::More => format!("{most}; {next} comes closest, with {ratio} of that."),
                 Better::Less => format!("{most}; {next} {does} {ratio} of that."),
             }
         }
+        None if beyond_doubt => format!("{most}, far beyond what is doubted."),
         None => format!("{most}."),
     }
+}
+
+/// Whether no doubt can change the place of those ranked behind the first.
+fn orders_hold(outcome: &Outcome, figure: &Figure) -> bool {
+    let is_suspect = |row: &Row| row.verdict == Verdict::Suspect;
+    let is_first = |row: &&Row| row.rank(&figure.id) == Some(1);
+    let is_doubted = outcome.rows.iter().filter(is_first).any(is_suspect);
+    let holds = |row: &Row| row.standings.get(&figure.id).is_some_and(|it| it.beyond_doubt);
+    let mut behind = outcome.rows.iter().filter(|row| row.rank(&figure.id) > Some(1));
+    behind.all(|row| holds(row) || !is_doubted && !is_suspect(row))
 }
 
 /// What the first one has: `the most requests a second`.
@@ -280,20 +302,31 @@ pub fn shortened(text: &str, chars: usize) -> String {
 /// nothing to compare the rest with.
 const BUSY_SHARE: f64 = 0.5;
 
-/// That the machine was busy, where that is all there is to say.
+/// That the machine was busy, where that is the first thing to know, and how many figures
+/// stand in spite of it.
 fn busy(run: &Run) -> Option<String> {
     let is_busy = |findings: &[Finding]| {
         let is_it = |it: &Finding| it.check == QUIET_MACHINE && it.verdict == Verdict::Invalid;
         findings.iter().any(is_it)
     };
-    let rows: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
-    let busy = rows.iter().filter(|row| is_busy(&row.findings)).count();
-    if (busy as f64) < BUSY_SHARE * rows.len() as f64 || busy == 0 {
+    let rates: Vec<&Row> = run.outcomes_at(PaceKind::Free).flat_map(|it| &it.rows).collect();
+    let busy = rates.iter().filter(|row| is_busy(&row.findings)).count();
+    if (busy as f64) < BUSY_SHARE * rates.len() as f64 || busy == 0 {
         return None;
     }
     let trials = run.trials.iter().filter(|trial| is_busy(&trial.findings)).count();
+    let figures = || run.outcomes.iter().flat_map(|outcome| &outcome.rows);
+    let stand = match figures().filter(|row| row.verdict != Verdict::Invalid).count() as u64 {
+        0 => "no figure stands".into(),
+        some => format!(
+            "{} of {} {}",
+            units::whole(some),
+            units::of(figures().count() as u64, "figure"),
+            if some == 1 { "stands" } else { "stand" }
+        ),
+    };
     Some(format!(
-        "The machine was busy in {} of {}: nothing here stands. Measure again on a quiet machine.",
+        "The machine was busy in {} of {}: {stand}. Measure again on a quiet machine.",
         units::whole(trials as u64),
         units::of(run.trials.len() as u64, "trial"),
     ))

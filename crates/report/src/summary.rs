@@ -4,9 +4,9 @@
 use std::borrow::{Borrow, Cow};
 use std::collections::BTreeSet;
 
-use result::figure::{Better, RATE};
+use result::figure::{Better, MEMORY, RATE};
 use result::finding::{Finding, Verdict};
-use result::outcome::{Curve, CurveLine, Estimate, Outcome, Row};
+use result::outcome::{Curve, CurveLine, Estimate, Outcome, Row, identical_entries};
 use result::plan::{Contender, Pace, PaceKind, Setting, Slot, Tier};
 use result::{LeftOut, Run, State, Trial};
 
@@ -127,9 +127,19 @@ pub fn notes(run: &Run) -> Vec<String> {
 fn tiers_differ(run: &Run) -> Option<String> {
     let rows = run.outcomes.iter().flat_map(|it| &it.rows);
     let ranked = rows.filter(|row| row.standings.values().any(|it| it.rank.is_some()));
-    let tiers = ranked.filter_map(|row| Some(contender(run, &row.contender)?.tier));
+    let tiers = ranked.filter_map(|row| contender(run, &row.contender)?.tier);
     let tiers: Vec<&str> = tiers.collect::<BTreeSet<Tier>>().into_iter().map(Tier::word).collect();
     (tiers.len() > 1).then(|| format!("Tiers differ among those ranked: {}.", and(&tiers)))
+}
+
+/// Whether contenders have tiers: commands that nobody wrote a contender for have none.
+pub fn has_tiers(run: &Run) -> bool {
+    run.contenders.iter().any(|it| it.tier.is_some())
+}
+
+/// The tier of a row's contender, in a table that tells tiers.
+pub fn tier(run: &Run, row: &Row) -> &'static str {
+    contender(run, &row.contender).and_then(|it| it.tier).map_or(units::NOTHING, Tier::word)
 }
 
 /// Why there is nothing at one rate for all, where that was planned.
@@ -173,7 +183,7 @@ pub fn finding(run: &Run, outcome: &Outcome) -> Option<String> {
     let offered = outcome
         .offered
         .as_ref()
-        .map(|it| format!("{}, which is {}", requests(run, it.rate), it.rule));
+        .map(|it| format!("{} for each. {}", requests(run, it.rate), it.rule));
     let says: Vec<String> = offered.into_iter().chain(sentence).chain(noise).collect();
     (!says.is_empty()).then(|| says.join(" "))
 }
@@ -185,9 +195,9 @@ pub fn requests(run: &Run, rate: f64) -> String {
     format!("{} {of}", units::whole(rate.round() as u64))
 }
 
-/// Up to what identical entries differed: the far end of their median's interval.
+/// Below which difference contenders tie.
 fn noise(floor: f64) -> String {
-    format!("Two identical entries were up to {} apart in the median.", units::percent(floor - 1.0))
+    format!("Noise floor: {}. A smaller difference is a tie.", identical_entries(floor))
 }
 
 /// A list as one says it: `a, b and c`.
@@ -432,6 +442,11 @@ pub fn shares_cores(run: &Run, section: &Section) -> bool {
 pub const SHARED_MEMORY: &str =
     "Memory is summed over a contender's processes: what two share, as after a fork, counts twice.";
 
+/// Whether a table of figures has memory in it, and of a contender of several processes.
+pub fn figures_share_memory(run: &Run) -> bool {
+    figures::plain(run).any(|figure| figure.id == MEMORY) && shares_memory(run)
+}
+
 /// Whether a contender ran as several processes, which may share pages.
 pub fn shares_memory(run: &Run) -> bool {
     run.trials.iter().any(|trial| trial.evidence.server.processes.len() > 1)
@@ -598,7 +613,7 @@ pub fn findings_against(run: &Run) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for Judged { contender, setting, findings } in judged(run) {
         for finding in findings.iter().filter(|it| it.verdict != Verdict::Valid) {
-            let Finding { check, verdict, value, threshold, says, fix } = finding;
+            let Finding { check, verdict, value, threshold, says, fix, off_by_max: _ } = finding;
             let verdict = *verdict;
             let group = entry(
                 &mut groups,

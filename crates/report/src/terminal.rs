@@ -97,8 +97,8 @@ type Column = (String, CellAlignment, bool);
 fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
     let (left, right) = (CellAlignment::Left, CellAlignment::Right);
     let column = |title: &str, side, narrow| (title.to_string(), side, narrow);
-    let mut columns =
-        vec![column("", right, true), column("", left, true), column("tier", left, false)];
+    let mut columns = vec![column("", right, true), column("", left, true)];
+    columns.extend(summary::has_tiers(run).then(|| column("tier", left, false)));
     if let Some(figure) = figures::ranking(run, outcome) {
         columns.extend([column(&head(figure), right, true), column("", left, true)]);
         columns.extend([column(figures::of_best(figure), right, true), column("", left, false)]);
@@ -140,7 +140,7 @@ const MARKS: [Mark; 12] = [
         |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
         "≥ before a time: requests without an answer are in it",
     ),
-    (summary::shares_memory, "memory is summed over processes: what two share counts twice"),
+    (summary::figures_share_memory, "memory is summed over processes: what two share counts twice"),
     (|run| is_said(run, Verdict::Valid), "✓ valid"),
     (|run| is_said(run, Verdict::NotChecked), "○ not checked in full"),
     (|run| is_said(run, Verdict::Suspect), "? doubtful, for the reason below"),
@@ -433,9 +433,8 @@ impl Page {
         row: &Row,
         share: Option<&Estimate>,
     ) -> Vec<Cell> {
-        let contender = summary::contender(run, &row.contender);
-        let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
-        let words = vec![summary::rank(outcome, row), self.who(run, &row.contender), tier.into()];
+        let mut words = vec![summary::rank(outcome, row), self.who(run, &row.contender)];
+        words.extend(summary::has_tiers(run).then(|| summary::tier(run, row).into()));
         let mut figures = Vec::new();
         if let Some(figure) = figures::ranking(run, outcome) {
             let estimate = row.figure(&figure.id);

@@ -56,6 +56,10 @@ pub struct Finding {
     /// One sentence: what to do about it, or, of what was not checked, what lets it be
     /// checked. Empty where the verdict is valid, or nothing that a reader does would.
     pub fix: String,
+    /// Of doubt whose effect is bounded: the factor, 1 or more, by which it moves the figure
+    /// that ranks at most, up or down. `None` where nobody can say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_by_max: Option<f64>,
 }
 
 /// The worst word among findings; `NotChecked` where there is none.

@@ -139,6 +139,18 @@ pub struct Ranking {
     pub sentence: String,
 }
 
+/// A noise floor in words, as checks and reports say it alike: `two identical entries (A/A
+/// pair) up to 1.2 % apart`. Whole per cent from ten on, as all shares that people read.
+pub fn identical_entries(noise_floor: f64) -> String {
+    let percent = (noise_floor - 1.0) * 100.0;
+    let text = match percent < 9.95 {
+        true => format!("{percent:.1}"),
+        false => format!("{percent:.0}"),
+    };
+    let percent = text.strip_suffix(".0").unwrap_or(&text);
+    format!("two identical entries (A/A pair) up to {percent} % apart")
+}
+
 /// One contender under one setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Row {
@@ -184,6 +196,10 @@ pub struct Standing {
     /// Its figure divided by that of the first ranked row, from paired blocks. `None` where
     /// both are lower bounds: it may be anything then.
     pub ratio: Option<Estimate>,
+    /// Whether one of the two is suspect, and all that is doubted of both together can't
+    /// change their order.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub beyond_doubt: bool,
 }
 
 /// What kept a rate from being higher, as far as evidence and findings tell.

@@ -250,8 +250,9 @@ pub struct Contender {
     pub title: String,
     /// The language that its author would name.
     pub language: String,
-    /// How it was made.
-    pub tier: Tier,
+    /// How it was made; `None` of a command that nobody wrote a contender for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
     /// The lighter contract that it keeps; `None` for the study's full one.
     pub lighter_contract: Option<String>,
     /// What a reader of its figures has to know of it, in its author's words.

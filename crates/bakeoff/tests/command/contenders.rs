@@ -171,7 +171,7 @@ fn folders_beside(text: &str, depth: usize) -> Vec<String> {
 #[test]
 fn who_is_tuned_has_an_idiomatic_sibling() {
     for study in studies() {
-        let of = |tier: Tier| study.contenders.iter().filter(move |it| it.file.tier == tier);
+        let of = |tier: Tier| study.contenders.iter().filter(move |it| it.file.tier == Some(tier));
         for tuned in of(Tier::Tuned) {
             let language = &tuned.file.language;
             let sibling = of(Tier::Idiomatic).find(|it| it.file.language == *language);

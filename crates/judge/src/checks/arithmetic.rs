@@ -60,7 +60,7 @@ fn contradiction(_: &Seen, load: &Load) -> Option<Word> {
 }
 
 fn of_an_open_loop(seen: &Seen, _: &Load) -> Option<Word> {
-    let says = "Counts and percentiles fit each other. Little's law isn't asked: in an open loop \
+    let says = "Counts and percentiles agree. Little's law says nothing of an open loop, whose \
                 connections may be idle.";
     seen.is_open_loop().then(|| Word::valid("consistent", says).against(ACCOUNT))
 }
@@ -80,7 +80,7 @@ fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
     let connections = connections(seen, load);
     let times = &load.work.response_us;
     let Some((mean_us, max_us)) = times.mean.zip(times.max) else {
-        return Some(Word::not_checked("No answer came, so that there are no times."));
+        return Some(Word::not_checked("No answer came, so there are no times."));
     };
     let busy = load.work.rate * mean_us / 1e6;
     let edges = max_us / 1e6 / load.work.seconds;
@@ -92,8 +92,8 @@ fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
         Word::invalid(value, "More connections were busy than there were: times are too long.")
     } else if most_without_errors < BUSY_SUSPECT && load.client.answers_a_connection.0 == 0 {
         Word::not_checked(format!(
-            "There were {value} with answers, and some had none: whether the others waited for \
-             the client or for those, Little's law can't tell."
+            "Answers kept {value}. Some requests had no answer, so Little's law can't tell \
+             whether the other connections waited for the client or for those."
         ))
     } else if most_without_errors < BUSY_INVALID {
         Word::invalid(value, "Most connections waited for the client: this is another load.")
@@ -101,8 +101,8 @@ fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
         Word::suspect(value, "Many connections waited for the client, not for the server.")
     } else if most < BUSY_SUSPECT {
         Word::not_checked(format!(
-            "There were {value} with answers: whether the others waited for the client or for \
-             what ended in errors, Little's law can't tell."
+            "Answers kept {value}. Some requests ended in errors, so Little's law can't tell \
+             whether the other connections waited for the client or for those."
         ))
     } else {
         Word::valid(value, "Rate, times and connections fit each other.")
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(with(20, 0.4).0, Verdict::Suspect, "20 connections more aren't enough");
         let (verdict, says) = with(40, 0.4);
         assert_eq!(verdict, Verdict::NotChecked, "40 may have been busy with errors");
-        assert!(says.contains("40 of 100 connections busy with answers"), "{says}");
+        assert!(says.contains("Answers kept 40 of 100 connections busy"), "{says}");
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
         let word = word_on(&ARITHMETIC, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Valid);
         assert_eq!(word.value, "consistent");
-        assert!(word.says.contains("Little's law isn't asked"), "{}", word.says);
+        assert!(word.says.contains("says nothing of an open loop"), "{}", word.says);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub const CLIENT_LIMIT: Check = Check {
 fn look(seen: &Seen, load: &Load) -> Word {
     if seen.evidence.place.shared() {
         return Word::not_checked(
-            "Client and server share cores, so that the client's share tells nothing.",
+            "Client and server share cores, so the client's CPU time tells nothing.",
         )
         .advise("Use a machine on which both have cores of their own, or one core (`--cores 1`).");
     }
@@ -48,9 +48,15 @@ fn look(seen: &Seen, load: &Load) -> Word {
     let Some((verdict, says)) = Client::of(&part).doubt(is_idle) else { return at_ease(&part) };
     let of_server = server.map(|share| format!(", the contender {}", percent(share)));
     let value = part.value() + &of_server.unwrap_or_default();
-    match &seen.evidence.second_client {
+    let word = match &seen.evidence.second_client {
         None => Word::new(verdict, value, says).against(BUSY),
         Some(second) => second_client(load, second, (verdict, says), value),
+    };
+    match seen.is_open_loop() {
+        true => word,
+        // The rate is a lower bound, and such a one is never placed below another: no order
+        // rests on how much more it is.
+        false => word.off_by(1.0),
     }
 }
 
@@ -76,18 +82,17 @@ impl Client {
         let (verdict, says) = match (self, server_is_idle) {
             (Client::Spare, _) => return None,
             (Client::Near, false) => {
-                (Suspect, "The client was near its limit: the server may have given more.")
+                (Suspect, "The client was near its limit: the server may be able to do more.")
             }
             (Client::Near, true) => (
                 Invalid,
-                "The client was the limit: it was near its own, while the server waited for it.",
+                "The client was the limit: it was nearly always busy, and the server waited for it.",
             ),
-            (Client::AtLimit, false) => (
-                Invalid,
-                "The client was at its limit: what the server could have given isn't known.",
-            ),
+            (Client::AtLimit, false) => {
+                (Invalid, "The client was at its limit: what the server can do isn't known.")
+            }
             (Client::AtLimit, true) => {
-                (Invalid, "The client was the limit: the server could have given more.")
+                (Invalid, "The client was the limit: the server can do more.")
             }
         };
         Some((verdict, says))
@@ -99,7 +104,7 @@ fn at_ease(part: &Part) -> Word {
     match part.waited {
         Some(_) => Word::valid(part.value(), "The client had time to spare.").against(BUSY),
         None => Word::not_checked(
-            "Whether the client's threads waited for a processor, the kernel doesn't tell.",
+            "The kernel doesn't tell whether the client's threads waited for a processor.",
         )
         .advise("Use a kernel that counts it (CONFIG_SCHED_INFO, on in Debian's)."),
     }
@@ -142,18 +147,18 @@ fn second_client(
     let rise = (first.work.rate > 0.0).then(|| both / first.work.rate - 1.0);
     let rises = rise.map_or(String::new(), |rise| format!(" ({:+.1} %)", rise * 100.0));
     let value = format!(
-        "{value}; {:.0} answers a second, {both:.0} with a second client{rises}",
+        "{value}; {:.0} requests a second, {both:.0} with a second client{rises}",
         first.work.rate,
     );
     let gave_more = both > first.work.rate && rise.is_none_or(|rise| rise >= RISE);
     let word = if gave_more {
-        let says = "More client gave more: the client was the limit, not the server.";
+        let says = "A second client raised the rate: the client was the limit, not the server.";
         Word::new(verdict, value, says)
     } else if !is_sound {
-        let says = "The second client had no connection, met errors, its own limit or a busy machine, and decides nothing.";
+        let says = "The second client decides nothing: it had no connection, met errors or its own limit, or the machine was busy.";
         Word::new(verdict, value, says)
     } else {
-        Word::valid(value, "More client gave no more: the server was the limit.")
+        Word::valid(value, "A second client didn't raise the rate: the server was the limit.")
     };
     word.against("less than 85 % busy or waiting, or less than 5 % more with a second client")
 }
@@ -259,7 +264,7 @@ mod tests {
         assert_eq!(with(0.97).verdict, Verdict::Invalid);
         let word = with(0.97);
         assert_eq!(word.value, "97.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %");
-        assert!(word.says.ends_with("what the server could have given isn't known."), "{word:?}");
+        assert!(word.says.ends_with("what the server can do isn't known."), "{word:?}");
     }
 
     #[test]
@@ -340,7 +345,7 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Invalid);
         assert_eq!(word.value, "90.0 % busy, 1.0 % waiting for a processor, the contender 50.0 %");
         assert_eq!(with(0.9, 3.9).verdict, Verdict::Suspect, "both were busy");
-        assert!(with(0.99, 2.0).says.ends_with("the server could have given more."));
+        assert!(with(0.99, 2.0).says.ends_with("the server can do more."));
         assert_eq!(with(0.5, 2.0).verdict, Verdict::Valid, "something else was the limit");
     }
 
@@ -385,7 +390,7 @@ mod tests {
         let told = with_second(0.99, 90_000.0, 0, &[0.9, 0.9]);
         assert_eq!(
             told.value,
-            "99.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %; 50000 answers a \
+            "99.0 % busy, 0.0 % waiting for a processor, the contender 99.0 %; 50000 requests a \
              second, 90000 with a second client (+80.0 %)"
         );
     }

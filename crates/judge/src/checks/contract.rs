@@ -11,9 +11,15 @@ pub(super) const CONTRACT: Check = Check {
     scope: Scope::Anyway(|seen| Some(look(seen))),
 };
 
+/// What to do about a contender whose process didn't live through the trial.
+const AFTER_A_FAILURE: &str = "Find out from its last lines why it failed: they stand in the report and in `run.json`. Then mend the contender and measure again.";
+
 fn look(seen: &Seen) -> Word {
-    if let Some(failure) = &seen.evidence.process.failure {
-        return Word::invalid("failed", format!("The contender failed: {failure}."));
+    let process = &seen.evidence.process;
+    if let Some(failure) = &process.failure {
+        let last = process.last_words.last().map(|line| format!(" Its last line: {line}"));
+        let says = format!("The contender failed: {failure}.{}", last.unwrap_or_default());
+        return Word::invalid("failed", says).advise(AFTER_A_FAILURE);
     }
     let steps = &seen.evidence.contract;
     let wrong: Vec<_> =
@@ -46,6 +52,18 @@ mod tests {
         assert_eq!(word.verdict, Verdict::Invalid);
         assert_eq!(word.value, "1 of 1 steps wrong");
         assert!(word.says.contains("status 500 instead of 200"), "{}", word.says);
+    }
+
+    #[test]
+    fn of_a_process_that_died_the_last_line_is_told() {
+        let word = word_after(&CONTRACT, |evidence| {
+            evidence.process.failure = Some("it ended with signal 11 under load".into());
+            evidence.process.last_words = vec!["listening".into(), "out of range".into()];
+        });
+        let says =
+            "The contender failed: it ended with signal 11 under load. Its last line: out of range";
+        assert_eq!(word.says, says);
+        assert!(word.fix.starts_with("Find out"), "{}", word.fix);
     }
 
     #[test]

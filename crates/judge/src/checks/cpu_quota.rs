@@ -27,7 +27,7 @@ fn look(seen: &Seen, work: &Work) -> Word {
         None => "no quota".into(),
     };
     if periods == 0 {
-        return Word::valid(quota, "No quota kept anybody from running.");
+        return Word::valid(quota, "No CPU quota stopped the contender or the client.");
     }
     let used_up = format!("{quota}, used up {periods} times");
     let Some(held_back_s) = limits.throttled_s else {

@@ -28,11 +28,11 @@ fn look(seen: &Seen, load: &Load) -> Word {
     match client_limit::server_share(seen) {
         Some(used) if used >= BUSY => Word::valid(
             format!("{value}, {} of the cores in use", percent(used)),
-            "It was at work: so long may its answers take, or its queue be.",
+            "The contender was at work: its answers may take that long, or wait that long in a queue.",
         ),
         _ => Word::suspect(
             value,
-            "Answers seem to have waited for an acknowledgement, and not for the contender's work.",
+            "Answers seem to have waited for an acknowledgement of TCP, not for the contender's work.",
         ),
     }
 }

@@ -73,15 +73,18 @@ fn look(compared: &Compared) -> Word {
         .map(|other| Written::by(compared, &other.name)?.with_each())
         .collect();
     if others.contains(&Some(false)) {
-        Word::suspect(value, "It writes with each answer what others don't.")
+        Word::suspect(value, "It writes to disk with each answer, and others don't.")
     } else if others.is_empty() && compared.are_stores() {
         Word::valid(value, "It is the only store that survives what it does.")
     } else if others.is_empty() {
-        Word::suspect(value, "It writes with each answer.")
+        Word::suspect(value, "It writes to disk with each answer.")
     } else if others.contains(&None) {
-        Word::suspect(value, "It writes with each answer; whether all others do is not known.")
+        Word::suspect(
+            value,
+            "It writes to disk with each answer. Whether all others do isn't known.",
+        )
     } else {
-        Word::valid(value, "All contenders write.")
+        Word::valid(value, "All contenders write to disk.")
     }
 }
 
@@ -186,7 +189,7 @@ mod tests {
         field.each("c", |evidence| evidence.server_disk_write_bytes = None);
         let word = field.word(&DISK_WRITES, "a");
         assert_eq!(word.verdict, Verdict::Suspect);
-        assert!(word.says.ends_with("is not known."), "{}", word.says);
+        assert!(word.says.ends_with("isn't known."), "{}", word.says);
         // Who was never under load compares nothing.
         field.each("c", |evidence| evidence.work = None);
         assert_eq!(field.word(&DISK_WRITES, "a").verdict, Verdict::Valid);

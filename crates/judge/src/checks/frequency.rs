@@ -52,6 +52,7 @@ fn word(lowest: f64, highest: f64, value: String) -> Word {
         Word::valid(value, "The processors kept their speed.")
     } else {
         Word::suspect(value, "The processors changed their speed within the window.")
+            .off_by(highest / lowest)
     }
 }
 

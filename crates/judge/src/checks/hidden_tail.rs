@@ -48,7 +48,7 @@ fn look(load: &Load) -> Word {
         }
         Some(away) => Word::suspect(
             format!("{value}, the client away for {:.0} ms", away * 1_000.0),
-            "The client stood still, and maybe the server: no percentile shows it.",
+            "The client stood still, and perhaps the server did. No percentile shows it.",
         ),
     }
 }

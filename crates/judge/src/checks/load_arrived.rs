@@ -47,7 +47,7 @@ fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
     } else {
         Word::invalid(
             format!("{accepted}, {queued} in its queue"),
-            "Connections waited to be accepted by a server that answered the others.",
+            "Some connections waited to be accepted while the server answered others.",
         )
     };
     Some(word.against("all"))

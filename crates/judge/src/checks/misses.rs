@@ -25,7 +25,7 @@ fn look(seen: &Seen, _: &Work) -> Option<Word> {
     }
     let share = nothing as f64 / reads as f64;
     let value = format!("{} of {reads} reads", percent(share));
-    let (found_little, enough) = ("Reads found nothing.", "Reads found what they asked for.");
+    let (found_little, enough) = ("Many reads found nothing.", "Reads found what they asked for.");
     Some(match share <= MISSED_MAX {
         true => Word::valid(value, enough),
         false if *may_evict => Word::suspect(value, found_little),

@@ -51,7 +51,8 @@ pub use client_limit::{CLIENT_LIMIT, asks_for_second_client};
 pub(crate) use cpu_quota::CPU_QUOTA;
 pub use hidden_tail::p99_by_time_us;
 pub use pressure::DELEGATE;
-pub use replication::{stands, twin_ratios};
+pub(crate) use replication::noise_floor;
+pub use replication::stands;
 pub(crate) use server_cores::{SERVER_CORES, found_idle_cores, was_let_idle};
 
 /// All checks, in the order of what can go wrong: first whether the contender
@@ -189,13 +190,17 @@ struct Word {
     says: String,
     /// Which part of the threshold it was held against, where there are several.
     against: Option<&'static str>,
-    /// What lets the check look next time, where it couldn't and something does.
+    /// What to do, where that isn't the check's own fix: of a check that couldn't look, what
+    /// lets it look next time.
     advice: Option<&'static str>,
+    /// Of a suspect figure, by which factor it may be off at most, where that is bounded.
+    off_by_max: Option<f64>,
 }
 
 impl Word {
     fn new(verdict: Verdict, value: impl Into<String>, says: impl Into<String>) -> Word {
-        Word { verdict, value: value.into(), says: says.into(), against: None, advice: None }
+        let (value, says) = (value.into(), says.into());
+        Word { verdict, value, says, against: None, advice: None, off_by_max: None }
     }
 
     fn valid(value: impl Into<String>, says: impl Into<String>) -> Word {
@@ -217,6 +222,11 @@ impl Word {
 
     fn against(self, part: &'static str) -> Word {
         Word { against: Some(part), ..self }
+    }
+
+    /// By which factor a suspect figure may be off at most. What isn't finite bounds nothing.
+    fn off_by(self, factor: f64) -> Word {
+        Word { off_by_max: Some(factor.max(1.0 / factor)).filter(|it| it.is_finite()), ..self }
     }
 
     fn advise(self, advice: &'static str) -> Word {
@@ -317,7 +327,7 @@ impl Check {
     }
 
     fn finding(&self, word: Word) -> Finding {
-        let Word { verdict, value, says, against, advice } = word;
+        let Word { verdict, value, says, against, advice, off_by_max } = word;
         Finding {
             check: self.id.into(),
             verdict,
@@ -327,8 +337,9 @@ impl Check {
             fix: match verdict {
                 Verdict::Valid => String::new(),
                 Verdict::NotChecked => advice.unwrap_or_default().into(),
-                Verdict::Suspect | Verdict::Invalid => self.fix.into(),
+                Verdict::Suspect | Verdict::Invalid => advice.unwrap_or(self.fix).into(),
             },
+            off_by_max: off_by_max.filter(|_| verdict == Verdict::Suspect),
         }
     }
 
@@ -348,14 +359,29 @@ impl Check {
             threshold: self.threshold.into(),
             says: format!("{} {reason}", doubt.says),
             fix: rest.map_or(String::new(), |it| it.fix.clone()),
+            off_by_max: None,
         }
     }
 }
 
 /// What the checks that apply say of a trial, the worst first.
+///
+/// A contender that failed has one finding, that of its contract. What else such a trial
+/// shows follows from it: connections that were refused ask for no longer listen queue. What
+/// may be why it failed is told beside: the machine's other users, and memory that ran out.
 pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     let seen = Seen { slot, evidence };
-    worst_first(CHECKS.iter().filter_map(|check| check.on_trial(&seen)).collect())
+    let failed = evidence.process.failure.is_some();
+    let may_be_why =
+        |check: &Check| check.id == memory::MEMORY.id || matches!(check.scope, Scope::Machine(_));
+    let findings = CHECKS.iter().filter_map(|check| {
+        let finding = check.on_trial(&seen)?;
+        let speaks = !failed
+            || check.id == contract::CONTRACT.id
+            || may_be_why(check) && finding.verdict >= Verdict::Suspect;
+        speaks.then_some(finding)
+    });
+    worst_first(findings.collect())
 }
 
 /// What the checks of the place say of a trial in which nothing was asked of anybody, in
@@ -387,7 +413,10 @@ pub fn judge_row(
     let compared = Compared { contender, contenders, trials, of_load };
     let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
     let mut findings = over_blocks(&own);
-    findings.extend(CHECKS.iter().filter_map(|check| check.on_row(&compared)));
+    // Beside the others, one that failed would only be told once more that it did.
+    let failed = own.iter().any(|trial| trial.evidence.process.failure.is_some());
+    let speaks = |check: &&&Check| !(failed && matches!(check.scope, Scope::Row(_)));
+    findings.extend(CHECKS.iter().filter(speaks).filter_map(|check| check.on_row(&compared)));
     worst_first(findings)
 }
 
@@ -425,7 +454,10 @@ pub fn over_blocks(trials: &[&Trial]) -> Vec<Finding> {
         let doubtful = said().filter(|it| it.verdict == Verdict::Suspect).count();
         let reason = check.scope.tolerates(trials, doubtful);
         let Some(reason) = reason.filter(|_| worst.verdict == Verdict::Suspect) else {
-            return Some(worst.clone());
+            // A median is off by no more than the block that is off the most.
+            let each = said().filter(|it| it.verdict == Verdict::Suspect).map(|it| it.off_by_max);
+            let off_by_max = each.reduce(|a, b| Some(a?.max(b?))).flatten();
+            return Some(Finding { off_by_max, ..worst.clone() });
         };
         let others = said().filter(|finding| finding.verdict < Verdict::Suspect);
         let rest = others.max_by_key(|finding| finding.verdict);
@@ -478,6 +510,33 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+
+    /// A server that crashed refuses connections, leaves requests without an answer and its
+    /// cores idle. Advice on its listen queue would send its reader the wrong way.
+    #[test]
+    fn a_contender_that_died_has_one_finding() {
+        let (slot, mut evidence) = sound();
+        let load = load_of(&mut evidence);
+        load.client.connections_established = 3;
+        load.client.good = 10;
+        load.work.errors = vec![result::evidence::ErrorKind {
+            kind: "refused".into(),
+            count: 199_990,
+            ..Default::default()
+        }];
+        evidence.server_cpu_s = Some(0.1);
+        let against = |evidence: &Evidence| -> Vec<String> {
+            let findings = judge(&slot, evidence).into_iter();
+            findings.filter(|it| it.verdict > Verdict::Valid).map(|it| it.check).collect()
+        };
+        assert!(against(&evidence).len() > 2, "a living server has several");
+        evidence.process.failure = Some("it ended with signal 11 under load".into());
+        assert_eq!(against(&evidence), ["contract"]);
+        evidence.others_cpu_s = Some(4.0);
+        evidence.machine.oom_kills = Some(1);
+        let may_be_why = ["contract", "quiet-machine", "memory"];
+        assert_eq!(against(&evidence), may_be_why);
+    }
 
     /// A histogram as evidence has it: times in µs, and how often each.
     pub(super) fn histogram(times: &[(u64, u64)]) -> String {
@@ -1059,6 +1118,22 @@ mod tests {
         assert_eq!(row([Valid, Suspect, Invalid, Valid]).verdict, Invalid, "never passed over");
         let unseen = row([NotChecked, Suspect, NotChecked, Valid]);
         assert_eq!(unseen.verdict, NotChecked, "half of the blocks weren't looked at");
+    }
+
+    /// Else a median would seem less doubtful than the block that decides it.
+    #[test]
+    fn a_row_may_be_off_by_as_much_as_the_worst_of_its_blocks() {
+        let row = |bounds: [Option<f64>; 2]| {
+            let trials = bounds.map(|off_by_max| {
+                let (slot, evidence) = sound();
+                let doubt = crate::samples::suspect("client-limit");
+                let findings = vec![Finding { off_by_max, ..doubt }];
+                Trial { slot, started: String::new(), evidence, findings }
+            });
+            over_blocks(&trials.iter().collect::<Vec<_>>())[0].off_by_max
+        };
+        assert_eq!(row([Some(1.1), Some(1.4)]), Some(1.4));
+        assert_eq!(row([Some(1.1), None]), None, "one is without bound");
     }
 
     #[test]

@@ -38,7 +38,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
     if (load.client.scheduled as f64 - planned).abs() > tolerance {
         return Word::invalid(
             format!("{} offered", of_planned(load.client.scheduled)),
-            "The client didn't offer the rate that the figure has.",
+            "The client didn't send requests at the rate that the figure names.",
         );
     }
     let value = format!("{} answered", of_planned(load.work.done));
@@ -46,13 +46,14 @@ fn look(seen: &Seen, load: &Load) -> Word {
     let is_held = load.work.done as f64 + under_way >= planned - tolerance;
     match seen.slot.setting.pace {
         _ if is_held => Word::valid(value, "The rate was offered and held."),
-        Pace::Own { .. } => {
-            Word::valid(value, "The rate was offered; that it wasn't held is the result.")
-        }
+        Pace::Own { .. } => Word::valid(
+            value,
+            "The rate was offered. That the contender didn't hold it is the result.",
+        ),
         _ if client_limit::is_near(load.client, seen.evidence.place.client_cpus.len()) => {
             Word::invalid(
                 value,
-                "The rate wasn't held, and the client was near its limit: whose it was isn't known.",
+                "The rate wasn't held. The client was near its limit, so it may be the cause.",
             )
         }
         _ => {
@@ -107,7 +108,7 @@ mod tests {
         (load.work.done, load.client.busy_share) = (90_000, vec![0.99]);
         let word = word_on(&OFFERED_RATE, &slot, &evidence);
         assert_eq!(word.verdict, Verdict::Invalid);
-        assert!(word.says.contains("the client was near its limit"), "{}", word.says);
+        assert!(word.says.contains("The client was near its limit"), "{}", word.says);
     }
 
     #[test]

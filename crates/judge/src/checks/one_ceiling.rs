@@ -51,10 +51,11 @@ fn look(compared: &Compared) -> Word {
     let others = costs.len() - 1;
     let value = format!("{others} others at its rate, CPU time up to {apart:.2} times apart");
     match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
-        true => {
-            Word::suspect(value, "Contenders of different cost met one ceiling that isn't theirs.")
-        }
-        false => Word::valid(value, "No ceiling that several contenders share is seen."),
+        true => Word::suspect(
+            value,
+            "Contenders of different cost reached one rate: something that they share was the limit.",
+        ),
+        false => Word::valid(value, "No limit that several contenders share was seen."),
     }
 }
 

@@ -182,7 +182,7 @@ fn by_tool(words: &[String], c_optimises: bool) -> Option<Word> {
     } else if let Some(word) = has(tool.slow) {
         Some(is_slow(word, DOES_NOT_OPTIMISE))
     } else if let Some(word) = has(tool.own) {
-        let says = format!("Whether `{word}` optimises, only a file of the project's tells.");
+        let says = format!("Whether `{word}` optimises stands in a file of the project.");
         let advice = "Say it in the command, such as `--release` or `make CFLAGS=-O2`.";
         Some(Word::not_checked(says).advise(advice))
     } else {
@@ -259,7 +259,7 @@ fn unseen(build: &[String], files: &[TextFile]) -> Option<Word> {
     };
     let is_whole = files.iter().any(is_script) && !files.iter().any(|it| is_script(it) && it.cut);
     (!is_whole).then(|| {
-        Word::not_checked(format!("What `{script}` does isn't seen, or not as a whole."))
+        Word::not_checked(format!("`{script}` couldn't be read, or not all of it."))
             .advise("Let a script of the contender's own folder build it, of 16 KiB at most.")
     })
 }

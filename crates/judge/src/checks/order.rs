@@ -24,8 +24,10 @@ pub(super) const ORDER: Check = Check {
 fn look(contenders: &[Contender], trials: &[&Trial]) -> Word {
     let blocks = blocks(contenders, trials);
     if blocks.len() < BLOCKS_MIN {
-        return Word::not_checked(format!("Fewer than {BLOCKS_MIN} blocks tell no order."))
-            .advise("Take a profile with 6 blocks or more.");
+        return Word::not_checked(format!(
+            "Fewer than {BLOCKS_MIN} blocks can't tell whether the order matters."
+        ))
+        .advise("Take a profile with 6 blocks or more.");
     }
     let first_to_last = |values: &[f64]| slope(values).map(|it| it * (values.len() - 1) as f64);
     let within: Vec<f64> = blocks.iter().filter_map(|block| first_to_last(block)).collect();
@@ -37,14 +39,14 @@ fn look(contenders: &[Contender], trials: &[&Trial]) -> Word {
         format!("{} within a block, {} over the run", change(within_by), change(over_run_by));
     let is_far = |ratio: f64| ratio.max(1.0 / ratio) > EFFECT_MAX;
     if is_far(within_by) && sign_flip_test(&within) <= SIGNIFICANCE {
-        Word::suspect(value, "Rates depend on the place within a block.")
+        Word::suspect(value, "Rates depend on the place within a block.").off_by(within_by)
     } else if is_far(over_run_by) && trend_test(&levels) <= SIGNIFICANCE {
         let speeds = core_speed::by_block(trials.iter().copied());
         let speeds: Vec<f64> = speeds.iter().map(|it| it.ln()).collect();
         let own =
             first_to_last(&speeds).map(|it| format!(", its cores' own speed {}", change(it.exp())));
         let says = "The machine grew faster or slower during the run.";
-        Word::suspect(value + &own.unwrap_or_default(), says)
+        Word::suspect(value + &own.unwrap_or_default(), says).off_by(over_run_by)
     } else {
         Word::valid(value, "It doesn't matter when a trial was made.")
     }

@@ -17,6 +17,9 @@ const ELSEWHERE_SUSPECT: f64 = 1.0;
 const ELSEWHERE_TOLD: f64 = 0.05;
 /// Cores that bakeoff itself may use, without the sampling, which has a bound of its own.
 const HARNESS_SUSPECT: f64 = 0.05;
+/// What others take from a contender costs it this many times as much at most: the time itself,
+/// and as much again for what they push out of its caches.
+const COSTS: f64 = 2.0;
 /// Share of the time of the processors in use that the host may take.
 const STEAL_SUSPECT: f64 = 0.01;
 /// From here on it is the host that is measured.
@@ -50,7 +53,11 @@ fn look(seen: &Seen) -> Word {
     if is_disturbed(known_others, known_steal) {
         Word::invalid(value, "Others used so much of the machine that it shows in the figures.")
     } else if known_others >= OTHERS_SUSPECT || known_steal >= STEAL_SUSPECT {
-        Word::suspect(value, "Others used a part of the machine.")
+        let word = Word::suspect(value, "Others used a part of the machine.");
+        match (others, steal) {
+            (Some(others), Some(steal)) => word.off_by(slowed(seen, others, steal)),
+            _ => word,
+        }
     } else if known_elsewhere >= elsewhere_suspect(&evidence.place) {
         let says = "Others left the contender and the client their processors, and used so much \
                     of the rest that memory, caches and clock may have been short.";
@@ -58,7 +65,11 @@ fn look(seen: &Seen) -> Word {
     } else if harness.is_some() {
         let says = "bakeoff itself used a part of the machine: its keeper waits for each process \
                     that a contender leaves behind.";
-        Word::suspect(value, says).against("bakeoff itself below 5 % of one core")
+        Word::suspect(value, says).against("bakeoff itself below 5 % of one core").off_by(slowed(
+            seen,
+            harness.unwrap_or_default(),
+            known_steal,
+        ))
     } else {
         match (others, steal) {
             (Some(_), Some(_)) if known_elsewhere >= ELSEWHERE_TOLD => Word::valid(
@@ -77,6 +88,16 @@ fn look(seen: &Seen) -> Word {
 fn elsewhere_suspect(place: &Place) -> f64 {
     let processors = place.cores.iter().flatten().count();
     (processors as f64 * ELSEWHERE_SUSPECT_SHARE).max(ELSEWHERE_SUSPECT)
+}
+
+/// By which factor a rate may have been higher, or CPU time less, without these: where all that
+/// others used was on the processors of the contender, or of the client, whichever has fewer.
+fn slowed(seen: &Seen, others_cores: f64, steal_share: f64) -> f64 {
+    let place = &seen.evidence.place;
+    let of_either = [place.server_cpus.len(), place.client_cpus.len()];
+    let cores = of_either.into_iter().filter(|&cores| cores > 0).min().unwrap_or(1);
+    let taken = COSTS * (others_cores / cores as f64 + steal_share);
+    1.0 / (1.0 - taken).max(0.0)
 }
 
 /// Whether others used so much, where contender and client ran, that it is not one contender
@@ -190,6 +211,22 @@ mod tests {
     fn a_host_that_takes_time_is_seen() {
         assert_eq!(with(0.0, 0.01), Verdict::Suspect);
         assert_eq!(with(0.0, 0.05), Verdict::Invalid);
+    }
+
+    /// Of one core, others have 5 % and the host 1 %: twice that, 12 %, may be missing.
+    #[test]
+    fn doubt_is_bounded_by_twice_what_was_taken() {
+        let off_by = |others_cpu_s, steal| {
+            let word = word_after(&QUIET_MACHINE, |evidence| {
+                evidence.others_cpu_s = others_cpu_s;
+                evidence.steal_share = steal;
+            });
+            word.off_by_max.map(|it| (it * 1e3).round() / 1e3)
+        };
+        assert_eq!(off_by(Some(0.2), Some(0.01)), Some(1.136));
+        assert_eq!(off_by(Some(0.2), None), None, "what the host took isn't known");
+        assert_eq!(off_by(Some(1.0), Some(0.0)), None, "invalid is no doubt");
+        assert_eq!(off_by(Some(0.0), Some(0.0)), None, "nor is valid");
     }
 
     #[test]

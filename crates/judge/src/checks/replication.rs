@@ -3,19 +3,22 @@
 use result::Trial;
 use result::figure::{CPU_US, RATE};
 use result::finding::{Verdict, worst};
+use result::outcome::identical_entries;
 
 use super::{Check, Compared, Scope, Word};
 use crate::figures;
-use crate::statistics::{BLOCKS_MIN, log_ratios, median};
+use crate::statistics::{self, BLOCKS_MIN, log_ratios};
 
-/// Identical entries that differ by more tell that others can't be told apart.
-const TWINS_APART_MAX: f64 = 1.1;
+/// The largest noise floor on a machine that tells small differences. Of normal noise, the
+/// floor of six blocks is 1.9 times the median difference of two identical entries, as
+/// logarithms: this stands for a median of 10 %.
+const NOISE_FLOOR_MAX: f64 = 1.2;
 
 pub(super) const REPLICATION: Check = Check {
     id: "replication",
-    signal: "Blocks that have a figure of the contender, and by how much the two identical entries of the A/A pair differ, as the median over the blocks in which neither is invalid.",
-    threshold: "6 blocks or more; an A/A pair in as many, within 10 %",
-    why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. Identical entries that differ by more than 10 % show a machine on which differences of that size mean nothing. A trial that is invalid tells nothing of them.",
+    signal: "Blocks that have a figure of the contender, and the noise floor: up to how much two identical entries (the A/A pair) are apart. It is the far end of the 95 % interval of their median ratio, over the blocks in which neither is invalid.",
+    threshold: "6 blocks or more; an A/A pair in as many, at most 20 % apart",
+    why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. A difference up to the noise floor is a tie, whatever this check says. Identical entries that are up to 20 % apart over six blocks are 10 % apart in a usual one: such a machine tells only large differences. A trial that is invalid tells nothing of the noise.",
     fix: "Take a profile with 6 blocks or more; use a machine that nobody else uses.",
     scope: Scope::MachineOverRow(|compared| Some(look(compared))),
 };
@@ -30,18 +33,33 @@ fn look(compared: &Compared) -> Word {
     // At one rate, what is compared is what an answer costs.
     let figure = if compared.is_open_loop() { CPU_US } else { RATE };
     let figure = |trial: &Trial| Some(figures::value(trial, figure)?.value);
-    let ratios = match twin_ratios(compared.trials, figure) {
-        Ok(ratios) => ratios,
+    let floor = match noise_floor(compared.trials, figure) {
+        Ok(floor) => floor,
         Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),
     };
-    // Neither is the faster one: what counts is how far apart they are, not in which order.
-    let apart: Vec<f64> = ratios.iter().map(|ratio| ratio.abs()).collect();
-    let twins = median(&apart).unwrap_or(0.0).exp();
-    let value = format!("{blocks} blocks, twins {:.1} % apart", (twins - 1.0) * 100.0);
-    match twins <= TWINS_APART_MAX {
-        true => Word::valid(value, "There are blocks enough, and their noise is known."),
-        false => Word::suspect(value, "Even identical entries differ a lot on this machine."),
+    let value = format!("{blocks} blocks, {}", identical_entries(floor));
+    match floor <= NOISE_FLOOR_MAX {
+        true => Word::valid(value, "There are blocks enough. A smaller difference is a tie."),
+        false => Word::suspect(
+            value,
+            "This machine tells only large differences. A smaller difference is a tie.",
+        )
+        .off_by(floor),
     }
+}
+
+/// The noise floor of a figure under one load: the ratio, above 1, up to which two identical
+/// entries differ; or why that isn't known.
+///
+/// Ranks rest on it, so it is the one figure that is told of the noise, by this check and by
+/// every report. The median difference of the two entries would be smaller, but nothing is
+/// decided by it: contenders that are farther apart than that can tie.
+pub fn noise_floor(
+    trials: &[&Trial],
+    figure: impl Fn(&Trial) -> Option<f64>,
+) -> Result<f64, &'static str> {
+    let ratios = log_ratios_of_pairs(trials, figure)?;
+    Ok(statistics::noise_floor(&ratios).expect("they are as many as an interval needs"))
 }
 
 /// Whether a trial of the A/A pair tells something of the noise: it saw load, and no
@@ -53,7 +71,7 @@ pub fn stands(trial: &Trial) -> bool {
 /// What the two identical entries under one load differ by in a figure, as the
 /// logarithm of their ratio in each block in which both trials stand; or why these
 /// are too few to tell the noise. Each block may have another contender's pair.
-pub fn twin_ratios(
+fn log_ratios_of_pairs(
     trials: &[&Trial],
     figure: impl Fn(&Trial) -> Option<f64>,
 ) -> Result<Vec<f64>, &'static str> {
@@ -107,16 +125,28 @@ mod tests {
     }
 
     #[test]
-    fn twins_far_apart_cast_doubt_on_all() {
-        assert_eq!(with(0.95), Verdict::Valid);
-        assert_eq!(with(1.2), Verdict::Suspect);
-        assert_eq!(with(0.8), Verdict::Suspect, "whichever is faster");
+    fn identical_entries_far_apart_cast_doubt_on_all() {
+        assert_eq!(with(0.9), Verdict::Valid);
+        assert_eq!(with(1.3), Verdict::Suspect);
+        assert_eq!(with(0.7), Verdict::Suspect, "whichever is faster");
         let mut field = field();
         for trial in field.trials.iter_mut().filter(|trial| trial.slot.twin) {
-            let factor = if trial.slot.block % 2 == 0 { 1.2 } else { 0.8 };
+            let factor = if trial.slot.block % 2 == 0 { 1.3 } else { 0.7 };
             trial.evidence.work.as_mut().unwrap().rate *= factor;
         }
         assert_eq!(field.word(&REPLICATION, "a").verdict, Verdict::Suspect, "now this, now that");
+    }
+
+    /// One block in which the pair is 60 % apart moves the noise floor, by which ranks decide,
+    /// and not the median difference.
+    #[test]
+    fn the_figure_is_the_noise_floor_and_not_the_median_difference() {
+        let mut field = field();
+        let twin = field.trials.iter_mut().find(|trial| trial.slot.twin).unwrap();
+        twin.evidence.work.as_mut().unwrap().rate *= 1.6;
+        let word = field.word(&REPLICATION, "a");
+        let value = "6 blocks, two identical entries (A/A pair) up to 35 % apart";
+        assert_eq!((word.verdict, &*word.value), (Verdict::Suspect, value));
     }
 
     #[test]
@@ -169,7 +199,10 @@ mod tests {
         let block = twin.slot.block;
         pair_another(&mut field, block);
         let word = field.word(&REPLICATION, "a");
-        assert_eq!((word.verdict, &*word.value), (Verdict::Valid, "6 blocks, twins 0.0 % apart"));
+        assert_eq!(
+            (word.verdict, &*word.value),
+            (Verdict::Valid, "6 blocks, two identical entries (A/A pair) up to 0 % apart")
+        );
     }
 
     #[test]

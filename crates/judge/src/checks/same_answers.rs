@@ -12,7 +12,7 @@ pub(super) const SAME_ANSWERS: Check = Check {
     id: "same-answers",
     signal: "A few answers under load, held to the contract; its steps again, right after the load; bytes received by good answers, against the size of a right answer before the load.",
     threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
-    why: "A server that sheds a part of the job once it is busy is faster for it, and was checked when it was idle. Status and body are held to the contract in every answer; that a part is made anew, and the Date, in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
+    why: "A server that leaves out a part of the job once it is busy is faster for it, and was checked when it was idle. Status and body are held to the contract in every answer; that a part is made anew, and the Date, in two a second of each client thread, up to 16 times; what is left out of others shows in their length. 16 bytes are the digits that a random number may have more or less.",
     fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
@@ -34,7 +34,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
         }
     }
     if let Some(date) = standing_date(seen.evidence) {
-        return Word::invalid(date, "The Date after the load was still that of before it.")
+        return Word::invalid(date, "The Date after the load was the same as before it.")
             .against("another Date after 2.2 s or more");
     }
     if seen.is_store() && !contract_after.is_empty() {
@@ -58,8 +58,8 @@ fn look(seen: &Seen, load: &Load) -> Word {
     match (contract_after.is_empty(), contract_under_load.is_empty()) {
         (true, _) => Word::not_checked("The contract was not checked again after the load."),
         (false, true) => Word::not_checked(
-            "Answers were the same before and after the load, and as long under it; but none came \
-             in one piece of 4 KiB or less, to be looked at as a whole.",
+            "Answers were the same before and after the load, and as long under it. None under \
+             load came in one piece of 4 KiB or less, so none was looked at as a whole.",
         ),
         (false, false) => {
             Word::valid(value, "Answers were the same before, under and after the load.")
@@ -118,7 +118,7 @@ mod tests {
     fn where_no_answer_could_be_sampled_it_is_said() {
         let word = word_after(&SAME_ANSWERS, |evidence| evidence.contract_under_load.clear());
         assert_eq!(word.verdict, Verdict::NotChecked);
-        assert!(word.says.contains("to be looked at as a whole"), "{}", word.says);
+        assert!(word.says.contains("none was looked at as a whole"), "{}", word.says);
     }
 
     #[test]

@@ -36,7 +36,7 @@ fn look(seen: &Seen) -> Word {
     if let Some((thread, cpus)) = elsewhere(seen.evidence) {
         return Word::invalid(
             format!("thread {} on processor {cpus}", thread.name),
-            "The contender got away from the cores given: a thread of it may run on others.",
+            "The contender left the cores that it was given: one of its threads may run on others.",
         )
         .against(
             "no thread that ran for 1 % of the window or more allowed on any other processor",
@@ -57,16 +57,18 @@ fn look(seen: &Seen) -> Word {
         Word::valid(value, "No more than the cores given were used.")
     } else if share < USED_SUSPECT && share_with_taken >= USED_SUSPECT {
         Word::not_checked(
-            "Others used the machine, or its host did: what looks idle may have been taken.",
+            "Others used the machine, or its host did: cores that look idle may have been taken.",
         )
         .advise("Stop what else runs on the machine and its host, and measure again.")
     } else if share_with_taken < USED_INVALID {
         Word::invalid(value, format!("{who} left cores idle: something else was the limit."))
     } else if share_with_taken < USED_SUSPECT {
-        Word::suspect(value, format!("{who} left a part of the cores idle."))
+        let word = Word::suspect(value, format!("{who} left a part of the cores idle."));
+        // Of cores that both share, who would have used the rest isn't known.
+        if place.shared() { word } else { word.off_by(1.0 / share) }
     } else if place.shared() {
-        let says = "Server and client together used the cores given; whether the server could have \
-                    used those that it left to the client, that doesn't tell.";
+        let says = "Server and client together used the cores given. Whether the server alone could \
+                    have used them isn't known.";
         Word::not_checked(says).advise(
             "Use a machine on which both have cores of their own, or one core (`--cores 1`).",
         )
@@ -189,7 +191,7 @@ mod tests {
             evidence.server_cpu_s = Some(5.0);
         });
         assert_eq!(word.verdict, Verdict::NotChecked, "one core of two may have been the server's");
-        assert!(word.says.contains("that doesn't tell"), "{}", word.says);
+        assert!(word.says.contains("isn't known"), "{}", word.says);
         let word = word_after(&SERVER_CORES, |evidence| {
             evidence.place.server_cpus = vec![0, 1];
             evidence.place.client_cpus = vec![0, 1];

@@ -43,8 +43,8 @@ fn look(seen: &Seen, work: &Work) -> Word {
             None => Word::suspect(value, "Within a second the rate fell to less than half."),
             Some(away_s) => Word::suspect(
                 format!("{value}; the client away for {:.0} ms", away_s * 1e3),
-                "Within a second the rate fell to less than half; the client stood still, and \
-                 maybe not the contender.",
+                "Within a second the rate fell to less than half. The client stood still, perhaps \
+                 not the contender.",
             ),
         }
     } else {
@@ -87,7 +87,7 @@ mod tests {
         let with = |away_s| with_answers(3, away_s);
         let word = with(0.6);
         assert!(word.value.ends_with("; the client away for 600 ms"), "{}", word.value);
-        assert!(word.says.contains("the client stood still"), "{}", word.says);
+        assert!(word.says.contains("The client stood still"), "{}", word.says);
         assert!(!with(0.02).value.contains("away"), "so short an absence is no such second");
         assert!(!with_answers(100, 0.3).value.contains("away"), "nor is a third of one a whole");
     }

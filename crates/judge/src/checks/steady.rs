@@ -41,7 +41,8 @@ fn look(seen: &Seen, work: &Work) -> Word {
     if change.abs() > CHANGE_MAX {
         let says = format!("The second half {} by more than 10 %.", moved(change));
         return Word::suspect(value + &cores_changed(seen), says)
-            .against("halves within 10 % of each other");
+            .against("halves within 10 % of each other")
+            .off_by(second / first);
     }
     if let Some((point, before, after)) = change_point(&rates(work)) {
         let at_s: f64 = work.rates()[..point].iter().map(|(seconds, _)| seconds).sum();
@@ -51,17 +52,18 @@ fn look(seen: &Seen, work: &Work) -> Word {
             0.0 => format!("no answer before {at_s} s"),
             _ => format!("{:+.1} % from {at_s} s on", change * 100.0),
         };
-        let says = format!("The rate {} at once, and stayed so.", moved(change));
+        let says = format!("The rate {} at one moment, and stayed there.", moved(change));
         return Word::suspect(value + &cores_changed(seen), says)
-            .against("no change-point of more than 10 % and four times the scatter");
+            .against("no change-point of more than 10 % and four times the scatter")
+            .off_by(after / before);
     }
     let value = value + &since(work);
     match rates(work).len() < 2 * SIDE_MIN {
         true => Word::valid(
             value,
-            "Both halves tell the same; the window is too short to have a change-point.",
+            "Both halves have the same rate. The window is too short for a change-point.",
         ),
-        false => Word::valid(value, "All parts of the window tell the same."),
+        false => Word::valid(value, "All parts of the window have the same rate."),
     }
 }
 
@@ -335,7 +337,7 @@ mod tests {
         for (seconds, too_short) in [(3, true), (4, false)] {
             let word = word_after_load(&STEADY, |load| load.work.per_second.truncate(seconds));
             assert_eq!(word.verdict, Verdict::Valid);
-            assert_eq!(word.says.contains("too short to have a change-point"), too_short);
+            assert_eq!(word.says.contains("too short for a change-point"), too_short);
         }
     }
 

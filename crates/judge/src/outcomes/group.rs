@@ -15,7 +15,7 @@ use result::{Run, Trial};
 
 use crate::checks::{self, CLIENT_LIMIT};
 use crate::figures;
-use crate::statistics::{log_ratios, median, median_interval, noise_floor, side};
+use crate::statistics::{log_ratios, median, median_interval, side};
 
 /// Why a lower bound has no rank where another would stand above it.
 pub(super) const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is known to be faster";
@@ -115,11 +115,9 @@ impl<'a> Group<'a> {
             .collect()
     }
 
-    /// Up to which ratio the two identical entries differ, or why that isn't known.
+    /// The noise floor of a figure, or why it isn't known.
     pub(super) fn noise_floor(&self, figure: &str) -> Result<f64, &'static str> {
-        let value = |trial: &Trial| Some(figures::value(trial, figure)?.value);
-        let ratios = checks::twin_ratios(&self.trials, value)?;
-        Ok(noise_floor(&ratios).expect("they are as many as an interval needs"))
+        checks::noise_floor(&self.trials, |trial| Some(figures::value(trial, figure)?.value))
     }
 
     /// The ratio of two contenders' figures, from paired blocks.

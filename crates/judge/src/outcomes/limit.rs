@@ -34,7 +34,7 @@ pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {
         return unknown(format!("The figures are invalid, by `{check}`."));
     }
     if seen.idled() {
-        return unknown("Its cores weren't full, which its study lets be: it waited.".into());
+        return unknown("Its cores weren't full: it waited, which its study allows.".into());
     }
     if !cores_full {
         return unknown(seen.other_cores());
@@ -113,7 +113,7 @@ impl Seen<'_> {
         };
         match (self.is_shared(), given) {
             (true, _) => format!(
-                "Contender and client filled the {given} cores that they share: it used \
+                "Contender and client filled the {given} cores that they share: the contender used \
                  {server:.2}, {kernel}, the client {client:.2}."
             ),
             (false, 1) => format!("Its core was full: {server:.2} of 1 in use, {kernel}."),
@@ -138,7 +138,7 @@ impl Seen<'_> {
             _ => format!("whether {what} was the limit is not known"),
         };
         format!(
-            "{} In use were {}; {}, {}. From outside, a lock can't be told from a wait.",
+            "{} It used {}; {}, {}. From outside, a lock can't be told from a wait.",
             finding.says,
             finding.value,
             word("the client", &CLIENT_LIMIT),
@@ -210,7 +210,7 @@ mod tests {
         }
         let (by, says) = limit_of(&trials, &[(&CLIENT_LIMIT, Verdict::NotChecked, "", "")]);
         assert_eq!(by, LimitedBy::SharedCores);
-        insta::assert_snapshot!(says, @"Contender and client filled the 2 cores that they share: it used 0.99, 50 % of that in the kernel, the client 0.60.");
+        insta::assert_snapshot!(says, @"Contender and client filled the 2 cores that they share: the contender used 0.99, 50 % of that in the kernel, the client 0.60.");
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         trials.iter_mut().for_each(|trial| trial.evidence.place.server_cpus = vec![0, 2]);
         let (by, says) = limit_of(&trials, &[idle]);
         assert_eq!(by, LimitedBy::Unknown);
-        insta::assert_snapshot!(says, @"The contender left cores idle: something else was the limit. In use were 1.00 of 2 cores; the client was not the limit, a CPU quota was not the limit. From outside, a lock can't be told from a wait.");
+        insta::assert_snapshot!(says, @"The contender left cores idle: something else was the limit. It used 1.00 of 2 cores; the client was not the limit, a CPU quota was not the limit. From outside, a lock can't be told from a wait.");
         let unseen = (&CPU_QUOTA, Verdict::NotChecked, "", "");
         assert!(limit_of(&trials, &[idle, unseen]).1.contains("whether a CPU quota was the limit"));
     }
@@ -255,12 +255,13 @@ mod tests {
         trials.iter_mut().for_each(|trial| trial.evidence.server_cpu_s = Some(1.5));
         let (by, says) = limit_of(&trials, &[]);
         assert_eq!(by, LimitedBy::Unknown);
-        insta::assert_snapshot!(says, @"Its cores weren't full, which its study lets be: it waited.");
+        insta::assert_snapshot!(says, @"Its cores weren't full: it waited, which its study allows.");
     }
 
     #[test]
     fn a_contender_that_got_away_from_its_cores_left_none_idle() {
-        let says = "The contender got away from the cores given: a thread of it may run on others.";
+        let says =
+            "The contender left the cores that it was given: one of its threads may run on others.";
         let away = (&SERVER_CORES, Verdict::Invalid, "thread worker on processor 1", says);
         let mut trials = busy();
         for trial in &mut trials {

@@ -4,6 +4,7 @@
 
 mod claims;
 mod curve;
+mod doubt;
 mod group;
 mod limit;
 mod ranked;

@@ -10,6 +10,7 @@ use result::outcome::{Offered, Outcome, Ranking, Row, Standing};
 use result::plan::{PaceKind, Setting};
 use result::{Run, Trial};
 
+use super::doubt;
 use super::group::Group;
 use super::limit::limit;
 use super::sentence::sentence;
@@ -89,8 +90,24 @@ fn rank(group: &Group, rows: &mut [Row], figure: &Figure, offered: Option<f64>) 
     rows.sort_by(|a, b| in_order(a, b, figure));
     let noise_floor = noise_floor.ok();
     group.rank(rows, figure, noise_floor);
+    tell_doubt(rows, figure);
     let sentence = sentence(group, rows, figure, offered);
     Ranking { figure: figure.id.clone(), noise_floor, sentence }
+}
+
+/// Tells of each row behind the first whether their order holds whatever is doubted of them.
+fn tell_doubt(rows: &mut [Row], figure: &Figure) {
+    let Some(first) = rows.iter().find(|row| row.rank(&figure.id) == Some(1)).cloned() else {
+        return;
+    };
+    for row in rows.iter_mut().filter(|row| row.rank(&figure.id) > Some(1)) {
+        let is_doubted = [first.verdict, row.verdict].contains(&Verdict::Suspect);
+        let ratio = row.ratio(&figure.id);
+        let holds = is_doubted && ratio.is_some_and(|it| doubt::cannot_change(&first, row, it));
+        if let Some(standing) = row.standings.get_mut(&figure.id) {
+            standing.beyond_doubt = holds;
+        }
+    }
 }
 
 /// The better one first; who isn't known, last.
@@ -234,6 +251,24 @@ mod tests {
                 "Only D could be ranked.",
             ]
         );
+    }
+
+    /// Of three times, no noisy neighbour makes another order.
+    #[test]
+    fn doubt_that_cannot_change_an_order_says_so() {
+        let doubted = |off_by_max| {
+            let mut trials = trials(&STEADY, &[33.0; 6], &NOISY);
+            object(&mut trials, "b", Finding { off_by_max, ..suspect("server-cores") });
+            concluded(&trials)
+        };
+        let outcome = doubted(Some(1.5));
+        assert!(outcome.rows[1].standings[RATE].beyond_doubt);
+        insta::assert_snapshot!(outcome.rankings[0].sentence, @"A answers 3.03 times (3.03 to 3.03) as many requests a second as B, far beyond what is doubted.");
+        for off_by_max in [Some(3.1), None] {
+            let outcome = doubted(off_by_max);
+            assert!(!outcome.rows[1].standings[RATE].beyond_doubt);
+            assert!(outcome.rankings[0].sentence.contains("(suspect)"));
+        }
     }
 
     #[test]
@@ -490,7 +525,7 @@ mod tests {
 
     #[test]
     fn unequal_tiers_are_not_compared_without_saying_so() {
-        let sentence = sentence_with(|b| b.tier = Tier::Tuned);
+        let sentence = sentence_with(|b| b.tier = Some(Tier::Tuned));
         insta::assert_snapshot!(sentence, @"A (idiomatic) answers 2.00 times (2.00 to 2.00) as many requests a second as B (tuned).");
     }
 
@@ -555,7 +590,7 @@ mod tests_at_one_rate {
         let ratio = outcome.rows[1].ratio(CPU_US).unwrap();
         assert!((ratio.median - 2.0).abs() < 1e-9, "{ratio:?}");
         insta::assert_snapshot!(outcome.rankings[0].sentence, @"At 400 requests a second A takes 2.00 times (2.00 to 2.00) as much CPU time a request as B.");
-        insta::assert_snapshot!(outcome.offered.as_ref().unwrap().rule, @"80 % of the lowest maximum in the closed loop, that of B: 500 answers a second.");
+        insta::assert_snapshot!(outcome.offered.as_ref().unwrap().rule, @"This is 80 % of the lowest maximum in the closed loop. B has it, with 500 requests a second.");
     }
 
     #[test]

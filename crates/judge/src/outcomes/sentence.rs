@@ -11,7 +11,7 @@ use result::plan::{Contender, Tier};
 use super::group::{Group, MAY_BE_FASTER};
 
 /// What stands beside ranks of servers that nobody started for them.
-const RAN_BEFORE: &str = "They ran before, or some of them did: their past, their processors and \
+const RAN_BEFORE: &str = "Some of them ran before this run began. Their past, their processors and \
                           their CPU time are not checked.";
 
 /// A row by one figure.
@@ -25,6 +25,8 @@ struct Standing<'a> {
     median: Option<f64>,
     /// Whether that is only a lower bound.
     is_bound: bool,
+    /// Whether no doubt can change its place behind the first.
+    beyond_doubt: bool,
 }
 
 impl<'a> Standing<'a> {
@@ -37,6 +39,7 @@ impl<'a> Standing<'a> {
             unranked: standing.and_then(|it| it.unranked.as_deref()),
             median: estimate.map(|it| it.median),
             is_bound: estimate.is_some_and(|it| it.at_least),
+            beyond_doubt: standing.is_some_and(|it| it.beyond_doubt),
         }
     }
 }
@@ -67,14 +70,23 @@ impl Says<'_> {
     fn of_the_ranked(&self, ranked: &[&Standing]) -> String {
         let contenders: Vec<&Contender> =
             ranked.iter().filter_map(|it| self.group.contender(it.contender)).collect();
-        let tiers: BTreeSet<Tier> = contenders.iter().map(|it| it.tier).collect();
-        let named = |it: &Standing| self.named(it, tiers.len() > 1);
+        let tiers: BTreeSet<Tier> = contenders.iter().filter_map(|it| it.tier).collect();
+        let named = |it: &Standing| self.named(it, tiers.len() > 1, it.verdict.caveat());
         let first: Vec<&&Standing> = ranked.iter().filter(|it| it.rank == Some(1)).collect();
         let second = ranked.iter().find(|it| it.rank > Some(1));
         let sentence = match (&first[..], second) {
             ([only], None) => format!("Only {} could be ranked.", named(only)),
+            ([winner], Some(second)) if second.beyond_doubt => {
+                // What is doubted is told once, in place of a caveat at each name.
+                let named = |it: &Standing| {
+                    let caveat = it.verdict.caveat().filter(|_| it.verdict != Verdict::Suspect);
+                    self.named(it, tiers.len() > 1, caveat)
+                };
+                let apart = self.apart((winner, &named(winner)), (second, &named(second)));
+                format!("{apart}, far beyond what is doubted.")
+            }
             ([winner], Some(second)) => {
-                self.apart((winner, &named(winner)), (second, &named(second)))
+                self.apart((winner, &named(winner)), (second, &named(second))) + "."
             }
             (tied, _) => {
                 let names: Vec<String> = tied.iter().map(|it| named(it)).collect();
@@ -92,14 +104,14 @@ impl Says<'_> {
         [Some(sentence), contracts].into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
-    /// How far the first is from the second: the one with more of the figure is told first.
+    /// How far the first is from the second, without a full stop: the one with more of the figure is told first.
     fn apart(&self, winner: (&Standing, &str), second: (&Standing, &str)) -> String {
         let [more, less] = match self.figure.better {
             Better::More => [winner, second],
             Better::Less => [second, winner],
         };
         let Some(Words { does, how, of, .. }) = &self.figure.words else {
-            return format!("{} is first, {} second.", winner.1, second.1);
+            return format!("{} is first, {} second", winner.1, second.1);
         };
         let ratio = self.group.ratio(more.0.contender, less.0.contender, &self.figure.id);
         let apart = match ratio {
@@ -111,7 +123,7 @@ impl Says<'_> {
             None => format!("more {of} than"),
         };
         let at = self.at.map(|rate| format!("At {rate:.0} requests a second "));
-        format!("{}{} {does} {apart} {}.", at.unwrap_or_default(), more.1, less.1)
+        format!("{}{} {does} {apart} {}", at.unwrap_or_default(), more.1, less.1)
     }
 
     /// Who isn't ranked where others are, and why; and who of them stands above the
@@ -146,11 +158,11 @@ impl Says<'_> {
     }
 
     /// A title, with what a reader of the sentence alone must know of it.
-    fn named(&self, ranked: &Standing, tiers_differ: bool) -> String {
+    fn named(&self, ranked: &Standing, tiers_differ: bool, caveat: Option<&str>) -> String {
         let title = self.group.title(ranked.contender);
         let contender = self.group.contender(ranked.contender);
-        let tier = contender.filter(|_| tiers_differ).map(|it| it.tier.word());
-        let caveats: Vec<&str> = tier.into_iter().chain(ranked.verdict.caveat()).collect();
+        let tier = contender.filter(|_| tiers_differ).and_then(|it| it.tier).map(Tier::word);
+        let caveats: Vec<&str> = tier.into_iter().chain(caveat).collect();
         match caveats.is_empty() {
             true => title.to_string(),
             false => format!("{title} ({})", caveats.join(", ")),

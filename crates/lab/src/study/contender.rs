@@ -49,8 +49,8 @@ pub struct ContenderFile {
     pub title: String,
     /// The language that its author would name.
     pub language: String,
-    /// How it was made.
-    pub tier: Tier,
+    /// How it was made; `None` of a command that nobody wrote a contender for.
+    pub tier: Option<Tier>,
     /// The lighter contract of its study that it keeps, where it can't keep the
     /// full one.
     pub contract: Option<Spanned<String>>,

@@ -181,7 +181,7 @@ pub fn last_words(lines: &[String]) -> Markup {
 /// A check that has something against a figure. Threshold and fix are said above all
 /// loads too.
 fn against_figure(finding: &Finding, detail: Detail) -> Markup {
-    let Finding { check, verdict, value, threshold, says, fix } = finding;
+    let Finding { check, verdict, value, threshold, says, fix, off_by_max: _ } = finding;
     html! {
         li {
             (badge(*verdict)) " " code { (visible(check)) } " " (prose(value))

@@ -95,9 +95,12 @@ fn plan(run: &Run) -> Markup {
                 (plan.measure_s) " s measured"
             },
         ),
-        ("client", html! { (backends.join(", ")) }),
-        ("sampling", html! { (sampling(run)) }),
     ];
+    // Programs drive themselves: they have no client.
+    if !backends.is_empty() {
+        list.push(("client", html! { (backends.join(", ")) }));
+    }
+    list.push(("sampling", html! { (sampling(run)) }));
     for (cores, name) in [(Cores::One, "one core"), (Cores::All, "all cores")] {
         if let Some(trial) = run.trials.iter().find(|trial| trial.slot.setting.cores == cores) {
             let place = &trial.evidence.place;
@@ -229,7 +232,13 @@ fn contender_facts(run: &Run, contender: &Contender, longest: usize) -> Markup {
                     }
                 },
             ),
-            ("made", html! { (contender.tier.word()) ", " (visible(&contender.language)) }),
+            (
+                "made",
+                html! {
+                    @if let Some(tier) = contender.tier { (tier.word()) ", " }
+                    (visible(&contender.language))
+                },
+            ),
             (
                 "version",
                 html! {

@@ -30,6 +30,7 @@ use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use result::Run;
 use result::finding::Verdict;
+use result::plan::Tier;
 use sha2::{Digest, Sha256};
 
 use self::disclosure::{TEXTS_BYTES, disclosure};
@@ -47,12 +48,12 @@ fn policy() -> String {
     format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{hash}'")
 }
 
-/// The tier of each contender, for the page's filters.
+/// The tier of each contender, for the page's filters: empty where it has none.
 fn tiers(run: &Run) -> String {
     let tiers = run
         .contenders
         .iter()
-        .map(|it| (visible_name(&it.name).into_owned(), it.tier.word().into()));
+        .map(|it| (visible_name(&it.name).into_owned(), it.tier.map_or("", Tier::word).into()));
     serde_json::Value::Object(tiers.collect()).to_string()
 }
 

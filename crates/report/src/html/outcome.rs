@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use result::Run;
 use result::figure::{Figure, Unit};
 use result::outcome::{Outcome, Row};
+use result::plan::Tier;
 
 use super::bars::Axis;
 use super::checks::{self, badge, sign};
@@ -134,5 +135,5 @@ fn unranked(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
 }
 
 fn tier(run: &Run, row: &Row) -> &'static str {
-    summary::contender(run, &row.contender).map_or("", |it| it.tier.word())
+    summary::contender(run, &row.contender).and_then(|it| it.tier).map_or("", Tier::word)
 }

@@ -85,7 +85,7 @@ fn text(run: &Run, points: Points) -> String {
         if figures::has_times(run) {
             parts.push(summary::GOOD_ANSWERS.into());
         }
-        if summary::shares_memory(run) {
+        if summary::figures_share_memory(run) {
             parts.push(summary::SHARED_MEMORY.into());
         }
     }
@@ -159,17 +159,16 @@ fn outcome_part(run: &Run, outcome: &Outcome) -> Vec<String> {
     let ranking = figures::ranking(run, outcome);
     let ranking = ranking.map(|it| [name(it), (figures::of_best(it).into(), Side::Right)]);
     let limited = is_limited(outcome).then(|| ("limited by".into(), Side::Left));
-    let columns: Vec<(String, Side)> = [
-        ("rank".into(), Side::Right),
-        ("contender".into(), Side::Left),
-        ("tier".into(), Side::Left),
-    ]
-    .into_iter()
-    .chain(ranking.into_iter().flatten())
-    .chain(figures::beside(run, outcome).map(name))
-    .chain(limited)
-    .chain([("verdict".into(), Side::Left)])
-    .collect();
+    let tier = summary::has_tiers(run).then(|| ("tier".into(), Side::Left));
+    let columns: Vec<(String, Side)> =
+        [("rank".into(), Side::Right), ("contender".into(), Side::Left)]
+            .into_iter()
+            .chain(tier)
+            .chain(ranking.into_iter().flatten())
+            .chain(figures::beside(run, outcome).map(name))
+            .chain(limited)
+            .chain([("verdict".into(), Side::Left)])
+            .collect();
     let missing = missing(summary::without_figure(run, outcome));
     [heading, table(&columns, &rows)].into_iter().chain(missing).collect()
 }
@@ -187,10 +186,8 @@ fn missing<'a>(missing: Vec<summary::Missing<'a>>) -> impl Iterator<Item = Strin
 }
 
 fn cells(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Vec<String> {
-    let contender = summary::contender(run, &row.contender);
-    let tier = contender.map_or(units::NOTHING, |it| it.tier.word());
-    let mut cells =
-        vec![summary::rank(outcome, row), plain(&summary::who(run, &row.contender)), tier.into()];
+    let mut cells = vec![summary::rank(outcome, row), plain(&summary::who(run, &row.contender))];
+    cells.extend(summary::has_tiers(run).then(|| summary::tier(run, row).into()));
     if let Some(figure) = figures::ranking(run, outcome) {
         let ratio = share.map(summary::share_of_best);
         cells.push(with_range(row, figure));

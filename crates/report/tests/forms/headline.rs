@@ -27,6 +27,21 @@ fn one_winner_of_all_loads_comes_with_the_closest_other() {
     insta::assert_snapshot!(headline(&fixture::web()), @"nginx, by configuration alone (suspect) is first of those ranked under all 4 loads; Go net/http comes closest, with ≤64 % (62–65) of that.");
 }
 
+/// Two words of doubt in a headline tell nothing where no doubt can change the order.
+#[test]
+fn doubt_that_cannot_change_an_order_is_told_as_such() {
+    let mut run = fixture::web();
+    run.outcomes.truncate(1);
+    for row in &mut run.outcomes[0].rows {
+        row.verdict = Verdict::Suspect;
+        let standing = fixture::standing_of(row);
+        standing.beyond_doubt = standing.rank > Some(1);
+    }
+    insta::assert_snapshot!(headline(&run), @"nginx, by configuration alone answers the most requests a second; Go net/http comes closest: 1.56 times apart, far beyond what is doubted.");
+    fixture::standing_of(fixture::row_of(&mut run, 0, "erlang")).beyond_doubt = false;
+    assert!(headline(&run).contains("(suspect)"), "one order may change: {}", headline(&run));
+}
+
 #[test]
 fn winners_that_differ_come_with_their_loads() {
     let mut run = fixture::web();
@@ -124,7 +139,7 @@ fn of_many_that_tie_some_are_named_and_the_others_counted() {
         outcome.rows[0].verdict = Verdict::Suspect;
         outcome.rows[1].verdict = Verdict::NotChecked;
     }
-    run.contenders[0].tier = Tier::Tuned;
+    run.contenders[0].tier = Some(Tier::Tuned);
     run.state = State::Unfinished;
     assert!(headline(&run).chars().count() <= 160, "{}", headline(&run));
 }
@@ -169,6 +184,20 @@ fn an_unfinished_run_says_so_before_its_finding() {
     insta::assert_snapshot!(headline(&run), @"So far, with 5 of 8 trials: Nobody is ranked: a rank needs 6 blocks, and this run has fewer.");
 }
 
+/// As of a duel with a rate and one block: there are rows, and they have figures.
+#[test]
+fn who_was_measured_at_one_rate_alone_is_not_called_unmeasured() {
+    let mut run = fixture::open_loops();
+    run.outcomes.retain(|outcome| outcome.offered.is_some());
+    run.curves.clear();
+    for row in &mut run.outcomes[0].rows {
+        fixture::standing_of(row).rank = None;
+    }
+    let why = "Nobody is ranked: a rank needs 6 blocks, and this run has fewer.";
+    run.outcomes[0].rankings[0].sentence = why.into();
+    assert_eq!(headline(&run), why);
+}
+
 #[test]
 fn a_run_that_measured_nobody_says_so() {
     let mut run = fixture::web();
@@ -187,6 +216,7 @@ fn that_the_machine_was_busy_is_said_once_and_first() {
         threshold: String::new(),
         says: String::new(),
         fix: String::new(),
+        off_by_max: None,
     };
     let rows = || fixture::web().outcomes.iter().map(|it| it.rows.len()).sum::<usize>();
     let many = rows().div_ceil(2);
@@ -202,7 +232,7 @@ fn that_the_machine_was_busy_is_said_once_and_first() {
         headline(run)
     };
     assert!(!disturb(&mut run.clone(), many - 1).contains("busy"), "the others stand");
-    insta::assert_snapshot!(disturb(&mut run, many), @"The machine was busy in 7 of 72 trials: nothing here stands. Measure again on a quiet machine.");
+    insta::assert_snapshot!(disturb(&mut run, many), @"The machine was busy in 7 of 72 trials: 5 of 12 figures stand. Measure again on a quiet machine.");
 }
 
 /// As on two cores beside ordinary use: rates are doubtful, what an answer costs isn't.

@@ -45,6 +45,7 @@ fn a_closed_finding_shows_each_sentence_of_its_check() {
             threshold: "10 %".into(),
             says: says.into(),
             fix: String::new(),
+            off_by_max: None,
         });
     }
     let page = page(&run);
@@ -944,4 +945,14 @@ fn the_raw_data_is_the_run_without_histograms() {
     }
     let written = serde_json::to_string(&run).unwrap();
     assert!(json == written, "the raw data isn't the run");
+}
+
+/// Programs drive themselves: a row without a word would look like something lost.
+#[test]
+fn a_page_of_programs_has_no_row_of_a_client() {
+    let mut run = fixture::quick();
+    let row = "<dt>client</dt>";
+    assert!(html(&run).contains(row));
+    run.trials.iter_mut().for_each(|trial| trial.evidence.clients.clear());
+    assert!(!html(&run).contains(row));
 }

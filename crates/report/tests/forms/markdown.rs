@@ -2,6 +2,7 @@
 
 use report::{Terminal, html, markdown, terminal};
 use result::evidence::ProcessUse;
+use result::figure::Figure;
 
 use crate::fixture;
 
@@ -22,6 +23,7 @@ fn a_build_that_is_not_known_is_told() {
 #[test]
 fn that_memory_was_summed_over_processes_is_told_in_every_form() {
     let mut run = fixture::quick();
+    run.study.figures = Figure::of_stores();
     run.trials[0].evidence.server.processes = vec![ProcessUse::default(); 2];
     let terminal = terminal(&run, Terminal { columns: 200, colour: false });
     for text in [terminal, markdown(&run), html(&run)] {

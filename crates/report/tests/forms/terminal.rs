@@ -2,6 +2,7 @@
 
 use report::{Terminal, terminal, terminal_brief};
 use result::Run;
+use result::evidence::ProcessUse;
 use result::figure::P99_US;
 use result::finding::Verdict;
 
@@ -202,4 +203,33 @@ fn hostile_text_is_bounded() {
 fn strip(text: &str) -> String {
     let text = anstream::adapter::strip_str(text).to_string();
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// Of a user's own command nobody can say how it was made.
+#[test]
+fn contenders_without_a_tier_are_shown_without_one() {
+    let mut run = fixture::quick();
+    let shows = |run: &Run| {
+        let terminal = terminal(run, Terminal { columns: 160, colour: false });
+        [terminal, report::markdown(run)].map(|text| text.contains("tier"))
+    };
+    assert_eq!(shows(&run), [true, true]);
+    run.contenders.iter_mut().for_each(|contender| contender.tier = None);
+    assert_eq!(shows(&run), [false, false]);
+    assert!(!report::html(&run).contains("idiomatic"));
+}
+
+/// A study of servers has no figure of memory, so nobody asks how it was summed.
+#[test]
+fn memory_is_explained_where_it_is_a_figure() {
+    let mut run = fixture::quick();
+    let process = ProcessUse::default();
+    run.trials[0].evidence.server.processes = vec![process.clone(), process];
+    let explains = |run: &Run| {
+        let text = terminal(run, Terminal { columns: 160, colour: false });
+        text.contains("memory is summed")
+    };
+    assert!(!explains(&run));
+    run.study.figures = result::figure::Figure::of_stores();
+    assert!(explains(&run));
 }

@@ -204,10 +204,8 @@ fn contender(entrant: &Entrant, here: &Path, handed_on: &[String]) -> String {
             format!("address = \"{address}\"\nready_within_s = {RUNNING_WITHIN_S:?}\n"),
         ),
     };
-    format!(
-        "title = {}\nlanguage = \"{language}\"\ntier = \"idiomatic\"\n{start}",
-        quoted(&entrant.name)
-    )
+    // Nobody wrote a contender for it, so it has no tier.
+    format!("title = {}\nlanguage = \"{language}\"\n{start}", quoted(&entrant.name))
 }
 
 fn study(
