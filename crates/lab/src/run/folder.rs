@@ -23,7 +23,7 @@ const NEW_FILE: &str = ".run.json.new";
 const APPENDED: &str = "trials.jsonl";
 const LATEST: &str = "latest";
 /// The folder of studies in a run's own folder, where its study lies nowhere else that stays.
-const STUDIES: &str = "study";
+const OWN_STUDIES: &str = "study";
 
 /// The folder of one run, for whoever makes its trials. There is one at a time: two would
 /// make the same trials, and each would replace what the other keeps.
@@ -140,7 +140,7 @@ impl Folder {
 
     /// Copies a study's folder into it, and says in which folder of studies the copy is.
     pub fn keep_study(&self, study: &Path) -> Result<PathBuf, Error> {
-        let studies = self.path.join(STUDIES);
+        let studies = self.path.join(OWN_STUDIES);
         let copy = studies.join(study.file_name().unwrap_or_default());
         match copy_folder(study, &copy) {
             Ok(()) => Ok(studies),

@@ -79,11 +79,10 @@ fn unclosed(text: &str) -> Option<(usize, String)> {
             '"' | '\'' => end = end_of_string(text, at, char),
             '[' => open.push((at, '[', ']')),
             '{' => open.push((at, '{', '}')),
-            ']' | '}' => {
-                if open.pop_if(|(_, _, closes)| *closes == char).is_none() {
-                    break;
-                }
-            }
+            ']' | '}' => match open.pop_if(|(_, _, closes)| *closes == char) {
+                Some(_) => {}
+                None => break,
+            },
             _ => {}
         }
         at = end;
