@@ -665,4 +665,26 @@ mod tests {
             assert_eq!(complaint(within), "nothing", "{within}");
         }
     }
+
+    #[test]
+    fn variables_are_handed_on_that_a_list_or_a_table_names() {
+        let of = |environment: &str| {
+            let text = format!(
+                "title = 't'\nlanguage = 'C'\ntier = 'idiomatic'\nrun = ['x']\n\
+                 environment = {environment}\n"
+            );
+            toml::from_str::<ContenderFile>(&text).map_err(|error| error.to_string())
+        };
+        let handed_on = |file: ContenderFile| {
+            let (name, source) = (String::new(), PathBuf::new());
+            let contender = Contender { name, source, file, only: BTreeMap::new() };
+            contender.handed_on().into_iter().map(String::from).collect::<Vec<_>>()
+        };
+        let listed = of("['URL', 'KEY']").unwrap();
+        assert_eq!(listed.environment["URL"], "{env:URL}");
+        assert_eq!(handed_on(listed), ["KEY", "URL"]);
+        assert_eq!(handed_on(of("{ A = 'b', C = 'x {env:D}' }").unwrap()), ["D"]);
+        assert!(of("['A=b']").unwrap_err().contains("no name of a variable"));
+        assert!(of("'URL'").unwrap_err().contains("a list of names of variables"));
+    }
 }

@@ -94,7 +94,7 @@ impl ContractFile {
 
     /// The same as a run's record has it.
     pub(super) fn asks(&self) -> Option<Asks> {
-        Some(self.http()?.asks(self.answer.as_ref()?))
+        self.http()?.asks()
     }
 
     /// Reads the bodies of what it asks. `path` is the study's file.
@@ -130,6 +130,13 @@ impl ContractFile {
                 "missing key `body`: what a right answer holds; only a contract with \
                  `answers_only` may leave it out"
                     .into(),
+            );
+        }
+        let names_a_body = self.answer.as_ref().is_some_and(|it| !it.body.is_empty());
+        let mut expects = contract.requests.iter().filter_map(|it| it.expect.as_ref());
+        if names_a_body && expects.all(|it| it.body.is_none()) {
+            return Some(
+                "no answer to what it asks has a body, so that none can hold `body`".into(),
             );
         }
         let of = |it: &load::template::Request| {
@@ -195,7 +202,9 @@ impl HttpContract {
     }
 
     /// What it asks for, as a run's record has it.
-    fn asks(&self, answer: &RightAnswer) -> Asks {
+    fn asks(&self) -> Option<Asks> {
+        let first = self.requests.first()?;
+        let expect = first.expect.clone().unwrap_or_default();
         let refused = |refusal: &Refusal| result::plan::Refusal {
             method: refusal.method.clone(),
             path: refusal.path.clone(),
@@ -203,16 +212,16 @@ impl HttpContract {
         };
         let is_plain = self.requests.len() == 1 && self.requests.iter().all(is_plain);
         let requests = self.requests.iter().filter(|_| !is_plain).map(asked_request);
-        Asks {
-            path: self.requests.first().map_or_else(String::new, |it| it.path.clone()),
-            status: status(&answer.status),
-            body: answer.body.clone(),
-            whole_body: answer.whole_body,
+        Some(Asks {
+            path: first.path.clone(),
+            status: status(&expect.statuses),
+            body: expect.body.unwrap_or_default(),
+            whole_body: expect.whole_body,
             fresh: self.fresh,
             answers_only: self.answers_only,
             refuses: self.refuses.iter().map(refused).collect(),
             requests: requests.collect(),
-        }
+        })
     }
 }
 

@@ -246,6 +246,10 @@ where
     let headers = Spanned::<BTreeMap<String, String>>::deserialize(deserializer)?;
     for (name, value) in headers.get_ref() {
         load::headers::check(name, value).map_err(D::Error::custom)?;
+        if name.eq_ignore_ascii_case("connection") {
+            let what = "the header Connection follows from `kept` of the settings: leave it out";
+            return Err(D::Error::custom(what));
+        }
     }
     Ok(Some(headers))
 }

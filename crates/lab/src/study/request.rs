@@ -118,9 +118,9 @@ impl Request {
         let has_body = self.body.is_some() || self.body_file.is_some();
         let method = self.method.as_deref().unwrap_or(if has_body { "POST" } else { "GET" });
         let statuses = self.status.clone().unwrap_or_else(|| answer.status.clone());
-        let text = self.answer_body.as_ref().unwrap_or(&answer.body);
         let may_have_body = method != "HEAD" && statuses.may_have_body();
-        let text = Some(text).filter(|text| may_have_body && !text.is_empty());
+        let of_all = Some(&answer.body).filter(|text| may_have_body && !text.is_empty());
+        let text = self.answer_body.as_ref().or(of_all);
         load::template::Request {
             method: method.into(),
             path: self.path.clone(),
@@ -210,6 +210,7 @@ mod tests {
         let secret = "headers = { Authorization = 'Bearer of-tests' }";
         let why = refused(secret, "carries a secret, which stands in no file");
         assert!(!why.contains("of-tests"), "{why}");
+        refused("headers = { connection = 'close' }", "`kept`");
         contract("request = { path = '/', headers = { Cookie = '{env:C}' } }").unwrap();
     }
 }

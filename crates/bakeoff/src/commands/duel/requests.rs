@@ -28,6 +28,11 @@ impl Requests {
     /// # Errors
     /// What doesn't go together, in a sentence.
     pub fn new(arguments: &RequestArguments, path: &str) -> Result<Requests, String> {
+        if arguments.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("connection")) {
+            return Err("-H 'Connection: …': whether connections are kept follows from the first \
+                        answers; leave it out"
+                .into());
+        }
         let headers = without_secrets(&arguments.headers);
         let arguments = RequestArguments { headers, ..arguments.clone() };
         let body = arguments.body()?;
