@@ -8,6 +8,7 @@ use super::{BOLD, DIM, MARKS, Mark, PLAIN, Page, Terminal, of_verdict};
 use crate::figures;
 use crate::lead::shortened;
 use crate::summary::{self, ByCheck, Section};
+use crate::text::sentence_case;
 use crate::units;
 
 /// Lines of it. With those that say where the report is and what took how long, forty stand in
@@ -104,10 +105,11 @@ fn heading(run: &Run, section: &Section, outcome: &Outcome) -> String {
     let point = summary::point_name(run, outcome);
     let rate = outcome.offered.as_ref().map(|it| format!(", {}", summary::requests(run, it.rate)));
     let rate = rate.unwrap_or_default();
-    match point.eq_ignore_ascii_case(&section.name) {
-        true => format!("{}{rate}", section.name),
-        false => format!("{}: {point}{rate}", section.name),
+    if point.eq_ignore_ascii_case(&section.name) {
+        return format!("{}{rate}", section.name);
     }
+    // What tells it from the others first: a narrow terminal cuts the end off.
+    format!("{}{rate}: {}", sentence_case(&point), section.name)
 }
 
 impl Page {
