@@ -27,7 +27,7 @@ use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, di
 const OFFERED_RATES_APART: f64 = 0.02;
 
 /// How much more a server feels of what happens to its core than the yardstick's work,
-/// by logarithms: it took 1.6 times the CPU time an answer where that work was slower by
+/// by logarithms: it took 1.6 times the CPU time a request where that work was slower by
 /// a fourth, so took 1.33 times as long (`yardstick.rs`).
 const SERVERS_FEEL: f64 = 1.63;
 

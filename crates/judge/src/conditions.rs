@@ -19,11 +19,11 @@ use crate::statistics::{log_ratios, median, median_interval, side, smallest_seen
 /// A figure that has a value in each trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Figure {
-    /// Good answers a second.
+    /// Requests a second with a good answer.
     Rate,
-    /// The contender's CPU time an answer, in µs.
+    /// The contender's CPU time a request, in µs.
     CpuTime,
-    /// The load generator's CPU time an answer, in µs.
+    /// The load generator's CPU time a request, in µs.
     ClientCpuTime,
     /// A percentile (above 0, below 100) of response time, in µs.
     Percentile(f64),

@@ -17,7 +17,7 @@ const NS_A_US: f64 = 1_000.0;
 /// A figure as somebody would print it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Figure {
-    /// So many of these a second: `answers/s`.
+    /// So many of these a second: `requests/s`.
     Rate(f64, Box<str>),
     /// A 99th percentile, in µs.
     TimeUs(f64),

@@ -146,7 +146,7 @@ Conditions are METRIC OPERATOR VALUE:
   p50 p90 p99 p99.9 (or any other) mean max   of the response time, in us, ms, s
   service_p99 lateness_p99 connect_p99 …      the same of the other times
   get_p99 set_mean delete_max …               the same of the response time of an operation
-  rate                                        good answers a second, as 20k
+  rate                                        requests a second with a good answer, as 20k
   errors                                      requests that failed
   error_share                                 their share, in %
   good_share                                  share of requests with a good answer, in %

@@ -229,8 +229,8 @@ mod tests {
 
     fn made(seen: Seen) -> Came {
         Came::Made {
-            naive: Figure::Rate(64_800.0, "answers/s".into()),
-            truth: Figure::Rate(74_700.0, "answers/s".into()),
+            naive: Figure::Rate(64_800.0, "requests/s".into()),
+            truth: Figure::Rate(74_700.0, "requests/s".into()),
             by: "load-arrived".into(),
             seen,
             made_again: 0,
@@ -281,7 +281,7 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "| 1 mistake-1 | 64.8k answers/s | 74.7k answers/s | load-arrived: 931 of 5000 \
+                "| 1 mistake-1 | 64.8k requests/s | 74.7k requests/s | load-arrived: 931 of 5000 \
                  accepted | caught |",
                 "| 9 mistake-9 | – | – | – | not shown |",
             ]
