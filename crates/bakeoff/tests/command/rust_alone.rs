@@ -64,6 +64,7 @@ fn with_nothing_but_rust_what_is_written_in_rust_runs_and_the_others_are_absent(
     assert!(matches!(said.code, Some(0 | 3)), "{said:?}");
     let run = lab.run();
     assert_eq!(run.state, State::Complete, "{said:?}");
+    let report = lab.bakeoff(&["report", "--full", "runs/latest"]);
 
     let (mut in_rust, mut absent) = (0, 0);
     for contender in &contenders {
@@ -75,7 +76,7 @@ fn with_nothing_but_rust_what_is_written_in_rust_runs_and_the_others_are_absent(
         if let Some((program, package)) = needs.iter().find(|(program, _)| !is_there(program)) {
             let why = record.absent.as_deref().unwrap_or_else(|| panic!("{name} isn't absent"));
             assert!(why.contains(program) && why.contains(package), "{name}: {why}");
-            assert!(said.stdout.contains(why), "the report says why {name} is absent");
+            assert!(report.stdout.contains(why), "the report says why {name} is absent");
             assert!(measured.is_none(), "{name} is absent and measured");
             absent += 1;
         } else if needs.keys().eq(["cargo"]) {

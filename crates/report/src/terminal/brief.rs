@@ -21,6 +21,9 @@ const TABLE_LINES_MIN: usize = 7;
 /// The rows of a table.
 const ROWS_MAX: usize = 8;
 
+/// The lines of why nobody has a figure.
+const REASON_LINES: usize = 3;
+
 /// Checks and contenders that have a line.
 const CHECKS_MAX: usize = 4;
 const ABSENT_MAX: usize = 3;
@@ -85,7 +88,8 @@ fn fitting<'a>(run: &Run, sections: &'a [Section<'a>], lines: usize) -> Vec<Fitt
         let figure = |outcome| figures::ranking(run, outcome);
         let has_head = fitting.last().is_none_or(|it| figure(it.outcome) != figure(outcome));
         let is_missed = !summary::without_figure(run, outcome).is_empty();
-        let around = 2 + usize::from(has_head) + usize::from(is_missed);
+        let reasons = if outcome.rows.is_empty() { REASON_LINES } else { usize::from(is_missed) };
+        let around = 2 + usize::from(has_head) + reasons;
         let mut rows = outcome.rows.len().min(ROWS_MAX);
         let cost = |rows: usize| around + rows + usize::from(rows < outcome.rows.len());
         if cost(rows) > left && !fitting.is_empty() {
@@ -164,8 +168,13 @@ impl Page {
             let missing = summary::without_figure(run, outcome);
             let missing: Vec<String> =
                 missing.iter().map(|it| format!("{} ({})", it.who, it.reason)).collect();
-            if !missing.is_empty() {
-                self.one_line(PLAIN, &format!("  no figure: {}", missing.join(", ")));
+            let says = format!("  no figure: {}", missing.join(", "));
+            if outcome.rows.is_empty() {
+                // Then the reason is all that there is to know of the setting.
+                let room = REASON_LINES * usize::from(self.terminal.columns);
+                self.paragraph(PLAIN, "  ", &shortened(&says, room));
+            } else if !missing.is_empty() {
+                self.one_line(PLAIN, &says);
             }
         }
     }
