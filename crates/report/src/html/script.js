@@ -45,12 +45,12 @@ addEventListener("DOMContentLoaded", () => {
   const rows = all("[data-contender]");
   const rates = all("td[data-rate]");
   // Few rows are seen at once, and need no filters.
-  const has_filters = new Set(rows.map(row => row.dataset.contender)).size > 6;
+  const tiers = JSON.parse(document.querySelector("main").dataset.tiers);
+  const has_filters = Object.keys(tiers).length > 6;
   if (!has_filters && rates.length === 0) return;
   const controls = make("form", "", { class: "controls", "aria-label": "what is shown" });
 
   const filter = () => {
-    const tiers = JSON.parse(document.querySelector("main").dataset.tiers);
     const choice = (label, options) => {
       const select = make("select", "");
       ["all", ...options].forEach(option => select.append(make("option", option)));
