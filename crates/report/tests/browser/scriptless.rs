@@ -40,7 +40,8 @@ addEventListener("load", () => {
     const [light, dark] = [ink, luminance(paper(element))].sort((a, b) => b - a);
     return (light + 0.05) / (dark + 0.05);
   };
-  const has_text = element => [...element.childNodes].some(it => it.nodeType === 3 && it.data.trim());
+  // What hangs over a part of a chart when it is pointed at has the browser's own colours.
+  const has_text = element => element.tagName !== "title" && [...element.childNodes].some(it => it.nodeType === 3 && it.data.trim());
   const root = page.documentElement;
   document.title = JSON.stringify({
     width: root.clientWidth,
