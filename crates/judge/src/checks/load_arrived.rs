@@ -11,7 +11,7 @@ const LOST_INVALID: f64 = 0.01;
 pub(super) const LOAD_ARRIVED: Check = Check {
     id: "load-arrived",
     signal: "Where connections are kept: how many were asked for, and how many established at once as the client counts them, and at the server's port as the kernel counts them, without those that the server hasn't accepted; where to count them would cost too much, whether all TCP sockets grew by both ends of each. In every load, of the connections made within the window: SYN segments that had to be sent again, and overflows of listen queues.",
-    threshold: "all connections established, on both sides, and accepted, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
+    threshold: "all connections established, on both sides, and accepted, in an open loop all that were asked, or half of them accepted where each was cut about once or more; no SYN sent again, no listen queue overflown; invalid from one connection in a hundred on",
     why: "With fewer connections than asked for, the figure belongs to another load: a limit of 1,024 connections makes 5,000 look easy. The kernel establishes connections for a server that never accepts them, so to the client all looks well. A loop that accepts one a turn, and answers all the others in it, leaves hundreds waiting for seconds. A server that cuts connections, which `keep-alive` tells, cuts many at about the same time, so that some are missing at any moment. A lost SYN is sent again after 1, 3 and 7 seconds, which was read as a server's latency in 2009; from one connection in a hundred on, that is the 99th percentile. With a connection a request, how many are established at a moment is chance; that as many were at work as were asked for is seen by `arithmetic`.",
     fix: "Raise the server's limit of connections, its backlog and `net.core.somaxconn`, and the open files allowed; where connections wait in its queue, let it accept more than one a turn of its loop, or in a loop of its own (nginx: `multi_accept`; Netty: a parent group); then measure again.",
     scope: Scope::Trial(|seen, _| {
@@ -42,6 +42,12 @@ fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
     let accepted = format!("{server} of {asked} accepted by the server");
     let word = if server >= enough {
         return None;
+    } else if queued == 0 && only_unasked_may_be_missing(seen, load) {
+        return Some(Word::valid(
+            accepted,
+            "The server takes a connection when its first request comes, and this load didn't ask \
+             all of them.",
+        ));
     } else if server + queued < asked {
         Word::invalid(accepted, "The server had fewer connections than the client thought.")
     } else {
@@ -51,6 +57,15 @@ fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
         )
     };
     Some(word.against("all"))
+}
+
+/// Whether those that the server lacks may be those that nobody asked: a listener may defer
+/// accepting until a request comes (TCP_DEFER_ACCEPT), and an open loop asks as many as its rate
+/// takes.
+fn only_unasked_may_be_missing(seen: &Seen, load: &Load) -> bool {
+    let (fewest_answers, _) = load.client.answers_a_connection;
+    let all_asked_were_answered = load.client.connections_unanswered == Some(0);
+    seen.is_open_loop() && fewest_answers == 0 && all_asked_were_answered
 }
 
 fn lost_on_the_way(seen: &Seen, load: &Load) -> Option<Word> {
@@ -118,14 +133,36 @@ fn overflows(evidence: &Evidence, load: &Load) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use result::finding::Verdict;
+    use result::setting::Pace;
 
-    use super::super::tests::{of_one_request_each, word_after, word_after_load, word_on};
+    use super::super::tests::{
+        load_of, of_one_request_each, sound, word_after, word_after_load, word_on,
+    };
     use super::*;
 
     #[test]
     fn a_connection_too_few_at_the_client_makes_the_figures_invalid() {
         let word = word_after_load(&LOAD_ARRIVED, |load| load.client.connections_established = 99);
         assert_eq!((word.verdict, &*word.value), (Verdict::Invalid, "99 of 100 established"));
+    }
+
+    #[test]
+    fn a_server_that_accepts_with_the_first_request_lacks_those_that_nobody_asked() {
+        let word = |pace: Pace, unanswered: u32| {
+            let (mut slot, mut evidence) = sound();
+            slot.setting.pace = pace;
+            for sample in &mut evidence.samples {
+                sample.connections_established = Some(23);
+            }
+            let load = load_of(&mut evidence);
+            load.client.answers_a_connection = (0, 1_000);
+            load.client.connections_unanswered = Some(unanswered);
+            word_on(&LOAD_ARRIVED, &slot, &evidence)
+        };
+        let open = || Pace::Equal { percent: 50 };
+        assert_eq!(word(open(), 0).verdict, Verdict::Valid);
+        assert_eq!(word(open(), 1).verdict, Verdict::Invalid, "one was asked in vain");
+        assert_eq!(word(Pace::Free, 0).verdict, Verdict::Invalid, "a closed loop asks all");
     }
 
     #[test]

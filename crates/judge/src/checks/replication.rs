@@ -27,8 +27,10 @@ fn look(compared: &Compared) -> Word {
     let own = compared.of(&compared.contender.name).filter(|trial| !trial.slot.twin);
     let blocks = own.filter(|trial| trial.evidence.work.is_some()).count();
     if blocks < BLOCKS_MIN {
-        return Word::not_checked(format!("{blocks} blocks, of {BLOCKS_MIN} that a rank needs."))
-            .advise("Take a profile with 6 blocks or more.");
+        return Word::not_checked(format!(
+            "{blocks} of the {BLOCKS_MIN} blocks that a rank needs."
+        ))
+        .advise("Take a profile with 6 blocks or more.");
     }
     // At one rate, what is compared is what an answer costs.
     let figure = if compared.is_open_loop() { CPU_US } else { RATE };
