@@ -11,7 +11,6 @@ use std::time::Duration;
 
 use clap::Parser;
 use keeper::affinity;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::interrupt::Interrupt;
 use crate::page::Page;
@@ -189,20 +188,15 @@ impl Walk {
     fn speeds(&self) -> Vec<f64> {
         let mut line = 0;
         let one = |_| {
-            let began = cpu_time();
+            let began = yardstick::cpu_time();
             line = (0..Walk::STEPS).fold(line, |line, _| self.0[line as usize][0]);
-            let took = (cpu_time() - began).max(Duration::from_nanos(1));
+            let took = (yardstick::cpu_time() - began).max(Duration::from_nanos(1));
             f64::from(Walk::STEPS) / (took.as_secs_f64() * 1e6)
         };
         let speeds = (0..Walk::TRIES).map(one).collect();
         black_box(line);
         speeds
     }
-}
-
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
 
 #[cfg(test)]

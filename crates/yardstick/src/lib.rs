@@ -60,7 +60,8 @@ fn side_by_side(mut sums: [u64; SHIFTS.len()], number: u64) -> [u64; SHIFTS.len(
     sums
 }
 
-fn cpu_time() -> Duration {
+/// What this thread has had of its processor.
+pub fn cpu_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
