@@ -11,6 +11,7 @@ use http::{Method, uri::PathAndQuery};
 use load::headers;
 use load::plan::{Expect, Statuses, WEIGHT_MAX};
 use load::template::{Placeholders, Request};
+use report::units;
 
 /// The most bytes of a body. It is kept in memory, and the kernel takes no more than 2 GiB
 /// at once, to which placeholders may make it grow.
@@ -102,8 +103,8 @@ impl RequestArguments {
         if !self.weights.is_empty() && self.weights.len() != paths.len() {
             return Err(format!(
                 "--weights has {}, and --path was given {}: each path has one weight",
-                count(self.weights.len(), "number"),
-                count(paths.len(), "time"),
+                units::of(self.weights.len() as u64, "number"),
+                units::of(paths.len() as u64, "time"),
             ));
         }
         let method = match (&self.method, &body) {
@@ -147,10 +148,6 @@ impl RequestArguments {
         ];
         given.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name)
     }
-}
-
-fn count(number: usize, of: &str) -> String {
-    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The content of a file. `name` is what an error calls it.

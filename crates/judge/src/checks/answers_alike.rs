@@ -10,9 +10,9 @@ const WHOLE_APART_MAX: f64 = 128.0;
 
 pub(super) const ANSWERS_ALIKE: Check = Check {
     id: "answers-alike",
-    signal: "Bytes of a right answer, its body and all of it, against the median of the others that keep the same contract.",
+    signal: "Bytes of a right answer, of its body and of all of it. They are compared with the median of the others that keep the same contract.",
     threshold: "the body within 32 bytes, the whole within 128 bytes",
-    why: "A server that sends less has less to make and to copy. 32 bytes are what ways to write a random number differ by; 128 bytes are a header line or two, less than a packet's own overhead. Headers that all leave out in the same measure are the contract's matter.",
+    why: "A server that sends less has less to make and to copy. Ways to write a random number differ by up to 32 bytes. 128 bytes are a header line or two, less than a packet's own overhead. Headers that all contenders leave out alike are a matter of the contract.",
     fix: "Bring the contender's body to the others' length, and its headers to those that the contract names.",
     scope: Scope::Row(|compared| {
         look(compared).filter(|_| compared.are_asked() && !compared.are_stores())

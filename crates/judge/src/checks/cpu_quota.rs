@@ -10,9 +10,9 @@ const HELD_BACK_INVALID: f64 = 0.05;
 
 pub(crate) const CPU_QUOTA: Check = Check {
     id: "cpu-quota",
-    signal: "Periods of the window in which a control group's CPU quota was used up, above contender or client, and for how much of their processors' time tasks were kept from running by it.",
+    signal: "Periods of the window in which the CPU quota of a control group was used up, above contender or client. How long tasks were kept from running by that, as a share of their processors' time.",
     threshold: "none; invalid from 5 % of the processors' time on",
-    why: "A quota that is used up stops all its threads until the period ends, up to 0.1 s: that is the latency that is then measured, and the machine seems to have idle cores. One such period moves a percentile; from 5 % of the time on the rate is the quota's. The kernel adds up the time of each processor, some of which may have had nothing to do: so divided it is the least.",
+    why: "When a quota is used up, all its threads stop until the period ends, for up to 0.1 s. That stop is then measured as latency, and the machine seems to have idle cores. One such period moves a percentile. From 5 % of the time on, the rate is that of the quota. The kernel adds up the time of each processor, and some of them may have had nothing to do. So the share is the least that it can be.",
     fix: "Run without a CPU quota (`cpu.max`, `--cpus` of a container), or with fewer cores (`--cores 1`).",
     scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };

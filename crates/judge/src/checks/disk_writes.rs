@@ -8,9 +8,9 @@ const WRITES: f64 = 10.0;
 
 pub(super) const DISK_WRITES: Check = Check {
     id: "disk-writes",
-    signal: "Bytes by good answers that the contender handed to disks within the window, or by which the files in the trial's own folder grew under load, whichever is more, and that it wrote to its output under load, beside those of the others under the same load.",
+    signal: "Bytes a good answer that the contender handed to disks within the window, or by which the files in the trial's own folder grew under load, whichever is more. Bytes a good answer that it wrote to its output under load. Both are compared with the others under the same load.",
     threshold: "less than 10 bytes an answer, or as much as every other contender's",
-    why: "Of the warm-up only the bytes are counted; its answers are taken to have come as fast as the window's. An access log that one has switched on and the others off is work that isn't compared. Its shortest line has more than 10 bytes; what a runtime writes now and then has far less an answer. Where all write, it is the study's own work. Stores are compared with those that survive the same, so a store that is alone there writes what it has to.",
+    why: "Of the warm-up only the bytes are counted. Its answers are assumed to have come as fast as those of the window. An access log that one server has on and the others have off is work that isn't compared. Its shortest line has more than 10 bytes. What a runtime writes now and then is far less an answer. If all contenders write, it is the study's own work. Stores are compared with those that survive the same. A store that is alone there writes what it has to.",
     fix: "Switch the log off (nginx: `access_log off`), let all contenders write the same, or compare only those that do.",
     scope: Scope::Row(|compared| Some(look(compared))),
 };

@@ -14,9 +14,9 @@ const WRONG_BODY: &str = "wrong_body";
 
 pub(super) const ERRORS: Check = Check {
     id: "errors",
-    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own. Those of the warm-up are told beside.",
+    signal: "Requests that ended in an error, by kind: refused, reset, closed early, timed out, malformed, wrong status, wrong body, and the client's own. Errors of the warm-up are shown beside.",
     threshold: "none; invalid from one wrong body (of the warm-up, too), more than 0.1 % of requests, or one error of the client's own that left a connection out, on, and where no answer was good",
-    why: "An error is cheaper to give than an answer, so a rate with errors in it compares nothing. One in a thousand moves no median, but tells of a limit that was met. A body without the request's own nonce is somebody else's answer, or none, at any time; else what a cold server refuses is no part of the figure. A client that runs out of ports fails before the server is asked, and what is then missing looks like the server's limit.",
+    why: "An error costs less than an answer, so a rate with errors in it compares nothing. One error in a thousand moves no median, but shows that a limit was met. A body without the request's own nonce is the answer of somebody else, or none. That is wrong at any time. Other errors of the warm-up are no part of the figure. A client that runs out of ports fails before the server is asked. The missing answers then look like the server's limit.",
     fix: "Read the kinds and their examples in `run.json`; raise the limit that the server met, or the client (ports, open files), or lower the load.",
     scope: Scope::Trial(|seen, _| {
         seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)))

@@ -8,7 +8,7 @@ pub(super) const EVICTIONS: Check = Check {
     id: "evictions",
     signal: "Values that a store says it threw away, and the keys that it says it has, beside those that it acknowledged.",
     threshold: "no value thrown away, unless the study expects it; all keys there, and no others",
-    why: "A store that throws values away does less work than one that keeps them: it needs neither the memory nor the disk. One with fewer keys than it acknowledged has lost some, and one with more answers from an older set.",
+    why: "A store that throws values away does less work than one that keeps them: it needs neither the memory nor the disk. A store with fewer keys than it acknowledged has lost some. A store with more keys still has an older set.",
     fix: "Give it the memory that its values take (memcached's `-m`, Redis' `maxmemory`); say in the study that values may be thrown away (`evicts`), where that is what is compared; start it on an empty folder.",
     scope: Scope::Trial(look),
 };

@@ -9,9 +9,9 @@ const DROP_MAX: f64 = 0.1;
 
 pub(super) const FREQUENCY: Check = Check {
     id: "frequency",
-    signal: "The lowest and the highest frequency that one of the contender's processors had within the window, of the one that changed most. Where the machine doesn't tell, or the processors had time to rest: how fast each did a fixed piece of work just before the load and just after it.",
+    signal: "Of the contender's processor whose frequency changed most: its lowest and its highest frequency within the window. If the machine doesn't report frequencies, or the processors had time to rest: how fast each did a fixed piece of work, just before the load and just after it.",
     threshold: "the lowest within 10 % of the highest",
-    why: "A busy server's rate follows its processor's frequency. Turbo modes move it by some percent between trials; more than 10 % within one is heat, a power limit or a governor that still makes up its mind, and no single number stands for that.",
+    why: "The rate of a busy server follows the frequency of its processor. Turbo modes move it by some per cent between trials. A change of more than 10 % within one trial is heat, a power limit, or a governor that hasn't settled. No single number stands for such a trial.",
     fix: "Fix the frequency (governor `performance`, turbo off), cool the machine, or measure for longer.",
     scope: Scope::Machine(|seen, _| Some(look(seen))),
 };

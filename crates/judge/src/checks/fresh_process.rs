@@ -4,9 +4,9 @@ use super::{Check, Scope, Word};
 
 pub(super) const FRESH_PROCESS: Check = Check {
     id: "fresh-process",
-    signal: "Whether the trial started the contender, or somebody else had before.",
+    signal: "Whether the trial started the contender itself, or it was running already.",
     threshold: "a process of its own in each trial",
-    why: "A server that runs already has a past that nobody saw: its caches, its memory, its compiled code, the load of the trial before. Two of them differ by that as much as by their code. Nor is it known which processors each has, and what CPU time it takes.",
+    why: "A server that was running already has a past that nobody saw: its caches, its memory, its compiled code, the load of the trial before. Two servers may differ by their past as much as by their code. Nor is it known which processors each has, and what CPU time it takes.",
     fix: "Give `bakeoff duel` the command that starts the server, instead of its URL.",
     scope: Scope::Anyway(|seen| {
         let says =

@@ -17,9 +17,9 @@ const NS_A_US: f64 = 1_000.0;
 
 pub(super) const HIDDEN_TAIL: Check = Check {
     id: "hidden-tail",
-    signal: "In a closed loop: the share of all waiting time that went into answers ten times slower than the 99th percentile, and than 10 ms; beside it, for how long the client itself was kept from looking for answers.",
+    signal: "In a closed loop: the share of all waiting time that went into answers of more than 10 ms and more than ten times the 99th percentile. Beside it, how long the client itself was kept from looking for answers.",
     threshold: "less than 5 % of the time",
-    why: "In a closed loop a server that stands still is asked nothing meanwhile, so a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time it shows: a user comes at any moment, and meets a stall as often as stalls take time. Answers of a sound server that take ten times the 99th percentile are so few that they take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once); a scheduler's or a host's hiccups are shorter than 10 ms, or rare.",
+    why: "In a closed loop a server that stands still is asked nothing meanwhile. So a stall of a second is one slow answer a connection among thousands of quick ones, and no percentile shows it (coordinated omission). Counted by time, it shows: a user comes at any moment, and meets a stall as often as stalls take time. A sound server has few answers that take ten times the 99th percentile. They take less than 1 % of the time (0.9 % at most in 67 trials with a connection a request, 30 or 5,000 at once). Hiccups of a scheduler or a host are shorter than 10 ms, or rare.",
     fix: "Look at the longest times and at the seconds in the report; measure response times in an open loop (`bakeoff load --rate`, or the study's curve), where every request that was due counts.",
     // In an open loop response times count from when requests were due.
     scope: Scope::Moment(|seen, _| {

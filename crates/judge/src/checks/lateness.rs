@@ -13,10 +13,10 @@ const MIN_US: f64 = 1_000.0;
 
 pub(super) const LATENESS: Check = Check {
     id: "lateness",
-    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile; beside it, the share of the time that the client's thread was ready to run and others had its processor.",
+    signal: "In an open loop: how late requests were sent although connections were free, at the 99th percentile. Beside it, the share of the time in which the client's thread was ready to run and others had its processor.",
     threshold: "99 % of requests sent within 1 ms of when they were due and a connection was free, or within a tenth of the 99th percentile of response time",
-    why: "A request sent late has waited in the client, and its response time says so; but one that found every connection taken waited for the server, and a processor takes some time to wake up. What has the client's processor for 10 ms in a second makes a hundredth of that second's requests late: of a machine's own service that wakes up once a second, as much was seen. So it's a moment of the machine, unless it is in half of the blocks.",
-    fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate; percentiles from the 99th on are the client's as much as the contender's.",
+    why: "A request that was sent late has waited in the client, and its response time has that wait. There are two exceptions. A request that found every connection taken waited for the server. And a processor takes some time to wake up. If something has the client's processor for 10 ms in a second, a hundredth of that second's requests are late. A machine's own service that wakes up once a second was seen to do that. So lateness counts as a moment of the machine, unless half of the blocks have it.",
+    fix: "Stop what else runs on the client's processors, give the client more of them, or offer a lower rate. Percentiles from the 99th on are as much the client's as the contender's.",
     scope: Scope::Moment(|seen, _| seen.under_load(|load| seen.is_open_loop().then(|| look(load)))),
 };
 

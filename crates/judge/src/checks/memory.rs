@@ -15,7 +15,7 @@ pub(super) const MEMORY: Check = Check {
     id: "memory",
     signal: "Processes that the kernel killed for want of memory; bytes moved to and from swap; the contender's page faults that waited for a disk; its largest memory against the limit of its control groups.",
     threshold: "nobody killed, invalid if it may have been one of the contender's; less than 1 MiB moved, invalid if a part of the contender lay in swap; fewer than 10 faults a second; less than 95 % of the limit",
-    why: "What lies in swap answers a thousand times more slowly: in 2009 Redis took all memory, and the figures were the disk's. A fault that waits for a disk stops its thread for 0.1 to 10 ms, so ten a second may take a tenth of its time. Near its limit a contender spends its time on giving memory back.",
+    why: "Memory that lies in swap answers a thousand times more slowly. In 2009 Redis took all memory, and the figures were those of the disk. A fault that waits for a disk stops its thread for 0.1 to 10 ms, so ten a second may take a tenth of the thread's time. Near its limit, a contender spends its time on giving memory back.",
     fix: "Give the machine or the control group more memory, or the contender a smaller load; switch swap off while measuring.",
     scope: Scope::Trial(|seen, work| RULES.iter().find_map(|rule| rule(seen, work))),
 };

@@ -11,7 +11,7 @@ pub(super) const MISSES: Check = Check {
     id: "misses",
     signal: "The share of a store's reads whose keys had no value.",
     threshold: "at most 1 % of all reads; suspect where the store may throw values away",
-    why: "To say that there is nothing costs a store less than to give a value. In 2009 a client's reads of keys that don't exist were counted as hits. In 2026 the test suite of a store's maker had reads of which 90 % missed, and nobody saw it.",
+    why: "A store that says that there is no value does less than one that gives a value. In 2009 a client's reads of keys that don't exist were counted as hits. In 2026 the test suite of a store's maker had reads of which 90 % missed, and nobody saw it.",
     fix: "Write all keys before they are read (`preload`), with the same number of keys and the same seed; give a cache as much memory as its values take.",
     scope: Scope::Trial(look),
 };

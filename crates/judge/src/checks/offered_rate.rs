@@ -15,9 +15,9 @@ const UNDER_WAY_MAX: f64 = 0.05;
 
 pub(super) const OFFERED_RATE: Check = Check {
     id: "offered-rate",
-    signal: "In an open loop: requests whose turn came, by the window's length and the rate planned; good answers by the same.",
+    signal: "In an open loop: requests whose turn came, by the window's length and the planned rate. Good answers by the same.",
     threshold: "requests within 0.5 %, beside what is chance in random arrivals; where the rate is one for all, answers too, beside one request a connection that is still under way, 5 % of all at most",
-    why: "A generator that offers less than it says measures at another rate than the figure has. Where all are compared at one rate, one that answers less did less work. On a curve that is the result, and stands beside what was offered: the rest waits, is shed, and is in the response times. It may begin below the maximum of the closed loop, whose requests come in batches that cost less each.",
+    why: "A generator that offers less than it says measures at another rate than the figure has. Where all contenders are compared at one rate, a contender that answers less did less work. On a curve fewer answers are the result, and stand beside the rate that was offered: the other requests wait or are shed, and their wait is in the response times. A contender may fall behind below its maximum of the closed loop, whose requests come in batches and cost less each.",
     fix: "Give the client more cores, if requests were not offered; offer less, or look at the contender's closed loop, if they were not answered.",
     scope: Scope::Trial(|seen, _| {
         seen.under_load(|load| seen.is_open_loop().then(|| look(seen, load)))

@@ -12,9 +12,9 @@ const CONTENDERS_MIN: usize = 3;
 
 pub(super) const ONE_CEILING: Check = Check {
     id: "one-ceiling",
-    signal: "In a closed loop: contenders whose rates lie within 2 % of this one's, and how far apart their CPU times an answer are.",
+    signal: "In a closed loop: contenders whose rates lie within 2 % of this one's, and how far apart their CPU times a request are.",
     threshold: "no three contenders within 2 % of each other whose CPU time a request differs by 25 % or more",
-    why: "A saturated server's rate is its cores by its CPU time a request, so servers that differ in one differ in the other. Where three have one rate and different costs, the rate is that of something they share: in 2009 it was the client, and Erlang and Java looked alike. Two may be equal by chance; 25 % is more than noise.",
+    why: "The rate of a saturated server is its cores by its CPU time a request. So servers that differ in one differ in the other. If three have one rate and different costs, the rate is that of something that they share. In 2009 it was the client, and Erlang and Java looked alike. Two may be equal by chance. 25 % is more than noise.",
     fix: "Look at what they share: the client, the network, a lock in the kernel; give the client more cores, and compare CPU time a request instead.",
     scope: Scope::Row(|compared| may_be_one(compared).then(|| look(compared))),
 };

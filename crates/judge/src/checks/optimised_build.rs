@@ -9,9 +9,9 @@ use super::{Check, Compared, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
-    signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them; words that slow a program down in the scripts beside its source, and the compilers that are called there.",
+    signal: "The words of the contender's build and run commands and of its environment, as its `contender.toml` has them. In the scripts beside its source: words that slow a program down, and the compilers that are called there.",
     threshold: "no debug build, sanitizer, profiler or interpreter asked for; C and C++ compilers with -O1 or more, rustc with -O or an opt-level, cargo and Zig with a release profile or mode, CMake and Meson with an optimised build type; in a script *suspect* instead of invalid; not checked where that is one of the project's own, or a script or Makefile that can't be seen tells it",
-    why: "These builds are for finding mistakes, and 2 to 50 times slower; compilers that don't optimise unless told are the oldest mistake of benchmarks. In 2009 `optimize_for = SPEED` was missing, and the winner changed.",
+    why: "These builds are for finding mistakes, and 2 to 50 times slower. Many compilers don't optimise unless they are told to. That is the oldest mistake of benchmarks. In 2009 `optimize_for = SPEED` was missing, and the winner changed.",
     fix: "Build as the contender's documentation says for production: `cargo build --release`, `-O2`, `-DCMAKE_BUILD_TYPE=Release`, `-Doptimize=ReleaseFast`.",
     scope: Scope::Row(|compared| Some(look(compared))),
 };

@@ -14,9 +14,9 @@ const EFFECT_MAX: f64 = 1.1;
 
 pub(super) const ORDER: Check = Check {
     id: "order",
-    signal: "Rates under this load, each by its contender's median: how they change from the first trial of a block to its last, and from the run's first block to its last.",
+    signal: "Rates under this load, each by its contender's median. How they change from the first trial of a block to its last, and from the run's first block to its last.",
     threshold: "both within 10 %, unless an exact test lets them pass as chance (by flipping signs of blocks, and by their order; more than 5 %)",
-    why: "The order within a block is shuffled and contenders are compared within blocks, so a machine that slows down hits all alike, and ratios stand; but a rate that depends on when it was measured is not the contender's alone. 10 % is what `steady` allows within a window.",
+    why: "The order within a block is shuffled, and contenders are compared within blocks. So a machine that slows down hits all alike, and ratios stand. But a rate that depends on when it was measured is not the contender's alone. 10 % is what `steady` allows within a window.",
     fix: "Let the machine cool or come to rest between trials, look for what else runs at times, or take more blocks.",
     scope: Scope::MachineOverLoad(|contenders, trials| Some(look(contenders, trials))),
 };

@@ -27,9 +27,9 @@ const STEAL_INVALID: f64 = 0.05;
 
 pub(super) const QUIET_MACHINE: Check = Check {
     id: finding::QUIET_MACHINE,
-    signal: "CPU seconds of all other processes that can be seen, parted into those on the processors of the contender and the client, with their siblings on the same physical cores, and those elsewhere; the share of the time of the contender's and the client's processors that the host took (steal); the CPU seconds of bakeoff itself and of the keeper under load.",
+    signal: "CPU seconds of all other processes that can be seen, in two parts: those on the processors of the contender and the client, with their siblings on the same physical cores, and those elsewhere. The share of the time of the contender's and the client's processors that the host took (steal). The CPU seconds of bakeoff itself and of the keeper under load.",
     threshold: "others on these processors below 5 % of one core, invalid from 25 %; others elsewhere below one core, of more than 16 processors below a sixteenth; steal below 1 %, invalid from 5 %; bakeoff itself below 5 % of one core",
-    why: "What others use of these processors is missing to server or client, and more so to the one whose turn it was: a build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %. What others use elsewhere takes no processor away, but memory, caches and clock are shared: from a whole core on, that may decide between two contenders.",
+    why: "What others use of these processors is missing to server or client, and above all to the one whose turn it was. A build in the background moves a figure more than most contenders differ. An idle system's own processes stay below 1 %. Work elsewhere takes no processor away, but memory, caches and clock are shared. From a whole core on, that may decide between two contenders.",
     fix: "Stop what else runs on the machine, or bind it to processors that `bakeoff doctor` says are left to others (`taskset -acp 0 PID`), or take a machine that nobody else uses, and measure again.",
     scope: Scope::Machine(|seen, _| Some(look(seen))),
 };

@@ -20,9 +20,9 @@ const USED_MAX: f64 = 1.05;
 
 pub(crate) const SERVER_CORES: Check = Check {
     id: "server-cores",
-    signal: "CPU seconds of the contender's processes within the window, with the interrupts of its processors where the kernel counts them apart, by the window's length and the cores given; where client and server share cores, of both together. On which processors its busiest threads may run.",
+    signal: "CPU seconds of the contender's processes within the window, by the window's length and the cores given. Interrupts of its processors are included where the kernel counts them apart. Where client and server share cores, both count together. And on which processors its busiest threads may run.",
     threshold: "85 to 105 % of the cores given, invalid outside of 60 to 105 %; in an open loop, and in a study that lets cores be idle, invalid from 105 % on; no thread that ran for 1 % of the window or more allowed on any other processor",
-    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else, and its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop offers what it offers, and leaves idle what that doesn't take; so may work that waits by its nature, as that of tasks which take turns (`[expects]` of the study). More than it was given means that it got away from its cores. A thread that binds itself elsewhere gets away as well and uses no more: it may take its time from the client.",
+    why: "Under a load that should saturate it, a server that leaves cores idle is limited by its configuration or by something else. Its figure is not one of that many cores: in 2009 Go first ran on one of eight. An open loop leaves cores idle that its rate doesn't need. So may work that waits by its nature, such as tasks that take turns (`[expects]` of the study). A server that used more than it was given left its cores. A thread that binds itself elsewhere leaves them too, though it uses no more: it may take its time from the client.",
     fix: "Let the contender size itself by `$CORES` (workers, threads, schedulers), and bind itself to nothing (nginx: no `worker_cpu_affinity`); look for a lock or a single acceptor; see whether the client was the limit.",
     scope: Scope::Trial(|seen, _| Some(look(seen))),
 };

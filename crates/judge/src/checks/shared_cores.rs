@@ -8,7 +8,7 @@ pub(super) const SHARED_CORES: Check = Check {
     id: "shared-cores",
     signal: "The processors that contender and load were bound to, and which of them are siblings on one physical core.",
     threshold: "no processor and no physical core in common",
-    why: "On shared cores a cheaper client makes a faster server, and latency has the scheduler's turns in it. Siblings (SMT, hyper-threads) share one core's units and caches, so each slows the other down. Such figures compare contenders under the same client on the same machine, and nothing else.",
+    why: "On shared cores a cheaper client makes a faster server, and the scheduler's turns are in the latency. Siblings (SMT, hyper-threads) share one core's units and caches, so each slows the other down. Such figures compare contenders under the same client on the same machine, and nothing else.",
     fix: "Use a machine with four cores or more, where both have their own, or read the figures of one core.",
     scope: Scope::Anyway(|seen| seen.is_asked().then(|| look(seen))),
 };

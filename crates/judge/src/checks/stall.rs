@@ -13,9 +13,9 @@ const AWAY_MIN_S: f64 = 0.25;
 
 pub(super) const STALL: Check = Check {
     id: "stall",
-    signal: "The rate second by second, of programs from line to line: the slowest against the median.",
+    signal: "The rate second by second, and of programs from line to line: the slowest against the median.",
     threshold: "no second with less than half of the usual, and answers in most seconds",
-    why: "A second at half the rate is a stall that the mean hides; a noisy machine's seconds are closer together.",
+    why: "A second at half the rate is a stall, and the mean hides it. The seconds of a noisy machine differ by less than that.",
     fix: "Look at the seconds in the report, and at what the contender or its machine did then (a collection, a write to disk, a full log); measure for longer.",
     scope: Scope::Moment(|seen, work| Some(look(seen, work))),
 };

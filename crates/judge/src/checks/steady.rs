@@ -19,9 +19,9 @@ const SCATTERS_MIN: f64 = 4.0;
 
 pub(super) const STEADY: Check = Check {
     id: "steady",
-    signal: "The rate second by second, of programs from line to line: the first half of the window against the second; the point that best divides it into two levels. Of programs also the levels that warm-up and window are best divided into: since when these are within 10 % of the last.",
+    signal: "The rate second by second, and of programs from line to line. The first half of the window is compared with the second. The window is divided into two levels at the point that fits best. Of programs, warm-up and window together are divided into levels as well: since when are these within 10 % of the last?",
     threshold: "halves within 10 % of each other, invalid where one has no answer; no change-point with two seconds or more on either side (of programs two lines), 10 % between its levels, and four times the scatter around them",
-    why: "A rate that still rises is a warm-up, one that falls a limit that was met on the way (memory, ports, a full queue): no single number stands for either. Up to 10 % is a noisy machine's, and a jump of less than four times the scatter comes by chance.",
+    why: "A rate that still rises is a warm-up. One that falls has met a limit (memory, ports, a full queue). No single number stands for either. A noisy machine makes up to 10 %, and chance makes jumps of less than four times the scatter.",
     fix: "Warm up for longer (`warmup_s` of the contender or the profile), or measure for longer and look at the seconds in the report.",
     scope: Scope::Drift { look: |seen, work| Some(look(seen, work)), drift },
 };
