@@ -423,6 +423,20 @@ mod tests {
         assert_eq!(trend_test(&[1.0; 6]), 1.0);
     }
 
+    /// The check `replication` has its threshold from here.
+    #[test]
+    fn of_normal_noise_the_floor_of_six_blocks_is_about_twice_the_median_difference() {
+        let mut rng = fastrand::Rng::with_seed(12);
+        let one = |_| {
+            let ratios: Vec<f64> = (0..6).map(|_| normal(&mut rng)).collect();
+            let apart: Vec<f64> = ratios.iter().map(|it| it.abs()).collect();
+            (noise_floor(&ratios).unwrap().ln(), median(&apart).unwrap())
+        };
+        let (floors, medians): (Vec<f64>, Vec<f64>) = (0..10_000).map(one).unzip();
+        let times = median(&floors).unwrap() / median(&medians).unwrap();
+        assert!((1.8..2.0).contains(&times), "{times:.2} times");
+    }
+
     #[test]
     fn the_noise_floor_is_above_one_whichever_twin_is_faster() {
         let floor = noise_floor(&[0.02; 6]).unwrap();

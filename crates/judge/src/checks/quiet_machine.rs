@@ -17,8 +17,9 @@ const ELSEWHERE_SUSPECT: f64 = 1.0;
 const ELSEWHERE_TOLD: f64 = 0.05;
 /// Cores that bakeoff itself may use, without the sampling, which has a bound of its own.
 const HARNESS_SUSPECT: f64 = 0.05;
-/// What others take from a contender costs it this many times as much at most: the time itself,
-/// and as much again for what they push out of its caches.
+/// What others take from a contender is taken to cost it this many times as much at most: the
+/// time itself, and as much again for what they push out of its caches. The second is an
+/// allowance that nobody measured.
 const COSTS: f64 = 2.0;
 /// Share of the time of the processors in use that the host may take.
 const STEAL_SUSPECT: f64 = 0.01;

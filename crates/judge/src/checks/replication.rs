@@ -11,14 +11,14 @@ use crate::statistics::{self, BLOCKS_MIN, log_ratios};
 
 /// The largest noise floor on a machine that tells small differences. Of normal noise, the
 /// floor of six blocks is 1.9 times the median difference of two identical entries, as
-/// logarithms: this stands for a median of 10 %.
+/// logarithms (a test of `statistics` has it): this stands for a median of 10 %.
 const NOISE_FLOOR_MAX: f64 = 1.2;
 
 pub(super) const REPLICATION: Check = Check {
     id: "replication",
     signal: "Blocks that have a figure of the contender, and the noise floor: up to how much two identical entries (the A/A pair) are apart. It is the far end of the 95 % interval of their median ratio, over the blocks in which neither is invalid.",
     threshold: "6 blocks or more; an A/A pair in as many, at most 20 % apart",
-    why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. A difference up to the noise floor is a tie, whatever this check says. Identical entries that are up to 20 % apart over six blocks are 10 % apart in a usual one: such a machine tells only large differences. A trial that is invalid tells nothing of the noise.",
+    why: "With five blocks no exact test can find a difference at the 5 % level, so there is neither an interval nor a rank. A difference up to the noise floor is a tie, whatever this check says. If their noise is normal, identical entries with a noise floor of 20 % over six blocks are less than 10 % apart in half of them. Such a machine tells only large differences. A trial that is invalid tells nothing of the noise.",
     fix: "Take a profile with 6 blocks or more; use a machine that nobody else uses.",
     scope: Scope::MachineOverRow(|compared| Some(look(compared))),
 };
