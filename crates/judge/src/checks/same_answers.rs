@@ -12,7 +12,7 @@ pub(super) const SAME_ANSWERS: Check = Check {
     id: "same-answers",
     signal: "A few answers under load, held to the contract. The contract's steps again, right after the load. Bytes received by good answers, against the size of a right answer before the load.",
     threshold: "every step right, as before, with another Date after 2.2 s or more; an answer's bytes within 16 of what they were",
-    why: "A server that leaves out a part of the job once it is busy is faster for it, and the contract was tried when it was idle. Under load, status and body are held to the contract in every answer. In two answers a second of each client thread, up to 16 times, two more things are: that a part is made anew, and the Date. If other answers leave something out, their length shows it. 16 bytes are the digits that a random number may have more or less.",
+    why: "A server that leaves out a part of the job once it is busy is faster for it, and the contract was tried when it was idle. Under load, status and body are held to the contract in every answer. Two answers in each second of each client thread, up to 16, are held to two more things: that a part is made anew, and the Date. If other answers leave something out, their length shows it. 16 bytes are the digits that a random number may have more or less.",
     fix: "Read the steps and what was seen (`contract_under_load` and `contract_after` in `run.json`), and look for what the server leaves out under load.",
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
