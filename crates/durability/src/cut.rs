@@ -217,9 +217,10 @@ struct NotReady {
 impl std::fmt::Display for NotReady {
     fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
         to.write_str(&self.why)?;
-        match self.last_words.is_empty() {
-            true => Ok(()),
-            false => write!(to, "; its last lines: {}", self.last_words.join(" / ")),
+        if self.last_words.is_empty() {
+            Ok(())
+        } else {
+            write!(to, "; its last lines: {}", self.last_words.join(" / "))
         }
     }
 }

@@ -238,12 +238,11 @@ fn make_file_system(mkfs: &Path, device: &Path) -> Result<(), String> {
         .stdin(Stdio::null());
     keeper::bind_to_this_process(&mut command, Vec::new());
     let made = command.output().map_err(|error| format!("couldn't start mkfs.ext4: {error}"))?;
-    match made.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&made.stderr);
-            let line = keeper::text::harmless(said.lines().last().unwrap_or("it said nothing"));
-            Err(format!("mkfs.ext4 failed with {}: {line}", keeper::in_words(made.status)))
-        }
+    if made.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&made.stderr);
+        let line = keeper::text::harmless(said.lines().last().unwrap_or("it said nothing"));
+        Err(format!("mkfs.ext4 failed with {}: {line}", keeper::in_words(made.status)))
     }
 }

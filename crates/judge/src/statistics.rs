@@ -184,10 +184,7 @@ pub fn smallest_seen(
     }
     for _ in 0..HALVINGS {
         let by = (unseen + seen) / 2.0;
-        match is_seen(by) {
-            true => seen = by,
-            false => unseen = by,
-        }
+        if is_seen(by) { seen = by } else { unseen = by }
     }
     Some(sign * seen)
 }

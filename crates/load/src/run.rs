@@ -7,26 +7,28 @@ use std::os::fd::AsRawFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
+use histogram::Histogram;
 
-use crate::address::Sources;
 use crate::backend::epoll::Epoll;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
-use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
 use crate::outcome::Second;
+use crate::outcome::record::{Record, SecondOfThread, Since};
+use crate::outcome::samples::Samples;
+use crate::pace::clock::Clock;
+use crate::pace::queue::Queue;
+use crate::pace::turns::Turns;
+use crate::pace::window::Window;
 use crate::plan::{Arrivals, BackendChoice, Plan, Until, Work};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
-use crate::queue::Queue;
-use crate::record::{Record, SecondOfThread, Since};
-use crate::samples::Samples;
-use crate::turns::{Turns, Window};
-use crate::worker::Worker;
-use crate::{Error, News, Outcome, Progress, Stop, connects, histogram, limits};
+use crate::thread::Worker;
+use crate::thread::address::Sources;
+use crate::thread::connects;
+use crate::{Error, News, Outcome, Progress, Stop, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
 const START_AHEAD_NS: u64 = 2_000_000;
@@ -128,9 +130,10 @@ impl Plan {
     /// for it; `None` where answers decide when it ends.
     pub fn longest(&self) -> Option<Duration> {
         let Until::Elapsed(window) = self.until else { return None };
-        let connecting = match self.keep_alive {
-            true => connects::longest(self.connections, self.timeout),
-            false => Duration::ZERO,
+        let connecting = if self.keep_alive {
+            connects::longest(self.connections, self.timeout)
+        } else {
+            Duration::ZERO
         };
         // The last answers are awaited no longer than any.
         let parts = [connecting, self.warmup, window, self.timeout];
@@ -453,9 +456,10 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::outcome::record::Times;
+    use crate::pace::window::Phase;
     use crate::plan::Target;
-    use crate::record::{Phase, Times};
-    use crate::template::Request;
+    use crate::plan::template::Request;
 
     const WINDOW: Window = Window { start: 0, begin: 0, end: u64::MAX };
 

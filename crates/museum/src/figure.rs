@@ -1,7 +1,6 @@
 //! The figure that somebody who believes what he sees would have printed, and the
 //! true one beside it.
 
-use load::histogram;
 use result::evidence::{Evidence, Percentiles};
 use result::figure::RATE;
 use result::outcome::Row;
@@ -104,7 +103,7 @@ fn response_p99(evidence: &Evidence) -> Option<f64> {
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
-    let all = histogram::decode(&times.histogram).filter(|all| !all.is_empty())?;
+    let all = histogram::text::decode(&times.histogram).filter(|all| !all.is_empty())?;
     Some(all.value_at_quantile(0.99) as f64 / NS_A_US)
 }
 

@@ -143,9 +143,10 @@ const PROGRAMS_MAX: u32 = 16;
 
 fn programs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let programs = u32::deserialize(deserializer)?;
-    match (1..=PROGRAMS_MAX).contains(&programs) {
-        true => Ok(programs),
-        false => Err(D::Error::custom(format!("this has to be a number from 1 to {PROGRAMS_MAX}"))),
+    if (1..=PROGRAMS_MAX).contains(&programs) {
+        Ok(programs)
+    } else {
+        Err(D::Error::custom(format!("this has to be a number from 1 to {PROGRAMS_MAX}")))
     }
 }
 
@@ -190,11 +191,12 @@ fn file_of_contender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Strin
     let path = Path::new(&file);
     let own = path.strip_prefix("..").unwrap_or(path);
     let is_within = |part| matches!(part, Component::Normal(_));
-    match own.file_name().is_some() && own.components().all(is_within) {
-        true => Ok(file),
-        false => Err(D::Error::custom(
+    if own.file_name().is_some() && own.components().all(is_within) {
+        Ok(file)
+    } else {
+        Err(D::Error::custom(
             "this has to be a file in the contender's folder, or in one of its `sources`",
-        )),
+        ))
     }
 }
 

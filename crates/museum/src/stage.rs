@@ -98,12 +98,11 @@ impl Stage {
             copy(&study, &to.join(&set_up.study), file, files, first.as_deref(), changes)?;
             Ok::<PathBuf, Error>(to)
         };
-        let clean = match changes.is_empty() {
-            true => of(studies, &set_up.run, "clean")?,
-            false => {
-                let studies = copied("clean", set_up.run.get_ref(), None, &changes)?;
-                of(&studies, &set_up.run, "clean")?
-            }
+        let clean = if changes.is_empty() {
+            of(studies, &set_up.run, "clean")?
+        } else {
+            let studies = copied("clean", set_up.run.get_ref(), None, &changes)?;
+            of(&studies, &set_up.run, "clean")?
         };
         let sabotage = &set_up.sabotage;
         let files = mistake.folder.is_dir().then_some(mistake.folder.as_path());
@@ -240,10 +239,11 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         if name == BUILD {
             continue;
         }
-        match path.is_dir() {
-            true => copy_folder(&path, &to.join(name))?,
+        if path.is_dir() {
+            copy_folder(&path, &to.join(name))?
+        } else {
             // With its permissions: a build may be a script.
-            false => fs::copy(&path, to.join(name)).map(|_| ())?,
+            fs::copy(&path, to.join(name)).map(|_| ())?
         }
     }
     Ok(())

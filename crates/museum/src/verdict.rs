@@ -126,12 +126,11 @@ fn by_tie(run: &Run) -> Result<String, String> {
     let unranked_for = |row: &Row| row.standings.get(RATE)?.unranked.clone();
     let reason = |row: &Row| unranked_for(row).unwrap_or_else(|| "for no known reason".into());
     let is_one_reason = unranked.iter().all(|row| unranked_for(row) == unranked_for(first));
-    Err(match unranked.len() == rows.len() && is_one_reason {
-        true => format!("nobody was ranked: {}", reason(first)),
-        false => {
-            let each = |row: &&Row| format!("{} wasn't ranked: {}", row.contender, reason(row));
-            unranked.iter().map(each).collect::<Vec<_>>().join("; ")
-        }
+    Err(if unranked.len() == rows.len() && is_one_reason {
+        format!("nobody was ranked: {}", reason(first))
+    } else {
+        let each = |row: &&Row| format!("{} wasn't ranked: {}", row.contender, reason(row));
+        unranked.iter().map(each).collect::<Vec<_>>().join("; ")
     })
 }
 

@@ -106,9 +106,10 @@ fn resident_kib(
     }
     let report = Report::read(&running.wait(interrupt)?.success()?.output)?;
     let established = report.connections.established;
-    match established == connections {
-        true => Ok(peak),
-        false => Err(format!("{established} connections were established of {connections}")),
+    if established == connections {
+        Ok(peak)
+    } else {
+        Err(format!("{established} connections were established of {connections}"))
     }
 }
 

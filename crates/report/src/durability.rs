@@ -43,9 +43,12 @@ pub fn durability(seen: &Durability, terminal: Terminal) -> String {
         lines.extend(notes.iter().map(|note| format!("  - {note}")));
     }
     let width = textwrap::Options::new(terminal.columns.into()).subsequent_indent("    ");
-    let wrapped = |line: &String| match line.contains('\n') {
-        true => line.clone(),
-        false => textwrap::fill(line, &width).trim_end().to_string(),
+    let wrapped = |line: &String| {
+        if line.contains('\n') {
+            line.clone()
+        } else {
+            textwrap::fill(line, &width).trim_end().to_string()
+        }
     };
     lines.iter().map(|line| wrapped(line) + "\n").collect()
 }

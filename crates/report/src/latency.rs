@@ -1,9 +1,6 @@
 //! Percentiles of a row, from the trials behind it.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
+use histogram::text;
 use result::Trial;
 use result::evidence::{Percentiles, Work};
 use result::plan::{Pace, Setting};
@@ -96,7 +93,8 @@ pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
     let mut histograms = Vec::new();
     for trial in trials {
         let percentiles = read(trial.evidence.work.as_ref().ok_or(NoLine::NoLoad)?);
-        histograms.push((percentiles, histogram(percentiles).ok_or(NoLine::NoHistogram)?));
+        histograms
+            .push((percentiles, text::decode(&percentiles.histogram).ok_or(NoLine::NoHistogram)?));
     }
     let fewest = histograms.iter().map(|(_, it)| it.len()).min().ok_or(NoLine::NoHistogram)?;
     let end = (fewest as f64 / BEYOND_MIN).log10();
@@ -121,11 +119,6 @@ pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
         Some(Point { nines, time: Time { us: median(values.collect())?, at_least } })
     };
     Ok(places.into_iter().filter_map(point).collect())
-}
-
-fn histogram(percentiles: &Percentiles) -> Option<Histogram<u64>> {
-    let bytes = BASE64_STANDARD.decode(&percentiles.histogram).ok()?;
-    Deserializer::new().deserialize(&mut &bytes[..]).ok()
 }
 
 /// Whether a percentile may be a lower bound only. The histogram has requests

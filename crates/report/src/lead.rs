@@ -80,9 +80,10 @@ fn durability_cost(run: &Run) -> Option<String> {
 
 /// That a run isn't over, before its finding.
 fn so_far(run: &Run) -> String {
-    match run.state == State::Unfinished {
-        true => format!("So far, with {}: ", trials_made(run)),
-        false => String::new(),
+    if run.state == State::Unfinished {
+        format!("So far, with {}: ", trials_made(run))
+    } else {
+        String::new()
     }
 }
 
@@ -90,9 +91,10 @@ fn so_far(run: &Run) -> String {
 pub fn comparison(run: &Run) -> String {
     let is_unfinished = run.state == State::Unfinished;
     let Some(lead) = lead(run) else {
-        return match is_unfinished {
-            true => "This run has no figures yet.".into(),
-            false => "This run has no figures: nobody could be measured.".into(),
+        return if is_unfinished {
+            "This run has no figures yet.".into()
+        } else {
+            "This run has no figures: nobody could be measured.".into()
         };
     };
     let so_far = so_far(run);
@@ -129,13 +131,12 @@ impl Brevity {
     /// A contender's name, with the doubt about its figure.
     fn name(&self, run: &Run, contender: &str, is_suspect: bool) -> String {
         let name = who(run, contender);
-        let name = match name.chars().count() > self.name_chars {
+        let name = if name.chars().count() > self.name_chars && name != title(run, contender) {
             // Who keeps less than the others is never named without that.
-            true if name != title(run, contender) => {
-                let title = shortened(&title(run, contender), self.name_chars);
-                format!("{title} (lighter contract)")
-            }
-            _ => shortened(&name, self.name_chars),
+            let title = shortened(&title(run, contender), self.name_chars);
+            format!("{title} (lighter contract)")
+        } else {
+            shortened(&name, self.name_chars)
         };
         let doubt = if is_suspect { " (suspect)" } else { "" };
         format!("{name}{doubt}")
@@ -292,9 +293,10 @@ fn and_others(names: &[String], at_most: usize) -> String {
 
 /// A text of at most so many characters, with a sign where it is longer.
 pub fn shortened(text: &str, chars: usize) -> String {
-    match text.chars().count() > chars {
-        true => text.chars().take(chars - 1).chain(['…']).collect(),
-        false => text.into(),
+    if text.chars().count() > chars {
+        text.chars().take(chars - 1).chain(['…']).collect()
+    } else {
+        text.into()
     }
 }
 

@@ -357,9 +357,10 @@ pub struct Machine {
 impl Machine {
     /// The processors by physical core: each by itself where the machine doesn't tell.
     pub fn cores(&self) -> Vec<Vec<usize>> {
-        match self.smt_siblings.is_empty() {
-            true => self.cpus.iter().map(|&cpu| vec![cpu]).collect(),
-            false => self.smt_siblings.clone(),
+        if self.smt_siblings.is_empty() {
+            self.cpus.iter().map(|&cpu| vec![cpu]).collect()
+        } else {
+            self.smt_siblings.clone()
         }
     }
 }

@@ -93,9 +93,10 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         };
         let (mut all, mut wrong) = (0, 0);
         for setting in &works {
-            let of = match driver_is_program(&study) {
-                true => format!("{on}, {}", work_name(&study, setting)),
-                false => on.to_string(),
+            let of = if driver_is_program(&study) {
+                format!("{on}, {}", work_name(&study, setting))
+            } else {
+                on.to_string()
             };
             output.line(&format!("{of}:"));
             let steps = steps_on(&bench, contender, setting, (cores, &of), &mut output)?;

@@ -1,7 +1,6 @@
-//! Who may know whom (ARCHITECTURE.md): `result`, `load`, `keeper` and `yardstick` know nobody
-//! of this workspace, `judge` knows what was seen and how the generator writes it down, `lab`
-//! knows those five, `durability` and `museum` build on it, `report` knows `result`, and nobody knows the programs
-//! on top.
+//! Who may know whom (ARCHITECTURE.md): `result`, `histogram`, `keeper` and `yardstick` know
+//! nobody of this workspace. Each other crate knows some of those before it. Nobody knows the
+//! programs on top.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,16 +8,17 @@ use std::path::{Path, PathBuf};
 use cargo_metadata::MetadataCommand;
 
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("result", &[]),
-    ("load", &[]),
+    ("histogram", &[]),
+    ("load", &["histogram"]),
     ("keeper", &[]),
     ("yardstick", &[]),
-    ("judge", &["load", "result"]),
-    ("lab", &["judge", "keeper", "load", "result", "yardstick"]),
+    ("judge", &["histogram", "result"]),
+    ("lab", &["histogram", "judge", "keeper", "load", "result", "yardstick"]),
     ("durability", &["keeper", "lab", "load", "result"]),
-    ("museum", &["judge", "keeper", "lab", "load", "result", "yardstick"]),
-    ("report", &["result"]),
+    ("museum", &["histogram", "judge", "keeper", "lab", "load", "result", "yardstick"]),
+    ("report", &["histogram", "result"]),
 ];
 
 /// Crates that nobody builds on; they may know every layer.

@@ -112,9 +112,10 @@ fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
 
 /// The connections that are to be busy.
 fn connections(seen: &Seen, load: &Load) -> f64 {
-    f64::from(match seen.slot.setting.kept() {
-        true => load.client.connections_established,
-        false => load.client.connections_asked,
+    f64::from(if seen.slot.setting.kept() {
+        load.client.connections_established
+    } else {
+        load.client.connections_asked
     })
 }
 

@@ -52,12 +52,9 @@ fn look(seen: &Seen, load: &Load) -> Word {
         None => Word::new(verdict, value, says).against(BUSY),
         Some(second) => second_client(load, second, (verdict, says), value),
     };
-    match seen.is_open_loop() {
-        true => word,
-        // The rate is a lower bound, and such a one is never placed below another: no order
-        // rests on how much more it is.
-        false => word.off_by(1.0),
-    }
+    // A closed loop's rate is a lower bound then, and such a one is never placed below another:
+    // no order rests on how much more it is.
+    if seen.is_open_loop() { word } else { word.off_by(1.0) }
 }
 
 /// How far a client was from its limit, by its busiest part.

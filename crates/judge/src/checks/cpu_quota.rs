@@ -39,9 +39,10 @@ fn look(seen: &Seen, work: &Work) -> Word {
     let processors = seen.evidence.place.cpus().len().max(1);
     let share = held_back_s / work.seconds / processors as f64;
     let value = format!("{used_up} for {} of the processors' time", percent(share));
-    match share >= HELD_BACK_INVALID {
-        true => Word::invalid(value, "A CPU quota was the limit."),
-        false => Word::suspect(value, "A CPU quota kept contender or client from running."),
+    if share >= HELD_BACK_INVALID {
+        Word::invalid(value, "A CPU quota was the limit.")
+    } else {
+        Word::suspect(value, "A CPU quota kept contender or client from running.")
     }
 }
 

@@ -74,9 +74,10 @@ fn lost_on_the_way(seen: &Seen, load: &Load) -> Option<Word> {
     let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
     let value = format!("{syn} SYN sent again{overflows}");
     let says = "Connections were lost while they were made, and made again seconds later.";
-    let word = match lost as f64 >= LOST_INVALID * made(load) as f64 {
-        true => Word::invalid(value, says),
-        false => Word::suspect(value, says),
+    let word = if lost as f64 >= LOST_INVALID * made(load) as f64 {
+        Word::invalid(value, says)
+    } else {
+        Word::suspect(value, says)
     };
     Some(word.against("none; invalid from one connection in a hundred on"))
 }
@@ -91,15 +92,16 @@ fn not_counted(seen: &Seen, load: &Load) -> Option<Word> {
 
 fn all_arrived(seen: &Seen, load: &Load) -> Option<Word> {
     let (client, asked) = (load.client.connections_established, load.client.connections_asked);
-    Some(match seen.slot.setting.kept() {
-        true => Word::valid(
+    Some(if seen.slot.setting.kept() {
+        Word::valid(
             format!("{client} of {asked} established"),
             "Every connection asked for was there, at both ends.",
-        ),
-        false => Word::valid(
+        )
+    } else {
+        Word::valid(
             format!("{} connections made", made(load)),
             "No connection was lost while it was made.",
-        ),
+        )
     })
 }
 

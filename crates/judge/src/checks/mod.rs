@@ -501,7 +501,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use hdrhistogram::Histogram;
+    use histogram::Histogram;
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
         Sample, Second, SecondClient, ServerUse, StoreSeen, ThreadGroup, ThreadUse,
@@ -544,7 +544,7 @@ mod tests {
         for (us, count) in times {
             histogram.record_n(us * 1_000, *count).unwrap();
         }
-        load::histogram::encode(&histogram)
+        histogram::text::encode(&histogram)
     }
 
     /// A trial that nothing is wrong with: 100 connections for 4 s, 50,000
@@ -1005,9 +1005,10 @@ mod tests {
             let worst = verdicts.max().unwrap_or(Verdict::Valid);
             assert!(worst <= Verdict::NotChecked, "without {way}: {findings:?}");
             let ids: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
-            let ids = match ids.is_empty() {
-                true => "no check by itself".to_string(),
-                false => ids.into_iter().collect::<Vec<_>>().join(", "),
+            let ids = if ids.is_empty() {
+                "no check by itself".to_string()
+            } else {
+                ids.into_iter().collect::<Vec<_>>().join(", ")
             };
             Some(format!("{}: {ids}\n", &way[1..]))
         };

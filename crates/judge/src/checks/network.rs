@@ -24,9 +24,10 @@ fn look(seen: &Seen, work: &Work) -> Word {
     let cores = seen.evidence.place.server_cpus.len().max(1);
     let a_core = rate / cores as f64;
     let value = format!("{:.3} GB/s a core", a_core / 1e9);
-    match a_core < BYTES_SUSPECT {
-        true => Word::valid(value, "The network had room."),
-        false => Word::suspect(value, "Copying bytes took a large part of the time."),
+    if a_core < BYTES_SUSPECT {
+        Word::valid(value, "The network had room.")
+    } else {
+        Word::suspect(value, "Copying bytes took a large part of the time.")
     }
 }
 

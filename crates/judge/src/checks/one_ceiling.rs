@@ -50,12 +50,13 @@ fn look(compared: &Compared) -> Word {
     let apart = largest / smallest;
     let others = costs.len() - 1;
     let value = format!("{others} others at its rate, CPU time up to {apart:.2} times apart");
-    match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
-        true => Word::suspect(
+    if costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
+        Word::suspect(
             value,
             "Contenders of different cost reached one rate: something that they share was the limit.",
-        ),
-        false => Word::valid(value, "No limit that several contenders share was seen."),
+        )
+    } else {
+        Word::valid(value, "No limit that several contenders share was seen.")
     }
 }
 

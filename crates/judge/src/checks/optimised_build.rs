@@ -253,9 +253,10 @@ fn is_script(file: &TextFile) -> bool {
 fn unseen(build: &[String], files: &[TextFile]) -> Option<Word> {
     let shells = ["sh", "bash", "dash", "zsh"];
     let program = build.first()?;
-    let script = match shells.contains(&program.rsplit('/').next().unwrap_or(program)) {
-        true => build.get(1).filter(|it| !it.starts_with('-'))?,
-        false => Some(program).filter(|it| it.starts_with(['.', '$']) && it.contains('/'))?,
+    let script = if shells.contains(&program.rsplit('/').next().unwrap_or(program)) {
+        build.get(1).filter(|it| !it.starts_with('-'))?
+    } else {
+        Some(program).filter(|it| it.starts_with(['.', '$']) && it.contains('/'))?
     };
     let is_whole = files.iter().any(is_script) && !files.iter().any(|it| is_script(it) && it.cut);
     (!is_whole).then(|| {

@@ -128,10 +128,7 @@ const CLIENT: &str = "client";
 
 /// Who of the two waited longest.
 fn longest(contender: Waited, client: Waited) -> (&'static str, Waited) {
-    match contender.most() < client.most() {
-        true => (CLIENT, client),
-        false => (CONTENDER, contender),
-    }
+    if contender.most() < client.most() { (CLIENT, client) } else { (CONTENDER, contender) }
 }
 
 /// What can't be told of one with this group who waited at most so long, if anything.

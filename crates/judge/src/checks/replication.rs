@@ -40,13 +40,14 @@ fn look(compared: &Compared) -> Word {
         Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),
     };
     let value = format!("{blocks} blocks, {}", identical_entries(floor));
-    match floor <= NOISE_FLOOR_MAX {
-        true => Word::valid(value, "There are blocks enough. A smaller difference is a tie."),
-        false => Word::suspect(
+    if floor <= NOISE_FLOOR_MAX {
+        Word::valid(value, "There are blocks enough. A smaller difference is a tie.")
+    } else {
+        Word::suspect(
             value,
             "This machine tells only large differences. A smaller difference is a tie.",
         )
-        .off_by(floor),
+        .off_by(floor)
     }
 }
 
@@ -107,9 +108,10 @@ fn log_ratios_of_pairs(
     if ratios.len() >= BLOCKS_MIN {
         return Ok(ratios);
     }
-    match by_block(&mut pairs.iter()).len() >= BLOCKS_MIN {
-        true => Err("the A/A pair's figures are invalid"),
-        false => Err("the A/A pair has figures in too few blocks"),
+    if by_block(&mut pairs.iter()).len() >= BLOCKS_MIN {
+        Err("the A/A pair's figures are invalid")
+    } else {
+        Err("the A/A pair has figures in too few blocks")
     }
 }
 

@@ -80,12 +80,11 @@ fn look(seen: &Seen) -> Word {
 /// Cores that the contender used within the window and, where it shares them, the client.
 fn used(evidence: &Evidence) -> Option<f64> {
     let work = evidence.work.as_ref().filter(|work| work.seconds > 0.0)?;
-    let all = match evidence.place.shared() {
-        true => {
-            let interrupts = evidence.server_interrupt_s.unwrap_or(0.0);
-            evidence.server_cpu_s? + evidence.client_cpu_s()? + interrupts
-        }
-        false => evidence.contender_cpu_s()?,
+    let all = if evidence.place.shared() {
+        let interrupts = evidence.server_interrupt_s.unwrap_or(0.0);
+        evidence.server_cpu_s? + evidence.client_cpu_s()? + interrupts
+    } else {
+        evidence.contender_cpu_s()?
     };
     Some(all / work.seconds)
 }

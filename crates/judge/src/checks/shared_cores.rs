@@ -29,12 +29,13 @@ fn look(seen: &Seen) -> Word {
         return Word::not_checked("Which processors share a physical core is not known.");
     }
     let siblings = named(place.server_cpus.iter().filter(|&&cpu| has_sibling(place, cpu)));
-    match siblings.is_empty() {
-        true => Word::valid("none shared", "Contender and load had cores of their own."),
-        false => Word::suspect(
+    if siblings.is_empty() {
+        Word::valid("none shared", "Contender and load had cores of their own.")
+    } else {
+        Word::suspect(
             format!("core of cpu {siblings} shared"),
             "Client and server ran on siblings, which slow each other down.",
-        ),
+        )
     }
 }
 

@@ -58,12 +58,13 @@ fn look(seen: &Seen, work: &Work) -> Word {
             .off_by(after / before);
     }
     let value = value + &since(work);
-    match rates(work).len() < 2 * SIDE_MIN {
-        true => Word::valid(
+    if rates(work).len() < 2 * SIDE_MIN {
+        Word::valid(
             value,
             "Both halves have the same rate. The window is too short for a change-point.",
-        ),
-        false => Word::valid(value, "All parts of the window have the same rate."),
+        )
+    } else {
+        Word::valid(value, "All parts of the window have the same rate.")
     }
 }
 

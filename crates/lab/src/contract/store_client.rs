@@ -308,12 +308,11 @@ impl StoreClient {
     fn bytes(&mut self, length: usize) -> Result<Vec<u8>, Wrong> {
         let mut value = vec![0; length + 2];
         self.from.read_exact(&mut value).map_err(|error| self.failed(&error))?;
-        match value.ends_with(b"\r\n") {
-            true => {
-                value.truncate(length);
-                Ok(value)
-            }
-            false => Err(Wrong::Answer("a value that is longer than its length".into())),
+        if value.ends_with(b"\r\n") {
+            value.truncate(length);
+            Ok(value)
+        } else {
+            Err(Wrong::Answer("a value that is longer than its length".into()))
         }
     }
 }

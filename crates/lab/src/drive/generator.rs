@@ -4,11 +4,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
+use histogram::Histogram;
+use histogram::Latency;
 use keeper::text::harmless;
 use load::Stop;
-use load::histogram;
-use load::outcome::{Account, Latency};
+use load::outcome::Account;
 use load::plan::{Arrivals, Until};
 use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
 use result::plan::Slot;
@@ -237,7 +237,7 @@ fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
         mean: any(histogram.mean() / NS_A_US),
         max: any(us(histogram.max())),
         at,
-        histogram: histogram::encode(histogram),
+        histogram: histogram::text::encode(histogram),
     }
 }
 

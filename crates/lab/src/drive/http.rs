@@ -82,7 +82,7 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
 mod tests {
     use result::plan::{Plan, Slot};
 
-    use load::template::Request;
+    use load::plan::template::Request;
 
     use super::*;
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use load::keys::{Dialect, Keys, Operation, Phase, Resp};
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::{Target, Until, Work};
+use load::work::keys::{Dialect, Keys, Operation, Phase, Resp};
 use procfs::Current;
 use result::evidence::{OperationSeen, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
@@ -64,12 +64,11 @@ impl Driver for Store {
         let mut loading = Loading::prepare(on, what, plan)?;
         let Some(seen) = loading.offer(stop, &mut |_| {})? else { return Ok(Filled::Stopped) };
         let acknowledged = seen.account.good;
-        Ok(match acknowledged == keys {
-            true => {
-                let seconds = seen.window.as_secs_f64();
-                Filled::With(Preload { keys, acknowledged, seconds })
-            }
-            false => Filled::Failed(not_filled(keys, &seen)),
+        Ok(if acknowledged == keys {
+            let seconds = seen.window.as_secs_f64();
+            Filled::With(Preload { keys, acknowledged, seconds })
+        } else {
+            Filled::Failed(not_filled(keys, &seen))
         })
     }
 
@@ -233,12 +232,14 @@ fn keys_due(keys: &Keys, sent: u64, good: u64) -> Option<(u64, u64)> {
     if keys.are_there {
         return Some((count, count));
     }
-    let is_in_turn = keys.chosen == load::keys::Chosen::Sequential;
-    let least = match is_in_turn && share(Operation::Set) == 1.0 {
+    let is_in_turn = keys.chosen == load::work::keys::Chosen::Sequential;
+    let least = if !is_in_turn || share(Operation::Set) != 1.0 {
+        0
+    } else if sent <= count {
         // Each wrote another key.
-        true if sent <= count => good,
-        true => count.saturating_sub(sent - good),
-        false => 0,
+        good
+    } else {
+        count.saturating_sub(sent - good)
     };
     Some((least, count.min(sent)))
 }
@@ -265,7 +266,7 @@ impl Flushes {
 
 #[cfg(test)]
 mod tests {
-    use load::keys::Chosen;
+    use load::work::keys::Chosen;
 
     use super::*;
 

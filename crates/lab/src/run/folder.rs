@@ -116,10 +116,7 @@ impl Folder {
 
     /// Opens the folder of a run, by itself or by its `run.json`, to go on with it.
     pub fn open(path: &Path) -> Result<(Folder, Run), Error> {
-        let path = match path.is_file() {
-            true => path.parent().unwrap_or(Path::new(".")),
-            false => path,
-        };
+        let path = if path.is_file() { path.parent().unwrap_or(Path::new(".")) } else { path };
         // `latest` may point elsewhere before the run is over.
         let path =
             path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;

@@ -210,12 +210,11 @@ fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
         study: study.name.clone(),
         profile: name.into(),
         near: did_you_mean(name, study.file.profile.keys().map(String::as_str)),
-        have: match study.file.profile.is_empty() {
-            true => "none".into(),
-            false => {
-                let names: Vec<_> = study.file.profile.keys().map(String::as_str).collect();
-                format!("{}; `--profile NAME` takes one", names.join(", "))
-            }
+        have: if study.file.profile.is_empty() {
+            "none".into()
+        } else {
+            let names: Vec<_> = study.file.profile.keys().map(String::as_str).collect();
+            format!("{}; `--profile NAME` takes one", names.join(", "))
         },
     })
 }

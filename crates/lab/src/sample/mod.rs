@@ -316,9 +316,10 @@ impl Sources {
             return depth;
         }
         self.whole.spent_s = own_cpu_s();
-        match self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s) {
-            true => depth,
-            false => Depth::Cpu,
+        if self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s) {
+            depth
+        } else {
+            Depth::Cpu
         }
     }
 
@@ -338,9 +339,10 @@ impl Sources {
         let before = own_cpu_s();
         self.is_in_window |= depth == Depth::Window;
         if depth != Depth::Cpu {
-            self.pids = match self.group.is_nowhere() {
-                true => process_tree::descendants(self.root),
-                false => self.group.processes(),
+            self.pids = if self.group.is_nowhere() {
+                process_tree::descendants(self.root)
+            } else {
+                self.group.processes()
             };
         }
         let at = Instant::now();

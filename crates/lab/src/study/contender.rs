@@ -269,10 +269,10 @@ impl Contender {
 
     /// What its file says, with these in its command for [`VARIANT`].
     fn with_arguments(&self, arguments: &[String]) -> ContenderFile {
-        let run = self.file.run.iter().flat_map(|word| match word == VARIANT {
-            true => arguments.to_vec(),
-            false => vec![word.clone()],
-        });
+        let run =
+            self.file.run.iter().flat_map(|word| {
+                if word == VARIANT { arguments.to_vec() } else { vec![word.clone()] }
+            });
         ContenderFile { run: run.collect(), ..self.file.clone() }
     }
 
@@ -432,7 +432,7 @@ impl Contender {
     /// The variables that it is handed on from bakeoff's environment, each once.
     pub fn handed_on(&self) -> BTreeSet<&str> {
         let values = self.file.environment.values();
-        values.flat_map(|value| load::headers::variables(value)).collect()
+        values.flat_map(|value| load::plan::headers::variables(value)).collect()
     }
 
     /// The name of the lighter contract that it keeps, if it does.

@@ -49,7 +49,7 @@ pub enum Sum {
 #[derive(Debug, Clone)]
 pub struct HttpContract {
     /// What it is asked, each with what it has to answer.
-    pub requests: Vec<load::template::Request>,
+    pub requests: Vec<load::plan::template::Request>,
     /// Whether two answers to the same request must differ.
     pub fresh: bool,
     /// Requests that it has to refuse.
@@ -139,7 +139,7 @@ impl ContractFile {
                 "no answer to what it asks has a body, so that none can hold `body`".into(),
             );
         }
-        let of = |it: &load::template::Request| {
+        let of = |it: &load::plan::template::Request| {
             it.expect.as_ref()?.check(std::slice::from_ref(it)).err()
         };
         contract.requests.iter().find_map(of)
@@ -196,7 +196,7 @@ impl HttpContract {
     /// # Errors
     /// Which variable isn't set, or can't stand in a header.
     pub(super) fn with_environment(mut self) -> Result<HttpContract, String> {
-        let filled = |it: &load::template::Request| it.with_environment(environment::value);
+        let filled = |it: &load::plan::template::Request| it.with_environment(environment::value);
         self.requests = self.requests.iter().map(filled).collect::<Result<_, _>>()?;
         Ok(self)
     }
@@ -226,17 +226,17 @@ impl HttpContract {
 }
 
 /// Whether its answer has a body, and is held to no text.
-fn lacks_text(request: &load::template::Request) -> bool {
+fn lacks_text(request: &load::plan::template::Request) -> bool {
     let is_free = |expect: &Expect| expect.body.is_none() && expect.statuses.may_have_body();
     request.method != "HEAD" && request.expect.as_ref().is_none_or(is_free)
 }
 
 /// Whether it is a GET of its path, and no more.
-fn is_plain(request: &load::template::Request) -> bool {
+fn is_plain(request: &load::plan::template::Request) -> bool {
     request.method == "GET" && request.headers.is_empty() && request.body.is_empty()
 }
 
-fn asked_request(request: &load::template::Request) -> AskedRequest {
+fn asked_request(request: &load::plan::template::Request) -> AskedRequest {
     let expect = request.expect.clone().unwrap_or_default();
     AskedRequest {
         method: request.method.clone(),

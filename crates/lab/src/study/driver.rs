@@ -162,9 +162,10 @@ impl Parameter {
             }
             _ => None,
         };
-        let allowed = || match self.words.is_empty() {
-            true => "a list of whole numbers that aren't negative".to_string(),
-            false => {
+        let allowed = || {
+            if self.words.is_empty() {
+                "a list of whole numbers that aren't negative".to_string()
+            } else {
                 let words = self.words.keys().map(|word| format!("`{word}`"));
                 format!("a list of some of {}", words.collect::<Vec<_>>().join(", "))
             }

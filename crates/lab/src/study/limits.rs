@@ -20,9 +20,10 @@ fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     is_allowed: impl Fn(&T) -> bool,
 ) -> Result<T, D::Error> {
     let value = T::deserialize(deserializer)?;
-    match is_allowed(&value) {
-        true => Ok(value),
-        false => Err(D::Error::custom(format!("this has to be {allowed}"))),
+    if is_allowed(&value) {
+        Ok(value)
+    } else {
+        Err(D::Error::custom(format!("this has to be {allowed}")))
     }
 }
 
@@ -91,7 +92,7 @@ pub(crate) fn value_bytes<'de, D>(deserializer: D) -> Result<Vec<u64>, D::Error>
 where
     D: Deserializer<'de>,
 {
-    let (least, most) = (load::keys::VALUE_BYTES_MIN, load::keys::VALUE_BYTES_MAX);
+    let (least, most) = (load::work::keys::VALUE_BYTES_MIN, load::work::keys::VALUE_BYTES_MAX);
     let allowed = format!("a list of numbers from {least} to {most}");
     checked(deserializer, &allowed, |sizes: &Vec<u64>| {
         sizes.iter().all(|&bytes| (least.into()..=most.into()).contains(&bytes))
@@ -245,7 +246,7 @@ where
 {
     let headers = Spanned::<BTreeMap<String, String>>::deserialize(deserializer)?;
     for (name, value) in headers.get_ref() {
-        load::headers::check(name, value).map_err(D::Error::custom)?;
+        load::plan::headers::check(name, value).map_err(D::Error::custom)?;
         if name.eq_ignore_ascii_case("connection") {
             let what = "the header Connection follows from `kept` of the settings: leave it out";
             return Err(D::Error::custom(what));
@@ -310,7 +311,7 @@ where
         fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Self::Value, A::Error> {
             let mut all = BTreeMap::new();
             while let Some(name) = names.next_element::<String>()? {
-                if !load::headers::is_variable(&name) {
+                if !load::plan::headers::is_variable(&name) {
                     return Err(A::Error::custom(format!(
                         "`{name}` is no name of a variable of the environment, which has letters, \
                          digits and _"

@@ -292,13 +292,12 @@ impl StudyFile {
         }
         match &contender.file.contract {
             Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
-                let have = match self.lighter.is_empty() {
-                    true => "the study has one contract, which needs no name".into(),
-                    false => {
-                        let names: Vec<_> =
-                            self.lighter.keys().map(|name| format!("`{name}`")).collect();
-                        format!("allowed: {}, or none for the full one", names.join(" and "))
-                    }
+                let have = if self.lighter.is_empty() {
+                    "the study has one contract, which needs no name".into()
+                } else {
+                    let names: Vec<_> =
+                        self.lighter.keys().map(|name| format!("`{name}`")).collect();
+                    format!("allowed: {}, or none for the full one", names.join(" and "))
                 };
                 let name = contract.get_ref();
                 let near = did_you_mean(name, self.lighter.keys().map(String::as_str));
@@ -394,9 +393,10 @@ impl Study {
                     return Err(toml_file::refuse(path, span, what.into()));
                 }
                 if !closed_loops.contains(&base) {
-                    let same = match self.file.is_of_stores() {
-                        true => "cores, connections, asks, keys and value_bytes",
-                        false => "cores, connections and kept",
+                    let same = if self.file.is_of_stores() {
+                        "cores, connections, asks, keys and value_bytes"
+                    } else {
+                        "cores, connections and kept"
                     };
                     let what = format!(
                         "its maxima come from the closed loop of the same {same}, which the \

@@ -115,18 +115,12 @@ impl TryFrom<SettingsTable> for Settings {
     fn try_from(table: SettingsTable) -> Result<Settings, String> {
         let SettingsTable { cores, connections, kept, asks, keys, value_bytes, parameters } = table;
         let of_stores = OfStores { asks, keys, value_bytes };
-        match connections.is_empty() && parameters.is_empty() {
-            true => Err("missing key `connections`, or `parameters` of contenders that drive \
-                         themselves"
-                .into()),
-            false => Ok(Settings {
-                cores,
-                connections,
-                kept,
-                of_stores,
-                parameters,
-                declared: Vec::new(),
-            }),
+        if connections.is_empty() && parameters.is_empty() {
+            Err("missing key `connections`, or `parameters` of contenders that drive \
+                 themselves"
+                .into())
+        } else {
+            Ok(Settings { cores, connections, kept, of_stores, parameters, declared: Vec::new() })
         }
     }
 }

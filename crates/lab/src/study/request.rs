@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use load::headers::carries_secret;
+use load::plan::headers::carries_secret;
+use load::plan::template::Placeholders;
 use load::plan::{Expect, Statuses, WEIGHT_MAX};
-use load::template::Placeholders;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -114,14 +114,14 @@ impl Request {
     }
 
     /// As the load generator sends it, with what its answer has to be.
-    pub(super) fn asked(&self, answer: &RightAnswer) -> load::template::Request {
+    pub(super) fn asked(&self, answer: &RightAnswer) -> load::plan::template::Request {
         let has_body = self.body.is_some() || self.body_file.is_some();
         let method = self.method.as_deref().unwrap_or(if has_body { "POST" } else { "GET" });
         let statuses = self.status.clone().unwrap_or_else(|| answer.status.clone());
         let may_have_body = method != "HEAD" && statuses.may_have_body();
         let of_all = Some(&answer.body).filter(|text| may_have_body && !text.is_empty());
         let text = self.answer_body.as_ref().or(of_all);
-        load::template::Request {
+        load::plan::template::Request {
             method: method.into(),
             path: self.path.clone(),
             headers: self.headers.iter().flat_map(|it| it.get_ref().clone()).collect(),

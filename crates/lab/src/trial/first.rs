@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use keeper::kept::{Kept, NotStarted};
-use load::template::{Request, filled};
+use load::plan::template::{Request, filled};
 use load::{Stop, requests};
 use result::plan::Cores;
 
@@ -239,11 +239,10 @@ impl Looking<'_> {
         }
         let ports = self.host.listening_ports(self.kept.root());
         let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-        let listens = match ports.is_empty() {
-            true => {
-                format!("it listens on no port, and was given {} as $PORT", self.address.port())
-            }
-            false => format!("it listens on {}", ports.join(", ")),
+        let listens = if ports.is_empty() {
+            format!("it listens on no port, and was given {} as $PORT", self.address.port())
+        } else {
+            format!("it listens on {}", ports.join(", "))
         };
         format!("it gave no answer within {within} s of its start: {listens}{last}")
     }

@@ -188,9 +188,10 @@ impl Bench<'_> {
         if contender.runs_already() {
             return Place { server_cpus: Vec::new(), ..place };
         }
-        match !self.driver.is_asked() && place.shared() {
-            true => Place { client_cpus: Vec::new(), ..place },
-            false => place,
+        if !self.driver.is_asked() && place.shared() {
+            Place { client_cpus: Vec::new(), ..place }
+        } else {
+            place
         }
     }
 
@@ -325,9 +326,10 @@ impl Bench<'_> {
             let may_answer = !self.driver.is_asked()
                 || contender.runs_already()
                 || self.host.may_listen(*address);
-            let readiness = match may_answer {
-                true => self.driver.ready(running, self.stop),
-                false => Readiness::NotYet("no connection: nobody listens there".into()),
+            let readiness = if may_answer {
+                self.driver.ready(running, self.stop)
+            } else {
+                Readiness::NotYet("no connection: nobody listens there".into())
             };
             if matches!(readiness, Readiness::Yes) {
                 break;
@@ -447,9 +449,10 @@ impl Bench<'_> {
         sampler.finish(driven.window_began, driven.window, evidence);
         let given = Given { seed: what.seed(), records: &running.records };
         let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
-        match self.driver.is_asked() {
-            true => evidence.contract_under_load = steps,
-            false => evidence.contract = steps,
+        if self.driver.is_asked() {
+            evidence.contract_under_load = steps
+        } else {
+            evidence.contract = steps
         }
         evidence.clients = driven.clients;
         evidence.store = driven.store.map(|seen| StoreSeen { preload, ..seen });

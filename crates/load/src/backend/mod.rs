@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::pace::clock::Clock;
 
 /// A connection of this thread, by number from 0.
 pub(crate) type Slot = u32;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{Backend, Event, Received, Slot};
-use crate::clock::Clock;
+use crate::pace::clock::Clock;
 
 /// What a backend was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

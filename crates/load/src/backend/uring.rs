@@ -533,7 +533,7 @@ mod tests {
     use std::sync::mpsc::{self, Sender};
 
     use super::*;
-    use crate::clock::Clock;
+    use crate::pace::clock::Clock;
 
     /// Tasks of the whole machine that wait for a disk now, as far as the kernel can tell.
     fn blocked() -> u32 {

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
-use load::reading::Statistic;
+use histogram::reading::Statistic;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Running;
@@ -159,12 +159,11 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     let effort = if arguments.quick { QUICK } else { FULL };
     let mut page = Page::new("What the calibration measured", "calibrate");
     let chosen = load::chosen_backend();
-    let backends = match BACKENDS.contains(&&*chosen) {
-        true => BACKENDS,
-        false => {
-            page.say(format!("Only what this machine permits: {chosen}."));
-            &BACKENDS[1..]
-        }
+    let backends = if BACKENDS.contains(&&*chosen) {
+        BACKENDS
+    } else {
+        page.say(format!("Only what this machine permits: {chosen}."));
+        &BACKENDS[1..]
     };
     let bench = Bench { effort, backends, place: Place::find()?, interrupt };
     let neighbours = match priority::before_all_others() {

@@ -30,11 +30,10 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
         return html! {};
     }
     let is_of_lines = all().any(|trial| works(trial).any(|work| !work.intervals.is_empty()));
-    let (title, each, beside) = match is_of_lines {
-        true => {
-            ("Line by line ", "what each program told", "Pale: its warm-up, which isn't counted.")
-        }
-        false => ("Second by second ", "seconds", "Seconds with errors are marked below."),
+    let (title, each, beside) = if is_of_lines {
+        ("Line by line ", "what each program told", "Pale: its warm-up, which isn't counted.")
+    } else {
+        ("Second by second ", "seconds", "Seconds with errors are marked below.")
     };
     html! {
         figure {

@@ -50,10 +50,7 @@ enum Points {
 /// too long to be pasted.
 pub fn markdown(run: &Run) -> String {
     let whole = text(run, Points::In);
-    match whole.chars().count() <= CHARS_MAX {
-        true => whole,
-        false => text(run, Points::Out),
-    }
+    if whole.chars().count() <= CHARS_MAX { whole } else { text(run, Points::Out) }
 }
 
 fn text(run: &Run, points: Points) -> String {
@@ -124,9 +121,10 @@ fn rate_by_loss(run: &Run) -> Option<String> {
         })
         .collect();
     let of = plain(&summary::names(run, &[all.writes]));
-    let missing = match all.missing.is_empty() {
-        true => String::new(),
-        false => format!(" Not in the table: {}.", plain(&all.missing.join(", "))),
+    let missing = if all.missing.is_empty() {
+        String::new()
+    } else {
+        format!(" Not in the table: {}.", plain(&all.missing.join(", ")))
     };
     let title = rate_by_loss::TITLE;
     Some(format!("### {title}\n\nWrites a second: {of}.{missing}\n\n{}", table(&columns, &rows)))

@@ -62,10 +62,8 @@ impl Page {
     /// A contender's title, or its name where there is no room for that, marked if
     /// it keeps a lighter contract.
     pub(super) fn who(&self, run: &Run, contender: &str) -> String {
-        let name = match self.is_wide() {
-            true => summary::title(run, contender),
-            false => visible_name(contender),
-        };
+        let name =
+            if self.is_wide() { summary::title(run, contender) } else { visible_name(contender) };
         format!("{}{name}", mark(run, contender))
     }
 }

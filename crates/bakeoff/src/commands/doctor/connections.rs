@@ -88,9 +88,10 @@ fn too_many(
     let names = checkup.profiles.iter().filter(|profile| most(profile).is_some());
     let names: Vec<String> =
         names.filter_map(|it| Some(format!("`{}`", it.name.as_ref()?))).collect();
-    let whose = match names.is_empty() {
-        true => String::new(),
-        false => format!(" in the profile {}", names.join(", ")),
+    let whose = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" in the profile {}", names.join(", "))
     };
     Some((all, whose))
 }

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use judge::conditions::{Count, Figure};
-use load::comparison::{Comparison, Complaint, Operator, Unit, did_you_mean, percentile, value};
+use load::verdict::comparison::{
+    Comparison, Complaint, Operator, Unit, did_you_mean, percentile, value,
+};
 
 /// Nanoseconds, which conditions are read in, in a microsecond, which figures are kept in.
 const NS_A_US: f64 = 1e3;
@@ -177,9 +179,13 @@ fn held_against(comparison: &Comparison, text: &str, of: Word) -> Result<Right, 
         };
     }
     let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
-    match text.contains('.') && !(is_number && value(text, of.unit()).is_ok()) {
-        true if !is_number || named(comparison, text).is_ok() => times(1.0, text),
-        _ => number(comparison, text, of).map(Right::Number),
+    if text.contains('.')
+        && !(is_number && value(text, of.unit()).is_ok())
+        && (!is_number || named(comparison, text).is_ok())
+    {
+        times(1.0, text)
+    } else {
+        number(comparison, text, of).map(Right::Number)
     }
 }
 
@@ -200,10 +206,7 @@ fn number(comparison: &Comparison, text: &str, of: Word) -> Result<f64, Complain
 impl Gate {
     /// Which way the left side has to lie for it to hold.
     pub fn towards(&self) -> Ordering {
-        match self.operator.is_upwards() {
-            true => Ordering::Greater,
-            false => Ordering::Less,
-        }
+        if self.operator.is_upwards() { Ordering::Greater } else { Ordering::Less }
     }
 
     /// The names that it speaks of, in their order.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use load::limit::Warning;
 use load::outcome::ErrorKind;
+use load::verdict::limit::Warning;
 
 /// The sentences of a warning. Parts of them may be a server's words.
 pub fn sentences(warning: &Warning) -> String {
@@ -126,7 +126,7 @@ fn rate(a_second: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use load::limit::Lateness;
+    use load::verdict::limit::Lateness;
 
     use super::*;
 

@@ -94,9 +94,10 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
 fn tell(folder: &Path, name: &str, here: &[&Language], absent: &[&Language]) -> ExitCode {
     let mut output = Output::to_stdout();
     let options = |all: &[&Language]| all.iter().map(|it| it.option).collect::<Vec<_>>().join(", ");
-    let contenders = match here.is_empty() {
-        true => "no contender, because none of these languages is installed here".into(),
-        false => format!("a contender in each of {}", options(here)),
+    let contenders = if here.is_empty() {
+        "no contender, because none of these languages is installed here".into()
+    } else {
+        format!("a contender in each of {}", options(here))
     };
     output.line(&format!(
         "{} has a study.toml and {contenders}.",

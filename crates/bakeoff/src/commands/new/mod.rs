@@ -135,9 +135,10 @@ fn study(arguments: &Arguments, driver: &str) -> Result<New, String> {
     let text = skeleton::study(text, &name, &typed(&studies, &name));
     let language = if driver == "keys" { "python" } else { "go" };
     Ok(New {
-        fill_in: match text.contains("FILL IN") {
-            true => "Look for FILL IN, and give it two contenders or more.",
-            false => "Give it two contenders or more.",
+        fill_in: if text.contains("FILL IN") {
+            "Look for FILL IN, and give it two contenders or more."
+        } else {
+            "Give it two contenders or more."
         },
         files: vec![("study.toml", text)],
         then: format!(

@@ -47,11 +47,8 @@ impl Progress {
             }
             Event::Preparing { contender, number, of } => {
                 let says = format!("preparing {contender}, {number} of {of}");
-                match self.line.is_hidden() {
-                    // A build may take minutes, also where its output goes to a file.
-                    true => self.say(&says),
-                    false => self.show_with_clock(&says),
-                }
+                // A build may take minutes, also where its output goes to a file.
+                if self.line.is_hidden() { self.say(&says) } else { self.show_with_clock(&says) }
             }
             Event::LeftOut { contender, why } => {
                 let why: Vec<_> = why.lines().map(visible).collect();
@@ -139,10 +136,7 @@ impl Progress {
 
     /// Prints text above the line.
     fn say(&self, text: &str) {
-        match self.line.is_hidden() {
-            true => note(text),
-            false => self.line.println(visible_lines(text)),
-        }
+        if self.line.is_hidden() { note(text) } else { self.line.println(visible_lines(text)) }
     }
 
     /// Writes the line anew.
@@ -213,9 +207,10 @@ fn intention(
 fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
     let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
     let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
-    let process = match run.contenders.iter().any(runs_already) {
-        true => "not each a fresh process",
-        false => "each a fresh process",
+    let process = if run.contenders.iter().any(runs_already) {
+        "not each a fresh process"
+    } else {
+        "each a fresh process"
     };
     let places: String = places(run).iter().map(|line| format!("  {line}\n")).collect();
     format!(

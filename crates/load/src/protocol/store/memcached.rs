@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
-use crate::keys::Operation;
 use crate::protocol::show;
+use crate::work::keys::Operation;
 
 type Key = [u8; KEY_BYTES];
 
