@@ -32,6 +32,8 @@ use crate::{Error, News, Outcome, Progress, Stop, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
 const START_AHEAD_NS: u64 = 2_000_000;
+/// How often is told how many connections were made ahead.
+const TOLD_EVERY_NS: u64 = 100_000_000;
 
 /// Runs a plan to its end or until stopped, and tells how it goes on.
 ///
@@ -176,7 +178,7 @@ impl Crew {
 }
 
 /// What a thread tells before the common start.
-struct Ahead {
+struct Connected {
     thread: usize,
     /// Its connections that are open.
     open: u32,
@@ -186,7 +188,7 @@ struct Ahead {
 
 /// Hears the threads until each is ready, and tells of their connections meanwhile;
 /// whether all are. A thread that is ready lets go; one that fails lets go without that.
-fn all_ready(from: &Receiver<Ahead>, threads: usize, tell: &mut dyn FnMut(&News)) -> bool {
+fn all_ready(from: &Receiver<Connected>, threads: usize, tell: &mut dyn FnMut(&News)) -> bool {
     let mut open = vec![0; threads];
     let mut ready = 0;
     for ahead in from {
@@ -220,7 +222,7 @@ impl Share<'_> {
     fn work<P: Protocol>(
         &self,
         protocol: P,
-        ready: Sender<Ahead>,
+        ready: Sender<Connected>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
     ) -> Result<Option<Outcome>, Error> {
@@ -282,7 +284,7 @@ impl Share<'_> {
         name: String,
         protocol: P,
         mut record: Record,
-        ready: Sender<Ahead>,
+        ready: Sender<Connected>,
         start: &Receiver<Window>,
     ) -> Result<Option<Outcome>, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
@@ -295,14 +297,25 @@ impl Share<'_> {
         let parts = (backend, protocol, record, turns);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         let tell = |open, is_ready| {
-            let _ = ready.send(Ahead { thread: self.thread, open, is_ready });
+            let _ = ready.send(Connected { thread: self.thread, open, is_ready });
         };
-        let open = worker.connect_ahead(|open| tell(open, false)).map_err(lost)?;
-        tell(open, true);
+        let mut next_told = clock.now() + TOLD_EVERY_NS;
+        while let Some(until) = worker.sleeps_until() {
+            worker.turn_over(until).map_err(lost)?;
+            if clock.now() >= next_told {
+                tell(worker.open(), false);
+                next_told = clock.now() + TOLD_EVERY_NS;
+            }
+        }
+        tell(worker.open(), true);
         drop(ready);
         // No word comes if another thread failed.
         let Ok(window) = start.recv() else { return Ok(None) };
-        worker.run(window).map(Some).map_err(lost)
+        worker.start(window);
+        while let Some(until) = worker.sleeps_until() {
+            worker.turn_over(until).map_err(lost)?;
+        }
+        Ok(Some(worker.finish()))
     }
 }
 
@@ -528,7 +541,7 @@ mod tests {
             for (number, open) in (0..).zip(open) {
                 record.begin_second(number, open);
             }
-            record.finish(Clock::start(), WINDOW, 0);
+            record.finish(Clock::start(), WINDOW, 0, [0, 0]);
         }
         drop(to);
         let all = Collected::collect(&from, 2, WINDOW, Clock::start(), &mut |_| {});
@@ -545,7 +558,7 @@ mod tests {
                 record.account(Phase::Window).sent += 1;
                 record.answered(Phase::Window, Times::default(), 200, None, time);
             }
-            record.finish(Clock::start(), WINDOW, 0);
+            record.finish(Clock::start(), WINDOW, 0, [0, 0]);
         }
         drop(to);
         let all = Collected::collect(&from, 2, WINDOW, Clock::start(), &mut |_| {});
@@ -578,7 +591,7 @@ mod tests {
         for (thread, open, is_ready) in
             [(0, 30, false), (1, 5, true), (0, 60, false), (2, 7, false), (0, 90, true)]
         {
-            to.send(Ahead { thread, open, is_ready }).unwrap();
+            to.send(Connected { thread, open, is_ready }).unwrap();
         }
         // The third fails.
         drop(to);

@@ -138,6 +138,13 @@ fn fault_in_counts(load: &Load) -> Option<String> {
             load.client.sent, load.client.good, load.client.in_flight
         ));
     }
+    let timed = load.work.service_us.count - load.work.service_us.censored;
+    if timed != load.client.good {
+        return Some(format!(
+            "{} requests had a good answer, but the seconds have the times of {timed}.",
+            load.client.good
+        ));
+    }
     let by_rate = load.work.rate * load.work.seconds;
     if differ(by_rate, load.work.done as f64) {
         return Some(format!(
@@ -211,6 +218,7 @@ mod tests {
             |load: &mut LoadOf| load.client.in_flight += 1,
             |load: &mut LoadOf| load.client.sent += 1,
             |load: &mut LoadOf| load.client.shed = 1,
+            |load: &mut LoadOf| load.work.service_us.count -= 1,
             |load: &mut LoadOf| load.work.rate *= 1.01,
             |load: &mut LoadOf| load.work.per_second[0].good = 0,
         ] {

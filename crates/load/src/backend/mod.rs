@@ -100,6 +100,9 @@ impl Received {
 
 /// Moves bytes on slots.
 pub(crate) trait Backend {
+    /// What the run's clock shows.
+    fn now(&self) -> u64;
+
     /// Begins a connection. What comes of it is an event. Gives the time if it
     /// entered the kernel, as [`Backend::send`] does.
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>>;

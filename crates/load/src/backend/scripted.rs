@@ -34,6 +34,10 @@ pub(crate) struct Scripted<W> {
 }
 
 impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
     fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         self.calls.borrow_mut().push(Call::Connect(slot));
         Ok(None)
