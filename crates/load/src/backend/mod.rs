@@ -89,6 +89,12 @@ impl Received {
     /// The high bit of `buffer`: it is the own one of a slot whose bytes have stamps.
     const STAMPED: u32 = 1 << 31;
 
+    /// So many bytes of a backend that keeps those of one event.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn whole(length: usize) -> Received {
+        Received { buffer: 0, start: 0, length: length as u32 }
+    }
+
     fn stamped(slot: Slot, length: u32) -> Received {
         Received { buffer: Received::STAMPED | slot, start: 0, length }
     }

@@ -37,7 +37,7 @@ use crate::thread::slots::{Flight, Slots, State};
 use crate::{Outcome, Stop};
 
 /// The longest sleep: how soon a request to stop is heard.
-const SLEEP_NS_MAX: u64 = 20_000_000;
+pub(crate) const SLEEP_NS_MAX: u64 = 20_000_000;
 /// A handshake that took so long may have lost a SYN: the kernel sends it again
 /// after a second (RFC 6298).
 const SYN_LOST_NS: u64 = 900_000_000;
@@ -193,7 +193,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         assert_eq!(on_slots, self.under_way, "a flight is on no connection, or on two");
         let open = slots.clone().filter(|&slot| self.slots.is_open(slot)).count();
         assert_eq!(open, self.open as usize, "a connection is open and isn't counted");
-        for (slot, outbox) in slots.zip(&self.outboxes) {
+        let open = |(slot, _): &(Slot, _)| self.slots.is_open(*slot);
+        for (slot, outbox) in slots.zip(&self.outboxes).filter(open) {
             assert!(
                 outbox.queued <= self.slots.under_way(slot),
                 "a request waits to be sent twice"

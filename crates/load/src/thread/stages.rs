@@ -252,6 +252,12 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         true
     }
 
+    /// Forgets a request under way, as a faulty client would; whether there was one.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn drop_a_flight(&mut self) -> bool {
+        (0..self.slots.count()).any(|slot| self.slots.pop(slot).is_some())
+    }
+
     /// Settles what is left: requests under way, and those that were due and
     /// never sent.
     fn close_books(&mut self, window_end: u64) {
