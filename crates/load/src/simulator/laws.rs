@@ -15,9 +15,19 @@ const PRECISION: f64 = 0.002;
 /// # Errors
 /// The first law that is broken, for people.
 pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
-    [conserved, all_due, none_lost, none_twice, in_order, ends, littles_law]
-        .into_iter()
-        .try_for_each(|law| law(case, seen))
+    [
+        conserved,
+        all_due,
+        none_early,
+        none_lost,
+        none_twice,
+        in_order,
+        ends,
+        littles_law,
+        waits_count_from_when_requests_were_due,
+    ]
+    .into_iter()
+    .try_for_each(|law| law(case, seen))
 }
 
 /// A count over warm-up and window of all threads.
@@ -61,6 +71,27 @@ fn all_due(case: &Case, seen: &Seen) -> Result<(), String> {
         due.count() as u64,
         all(seen, |it| it.scheduled),
     )
+}
+
+/// No request of an open loop goes out before it is due.
+fn none_early(case: &Case, seen: &Seen) -> Result<(), String> {
+    for (number, due) in dues(case, seen) {
+        let early = seen.world.fates.get(&number).filter(|fate| fate.sent < due);
+        if let Some(fate) = early {
+            return Err(format!(
+                "request {number} was sent {} ns before it was due",
+                due - fate.sent
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// When each request of an open loop was due, as far as the server had it.
+fn dues(case: &Case, seen: &Seen) -> impl Iterator<Item = (u64, u64)> {
+    let last = seen.world.fates.keys().last().map_or(0, |last| last + 1);
+    let (start, due) = (seen.window.start, due_times(case.plan.arrivals, case.plan.seed));
+    (0..last).zip(due).map(move |(number, due)| (number, start + due))
 }
 
 /// What came is counted once: a good answer as such, each other answer as an error.
@@ -125,6 +156,26 @@ fn littles_law(case: &Case, seen: &Seen) -> Result<(), String> {
     let (told, truly): (f64, f64) = (times.sum(), seen.world.under_way_ns as f64);
     if (told - truly).abs() > PRECISION * truly + 2.0 * seen.world.answered as f64 {
         return Err(format!("requests were under way for {truly} ns, and {told} are told"));
+    }
+    Ok(())
+}
+
+/// The response times of an open loop count from when requests were due, whatever kept them from
+/// being sent.
+fn waits_count_from_when_requests_were_due(case: &Case, seen: &Seen) -> Result<(), String> {
+    let is_exact = case.temper.is_calm() && case.temper.narrow == 0.0;
+    if case.plan.arrivals == Arrivals::Closed || !is_exact {
+        return Ok(());
+    }
+    let in_window = dues(case, seen).filter(|(_, due)| *due >= seen.window.begin);
+    let fates = in_window.filter_map(|(number, due)| Some((due, seen.world.fates.get(&number)?)));
+    let waits = fates.filter(|(_, fate)| fate.good > 0).map(|(due, fate)| fate.came - due);
+    let (mut truly, mut answers) = (0.0, 0.0);
+    waits.for_each(|wait| (truly, answers) = (truly + wait as f64, answers + 1.0));
+    let good = seen.parts.iter().map(|part| &part.response.good);
+    let told: f64 = good.map(|times| times.mean() * times.len() as f64).sum();
+    if (told - truly).abs() > PRECISION * truly + 2.0 * answers {
+        return Err(format!("users waited for {truly} ns in all, and {told} are told"));
     }
     Ok(())
 }

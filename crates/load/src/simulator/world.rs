@@ -54,6 +54,10 @@ struct Link {
 /// What truly became of a request.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Fate {
+    /// When it was sent first.
+    pub sent: u64,
+    /// When its good answer came.
+    pub came: u64,
     /// How often the server had it whole.
     pub asked: u32,
     /// How often its good answer came.
@@ -183,6 +187,7 @@ impl World {
         let fate = self.fates.entry(answered.number).or_default();
         if answered.is_good {
             fate.good += 1;
+            fate.came = at;
         } else {
             fate.bad += 1;
         }
@@ -203,6 +208,7 @@ impl World {
             let Some(number) = server::take_request(&mut link.heard) else { return };
             link.asked.push_back((number, now));
             let fate = self.fates.entry(number).or_default();
+            fate.sent = if fate.asked == 0 { now } else { fate.sent };
             fate.asked += 1;
             let is_never = self.temper.never == Some(number);
             let deed = if is_never { Deed::Silence } else { self.temper.deed(&mut self.by) };
