@@ -95,6 +95,12 @@ impl Received {
         Received { buffer: 0, start: 0, length: length as u32 }
     }
 
+    /// How many bytes these are.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn length(self) -> usize {
+        self.length as usize
+    }
+
     fn stamped(slot: Slot, length: u32) -> Received {
         Received { buffer: Received::STAMPED | slot, start: 0, length }
     }

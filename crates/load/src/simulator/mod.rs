@@ -6,10 +6,12 @@
 //! - [`world`]: the clock, the events to come, and what truly happened;
 //! - [`server`]: what a server makes of requests;
 //! - [`backend`]: how a thread's loop meets the world;
+//! - [`echo`]: a backend that only answers, for counts of instructions;
 //! - [`laws`]: what must hold of what was told, whatever happened.
 
 mod backend;
 mod case;
+pub mod echo;
 mod laws;
 mod server;
 mod world;
