@@ -148,38 +148,6 @@ pub struct Dimension {
     pub words: BTreeMap<String, String>,
 }
 
-impl Dimension {
-    /// The dimensions of web servers.
-    pub fn of_servers() -> Vec<Dimension> {
-        let words = [("true", "kept alive"), ("false", "of one request each")];
-        let words = words.map(|(value, word)| (value.into(), word.into()));
-        vec![Dimension::connections(), Dimension::of_words(KEPT, words.into())]
-    }
-
-    /// The dimensions of stores, which are asked in these words.
-    pub fn of_stores(asks: BTreeMap<String, String>) -> Vec<Dimension> {
-        vec![
-            Dimension::of_words(ASKS, asks),
-            Dimension::of_numbers(VALUE_BYTES, "byte a value", "bytes a value"),
-            Dimension::of_numbers(KEYS, "key", "keys"),
-            Dimension::connections(),
-        ]
-    }
-
-    fn connections() -> Dimension {
-        Dimension::of_numbers(CONNECTIONS, "connection", "connections")
-    }
-
-    fn of_numbers(id: &str, one: &str, many: &str) -> Dimension {
-        let (id, one, many) = (id.into(), one.into(), many.into());
-        Dimension { id, one, many, words: BTreeMap::new() }
-    }
-
-    fn of_words(id: &str, words: BTreeMap<String, String>) -> Dimension {
-        Dimension { id: id.into(), one: String::new(), many: String::new(), words }
-    }
-}
-
 /// How fast work comes to a contender. A rate that nobody chose is known only after the same
 /// run's free pace, so a plan has it as a share; a trial's evidence has the rate itself.
 #[derive(

@@ -7,8 +7,8 @@ use lab::drive;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
+use lab::study::Study;
 use lab::study::contender::Contender;
-use lab::study::{DriverKind, Study};
 use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
@@ -93,10 +93,10 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         };
         let (mut all, mut wrong) = (0, 0);
         for setting in &works {
-            let of = if driver_is_program(&study) {
-                format!("{on}, {}", work_name(&study, setting))
-            } else {
+            let of = if study.file.kind().is_asked() {
                 on.to_string()
+            } else {
+                format!("{on}, {}", work_name(&study, setting))
             };
             output.line(&format!("{of}:"));
             let steps = steps_on(&bench, contender, setting, (cores, &of), &mut output)?;
@@ -127,12 +127,10 @@ fn works(study: &Study, contender: &Contender) -> Vec<Setting> {
             works.push(setting);
         }
     }
-    works.truncate(if driver_is_program(study) { works.len() } else { 1 });
+    if study.file.kind().is_asked() {
+        works.truncate(1);
+    }
     works
-}
-
-fn driver_is_program(study: &Study) -> bool {
-    study.file.driver.get_ref().kind == DriverKind::Program
 }
 
 /// What a contender is to do: `length 10, in a loop`.

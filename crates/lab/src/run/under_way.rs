@@ -272,7 +272,7 @@ impl<'a> UnderWay<'a> {
                 }
             };
         }
-        let findings = checks::judge(slot, &evidence);
+        let findings = checks::judge(self.run.study.kind, slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
     }
 }

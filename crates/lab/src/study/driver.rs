@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use result::figure::{Better, Figure, Unit};
+use result::kind::Kind;
 use result::plan::{Dimension, Value};
 use serde::Deserialize;
 use toml::Spanned;
@@ -108,6 +109,15 @@ impl ToldFigure {
 }
 
 impl Driver {
+    /// The kind of its study. One that lacks its protocol is refused.
+    pub fn study(&self) -> Kind {
+        match (self.kind, self.protocol) {
+            (DriverKind::Program, _) => Kind::Program,
+            (DriverKind::Generator, Some(Protocol::Keys)) => Kind::Keys,
+            (DriverKind::Generator, _) => Kind::Http,
+        }
+    }
+
     /// What speaks against it in a study that has what only programs have, or hasn't.
     pub(super) fn complaint(&self, is_of_programs: bool) -> Option<&'static str> {
         match self.kind {

@@ -21,6 +21,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
+use result::kind::{Kind, Values};
 use result::plan::{BodyBytes, Claim, Dimension, LighterContract, Value};
 use serde::Deserialize;
 use toml::Spanned;
@@ -189,31 +190,24 @@ impl StudyFile {
 
     /// In what settings differ.
     pub fn dimensions(&self) -> Vec<Dimension> {
-        match self.driver.get_ref().kind {
-            DriverKind::Generator if self.is_of_stores() => {
-                let words = self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
-                Dimension::of_stores(words.collect())
-            }
-            DriverKind::Generator => Dimension::of_servers(),
-            DriverKind::Program => self.parameters.iter().map(Parameter::dimension).collect(),
-        }
+        let words = || self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
+        let own = self.kind().declared().iter().map(|declared| match declared.values {
+            Values::Names => Dimension { words: words().collect(), ..declared.dimension() },
+            Values::Numbers(_) | Values::Flags(..) => declared.dimension(),
+        });
+        own.chain(self.parameters.iter().map(Parameter::dimension)).collect()
     }
 
     /// What contenders are compared by.
     pub fn figures(&self) -> Vec<Figure> {
-        match &self.driver.get_ref().unit {
-            Some(unit) => {
-                let told = self.told.iter().map(ToldFigure::figure);
-                Figure::of_programs(&unit.one, &unit.many).into_iter().chain(told).collect()
-            }
-            None if self.is_of_stores() => Figure::of_stores(),
-            None => Figure::of_generator(),
-        }
+        let unit = self.driver.get_ref().unit.as_ref().map(|it| (&*it.one, &*it.many));
+        let told = self.told.iter().map(ToldFigure::figure);
+        self.kind().figures(unit).into_iter().chain(told).collect()
     }
 
-    /// Whether its contenders are stores, which the load generator asks for keys.
-    pub fn is_of_stores(&self) -> bool {
-        self.driver.get_ref().protocol == Some(Protocol::Keys)
+    /// Which kind of study it is.
+    pub fn kind(&self) -> Kind {
+        self.driver.get_ref().study()
     }
 
     /// Refuses the id of a figure that contenders aren't compared by.
@@ -263,7 +257,7 @@ impl StudyFile {
             let values = self.values_of(parameter, values, &path)?;
             contender.only.insert(parameter.clone(), values);
         }
-        if self.is_of_stores() && contender.file.speaks.is_none() {
+        if self.kind() == Kind::Keys && contender.file.speaks.is_none() {
             let what = "missing key `speaks`: the load generator has to know what a store is \
                         spoken with, `redis` or `memcached`";
             return Err(toml_file::refuse(&path, 0..0, what.into()));
@@ -367,7 +361,7 @@ impl Study {
     fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Error> {
         for (name, profile) in &self.file.profile {
             self.check_settings(path, place.clone(), profile)?;
-            let is_of_servers = self.file.driver.get_ref().protocol == Some(Protocol::Http1);
+            let is_of_servers = self.file.kind() == Kind::Http;
             if let Some(fixed_rate) = profile.fixed_rate.as_ref().filter(|_| !is_of_servers) {
                 let what = "it is for a driver with `protocol = \"http1\"`";
                 return Err(toml_file::refuse(path, fixed_rate.span(), what.into()));
@@ -387,13 +381,13 @@ impl Study {
                 .into_iter()
                 .chain(curve.map(|it| (it.span(), it.get_ref().closed_loop())));
             for (span, base) in bases {
-                if self.file.driver.get_ref().kind == DriverKind::Program {
+                if !self.file.kind().is_asked() {
                     let what = "it is the load generator's: contenders that drive themselves \
                                 choose their own pace";
                     return Err(toml_file::refuse(path, span, what.into()));
                 }
                 if !closed_loops.contains(&base) {
-                    let same = if self.file.is_of_stores() {
+                    let same = if self.file.kind() == Kind::Keys {
                         "cores, connections, asks, keys and value_bytes"
                     } else {
                         "cores, connections and kept"
@@ -433,7 +427,8 @@ impl Study {
                             drive themselves have `parameters`";
                 return refuse(what.into());
             }
-            if let Some(what) = settings.store_complaint(self.file.is_of_stores(), &self.file.asks)
+            if let Some(what) =
+                settings.store_complaint(self.file.kind() == Kind::Keys, &self.file.asks)
             {
                 return refuse(what);
             }
@@ -465,7 +460,7 @@ impl Study {
         if let Some(what) = of_driver.complaint(is_of_programs) {
             return Err(toml_file::refuse(path, driver.span(), what.into()));
         }
-        if !self.file.asks.is_empty() && !self.file.is_of_stores() {
+        if !self.file.asks.is_empty() && self.file.kind() != Kind::Keys {
             let what = "`asks` is for a driver with `protocol = \"keys\"`";
             return Err(toml_file::refuse(path, driver.span(), what.into()));
         }
@@ -583,6 +578,7 @@ impl Study {
             title: self.file.title.clone(),
             question: self.file.question.clone(),
             contract: self.file.contract.get_ref().says.clone(),
+            kind: self.file.kind(),
             dimensions: self.file.dimensions(),
             figures: self.file.figures(),
             asks: self.file.contract.get_ref().asks(),
