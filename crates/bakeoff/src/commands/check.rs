@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use lab::contract::{self, Depth};
-use lab::drive;
+use lab::contract::Depth;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
@@ -77,8 +76,7 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let way = study.way(contender);
-    let (driver, contract) = (drive::of(&way), contract::of(&way));
+    let (driver, contract) = study.of(contender);
     let data = study.file.data.as_ref();
     let bench = Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: &stop };
     let works = works(&study, contender);
