@@ -74,7 +74,7 @@ fn look(compared: &Compared) -> Word {
         .collect();
     if others.contains(&Some(false)) {
         Word::suspect(value, "It writes to disk with each answer, and others don't.")
-    } else if others.is_empty() && compared.are_stores() {
+    } else if others.is_empty() && compared.kind.keeps_data() {
         Word::valid(value, "It is the only store that survives what it does.")
     } else if others.is_empty() {
         Word::suspect(value, "It writes to disk with each answer.")

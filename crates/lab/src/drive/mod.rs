@@ -23,11 +23,6 @@ use result::plan::{Plan, Slot};
 
 use crate::contract::program::Told;
 use crate::place::Running;
-use crate::study::Way;
-
-use self::http::Http;
-use self::program::Program;
-use self::store::Store;
 
 /// What puts work on contenders.
 pub trait Driver {
@@ -191,13 +186,4 @@ pub struct Driven {
     pub told: Vec<Told>,
     /// What became of a store's keys; `None` of anything else.
     pub store: Option<StoreSeen>,
-}
-
-/// The driver of contenders of this way.
-pub fn of(way: &Way) -> Box<dyn Driver> {
-    match way.clone() {
-        Way::Http(contract) => Box::new(Http { contract }),
-        Way::Store { speaks, asks, client } => Box::new(Store { speaks, asks, client }),
-        Way::Program(_) => Box::new(Program),
-    }
 }

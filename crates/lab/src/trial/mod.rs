@@ -426,7 +426,8 @@ impl Bench<'_> {
         let outside = driving.outside();
         let port = running.address.port();
         let setting = &what.slot.setting;
-        let kept = setting.kept().then(|| setting.connections());
+        let is_kept = self.driver.is_asked() && setting.kept();
+        let kept = is_kept.then(|| setting.connections());
         let expected = Expected { kept, warmup: what.warmup(), window: what.window() };
         let kept = &running.kept;
         let sampler = Sampler::start(kept, outside.as_ref(), port, expected, &evidence.place);
