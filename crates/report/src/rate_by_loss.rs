@@ -7,9 +7,9 @@ use result::finding::Verdict;
 use result::outcome::Estimate;
 use result::plan::{Pace, Setting};
 
-use crate::lead::shortened;
-use crate::summary;
+use crate::contenders;
 use crate::units;
+use crate::words::shortened;
 
 /// What its writes are called.
 const SET: &str = "set";
@@ -119,7 +119,7 @@ fn writes(run: &Run) -> Option<&Setting> {
 
 /// A store, or why it has no place.
 fn store<'a>(run: &'a Run, writes: &Setting, seen: &'a Durability) -> Result<Store<'a>, String> {
-    let who = summary::title(run, &seen.contender).into_owned();
+    let who = contenders::title(run, &seen.contender).into_owned();
     let Some(class) = seen.class else {
         return Err(format!("{who} (what it survives isn't known)"));
     };

@@ -3,8 +3,8 @@
 use result::Run;
 use result::durability::{Durability, Rung, RungSeen, Verdict};
 
+use crate::contenders;
 use crate::durability::{lost, seconds, word};
-use crate::summary;
 use crate::text::visible;
 use crate::units;
 
@@ -48,7 +48,7 @@ fn line(run: &Run, seen: &Durability) -> [String; 6] {
         Some(class) => class.survives(),
         None => "not known",
     };
-    let who = summary::title(run, &seen.contender).into_owned();
+    let who = contenders::title(run, &seen.contender).into_owned();
     [who, process, machine, power, word.into(), class.into()]
 }
 

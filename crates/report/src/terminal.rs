@@ -16,14 +16,24 @@ use result::figure::{Figure, Unit};
 use result::finding::Verdict;
 use result::outcome::{CurvePoint, Estimate, Outcome, Row};
 
+use crate::caveats;
 use crate::claims::{self, RULE};
-use crate::figures;
+use crate::contenders;
+use crate::figures::{self, Spread};
+use crate::findings::{self, Case, Group};
+use crate::headline;
 use crate::lead;
+use crate::missing;
+use crate::names;
+use crate::notes;
 use crate::rate_by_loss::{self, RateByLoss, Store};
-use crate::summary::{self, Case, Group, Range, Section};
+use crate::repeated;
+use crate::sections::{self, Section};
+use crate::standing;
 use crate::survived;
 use crate::text::visible;
 use crate::units;
+use crate::words;
 
 /// What the terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +55,7 @@ impl Default for Terminal {
 pub fn terminal(run: &Run, terminal: Terminal) -> String {
     let mut page = Page::new(terminal);
     page.lead(run);
-    for note in summary::notes(run) {
+    for note in notes::notes(run) {
         page.paragraph(PLAIN, "", &note);
     }
     page.claims(run);
@@ -70,7 +80,7 @@ const COLUMNS_MIN: u16 = 72;
 /// Stands before the name of whoever keeps a lighter contract: behind it, it might
 /// be cut off.
 fn mark(run: &Run, contender: &str) -> &'static str {
-    let contender = summary::contender(run, contender);
+    let contender = contenders::contender(run, contender);
     if contender.is_some_and(|it| it.lighter_contract.is_some()) { "*" } else { "" }
 }
 
@@ -98,7 +108,7 @@ fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
     let (left, right) = (CellAlignment::Left, CellAlignment::Right);
     let column = |title: &str, side, narrow| (title.to_string(), side, narrow);
     let mut columns = vec![column("", right, true), column("", left, true)];
-    columns.extend(summary::has_tiers(run).then(|| column("tier", left, false)));
+    columns.extend(contenders::has_tiers(run).then(|| column("tier", left, false)));
     if let Some(figure) = figures::ranking(run, outcome) {
         columns.extend([column(&head(figure), right, true), column("", left, true)]);
         columns.extend([column(figures::of_best(figure), right, true), column("", left, false)]);
@@ -111,7 +121,7 @@ fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
 
 /// A figure's name at the head of a column, no wider than a column may be.
 fn head(figure: &Figure) -> String {
-    lead::shortened(&figures::short(figure), HEAD_CHARS)
+    words::shortened(&figures::short(figure), HEAD_CHARS)
 }
 
 /// A mark in the tables: whether a run has it, and what it says.
@@ -123,9 +133,9 @@ const MARKS: [Mark; 12] = [
         |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
         "* keeps a lighter contract, as said above",
     ),
-    (|run| ranges(run).any(|it| matches!(it, Range::Interval(_))), "(a–b) 95 % interval"),
+    (|run| ranges(run).any(|it| matches!(it, Spread::Interval(_))), "(a–b) 95 % interval"),
     (
-        |run| ranges(run).any(|it| matches!(it, Range::Blocks(_))),
+        |run| ranges(run).any(|it| matches!(it, Spread::Blocks(_))),
         "[a–b] lowest and highest block, too few for an interval",
     ),
     (
@@ -140,7 +150,7 @@ const MARKS: [Mark; 12] = [
         |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
         "≥ before a time: requests without an answer are in it",
     ),
-    (summary::figures_share_memory, "memory is summed over processes: what two share counts twice"),
+    (caveats::figures_share_memory, "memory is summed over processes: what two share counts twice"),
     (|run| is_said(run, Verdict::Valid), "✓ valid"),
     (|run| is_said(run, Verdict::NotChecked), "○ not checked in full"),
     (|run| is_said(run, Verdict::Suspect), "? doubtful, for the reason below"),
@@ -161,13 +171,13 @@ fn is_said(run: &Run, verdict: Verdict) -> bool {
 }
 
 /// How far the figures that rank may be off.
-fn ranges(run: &Run) -> impl Iterator<Item = Range> {
+fn ranges(run: &Run) -> impl Iterator<Item = Spread> {
     let ranked = run.outcomes.iter().filter_map(|it| Some((it, it.ranking()?)));
     ranked
         .flat_map(|(outcome, ranking)| {
             outcome.rows.iter().filter_map(|row| row.figure(&ranking.figure))
         })
-        .map(summary::range)
+        .map(figures::spread)
 }
 
 fn ratios(run: &Run) -> impl Iterator<Item = &Estimate> {
@@ -226,7 +236,7 @@ impl Page {
 
     /// The finding, its bars, and how many figures have which verdict.
     fn lead(&mut self, run: &Run) {
-        self.paragraph(BOLD, "", &lead::sentence(run));
+        self.paragraph(BOLD, "", &headline::sentence(run));
         if let Some(all) = rate_by_loss::rate_by_loss(run) {
             self.losses(run, &all);
         } else if let Some(outcome) = lead::lead(run)
@@ -234,7 +244,8 @@ impl Page {
         {
             self.bars(run, outcome, figure);
         }
-        let verdicts: Vec<String> = lead::verdicts(run).iter().map(lead::Count::says).collect();
+        let verdicts: Vec<String> =
+            findings::verdicts(run).iter().map(findings::Count::says).collect();
         if !verdicts.is_empty() {
             self.line("");
             self.paragraph(PLAIN, "", &verdicts.join(" · "));
@@ -265,7 +276,7 @@ impl Page {
         let title = format!(
             "{}: writes a second, and what the worst cut took ({})",
             rate_by_loss::TITLE,
-            summary::names(run, &[all.writes])
+            names::settings(run, &[all.writes])
         );
         self.chart(&title, all.stores.iter().map(bar).collect());
     }
@@ -284,7 +295,7 @@ impl Page {
             let cells = (length / longest * room as f64).round() as usize;
             let cell = if *verdict == Verdict::Invalid { "░" } else { "█" };
             let bar = cell.repeat(cells.max(1));
-            let name = lead::shortened(who, NAME_CHARS);
+            let name = words::shortened(who, NAME_CHARS);
             self.line(&format!("  {name:<NAME_CHARS$} {bar} {says}"));
         }
         if let Some(more @ 1..) = bars.len().checked_sub(BARS_MAX) {
@@ -332,7 +343,7 @@ impl Page {
     /// each other, broken up by what a setting has to say before its rows.
     fn figures(&mut self, run: &Run) {
         let figure = |section: &Section| figures::ranking(run, section.outcomes[0]);
-        for sections in summary::sections(run).chunk_by(|a, b| figure(a) == figure(b)) {
+        for sections in sections::sections(run).chunk_by(|a, b| figure(a) == figure(b)) {
             self.sections(run, sections);
         }
     }
@@ -343,14 +354,14 @@ impl Page {
         for section in sections {
             self.line("");
             self.paragraph(BOLD, "", &section.name);
-            if summary::shares_cores(run, section) {
-                self.paragraph(PLAIN, "", summary::SHARED_CORES);
+            if caveats::shares_cores(run, section) {
+                self.paragraph(PLAIN, "", caveats::SHARED_CORES);
             }
             self.line(&header);
             for outcome in &section.outcomes {
                 self.line("");
-                let point = summary::point_name(run, outcome);
-                let heading = match summary::finding(run, outcome) {
+                let point = sections::point_name(run, outcome);
+                let heading = match notes::of_outcome(run, outcome) {
                     Some(finding) => format!("{point}: {finding}"),
                     None => point,
                 };
@@ -358,7 +369,7 @@ impl Page {
                 for line in lines.by_ref().take(outcome.rows.len()) {
                     self.line(&line);
                 }
-                self.missing(&summary::without_figure(run, outcome));
+                self.missing(&missing::without_figure(run, outcome));
             }
         }
     }
@@ -373,7 +384,8 @@ impl Page {
         let columns = outcomes.peek().map(|(first, _)| columns(run, first));
         let mut table = self.table(&columns.unwrap_or_default());
         for (outcome, count) in outcomes {
-            for (row, share) in outcome.rows.iter().zip(summary::shares(run, outcome)).take(count) {
+            for (row, share) in outcome.rows.iter().zip(standing::shares(run, outcome)).take(count)
+            {
                 self.add(&mut table, self.cells(run, outcome, row, share));
             }
         }
@@ -390,7 +402,7 @@ impl Page {
     }
 
     /// Who has no figure, and why.
-    fn missing(&mut self, missing: &[summary::Missing]) {
+    fn missing(&mut self, missing: &[missing::Missing]) {
         for missing in missing {
             let says = format!("{} has no figure: {}", missing.who, missing.reason);
             self.paragraph(PLAIN, "  ", &says);
@@ -433,8 +445,8 @@ impl Page {
         row: &Row,
         share: Option<&Estimate>,
     ) -> Vec<Cell> {
-        let mut words = vec![summary::rank(outcome, row), self.who(run, &row.contender)];
-        words.extend(summary::has_tiers(run).then(|| summary::tier(run, row).into()));
+        let mut words = vec![standing::rank(outcome, row), self.who(run, &row.contender)];
+        words.extend(contenders::has_tiers(run).then(|| contenders::tier(run, row).into()));
         let mut figures = Vec::new();
         if let Some(figure) = figures::ranking(run, outcome) {
             let estimate = row.figure(&figure.id);
@@ -454,7 +466,7 @@ impl Page {
 
     /// Words, figures, and the verdict that they have in common.
     fn row_of(&self, words: Vec<String>, figures: Vec<String>, verdict: Verdict) -> Vec<Cell> {
-        let signs = [summary::sign(verdict), verdict.word()];
+        let signs = [findings::sign(verdict), verdict.word()];
         words
             .into_iter()
             .map(Cell::new)
@@ -497,7 +509,7 @@ impl Page {
     }
 
     fn absent(&mut self, run: &Run) {
-        let absent = summary::absent(run);
+        let absent = missing::absent(run);
         if absent.is_empty() {
             return;
         }
@@ -509,7 +521,7 @@ impl Page {
     }
 
     fn findings(&mut self, run: &Run) {
-        let (unchecked, against): (Vec<Group>, Vec<Group>) = summary::findings_against(run)
+        let (unchecked, against): (Vec<Group>, Vec<Group>) = findings::against(run)
             .into_iter()
             .partition(|group| group.verdict == Verdict::NotChecked);
         if !against.is_empty() {
@@ -529,14 +541,14 @@ impl Page {
     }
 
     fn repeated(&mut self, run: &Run) {
-        let repeated = summary::repeated(run);
+        let repeated = repeated::repeated(run);
         if repeated.is_empty() {
             return;
         }
         self.line("");
         self.paragraph(BOLD, "", "Made again");
         for it in &repeated {
-            let load = summary::names(run, &[it.setting]);
+            let load = names::settings(run, &[it.setting]);
             let when = if it.is_made_again(run) { "" } else { " (not yet)" };
             let says = format!("block {}, {load}{when}: {}", it.block + 1, it.reason());
             self.paragraph(PLAIN, "  - ", &says);
@@ -549,7 +561,7 @@ impl Page {
     }
 
     fn group(&mut self, run: &Run, group: &Group) {
-        let sign = summary::sign(group.verdict);
+        let sign = findings::sign(group.verdict);
         self.paragraph(
             of_verdict(group.verdict),
             "",
@@ -585,16 +597,16 @@ fn ratio(share: Option<&Estimate>) -> (String, String) {
         Some((low, high)) if low < high => format!("({})", units::percent_range((low, high))),
         _ => String::new(),
     };
-    (summary::share_of_best(ratio), range)
+    (standing::share_of_best(ratio), range)
 }
 
 /// Of whom a finding speaks, and under which loads.
 fn case_line(run: &Run, case: &Case) -> String {
-    let is_all = case.settings.len() == summary::settings_with_figures(run);
+    let is_all = case.settings.len() == findings::settings_with_figures(run);
     let loads = if is_all && case.settings.len() > 1 {
         "every load".into()
     } else {
-        summary::names(run, &case.settings)
+        names::settings(run, &case.settings)
     };
     match case.value {
         "" => format!("{} ({loads})", case.names()),

@@ -5,7 +5,8 @@ use result::Run;
 use result::figure::{Better, Figure, Unit};
 
 use super::{ExportedRow, cores, digits, exported_rows, pace, word};
-use crate::text::{sentence_case, visible};
+use crate::text::visible;
+use crate::words::sentence_case;
 
 pub(super) fn text(run: &Run) -> String {
     let mut text = String::new();

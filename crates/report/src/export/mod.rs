@@ -20,8 +20,8 @@ use result::finding::Verdict;
 use result::outcome::{Estimate, Outcome, Row};
 use result::plan::{Cores, Pace, Setting};
 
+use crate::contenders::who;
 use crate::names;
-use crate::summary::who;
 use crate::text::visible;
 
 /// What trackers read.

@@ -9,9 +9,10 @@ use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
 use super::{checks, prose};
+use crate::caveats;
 use crate::figures;
 use crate::latency;
-use crate::summary;
+use crate::names;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
 
@@ -47,10 +48,10 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
         h3 id="how-to-read" { "How to read the figures" }
         ul {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
-            @if figures::has_times(run) { li { (summary::GOOD_ANSWERS) } }
+            @if figures::has_times(run) { li { (caveats::GOOD_ANSWERS) } }
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
             li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of the two rates behind the share is a bound." }
-            @if summary::shares_memory(run) { li { (summary::SHARED_MEMORY) } }
+            @if caveats::shares_memory(run) { li { (caveats::SHARED_MEMORY) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }
             li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }
             li { "? suspect: a check says what casts doubt on the figure. It stands with that doubt." }
@@ -180,7 +181,7 @@ fn machine(run: &Run) -> Markup {
         None => "unknown",
     };
     facts(vec![
-        ("processor", html! { (summary::processor(run)) }),
+        ("processor", html! { (names::processor(run)) }),
         ("CPUs used", html! { (cpus(&machine.cpus)) }),
         ("SMT siblings", html! { (siblings) }),
         ("memory", html! { (machine.memory_bytes.map_or("unknown".into(), units::bytes)) }),

@@ -34,7 +34,10 @@ use result::plan::Tier;
 use sha2::{Digest, Sha256};
 
 use self::disclosure::{TEXTS_BYTES, disclosure};
-use crate::summary::{self, Section};
+use crate::caveats;
+use crate::names;
+use crate::notes;
+use crate::sections::{self, Section};
 use crate::text::{visible, visible_name};
 
 const STYLE: &str = include_str!("style.css");
@@ -153,19 +156,19 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
         let outcomes = section.outcomes.iter().map(|it| outcome::outcome(run, it));
         (outcomes.collect::<Vec<_>>(), section)
     };
-    let sections: Vec<_> = summary::sections(run).into_iter().map(with_outcomes).collect();
+    let sections: Vec<_> = sections::sections(run).into_iter().map(with_outcomes).collect();
     move |detail| {
         let header = html! {
             (bars::hatching())
             (percentiles::marks())
             header {
                 (lead::lead(run))
-                @for note in summary::notes(run) { p { (prose(&note)) } }
+                @for note in notes::notes(run) { p { (prose(&note)) } }
                 @if let Some(what) = detail.leaves_out() {
                     p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
                 }
                 p.quiet {
-                    (summary::processor(run)) ", " (visible(&run.machine.kernel)) ", "
+                    (names::processor(run)) ", " (visible(&run.machine.kernel)) ", "
                     (visible(&run.started))
                 }
             }
@@ -178,13 +181,13 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
             (overview::absent(run))
             @for (outcomes, section) in &sections {
                 h2 { (section.name) }
-                @if summary::shares_cores(run, section) { p { (summary::SHARED_CORES) } }
+                @if caveats::shares_cores(run, section) { p { (caveats::SHARED_CORES) } }
                 @for outcome in outcomes { (outcome(detail)) }
             }
             (curve::curves(run, detail))
             (then_and_now::then_and_now(run))
             @if !run.study.cannot_say.is_empty() {
-                h2 { (summary::CANNOT_SAY) }
+                h2 { (caveats::CANNOT_SAY) }
                 ul { @for sentence in &run.study.cannot_say { li { (prose(sentence)) } } }
             }
             (repeated::repeated(run, detail))
