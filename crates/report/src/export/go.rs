@@ -4,7 +4,7 @@
 use result::Run;
 use result::figure::{Better, Figure, Unit};
 
-use super::{ExportedRow, cores, digits, exported_rows, pace, word};
+use super::rows::{ExportedRow, cores, digits, exported_rows, pace, word};
 use crate::text::visible;
 use crate::words::sentence_case;
 

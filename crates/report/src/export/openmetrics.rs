@@ -4,7 +4,7 @@ use result::Run;
 use result::figure::{Figure, Unit};
 use result::outcome::Estimate;
 
-use super::{ExportedRow, Point, cores, digits, exported_rows, pace};
+use super::rows::{ExportedRow, Point, cores, digits, exported_rows, pace};
 use crate::text::visible;
 
 /// A gauge a figure. Its label `stat` says whether a sample is the median or an end of the

@@ -8,34 +8,15 @@ use result::evidence::ErrorKind;
 use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
 
-use super::lead::anchor;
-use super::{Detail, prose};
+use super::detail::Detail;
+use super::markup::prose;
+use super::verdict::{anchor, badge, sign};
 use crate::findings::{self, ByCheck, Case, Group};
 use crate::missing::Missing;
 use crate::names;
 use crate::text::visible;
 use crate::trials;
 use crate::units;
-
-/// A verdict's word and sign. The sign tells it from the others without colour.
-pub fn badge(verdict: Verdict) -> Markup {
-    html! { span.badge.(class(verdict)) { (findings::sign(verdict)) " " (verdict.word()) } }
-}
-
-/// The sign alone, where a table has no room for the word.
-pub fn sign(verdict: Verdict) -> Markup {
-    html! { span.(class(verdict)) title=(verdict.word()) { (findings::sign(verdict)) } }
-}
-
-/// The verdict's name in the style.
-pub fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "valid",
-        Verdict::NotChecked => "not-checked",
-        Verdict::Suspect => "suspect",
-        Verdict::Invalid => "invalid",
-    }
-}
 
 /// Figures that a finding names where there is little room.
 const CASES_MAX: usize = 12;

@@ -7,9 +7,12 @@ use result::finding::Verdict;
 use result::outcome::{Curve, CurveLine, CurvePoint, Estimate};
 
 use super::bars::Axis;
-use super::checks::{in_cell, sign};
+use super::checks::in_cell;
+use super::detail::Detail;
 use super::figures::in_table;
-use super::{Detail, looks, percentiles, prose, scrolling};
+use super::markup::{prose, scrolling};
+use super::verdict::sign;
+use super::{looks, percentiles};
 use crate::contenders;
 use crate::curve;
 use crate::figures;

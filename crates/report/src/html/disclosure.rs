@@ -8,7 +8,8 @@ use result::evidence::CpuSource;
 use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
-use super::{checks, prose};
+use super::checks;
+use super::markup::prose;
 use crate::caveats;
 use crate::figures;
 use crate::latency;

@@ -3,14 +3,14 @@
 use maud::{Markup, html};
 use result::Run;
 use result::figure::{Figure, RATE};
-use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 use result::plan::{Pace, Setting};
 
 use super::bars::Axis;
-use super::checks::{badge, class};
 use super::figures::Cell;
-use super::{looks, prose};
+use super::looks;
+use super::markup::prose;
+use super::verdict::{anchor, badge, class};
 use crate::contenders;
 use crate::figures;
 use crate::findings;
@@ -104,15 +104,5 @@ fn verdicts(run: &Run) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// Where a verdict is told of.
-pub fn anchor(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "figures",
-        Verdict::NotChecked => "not-checked",
-        Verdict::Suspect => "suspect",
-        Verdict::Invalid => "invalid",
     }
 }

@@ -7,9 +7,12 @@ use result::outcome::{Outcome, Row};
 use result::plan::Tier;
 
 use super::bars::Axis;
-use super::checks::{self, badge, sign};
+use super::checks;
+use super::detail::Detail;
 use super::figures::Cell;
-use super::{Detail, looks, overview, percentiles, prose, seconds, times};
+use super::markup::prose;
+use super::verdict::{badge, sign};
+use super::{looks, overview, percentiles, seconds, times};
 use crate::caveats;
 use crate::contenders;
 use crate::figures;

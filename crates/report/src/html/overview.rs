@@ -8,8 +8,8 @@ use result::outcome::{Outcome, Row};
 use result::plan::Pace;
 use sha2::{Digest, Sha256};
 
-use super::checks::sign;
-use super::{figure, prose, scrolling};
+use super::markup::{figure, prose, scrolling};
+use super::verdict::sign;
 use crate::caveats;
 use crate::contenders;
 use crate::figures;

@@ -6,8 +6,9 @@ use result::figure::RATE;
 use result::finding::worst;
 use result::{Run, Trial};
 
-use super::checks::sign;
-use super::{Detail, figure, prose, scrolling};
+use super::detail::Detail;
+use super::markup::{figure, prose, scrolling};
+use super::verdict::sign;
 use crate::contenders;
 use crate::figures;
 use crate::names;

@@ -8,8 +8,9 @@ use result::Trial;
 use result::evidence::Work;
 use result::outcome::Outcome;
 
-use super::checks::sign;
-use super::{figure, looks};
+use super::looks;
+use super::markup::figure;
+use super::verdict::sign;
 use crate::contenders;
 use crate::text::visible_name;
 use crate::trials;

@@ -5,9 +5,9 @@ use result::Run;
 use result::figure::Figure;
 use result::outcome::{Estimate, Outcome, Row};
 
-use super::checks::sign;
 use super::figures::in_table;
-use super::{figure, scrolling};
+use super::markup::{figure, scrolling};
+use super::verdict::sign;
 use crate::contenders;
 use crate::figures;
 use crate::latency;

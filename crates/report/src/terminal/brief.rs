@@ -4,7 +4,8 @@ use result::Run;
 use result::finding::Verdict;
 use result::outcome::Outcome;
 
-use super::{BOLD, DIM, MARKS, Mark, PLAIN, Page, Terminal, of_verdict};
+use super::legend::{MARKS, Mark};
+use super::page::{BOLD, DIM, PLAIN, Page, Terminal, of_verdict};
 use crate::figures;
 use crate::findings::{self, ByCheck};
 use crate::missing;

@@ -4,12 +4,12 @@ use comfy_table::CellAlignment;
 use result::Run;
 use result::outcome::{CurveLine, CurvePoint};
 
-use super::{BOLD, Column, PLAIN, Page, mark};
+use super::page::{BOLD, PLAIN, Page};
+use super::table::Column;
 use crate::contenders;
 use crate::curve;
 use crate::figures;
 use crate::names;
-use crate::text::visible_name;
 use crate::units;
 
 fn columns(run: &Run) -> Vec<Column> {
@@ -59,16 +59,5 @@ impl Page {
         let figures = figures::plain(run)
             .map(|figure| figures::median_if_any(figure.unit, point.figure(&figure.id)));
         self.row_of(words, offered.chain(figures).collect(), point.verdict)
-    }
-
-    /// A contender's title, or its name where there is no room for that, marked if
-    /// it keeps a lighter contract.
-    pub(super) fn who(&self, run: &Run, contender: &str) -> String {
-        let name = if self.is_wide() {
-            contenders::title(run, contender)
-        } else {
-            visible_name(contender)
-        };
-        format!("{}{name}", mark(run, contender))
     }
 }
