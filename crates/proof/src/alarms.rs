@@ -14,7 +14,7 @@ use result::finding::{Finding, Verdict};
 use result::plan::{Pace, Setting};
 use result::{Run, State, Trial, shell};
 
-use crate::speed::markdown;
+use crate::page::markdown;
 
 /// Tallies what the checks of several runs said, by check.
 #[derive(Debug, Parser)]

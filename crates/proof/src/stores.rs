@@ -15,12 +15,12 @@ use tempfile::NamedTempFile;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::report::Report;
 use crate::rounds::{self, Effort, Sample};
 use crate::server::{Recipe, Server};
-use crate::speed::{markdown, spread};
+use crate::statistics::Spread;
 use crate::target::settle;
 use crate::tool::{Count, beside_us, in_path, line_after};
 
@@ -540,7 +540,7 @@ fn claims(measured: &Measured) -> (Table, bool) {
                     other.name().to_string(),
                     cell.in_words(),
                     what.to_string(),
-                    ratio(figure).map_or("–".to_string(), spread),
+                    ratio(figure).map_or("–".to_string(), Spread::in_words),
                     bound,
                     word.to_string(),
                 ]);

@@ -22,7 +22,7 @@ use fuser::{
 };
 
 use self::cache::{BLOCK, Cache};
-use crate::disk::{IMAGE_BYTES, unnamed_file};
+use crate::image::{IMAGE_BYTES, unnamed_file};
 
 /// The hidden subcommand of bakeoff that is the disk.
 pub const SUBCOMMAND: &str = "forgetful-disk";

@@ -1,7 +1,7 @@
 //! Do the contenders send answers of the same size?
 
 use super::{Check, Compared, Scope, Word};
-use crate::statistics::median;
+use histogram::median;
 
 /// Bytes that a body may differ by: the digits of a random number.
 const BODY_APART_MAX: f64 = 32.0;

@@ -1,7 +1,7 @@
 //! Does the contender write to disks or to its output while others don't?
 
 use super::{Check, Compared, Scope, Word};
-use crate::statistics::median;
+use histogram::median;
 
 /// Bytes an answer: less than the shortest line of a log.
 const WRITES: f64 = 10.0;

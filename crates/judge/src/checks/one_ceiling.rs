@@ -1,7 +1,7 @@
 //! Did several contenders meet the same ceiling?
 
 use super::{Check, Compared, Scope, Word};
-use crate::statistics::median;
+use histogram::median;
 
 /// Rates so near to each other, as a ratio, are the same.
 const SAME_RATE: f64 = 1.02;

@@ -4,7 +4,7 @@ use result::evidence::Work;
 
 use super::steady::rates;
 use super::{Check, Scope, Seen, Word};
-use crate::statistics::median;
+use histogram::median;
 
 /// A second with less than this share of the usual has a stall in it.
 const SHARE_MIN: f64 = 0.5;

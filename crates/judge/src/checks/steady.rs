@@ -3,7 +3,7 @@
 use result::evidence::{Interval, Work};
 
 use super::{Check, Scope, Seen, Word};
-use crate::statistics::median;
+use histogram::median;
 
 /// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;

@@ -7,7 +7,7 @@ use result::finding::{Finding, Verdict};
 use result::outcome::{Limit, LimitedBy};
 
 use crate::checks::{self, CLIENT_LIMIT, CPU_QUOTA, Check, SERVER_CORES};
-use crate::statistics::median;
+use histogram::median;
 
 /// The limit of a row with these findings, from these trials.
 pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {

@@ -26,13 +26,13 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::asks::Asks;
-pub use self::contract::{ContractFile, HttpContract, Refusal, RightAnswer, Sum};
+pub use self::contract::{ContractFile, HttpContract, Refusal, Sum};
 pub use self::data::Data;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
-pub use self::request::Request;
+pub use self::request::{Request, RightAnswer};
 pub use self::way::Way;
 
 use self::contender::Contender;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use histogram::median;
 use maud::{Markup, html};
 use result::Run;
 use result::evidence::CpuSource;
@@ -12,7 +13,6 @@ use super::checks;
 use super::markup::prose;
 use crate::caveats;
 use crate::figures;
-use crate::latency;
 use crate::names;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
@@ -139,7 +139,7 @@ fn sampling(run: &Run) -> String {
     let evidence = || run.trials.iter().map(|trial| &trial.evidence);
     let shares: Vec<f64> = evidence().filter_map(|it| it.sampling.core_share()).collect();
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let cost = match latency::median(shares) {
+    let cost = match median(&shares) {
         None => "what it took is unknown".to_string(),
         Some(usual) => format!(
             "it took {} of one core (median; at most {}{})",
@@ -150,7 +150,7 @@ fn sampling(run: &Run) -> String {
     };
     let others: Vec<f64> = evidence().filter_map(|it| it.sampling.harness_cores()).collect();
     let others_most = others.iter().copied().fold(0.0, f64::max);
-    let others = latency::median(others).map_or(String::new(), |usual| {
+    let others = median(&others).map_or(String::new(), |usual| {
         let (usual, most) = (units::percent(usual), units::percent(others_most));
         format!("; the rest of bakeoff and the keeper took {usual} besides (at most {most})")
     });
