@@ -1,7 +1,7 @@
 //! What durability costs: how fast stores write, by how much of it was gone after a cut.
 
 use result::Run;
-use result::durability::{Class, Durability, Verdict as Cut};
+use result::durability::{Class, CutVerdict, Durability};
 use result::figure::RATE;
 use result::finding::Verdict;
 use result::outcome::Estimate;
@@ -34,7 +34,9 @@ impl Loss {
     /// Of all cuts of a store.
     fn of(seen: &Durability) -> Loss {
         let rungs = || seen.rungs.iter();
-        if rungs().any(|rung| matches!(rung.verdict, Cut::Corrupt | Cut::DoesNotStart)) {
+        if rungs()
+            .any(|rung| matches!(rung.verdict, CutVerdict::Corrupt | CutVerdict::DoesNotStart))
+        {
             return Loss::Unusable;
         }
         let most = || rungs().filter_map(|rung| rung.most_lost());

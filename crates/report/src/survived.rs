@@ -1,7 +1,7 @@
 //! What stores kept where they were cut off: a line a store, alike in all forms of a report.
 
 use result::Run;
-use result::durability::{Durability, Rung, RungSeen, Verdict};
+use result::durability::{CutVerdict, Durability, Rung, RungSeen};
 
 use crate::contenders;
 use crate::durability::{lost, seconds, word};
@@ -57,8 +57,8 @@ fn what(seen: &RungSeen) -> String {
     let cuts = units::of(seen.cuts.len() as u64, "cut");
     let verdict = word(&seen.verdict);
     match &seen.verdict {
-        Verdict::NotChecked(why) => format!("{verdict}: {}", visible(why)),
-        Verdict::Kept => format!("{verdict}, {cuts}"),
+        CutVerdict::NotChecked(why) => format!("{verdict}: {}", visible(why)),
+        CutVerdict::Kept => format!("{verdict}, {cuts}"),
         _ => {
             let most = seen.most_lost().map(|cut| {
                 let over = seen.longest_loss_s();

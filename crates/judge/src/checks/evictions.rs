@@ -2,7 +2,7 @@
 
 use result::evidence::{StoreSeen, Work};
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 pub(super) const EVICTIONS: Check = Check {
     id: "evictions",
@@ -13,7 +13,7 @@ pub(super) const EVICTIONS: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen, _: &Work) -> Option<Word> {
+fn look(seen: &TrialSeen, _: &Work) -> Option<Word> {
     let store = seen.evidence.store.as_ref()?;
     Some(thrown_away(store).or_else(|| not_there(store)).unwrap_or_else(|| kept(store)))
 }

@@ -2,7 +2,7 @@
 
 use result::evidence::{StoreSeen, Work};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of reads that may find nothing.
 const MISSED_MAX: f64 = 0.01;
@@ -16,7 +16,7 @@ pub(super) const MISSES: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen, _: &Work) -> Option<Word> {
+fn look(seen: &TrialSeen, _: &Work) -> Option<Word> {
     let StoreSeen { hits, misses, missing, may_evict, .. } = seen.evidence.store.as_ref()?;
     let nothing = misses + missing;
     let reads = hits + nothing;

@@ -2,7 +2,7 @@
 
 use result::evidence::{Cgroup, Evidence, Work};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window.
 const WAITED_SUSPECT: f64 = 0.01;
@@ -86,7 +86,7 @@ impl Waited {
     }
 }
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let evidence = seen.evidence;
     let contender = Waited::of_contender(evidence, work.seconds);
     let client = Waited::of_client(evidence, work.seconds);

@@ -24,7 +24,7 @@ const SHOWN_MAX: usize = 60;
 
 /// Why an operation gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrong {
+pub enum StoreWrong {
     /// There is no connection, or it ended.
     NoConnection(String),
     /// No whole answer came in this time.
@@ -35,15 +35,15 @@ pub enum Wrong {
     Answer(String),
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for StoreWrong {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Wrong::NoConnection(why) => write!(to, "no connection: {why}"),
-            Wrong::TooLate(within) => {
+            StoreWrong::NoConnection(why) => write!(to, "no connection: {why}"),
+            StoreWrong::TooLate(within) => {
                 write!(to, "no whole answer within {} s", within.as_secs_f64())
             }
-            Wrong::Refused(words) => write!(to, "it refused: {words}"),
-            Wrong::Answer(what) => what.fmt(to),
+            StoreWrong::Refused(words) => write!(to, "it refused: {words}"),
+            StoreWrong::Answer(what) => what.fmt(to),
         }
     }
 }
@@ -78,13 +78,13 @@ impl StoreClient {
     /// Connects. Each operation has to end within this time.
     ///
     /// # Errors
-    /// [`Wrong::NoConnection`].
+    /// [`StoreWrong::NoConnection`].
     pub fn connect(
         address: SocketAddr,
         speaks: Speaks,
         within: Duration,
-    ) -> Result<StoreClient, Wrong> {
-        let no = |error: io::Error| Wrong::NoConnection(error.to_string());
+    ) -> Result<StoreClient, StoreWrong> {
+        let no = |error: io::Error| StoreWrong::NoConnection(error.to_string());
         let stream = TcpStream::connect_timeout(&address, within).map_err(no)?;
         stream.set_nodelay(true).map_err(no)?;
         stream.set_write_timeout(Some(within)).map_err(no)?;
@@ -95,8 +95,8 @@ impl StoreClient {
     /// Gives a key a value, which the store may forget after so many seconds; 0 for never.
     ///
     /// # Errors
-    /// [`Wrong`], if that wasn't acknowledged.
-    pub fn set(&mut self, key: &str, value: &[u8], expires_s: u32) -> Result<(), Wrong> {
+    /// [`StoreWrong`], if that wasn't acknowledged.
+    pub fn set(&mut self, key: &str, value: &[u8], expires_s: u32) -> Result<(), StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 let seconds = expires_s.to_string();
@@ -120,8 +120,8 @@ impl StoreClient {
     /// The value of a key; `None` where it has none.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"GET", key.as_bytes()]))?;
@@ -144,8 +144,8 @@ impl StoreClient {
     /// Removes a key: whether there was one.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn delete(&mut self, key: &str) -> Result<bool, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn delete(&mut self, key: &str) -> Result<bool, StoreWrong> {
         let line = match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"DEL", key.as_bytes()]))?;
@@ -166,8 +166,8 @@ impl StoreClient {
     /// How many keys the store says that it has; `None` where it doesn't tell.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn count(&mut self) -> Result<Option<u64>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn count(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"DBSIZE"]))?;
@@ -182,8 +182,8 @@ impl StoreClient {
     /// doesn't tell.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn evictions(&mut self) -> Result<Option<u64>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn evictions(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"INFO", b"stats"]))?;
@@ -200,15 +200,15 @@ impl StoreClient {
     /// command, or `None` where it knows neither.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, StoreWrong> {
         if self.speaks != Speaks::Redis {
             return Ok(None);
         }
         self.send(&resp(&[b"INFO", b"persistence"]))?;
         let text = match self.resp_bulk() {
             Ok(text) => text.unwrap_or_default(),
-            Err(Wrong::Refused(_)) => return Ok(None),
+            Err(StoreWrong::Refused(_)) => return Ok(None),
             Err(wrong) => return Err(wrong),
         };
         let keeps_log =
@@ -217,13 +217,13 @@ impl StoreClient {
         self.send(&resp(&[command.as_bytes()]))?;
         match self.resp_line() {
             Ok(line) => Ok(line.starts_with(b"+").then_some(command)),
-            Err(Wrong::Refused(_)) => Ok(None),
+            Err(StoreWrong::Refused(_)) => Ok(None),
             Err(wrong) => Err(wrong),
         }
     }
 
     /// One of the numbers that memcached tells of itself.
-    fn stat(&mut self, name: &str) -> Result<Option<u64>, Wrong> {
+    fn stat(&mut self, name: &str) -> Result<Option<u64>, StoreWrong> {
         self.send(b"stats\r\n")?;
         let mut found = None;
         for _ in 0..STATS_MAX {
@@ -239,59 +239,59 @@ impl StoreClient {
                 found = words.next().and_then(number);
             }
         }
-        Err(Wrong::Answer(format!("more than {STATS_MAX} lines of stats")))
+        Err(StoreWrong::Answer(format!("more than {STATS_MAX} lines of stats")))
     }
 
     /// Sends a request; its answer has to come in time.
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), StoreWrong> {
         let within = self.from.get_ref().within;
         self.from.get_mut().until = Instant::now() + within;
         let sent = self.from.get_ref().stream.try_clone().and_then(|mut it| it.write_all(bytes));
         sent.map_err(|error| self.failed(&error))
     }
 
-    fn failed(&self, error: &io::Error) -> Wrong {
+    fn failed(&self, error: &io::Error) -> StoreWrong {
         match error.kind() {
             ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-                Wrong::TooLate(self.from.get_ref().within)
+                StoreWrong::TooLate(self.from.get_ref().within)
             }
-            _ => Wrong::NoConnection(error.to_string()),
+            _ => StoreWrong::NoConnection(error.to_string()),
         }
     }
 
     /// The next line, without its end.
-    fn line(&mut self) -> Result<Vec<u8>, Wrong> {
+    fn line(&mut self) -> Result<Vec<u8>, StoreWrong> {
         let mut line = Vec::new();
         let read = self.from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
         read.map_err(|error| self.failed(&error))?;
         match line.strip_suffix(b"\r\n") {
             Some(whole) => Ok(whole.to_vec()),
-            None if line.is_empty() => Err(Wrong::NoConnection("the store ended it".into())),
+            None if line.is_empty() => Err(StoreWrong::NoConnection("the store ended it".into())),
             None => Err(unexpected("a line", &line)),
         }
     }
 
     /// The next line of RESP, unless it is a refusal.
-    fn resp_line(&mut self) -> Result<Vec<u8>, Wrong> {
+    fn resp_line(&mut self) -> Result<Vec<u8>, StoreWrong> {
         let line = self.line()?;
         match line.strip_prefix(b"-") {
-            Some(words) => Err(Wrong::Refused(shown(words))),
+            Some(words) => Err(StoreWrong::Refused(shown(words))),
             None => Ok(line),
         }
     }
 
     /// The next line of memcached's, unless it is a refusal.
-    fn memcached_line(&mut self) -> Result<Vec<u8>, Wrong> {
+    fn memcached_line(&mut self) -> Result<Vec<u8>, StoreWrong> {
         let line = self.line()?;
         let is_refusal = line == b"ERROR"
             || [&b"CLIENT_ERROR"[..], b"SERVER_ERROR", b"NOT_STORED"]
                 .iter()
                 .any(|word| line.starts_with(word));
-        if is_refusal { Err(Wrong::Refused(shown(&line))) } else { Ok(line) }
+        if is_refusal { Err(StoreWrong::Refused(shown(&line))) } else { Ok(line) }
     }
 
     /// A value of RESP; `None` of a null.
-    fn resp_bulk(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
+    fn resp_bulk(&mut self) -> Result<Option<Vec<u8>>, StoreWrong> {
         let line = self.resp_line()?;
         if line == b"$-1" || line == b"_" {
             return Ok(None);
@@ -305,14 +305,14 @@ impl StoreClient {
     }
 
     /// So many bytes, and the end of a line.
-    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, Wrong> {
+    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, StoreWrong> {
         let mut value = vec![0; length + 2];
         self.from.read_exact(&mut value).map_err(|error| self.failed(&error))?;
         if value.ends_with(b"\r\n") {
             value.truncate(length);
             Ok(value)
         } else {
-            Err(Wrong::Answer("a value that is longer than its length".into()))
+            Err(StoreWrong::Answer("a value that is longer than its length".into()))
         }
     }
 }
@@ -340,8 +340,8 @@ fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
-fn unexpected(expected: &str, line: &[u8]) -> Wrong {
-    Wrong::Answer(format!("instead of {expected}: {}", shown(line)))
+fn unexpected(expected: &str, line: &[u8]) -> StoreWrong {
+    StoreWrong::Answer(format!("instead of {expected}: {}", shown(line)))
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -358,8 +358,8 @@ mod tests {
     fn of<T>(
         speaks: Speaks,
         says: &'static [u8],
-        operation: impl FnOnce(&mut StoreClient) -> Result<T, Wrong>,
-    ) -> Result<T, Wrong> {
+        operation: impl FnOnce(&mut StoreClient) -> Result<T, StoreWrong>,
+    ) -> Result<T, StoreWrong> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let store = std::thread::spawn(move || {
@@ -401,7 +401,7 @@ mod tests {
     fn refusals_and_hostile_answers_are_told_in_bounded_words() {
         let get = |client: &mut StoreClient| client.get("a");
         let (redis, memcached) = (Speaks::Redis, Speaks::Memcached);
-        let refused = |words: &str| Err(Wrong::Refused(words.into()));
+        let refused = |words: &str| Err(StoreWrong::Refused(words.into()));
         assert_eq!(of(redis, b"-LOADING the data\r\n", get), refused("LOADING the data"));
         let full = b"SERVER_ERROR out of memory\r\n";
         assert_eq!(of(memcached, full, get), refused("SERVER_ERROR out of memory"));
@@ -412,8 +412,8 @@ mod tests {
             (memcached, b"VALUE a 0 99999999999\r\n"),
             (redis, &[b'x'; 5000]),
         ] {
-            assert!(matches!(of(speaks, says, get), Err(Wrong::Answer(_))), "{says:?}");
+            assert!(matches!(of(speaks, says, get), Err(StoreWrong::Answer(_))), "{says:?}");
         }
-        assert!(matches!(of(redis, b"", get), Err(Wrong::NoConnection(_))));
+        assert!(matches!(of(redis, b"", get), Err(StoreWrong::NoConnection(_))));
     }
 }

@@ -25,12 +25,12 @@ use crate::contract::program::Told;
 use crate::place::Running;
 use crate::study::Way;
 
-use self::http::Http;
-use self::program::Program;
-use self::store::Store;
+use self::http::HttpDriver;
+use self::program::ProgramDriver;
+use self::store::StoreDriver;
 
 /// What puts work on contenders.
-pub trait Driver {
+pub trait WorkDriver {
     /// Whether a contender is to listen at an address.
     fn is_asked(&self) -> bool;
 
@@ -140,7 +140,7 @@ pub trait Driving {
     ///
     /// # Errors
     /// Where nothing could be measured, which is not the contender's fault.
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, Error>;
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, Error>;
 }
 
 /// What passes while there is work.
@@ -156,7 +156,7 @@ pub enum Passage {
 }
 
 /// How it ended.
-pub enum Ended {
+pub enum DriveEnd {
     /// It was measured.
     Driven(Box<Driven>),
     /// Somebody asked it to stop.
@@ -194,10 +194,10 @@ pub struct Driven {
 }
 
 /// The driver of contenders of this way.
-pub fn of(way: &Way) -> Box<dyn Driver> {
+pub fn of(way: &Way) -> Box<dyn WorkDriver> {
     match way.clone() {
-        Way::Http(contract) => Box::new(Http { contract }),
-        Way::Store { speaks, asks, client } => Box::new(Store { speaks, asks, client }),
-        Way::Program(_) => Box::new(Program),
+        Way::Http(contract) => Box::new(HttpDriver { contract }),
+        Way::Store { speaks, asks, client } => Box::new(StoreDriver { speaks, asks, client }),
+        Way::Program(_) => Box::new(ProgramDriver),
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct ExportedRow<'a> {
 }
 
 /// One figure that stands.
-pub(super) struct Point<'a> {
+pub(super) struct ExportedFigure<'a> {
     pub(super) of: &'a ExportedRow<'a>,
     pub(super) figure: &'a Figure,
     pub(super) estimate: &'a Estimate,
@@ -31,13 +31,13 @@ pub(super) fn exported_rows(run: &Run) -> Vec<ExportedRow<'_>> {
 impl<'a> ExportedRow<'a> {
     /// Its figures, in the study's order: no rate where one was given to all, which tells nothing
     /// of a contender.
-    pub(super) fn points(&'a self, run: &'a Run) -> impl Iterator<Item = Point<'a>> {
+    pub(super) fn points(&'a self, run: &'a Run) -> impl Iterator<Item = ExportedFigure<'a>> {
         let is_offered = self.outcome.offered.is_some();
         let figures = run.study.figures.iter();
         let figures = figures.filter(move |it| !is_offered || it.unit != Unit::PerSecond);
         figures.filter_map(|figure| {
             let estimate = self.row.figure(&figure.id)?;
-            Some(Point { of: self, figure, estimate })
+            Some(ExportedFigure { of: self, figure, estimate })
         })
     }
 

@@ -5,14 +5,14 @@ use result::Run;
 use result::outcome::{CurveLine, CurvePoint};
 
 use super::page::{BOLD, PLAIN, Page};
-use super::table::Column;
+use super::table::TableColumn;
 use crate::contenders;
 use crate::curve;
 use crate::figures;
 use crate::names;
 use crate::units;
 
-fn columns(run: &Run) -> Vec<Column> {
+fn columns(run: &Run) -> Vec<TableColumn> {
     let (left, right) = (CellAlignment::Left, CellAlignment::Right);
     let column = |title: &str, side, narrow| (title.to_string(), side, narrow);
     let mut columns = vec![

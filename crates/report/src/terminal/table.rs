@@ -29,14 +29,14 @@ pub(super) fn mark(run: &Run, contender: &str) -> &'static str {
 const HEAD_CHARS: usize = 16;
 
 /// A column of a table: title, side, and whether a narrow terminal has it.
-pub(super) type Column = (String, CellAlignment, bool);
+pub(super) type TableColumn = (String, CellAlignment, bool);
 
 /// Which column of a table holds the contender: the one that gives way to the
 /// others.
 const CONTENDER: usize = 1;
 
 /// The columns of an outcome's table.
-fn columns(run: &Run, outcome: &Outcome) -> Vec<Column> {
+fn columns(run: &Run, outcome: &Outcome) -> Vec<TableColumn> {
     let (left, right) = (CellAlignment::Left, CellAlignment::Right);
     let column = |title: &str, side, narrow| (title.to_string(), side, narrow);
     let mut columns = vec![column("", right, true), column("", left, true)];
@@ -78,7 +78,7 @@ impl Page {
         (header, lines.collect::<Vec<_>>().into_iter())
     }
 
-    pub(super) fn table(&self, columns: &[Column]) -> Table {
+    pub(super) fn table(&self, columns: &[TableColumn]) -> Table {
         let mut table = Table::new();
         table
             .load_style(presets::NOTHING)
