@@ -14,7 +14,7 @@ use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, W
 use result::plan::Slot;
 
 use super::client::Client;
-use super::{Drive, Driven, Driving, Ended, Outside, Passage};
+use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage};
 use crate::place::Running;
 
 /// The percentiles that are told, if enough samples lie beyond them.
@@ -109,10 +109,10 @@ impl Driving for Loading {
         Some(self.client.outside())
     }
 
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, load::Error> {
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, load::Error> {
         Ok(match self.offer(stop, tell)? {
-            Some(seen) => Ended::Driven(Box::new(self.driven(seen))),
-            None => Ended::Stopped,
+            Some(seen) => DriveEnd::Driven(Box::new(self.driven(seen))),
+            None => DriveEnd::Stopped,
         })
     }
 }
@@ -266,6 +266,7 @@ pub(crate) fn allow_connections<'a>(
 mod tests {
     use load::simulator::Mishap;
     use result::finding::Verdict;
+    use result::kind::Kind;
     use result::plan::{Cores, Setting};
 
     use super::*;
@@ -316,7 +317,7 @@ mod tests {
             let mut trial = judge::samples::trial("a", 0, &setting, outcome.rate());
             trial.evidence.work = Some(work(&outcome));
             trial.evidence.clients = vec![client_side(&plan, &outcome)];
-            let found = judge::checks::judge(&trial.slot, &trial.evidence);
+            let found = judge::checks::judge(Kind::Http, &trial.slot, &trial.evidence);
             let arithmetic = found.into_iter().find(|finding| finding.check == "arithmetic");
             arithmetic.map(|finding| (finding.verdict, finding.says)).unwrap()
         };

@@ -28,14 +28,14 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::asks::Asks;
-pub use self::contract::{ContractFile, HttpContract, Refusal, RightAnswer, Sum};
+pub use self::contract::{ContractFile, HttpContract, Refusal, Sum};
 pub use self::data::Data;
 pub use self::dimension::Valued;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
-pub use self::request::Request;
+pub use self::request::{Request, RightAnswer};
 
 use self::contender::Contender;
 use self::dimension::Table;
@@ -561,7 +561,7 @@ impl Study {
     }
 
     /// What puts work on one of its contenders, and what that has to do.
-    pub fn of(&self, contender: &Contender) -> (Box<dyn drive::Driver>, Box<dyn Contract>) {
+    pub fn of(&self, contender: &Contender) -> (Box<dyn drive::WorkDriver>, Box<dyn Contract>) {
         let kind = kinds::of(self.file.kind());
         (kind.driver(self, contender), kind.contract(self, contender))
     }
