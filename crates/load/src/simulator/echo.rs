@@ -17,6 +17,7 @@ use crate::protocol::http1::Http1;
 use crate::run::record_of;
 use crate::thread::Worker;
 use crate::thread::address::Sources;
+use crate::work::pages::Pages;
 use crate::{Plan, Stop};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!";
@@ -48,13 +49,14 @@ pub fn ask(requests: u64, load: Load) -> u64 {
     };
     let (stop, (seconds, _told)) = (Stop::default(), mpsc::channel());
     let queue = Queue::new(&plan, 1).expect("one thread needs nothing of the kernel");
-    let protocol = Http1::new(&plan, plan.http().expect("a plan of HTTP"));
-    let record = record_of(&plan, 0, plan.connections, seconds);
+    let http = plan.http().expect("a plan of HTTP");
+    let protocol = Http1::new(&plan, http, Pages::new(&plan, http));
+    let record = record_of(&plan, &protocol, 0, plan.connections, seconds);
     let sources = Sources::new(address, false, plan.connections, 0);
     let parts = (Echo::default(), protocol, record, Turns::new(&queue, 0));
     let shares = (plan.connections, 1);
     let mut worker = Worker::new(&plan, &stop, Clock::start(), shares, sources, parts);
-    let turn_over = |worker: &mut Worker<Echo, Http1>| {
+    let turn_over = |worker: &mut Worker<Echo, Http1<Pages>>| {
         while let Some(until) = worker.sleeps_until() {
             worker.turn_over(until).expect("nothing fails here");
         }
