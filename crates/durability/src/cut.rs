@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use keeper::Order;
 use keeper::kept::Kept;
-use lab::contract::store_client::{StoreClient, Wrong};
+use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::place::{Host, ThisMachine};
 use lab::study::contender::Speaks;
 use load::Stop;
@@ -313,6 +313,6 @@ fn write_and_cut(
     Ok((Written { logs, cut }, (!how.is_empty()).then(|| how.join("; "))))
 }
 
-fn begin_snapshot(job: &Job) -> Result<Option<&'static str>, Wrong> {
+fn begin_snapshot(job: &Job) -> Result<Option<&'static str>, StoreWrong> {
     StoreClient::connect(job.address, job.speaks, ANSWER_WITHIN)?.begin_snapshot()
 }

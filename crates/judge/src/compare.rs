@@ -20,7 +20,8 @@ use result::plan::{AskedRequest, Asks, Contender, LighterContract, Machine, Sett
 use result::{Run, State, shell};
 
 use crate::core_speed;
-use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
+use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference};
+use histogram::median;
 
 /// The largest difference between the offered rates of two runs, as a share, at
 /// which the CPU time of an answer is still that of the same load.

@@ -13,7 +13,8 @@ use result::{Run, Trial};
 
 use crate::checks;
 use crate::figures::{self, Value};
-use crate::statistics::{log_ratios, median, median_interval, side, smallest_seen};
+use crate::statistics::{log_ratios, median_interval, side, smallest_seen};
+use histogram::median;
 
 /// A figure that has a value in each trial.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -33,6 +33,8 @@ pub mod plan;
 mod protocol;
 pub mod requests;
 mod run;
+#[cfg(any(test, feature = "simulator"))]
+pub mod simulator;
 #[cfg(test)]
 mod skipped;
 mod thread;

@@ -1,6 +1,7 @@
 //! The figure that somebody who believes what he sees would have printed, and the
 //! true one beside it.
 
+use histogram::median;
 use result::evidence::{Evidence, Percentiles};
 use result::figure::RATE;
 use result::outcome::Row;
@@ -105,10 +106,6 @@ fn response_p99(evidence: &Evidence) -> Option<f64> {
 fn p99(times: &Percentiles) -> Option<f64> {
     let all = histogram::text::decode(&times.histogram).filter(|all| !all.is_empty())?;
     Some(all.value_at_quantile(0.99) as f64 / NS_A_US)
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    judge::statistics::median(values)
 }
 
 fn best(values: &[f64]) -> Option<f64> {

@@ -8,10 +8,9 @@ use clap::Parser;
 use crate::client::Running;
 use crate::interrupt::Interrupt;
 use crate::nginx;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::report::Report;
-use crate::speed::markdown;
 use crate::target::Target;
 use crate::tool::{Load, Tool};
 

@@ -7,8 +7,8 @@ use result::outcome::Estimate;
 
 use crate::Terminal;
 use crate::figures as number_of;
+use crate::findings::sign;
 use crate::names::setting_names;
-use crate::summary::sign;
 use crate::text::{visible, visible_name};
 use crate::units;
 

@@ -1,6 +1,6 @@
 //! Percentiles of a row, from the trials behind it.
 
-use histogram::text;
+use histogram::{median, text};
 use result::Trial;
 use result::evidence::{Percentiles, Work};
 use result::plan::{Pace, Setting};
@@ -46,7 +46,7 @@ pub fn percentile(trials: &[&Trial], percentile: f64) -> Option<Time> {
         at_least |= found.at_least;
         values.push(found.value);
     }
-    median(values).map(|us| Time { us, at_least })
+    median(&values).map(|us| Time { us, at_least })
 }
 
 /// The largest over the trials.
@@ -116,7 +116,7 @@ pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
         let share = 1.0 - 10_f64.powf(-nines);
         let values = histograms.iter().map(|(_, it)| it.value_at_quantile(share) as f64 / NS_A_US);
         let at_least = histograms.iter().any(|(it, _)| is_bound(it, share * 100.0));
-        Some(Point { nines, time: Time { us: median(values.collect())?, at_least } })
+        Some(Point { nines, time: Time { us: median(&values.collect::<Vec<_>>())?, at_least } })
     };
     Ok(places.into_iter().filter_map(point).collect())
 }
@@ -132,20 +132,6 @@ fn is_bound(percentiles: &Percentiles, percentile: f64) -> bool {
 
 fn works<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Work> {
     trials.iter().filter_map(|trial| trial.evidence.work.as_ref())
-}
-
-/// The middle value, or the mean of the two in the middle; `None` of none.
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    Some(if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        (values[middle - 1] + values[middle]) / 2.0
-    })
 }
 
 #[cfg(test)]

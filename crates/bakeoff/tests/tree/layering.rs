@@ -3,9 +3,11 @@
 //! programs on top.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cargo_metadata::MetadataCommand;
+
+use crate::source::{files_below, program};
 
 /// Crates that others build on, each with those that it may know.
 const LAYERS: [(&str, &[&str]); 10] = [
@@ -51,22 +53,6 @@ fn every_crate_knows_only_the_layers_below_it() {
     }
     for layer in layers.keys() {
         assert!(names.contains(layer), "{layer} is a layer here, and no crate of the workspace");
-    }
-}
-
-/// The text of a file of the program, without its unit tests, which may take any name.
-fn program(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap();
-    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_string()
-}
-
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        match entry.path() {
-            path if path.is_dir() => files_below(&path, found),
-            path if path.extension().is_some_and(|it| it == "rs") => found.push(path),
-            _ => {}
-        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window for which a quota may hold back before the figure is one
 /// of the quota.
@@ -17,7 +17,7 @@ pub(crate) const CPU_QUOTA: Check = Check {
     scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let limits = &seen.evidence.limits;
     let Some(periods) = limits.throttled_periods else {
         return Word::not_checked("Whether there is a CPU quota can't be seen.");

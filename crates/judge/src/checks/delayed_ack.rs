@@ -2,7 +2,7 @@
 
 use histogram::delayed_ack;
 
-use super::{Check, Load, Scope, Seen, Word, client_limit, percent};
+use super::{Check, Load, Scope, TrialSeen, Word, client_limit, percent};
 
 /// The share of its cores from which on a contender may have taken so long itself, or had
 /// so long a queue.
@@ -17,7 +17,7 @@ pub(super) const DELAYED_ACK: Check = Check {
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &TrialSeen, load: &Load) -> Word {
     let Some(times) = histogram::text::decode(&load.work.service_us.histogram) else {
         return Word::not_checked("The distribution of times is not known.");
     };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use histogram::neglect::{PATIENCE_MAX, left_waiting};
 
-use super::{Check, Load, Scope, Seen, Word};
+use super::{Check, Load, Scope, TrialSeen, Word};
 
 /// With fewer answers a connection, some have few by chance.
 const MEAN_MIN: f64 = 10.0;
@@ -23,7 +23,7 @@ pub(super) const FAIR_ANSWERS: Check = Check {
     scope: Scope::Trial(|seen, _| seen.under_load(|load| look(seen, load))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Option<Word> {
+fn look(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let usual = median(load);
     let waiting = |count: u64| left_waiting(count, usual, PATIENCE_MAX);
     if let Some(word) = unanswered_connections(seen, load, waiting) {
@@ -51,7 +51,7 @@ fn look(seen: &Seen, load: &Load) -> Option<Word> {
 
 /// Connections that were asked and had no answer at all.
 fn unanswered_connections(
-    seen: &Seen,
+    seen: &TrialSeen,
     load: &Load,
     waiting: impl Fn(u64) -> Option<u64>,
 ) -> Option<Word> {

@@ -129,7 +129,7 @@ pub struct Check {
 #[derive(Debug)]
 enum Scope {
     /// One trial by itself, whether it got as far as load or not.
-    Anyway(fn(&Seen) -> Option<Word>),
+    Anyway(fn(&TrialSeen) -> Option<Word>),
     /// One trial by itself.
     Trial(Rule),
     /// One trial by itself, in which a passing moment of the machine may have been
@@ -146,17 +146,17 @@ enum Scope {
     /// somebody else did, and not the contender, the client or the set-up.
     Machine(Rule),
     /// A contender's trials under one load, beside those of the others.
-    Row(fn(&Compared) -> Option<Word>),
+    Row(fn(&RowSeen) -> Option<Word>),
     /// All trials under one load, where doubt is about the machine that they were made on:
     /// of all rows alike.
     MachineOverLoad(fn(&[Contender], &[&Trial]) -> Option<Word>),
     /// As of a row, where doubt is about the machine.
-    MachineOverRow(fn(&Compared) -> Option<Word>),
+    MachineOverRow(fn(&RowSeen) -> Option<Word>),
 }
 
 /// What a check of a trial may look at.
 #[derive(Debug, Clone, Copy)]
-struct Seen<'a> {
+struct TrialSeen<'a> {
     /// What kind of study the trial is of.
     kind: Kind,
     slot: &'a Slot,
@@ -172,7 +172,7 @@ struct Load<'a> {
 
 /// What a check of a row may look at.
 #[derive(Debug, Clone, Copy)]
-struct Compared<'a> {
+struct RowSeen<'a> {
     /// What kind of study the row is of.
     kind: Kind,
     contender: &'a Contender,
@@ -239,12 +239,12 @@ impl Word {
 }
 
 /// What there may be to say of a trial, by what was measured in it.
-type Rule = fn(&Seen, &Work) -> Option<Word>;
+type Rule = fn(&TrialSeen, &Work) -> Option<Word>;
 
 /// The same, of what the load generator saw.
-type LoadRule = fn(&Seen, &Load) -> Option<Word>;
+type LoadRule = fn(&TrialSeen, &Load) -> Option<Word>;
 
-impl<'a> Seen<'a> {
+impl<'a> TrialSeen<'a> {
     /// The work that was measured; `None` where no time was.
     fn work(&self) -> Option<&'a Work> {
         self.evidence.work.as_ref().filter(|work| work.seconds > 0.0)
@@ -278,7 +278,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl<'a> Compared<'a> {
+impl<'a> RowSeen<'a> {
     /// A contender's trials, twins among them.
     fn of(&self, contender: &str) -> impl Iterator<Item = &'a Trial> {
         self.trials.iter().copied().filter(move |trial| trial.slot.contender == contender)
@@ -295,7 +295,7 @@ impl<'a> Compared<'a> {
 
 impl Check {
     /// Its word on a trial, if it applies to that.
-    fn on_trial(&self, seen: &Seen) -> Option<Finding> {
+    fn on_trial(&self, seen: &TrialSeen) -> Option<Finding> {
         let word = match self.scope {
             Scope::Anyway(look) => look(seen),
             Scope::Trial(look)
@@ -311,7 +311,7 @@ impl Check {
     }
 
     /// Its word on a row, if it applies to that.
-    fn on_row(&self, compared: &Compared) -> Option<Finding> {
+    fn on_row(&self, compared: &RowSeen) -> Option<Finding> {
         match self.scope {
             Scope::Row(look) | Scope::MachineOverRow(look) => Some(self.finding(look(compared)?)),
             Scope::MachineOverLoad(_) => {
@@ -365,7 +365,7 @@ impl Check {
 /// shows follows from it: connections that were refused ask for no longer listen queue. What
 /// may be why it failed is told beside: the machine's other users, and memory that ran out.
 pub fn judge(kind: Kind, slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
-    let seen = Seen { kind, slot, evidence };
+    let seen = TrialSeen { kind, slot, evidence };
     let failed = evidence.process.failure.is_some();
     let may_be_why =
         |check: &Check| check.id == memory::MEMORY.id || matches!(check.scope, Scope::Machine(_));
@@ -383,7 +383,7 @@ pub fn judge(kind: Kind, slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
 /// the order of all checks.
 pub fn judge_place(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
     // A client stands ready, as for the load of a server.
-    let seen = Seen { kind: Kind::Http, slot, evidence };
+    let seen = TrialSeen { kind: Kind::Http, slot, evidence };
     OF_THE_PLACE.iter().filter_map(|check| check.on_trial(&seen)).collect()
 }
 
@@ -407,7 +407,7 @@ pub fn judge_row(
     trials: &[&Trial],
     of_load: &[Finding],
 ) -> Vec<Finding> {
-    let compared = Compared { kind, contender, contenders, trials, of_load };
+    let compared = RowSeen { kind, contender, contenders, trials, of_load };
     let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
     let mut findings = over_blocks(&own);
     // Beside the others, one that failed would only be told once more that it did.
@@ -814,7 +814,7 @@ mod tests {
         slot: &Slot,
         evidence: &Evidence,
     ) -> Option<Finding> {
-        check.on_trial(&Seen { kind, slot, evidence })
+        check.on_trial(&TrialSeen { kind, slot, evidence })
     }
 
     /// A check's word on a store that kept its keys, after a change to its trial.
@@ -873,7 +873,7 @@ mod tests {
             let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
             let (contenders, of_load) = (&self.contenders, judge_load(&self.contenders, &trials));
             let (kind, trials, of_load) = (self.kind, &*trials, &*of_load);
-            let compared = Compared { kind, contender, contenders, trials, of_load };
+            let compared = RowSeen { kind, contender, contenders, trials, of_load };
             check.on_row(&compared)
         }
 

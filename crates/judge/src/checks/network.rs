@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 /// Bytes a second over the loopback interface that are mostly copying.
 const BYTES_SUSPECT: f64 = 1e9;
@@ -16,7 +16,7 @@ pub(super) const NETWORK: Check = Check {
     scope: Scope::Trial(|seen, work| seen.kind.is_asked().then(|| look(seen, work))),
 };
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let Some(bytes) = seen.evidence.machine.loopback_bytes else {
         return Word::not_checked("The bytes on the network couldn't be counted.");
     };

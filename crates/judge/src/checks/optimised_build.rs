@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use result::finding::Verdict;
 use result::plan::TextFile;
 
-use super::{Check, Compared, Scope, Word};
+use super::{Check, RowSeen, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
@@ -122,7 +122,7 @@ const TOOLS: [Tool; 8] = [
     Tool { programs: "make gmake", takes_c: true, own: "make", ..TOOL },
 ];
 
-fn look(compared: &Compared) -> Word {
+fn look(compared: &RowSeen) -> Word {
     let contender = compared.contender;
     let Some(build) = &contender.build else {
         return Word::not_checked("How the contender was built is not known.");

@@ -2,7 +2,7 @@
 
 use result::evidence::{Cgroup, Evidence, Work};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window.
 const WAITED_SUSPECT: f64 = 0.01;
@@ -48,7 +48,7 @@ impl Waited {
         }
     }
 
-    fn of_contender(seen: &Seen, seconds: f64) -> Waited {
+    fn of_contender(seen: &TrialSeen, seconds: f64) -> Waited {
         let evidence = seen.evidence;
         let group = evidence.server.cgroup.as_ref();
         // A group may know nothing of disks, or of direct writes only, and processes that
@@ -88,7 +88,7 @@ impl Waited {
     }
 }
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let evidence = seen.evidence;
     let contender = Waited::of_contender(seen, work.seconds);
     let client = Waited::of_client(evidence, work.seconds);

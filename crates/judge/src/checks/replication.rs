@@ -5,7 +5,7 @@ use result::figure::{CPU_US, RATE};
 use result::finding::{Verdict, worst};
 use result::outcome::identical_entries;
 
-use super::{Check, Compared, Scope, Word};
+use super::{Check, RowSeen, Scope, Word};
 use crate::figures;
 use crate::statistics::{self, BLOCKS_MIN, log_ratios};
 
@@ -23,7 +23,7 @@ pub(super) const REPLICATION: Check = Check {
     scope: Scope::MachineOverRow(|compared| Some(look(compared))),
 };
 
-fn look(compared: &Compared) -> Word {
+fn look(compared: &RowSeen) -> Word {
     let own = compared.of(&compared.contender.name).filter(|trial| !trial.slot.twin);
     let blocks = own.filter(|trial| trial.evidence.work.is_some()).count();
     if blocks < BLOCKS_MIN {

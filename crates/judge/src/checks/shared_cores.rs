@@ -2,7 +2,7 @@
 
 use result::evidence::Place;
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 pub(super) const SHARED_CORES: Check = Check {
     id: "shared-cores",
@@ -13,7 +13,7 @@ pub(super) const SHARED_CORES: Check = Check {
     scope: Scope::Anyway(|seen| seen.kind.is_asked().then(|| look(seen))),
 };
 
-fn look(seen: &Seen) -> Word {
+fn look(seen: &TrialSeen) -> Word {
     let place = &seen.evidence.place;
     if place.server_cpus.is_empty() || place.client_cpus.is_empty() {
         return Word::not_checked("It is not known where contender and load ran.");

@@ -16,7 +16,8 @@ use result::{Run, Trial};
 
 use crate::checks::{self, CLIENT_LIMIT};
 use crate::figures;
-use crate::statistics::{log_ratios, median, median_interval, side};
+use crate::statistics::{log_ratios, median_interval, side};
+use histogram::median;
 
 /// Why a lower bound has no rank where another would stand above it.
 pub(super) const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is known to be faster";

@@ -20,7 +20,7 @@ const SHOWN_MAX: usize = 60;
 
 /// Why an operation gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrong {
+pub enum StoreWrong {
     /// There is no connection, or it ended.
     NoConnection(String),
     /// No whole answer came in this time.
@@ -31,15 +31,15 @@ pub enum Wrong {
     Answer(String),
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for StoreWrong {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Wrong::NoConnection(why) => write!(to, "no connection: {why}"),
-            Wrong::TooLate(within) => {
+            StoreWrong::NoConnection(why) => write!(to, "no connection: {why}"),
+            StoreWrong::TooLate(within) => {
                 write!(to, "no whole answer within {} s", within.as_secs_f64())
             }
-            Wrong::Refused(words) => write!(to, "it refused: {words}"),
-            Wrong::Answer(what) => what.fmt(to),
+            StoreWrong::Refused(words) => write!(to, "it refused: {words}"),
+            StoreWrong::Answer(what) => what.fmt(to),
         }
     }
 }
@@ -74,13 +74,13 @@ impl StoreClient {
     /// Connects. Each operation has to end within this time.
     ///
     /// # Errors
-    /// [`Wrong::NoConnection`].
+    /// [`StoreWrong::NoConnection`].
     pub fn connect(
         address: SocketAddr,
         speaks: Speaks,
         within: Duration,
-    ) -> Result<StoreClient, Wrong> {
-        let no = |error: io::Error| Wrong::NoConnection(error.to_string());
+    ) -> Result<StoreClient, StoreWrong> {
+        let no = |error: io::Error| StoreWrong::NoConnection(error.to_string());
         let stream = TcpStream::connect_timeout(&address, within).map_err(no)?;
         stream.set_nodelay(true).map_err(no)?;
         stream.set_write_timeout(Some(within)).map_err(no)?;
@@ -91,8 +91,8 @@ impl StoreClient {
     /// Gives a key a value, which the store may forget after so many seconds; 0 for never.
     ///
     /// # Errors
-    /// [`Wrong`], if that wasn't acknowledged.
-    pub fn set(&mut self, key: &str, value: &[u8], expires_s: u32) -> Result<(), Wrong> {
+    /// [`StoreWrong`], if that wasn't acknowledged.
+    pub fn set(&mut self, key: &str, value: &[u8], expires_s: u32) -> Result<(), StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 let seconds = expires_s.to_string();
@@ -113,8 +113,8 @@ impl StoreClient {
     /// The value of a key; `None` where it has none.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => self.send(&resp(&[b"GET", key.as_bytes()]))?,
             Speaks::Memcached => self.send(format!("get {key}\r\n").as_bytes())?,
@@ -125,8 +125,8 @@ impl StoreClient {
     /// Removes a key: whether there was one.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn delete(&mut self, key: &str) -> Result<bool, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn delete(&mut self, key: &str) -> Result<bool, StoreWrong> {
         match self.speaks {
             Speaks::Redis => self.send(&resp(&[b"DEL", key.as_bytes()]))?,
             Speaks::Memcached => self.send(format!("delete {key}\r\n").as_bytes())?,
@@ -137,8 +137,8 @@ impl StoreClient {
     /// How many keys the store says that it has; `None` where it doesn't tell.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn count(&mut self) -> Result<Option<u64>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn count(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"DBSIZE"]))?;
@@ -152,8 +152,8 @@ impl StoreClient {
     /// doesn't tell.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn evictions(&mut self) -> Result<Option<u64>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn evictions(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 let text = self.info("stats")?;
@@ -169,14 +169,14 @@ impl StoreClient {
     /// command, or `None` where it knows neither.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, StoreWrong> {
         if self.speaks != Speaks::Redis {
             return Ok(None);
         }
         let text = match self.info("persistence") {
             Ok(text) => text,
-            Err(Wrong::Refused(_)) => return Ok(None),
+            Err(StoreWrong::Refused(_)) => return Ok(None),
             Err(wrong) => return Err(wrong),
         };
         let keeps_log =
@@ -185,19 +185,19 @@ impl StoreClient {
         self.send(&resp(&[command.as_bytes()]))?;
         match self.line() {
             Ok(line) => Ok(line.starts_with(b"+").then_some(command)),
-            Err(Wrong::Refused(_)) => Ok(None),
+            Err(StoreWrong::Refused(_)) => Ok(None),
             Err(wrong) => Err(wrong),
         }
     }
 
     /// What a store that speaks RESP tells of itself.
-    fn info(&mut self, of: &str) -> Result<Vec<u8>, Wrong> {
+    fn info(&mut self, of: &str) -> Result<Vec<u8>, StoreWrong> {
         self.send(&resp(&[b"INFO", of.as_bytes()]))?;
         Ok(self.reply(Asked::Get(""))?.unwrap_or_default())
     }
 
     /// One of the numbers that memcached tells of itself.
-    fn stat(&mut self, name: &str) -> Result<Option<u64>, Wrong> {
+    fn stat(&mut self, name: &str) -> Result<Option<u64>, StoreWrong> {
         self.send(b"stats\r\n")?;
         let mut found = None;
         for _ in 0..STATS_MAX {
@@ -207,47 +207,47 @@ impl StoreClient {
             }
             let mut words = line.split(|&byte| byte == b' ');
             if words.next() != Some(b"STAT") {
-                return Err(Wrong::Answer(format!("no answer to stats: {}", shown(&line))));
+                return Err(StoreWrong::Answer(format!("no answer to stats: {}", shown(&line))));
             }
             if words.next() == Some(name.as_bytes()) {
                 found = words.next().and_then(number);
             }
         }
-        Err(Wrong::Answer(format!("more than {STATS_MAX} lines of stats")))
+        Err(StoreWrong::Answer(format!("more than {STATS_MAX} lines of stats")))
     }
 
     /// Sends a request; its answer has to come in time.
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), StoreWrong> {
         let within = self.from.get_ref().within;
         self.from.get_mut().until = Instant::now() + within;
         let sent = self.from.get_ref().stream.try_clone().and_then(|mut it| it.write_all(bytes));
         sent.map_err(|error| self.failed(&error))
     }
 
-    fn failed(&self, error: &io::Error) -> Wrong {
+    fn failed(&self, error: &io::Error) -> StoreWrong {
         match error.kind() {
             ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-                Wrong::TooLate(self.from.get_ref().within)
+                StoreWrong::TooLate(self.from.get_ref().within)
             }
-            _ => Wrong::NoConnection(error.to_string()),
+            _ => StoreWrong::NoConnection(error.to_string()),
         }
     }
 
-    fn line(&mut self) -> Result<Vec<u8>, Wrong> {
+    fn line(&mut self) -> Result<Vec<u8>, StoreWrong> {
         Ok(self.reply(Asked::Line)?.unwrap_or_default())
     }
 
     /// What the next reply gives; `None` where there is no such key. No byte behind it is read.
-    fn reply(&mut self, asked: Asked) -> Result<Option<Vec<u8>>, Wrong> {
+    fn reply(&mut self, asked: Asked) -> Result<Option<Vec<u8>>, StoreWrong> {
         let dialect = self.speaks.dialect();
         let mut bytes = Vec::new();
         loop {
-            match replies::read(&dialect, asked, &bytes).map_err(Wrong::Answer)? {
+            match replies::read(&dialect, asked, &bytes).map_err(StoreWrong::Answer)? {
                 replies::Read::Whole { reply, .. } => {
                     return match reply {
                         Reply::Done(what) => Ok(Some(what)),
                         Reply::Nothing => Ok(None),
-                        Reply::Refused(words) => Err(Wrong::Refused(shown(&words))),
+                        Reply::Refused(words) => Err(StoreWrong::Refused(shown(&words))),
                     };
                 }
                 replies::Read::More(missing) => {
@@ -255,7 +255,7 @@ impl StoreClient {
                     let read = self.from.by_ref().take(missing as u64).read_to_end(&mut bytes);
                     read.map_err(|error| self.failed(&error))?;
                     if bytes.len() < due {
-                        return Err(Wrong::NoConnection("the store ended it".into()));
+                        return Err(StoreWrong::NoConnection("the store ended it".into()));
                     }
                 }
             }
@@ -292,8 +292,8 @@ mod tests {
     fn of<T>(
         speaks: Speaks,
         says: &'static [u8],
-        operation: impl FnOnce(&mut StoreClient) -> Result<T, Wrong>,
-    ) -> Result<T, Wrong> {
+        operation: impl FnOnce(&mut StoreClient) -> Result<T, StoreWrong>,
+    ) -> Result<T, StoreWrong> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let store = std::thread::spawn(move || {
@@ -335,7 +335,7 @@ mod tests {
     fn refusals_and_hostile_answers_are_told_in_bounded_words() {
         let get = |client: &mut StoreClient| client.get("a");
         let (redis, memcached) = (Speaks::Redis, Speaks::Memcached);
-        let refused = |words: &str| Err(Wrong::Refused(words.into()));
+        let refused = |words: &str| Err(StoreWrong::Refused(words.into()));
         assert_eq!(of(redis, b"-LOADING the data\r\n", get), refused("LOADING the data"));
         let full = b"SERVER_ERROR out of memory\r\n";
         assert_eq!(of(memcached, full, get), refused("SERVER_ERROR out of memory"));
@@ -346,8 +346,8 @@ mod tests {
             (memcached, b"VALUE a 0 99999999999\r\n"),
             (redis, &[b'x'; 5000]),
         ] {
-            assert!(matches!(of(speaks, says, get), Err(Wrong::Answer(_))), "{says:?}");
+            assert!(matches!(of(speaks, says, get), Err(StoreWrong::Answer(_))), "{says:?}");
         }
-        assert!(matches!(of(redis, b"", get), Err(Wrong::NoConnection(_))));
+        assert!(matches!(of(redis, b"", get), Err(StoreWrong::NoConnection(_))));
     }
 }

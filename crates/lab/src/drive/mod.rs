@@ -25,7 +25,7 @@ use crate::contract::program::Told;
 use crate::place::Running;
 
 /// What puts work on contenders.
-pub trait Driver {
+pub trait WorkDriver {
     /// Whether a contender is to listen at an address.
     fn is_asked(&self) -> bool;
 
@@ -135,7 +135,7 @@ pub trait Driving {
     ///
     /// # Errors
     /// Where nothing could be measured, which is not the contender's fault.
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, Error>;
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, Error>;
 }
 
 /// What passes while there is work.
@@ -151,7 +151,7 @@ pub enum Passage {
 }
 
 /// How it ended.
-pub enum Ended {
+pub enum DriveEnd {
     /// It was measured.
     Driven(Box<Driven>),
     /// Somebody asked it to stop.

@@ -16,9 +16,9 @@ use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
 use super::generator::{Loading, arrivals, latency};
-use super::{Drive, Driver, Driving, Ended, Filled, Outside, Passage, Readiness, Sign};
+use super::{Drive, DriveEnd, Driving, Filled, Outside, Passage, Readiness, Sign, WorkDriver};
 use crate::contract::store::ask_once;
-use crate::contract::store_client::{StoreClient, Wrong};
+use crate::contract::store_client::{StoreClient, StoreWrong};
 use crate::place::Running;
 use crate::place::disk;
 use crate::study::Asks;
@@ -29,7 +29,7 @@ const WITHIN: Duration = Duration::from_secs(5);
 
 /// The load generator, for stores.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct StoreDriver {
     /// What they are spoken with.
     pub speaks: Speaks,
     /// What they are asked, by the word that settings have for it.
@@ -38,7 +38,7 @@ pub struct Store {
     pub client: Option<PathBuf>,
 }
 
-impl Driver for Store {
+impl WorkDriver for StoreDriver {
     fn is_asked(&self) -> bool {
         true
     }
@@ -51,10 +51,12 @@ impl Driver for Store {
         match ask_once(on, self.speaks) {
             Ok(()) => Readiness::Yes,
             // It may be reading what it has on its disk.
-            Err(wrong @ (Wrong::NoConnection(_) | Wrong::TooLate(_) | Wrong::Refused(_))) => {
-                Readiness::NotYet(wrong.to_string())
-            }
-            Err(wrong @ Wrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
+            Err(
+                wrong @ (StoreWrong::NoConnection(_)
+                | StoreWrong::TooLate(_)
+                | StoreWrong::Refused(_)),
+            ) => Readiness::NotYet(wrong.to_string()),
+            Err(wrong @ StoreWrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
         }
     }
 
@@ -86,7 +88,7 @@ impl Driver for Store {
     }
 }
 
-impl Store {
+impl StoreDriver {
     /// The load of a slot.
     ///
     /// # Errors
@@ -152,14 +154,14 @@ impl Driving for Asking<'_> {
         self.loading.outside()
     }
 
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, load::Error> {
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, load::Error> {
         let folder = self.on.kept.scratch();
         let mut flushes = None;
         let seen = self.loading.offer(stop, &mut |passage| {
             flushes = folder.and_then(Flushes::now);
             tell(passage);
         })?;
-        let Some(seen) = seen else { return Ok(Ended::Stopped) };
+        let Some(seen) = seen else { return Ok(DriveEnd::Stopped) };
         let flushes = flushes.and_then(|before| before.per_second(Flushes::now(folder?)?));
         let store = self.seen(&seen);
         let mut driven = self.loading.driven(seen);
@@ -169,7 +171,7 @@ impl Driving for Asking<'_> {
         let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes), (LOAD_AVERAGE, load_average)];
         let told = told.into_iter().filter_map(|(id, value)| Some((id.to_string(), value?)));
         driven.work.result.extend(told);
-        Ok(Ended::Driven(Box::new(driven)))
+        Ok(DriveEnd::Driven(Box::new(driven)))
     }
 }
 
@@ -184,7 +186,7 @@ impl Asking<'_> {
             service_us: latency(&it.service),
         });
         let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok();
-        let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, Wrong>| {
+        let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, StoreWrong>| {
             what(client.as_mut()?).ok().flatten()
         };
         StoreSeen {

@@ -6,7 +6,7 @@ use load::plan::{Expect, Statuses};
 use result::plan::{AskedRequest, Asks, BodyBytes, RightStatus};
 use serde::Deserialize;
 
-use super::request::Request;
+use super::request::{Request, RightAnswer};
 use super::{digest, limits, toml_file};
 use crate::environment;
 
@@ -55,25 +55,6 @@ pub struct HttpContract {
     pub refuses: Vec<Refusal>,
     /// Whether nothing else is asked about.
     pub answers_only: bool,
-}
-
-/// What a contender has to answer.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RightAnswer {
-    /// The statuses that are right.
-    #[serde(deserialize_with = "limits::statuses")]
-    pub status: Statuses,
-    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where nothing
-    /// but answers is asked about, and each contender's own file has the length of its body.
-    #[serde(default, deserialize_with = "limits::not_empty")]
-    pub body: String,
-    /// Whether that is all of it, and no byte may stand around it.
-    #[serde(default)]
-    pub whole_body: bool,
-    /// Whether two answers to the same request must differ, because a part of
-    /// them is made anew each time.
-    pub fresh: bool,
 }
 
 impl ContractFile {

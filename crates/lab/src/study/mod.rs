@@ -28,14 +28,14 @@ use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::asks::Asks;
-pub use self::contract::{ContractFile, HttpContract, Refusal, RightAnswer, Sum};
+pub use self::contract::{ContractFile, HttpContract, Refusal, Sum};
 pub use self::data::Data;
 pub use self::dimension::Valued;
 pub use self::driver::{Driver, Noun, Parameter, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
-pub use self::request::Request;
+pub use self::request::{Request, RightAnswer};
 
 use self::contender::Contender;
 use self::dimension::Table;
@@ -564,7 +564,7 @@ impl Study {
     pub fn driver_and_contract(
         &self,
         contender: &Contender,
-    ) -> (Box<dyn drive::Driver>, Box<dyn Contract>) {
+    ) -> (Box<dyn drive::WorkDriver>, Box<dyn Contract>) {
         let kind = kinds::of(self.file.kind());
         (kind.driver(self, contender), kind.contract(self, contender))
     }

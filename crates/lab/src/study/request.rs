@@ -1,4 +1,5 @@
-//! A request that a contract asks: `request` and `requests` of `study.toml`.
+//! A request that a contract asks, and what has to be answered: `request`, `requests` and `answer`
+//! of `study.toml`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,7 +13,6 @@ use load::plan::{Expect, Statuses, WEIGHT_MAX};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::contract::RightAnswer;
 use super::{limits, toml_file};
 
 /// The most bytes of a body file. Each trial's client is told it anew.
@@ -52,6 +52,25 @@ pub struct Request {
 
 fn one() -> u32 {
     1
+}
+
+/// What a contender has to answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RightAnswer {
+    /// The statuses that are right.
+    #[serde(deserialize_with = "limits::statuses")]
+    pub status: Statuses,
+    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where nothing
+    /// but answers is asked about, and each contender's own file has the length of its body.
+    #[serde(default, deserialize_with = "limits::not_empty")]
+    pub body: String,
+    /// Whether that is all of it, and no byte may stand around it.
+    #[serde(default)]
+    pub whole_body: bool,
+    /// Whether two answers to the same request must differ, because a part of
+    /// them is made anew each time.
+    pub fresh: bool,
 }
 
 impl Request {

@@ -22,7 +22,7 @@ use result::plan::{Plan, Setting, Slot};
 
 use crate::contract::program::Given;
 use crate::contract::{Contract, Depth};
-use crate::drive::{Drive, Driver, Ended, Filled, Readiness};
+use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
 use crate::environment;
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
@@ -50,7 +50,7 @@ pub struct Bench<'a> {
     /// Where they are made.
     pub host: &'a dyn Host,
     /// What puts work on it.
-    pub driver: &'a dyn Driver,
+    pub driver: &'a dyn WorkDriver,
     /// What it works on, where the study makes that.
     pub data: Option<&'a Data>,
     /// What it has to do.
@@ -435,9 +435,9 @@ impl Bench<'_> {
         let began = Instant::now();
         let output_bytes = kept.output_bytes();
         let driven = match driving.run(self.stop, &mut |passage| sampler.pass(passage))? {
-            Ended::Driven(driven) => *driven,
-            Ended::Stopped => return Ok(()),
-            Ended::Failed(why) => {
+            DriveEnd::Driven(driven) => *driven,
+            DriveEnd::Stopped => return Ok(()),
+            DriveEnd::Failed(why) => {
                 evidence.process.failure = Some(why);
                 return Ok(());
             }

@@ -45,8 +45,8 @@ pub struct RunDocument {
     interrupted: bool,
     seconds: f64,
     rate: f64,
-    requests: Requests,
-    warmup_requests: Requests,
+    requests: RequestCounts,
+    warmup_requests: RequestCounts,
     bytes: Bytes,
     response_us: Distribution,
     service_us: Distribution,
@@ -123,7 +123,7 @@ struct OperationDocument {
 }
 
 #[derive(Serialize)]
-struct Requests {
+struct RequestCounts {
     scheduled: u64,
     shed: u64,
     sent: u64,
@@ -511,8 +511,8 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
     }
 }
 
-fn requests(account: &Account) -> Requests {
-    Requests {
+fn requests(account: &Account) -> RequestCounts {
+    RequestCounts {
         scheduled: account.scheduled,
         shed: account.shed,
         sent: account.sent,

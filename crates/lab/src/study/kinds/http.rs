@@ -4,7 +4,7 @@ use result::plan::BodyBytes;
 
 use super::{Kind, has_of_programs, has_of_stores};
 use crate::contract::{self, Contract};
-use crate::drive::{self, Driver};
+use crate::drive::{self, WorkDriver};
 use crate::study::contender::Contender;
 use crate::study::{ContractFile, HttpContract, Study, StudyFile};
 
@@ -54,8 +54,8 @@ impl Kind for Http {
         }
     }
 
-    fn driver(&self, study: &Study, contender: &Contender) -> Box<dyn Driver> {
-        Box::new(drive::http::Http { contract: asks(study, contender) })
+    fn driver(&self, study: &Study, contender: &Contender) -> Box<dyn WorkDriver> {
+        Box::new(drive::http::HttpDriver { contract: asks(study, contender) })
     }
 
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract> {

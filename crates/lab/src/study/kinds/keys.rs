@@ -5,7 +5,7 @@ use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
 use super::{Kind, has_of_programs};
 use crate::contract::{self, Contract};
-use crate::drive::{self, Driver};
+use crate::drive::{self, WorkDriver};
 use crate::study::contender::{Contender, Speaks};
 use crate::study::{ContractFile, Study, StudyFile};
 
@@ -38,10 +38,10 @@ impl Kind for Keys {
         contender.file.speaks.is_none().then(|| what.into())
     }
 
-    fn driver(&self, study: &Study, contender: &Contender) -> Box<dyn Driver> {
+    fn driver(&self, study: &Study, contender: &Contender) -> Box<dyn WorkDriver> {
         let asks = study.file.asks.clone();
         let (speaks, client) = (speaks(contender), study.client.clone());
-        Box::new(drive::store::Store { speaks, asks, client })
+        Box::new(drive::store::StoreDriver { speaks, asks, client })
     }
 
     fn contract(&self, _: &Study, contender: &Contender) -> Box<dyn Contract> {

@@ -11,7 +11,7 @@ use result::plan::Setting;
 use super::contender::Contender;
 use super::{ContractFile, Study, StudyFile};
 use crate::contract::Contract;
-use crate::drive::Driver;
+use crate::drive::WorkDriver;
 
 /// What the lab does for a kind of study.
 pub trait Kind {
@@ -34,7 +34,7 @@ pub trait Kind {
     }
 
     /// What puts work on a contender.
-    fn driver(&self, study: &Study, contender: &Contender) -> Box<dyn Driver>;
+    fn driver(&self, study: &Study, contender: &Contender) -> Box<dyn WorkDriver>;
 
     /// What a contender has to do.
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract>;

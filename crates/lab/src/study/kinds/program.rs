@@ -5,7 +5,7 @@ use result::plan::Setting;
 use super::{Kind, has_of_stores};
 use crate::contract::{self, Contract};
 use crate::drive::program::MORE_S;
-use crate::drive::{self, Driver};
+use crate::drive::{self, WorkDriver};
 use crate::study::contender::Contender;
 use crate::study::{ContractFile, Study, StudyFile, Sum};
 
@@ -39,8 +39,8 @@ impl Kind for Program {
         Some(what.into())
     }
 
-    fn driver(&self, _: &Study, _: &Contender) -> Box<dyn Driver> {
-        Box::new(drive::program::Program)
+    fn driver(&self, _: &Study, _: &Contender) -> Box<dyn WorkDriver> {
+        Box::new(drive::program::ProgramDriver)
     }
 
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract> {
