@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use histogram::median;
 use result::comparison::{Comparison, CoreSpeeds, Pair, Ratio, RunName, SCHEMA, Unfinished, Word};
 use result::figure::{Better, Figure, Unit};
 use result::finding::{Finding, Verdict};
@@ -21,7 +22,6 @@ use result::{Run, State, shell};
 
 use crate::core_speed;
 use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference};
-use histogram::median;
 
 /// The largest difference between the offered rates of two runs, as a share, at
 /// which the CPU time of an answer is still that of the same load.

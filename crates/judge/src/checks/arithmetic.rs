@@ -2,7 +2,7 @@
 
 use result::evidence::{Percentiles, Work};
 
-use super::{Check, Load, LoadRule, Scope, TrialSeen, Word};
+use super::check::{Check, Load, LoadRule, Scope, TrialSeen, Word};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
@@ -194,7 +194,7 @@ mod tests {
     use result::evidence::ErrorKind;
     use result::finding::Verdict;
 
-    use super::super::tests::{
+    use super::super::sound::{
         LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, sound, word_after_load,
         word_on,
     };

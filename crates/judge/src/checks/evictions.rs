@@ -2,7 +2,7 @@
 
 use result::evidence::{StoreSeen, Work};
 
-use super::{Check, Scope, TrialSeen, Word};
+use super::check::{Check, Scope, TrialSeen, Word};
 
 pub(super) const EVICTIONS: Check = Check {
     id: "evictions",
@@ -55,7 +55,7 @@ fn kept(store: &StoreSeen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{sound, word_after, word_if_any};
+    use super::super::sound::{sound, word_after, word_if_any};
     use super::*;
 
     fn of(change: impl FnOnce(&mut StoreSeen)) -> (Verdict, String) {

@@ -2,7 +2,7 @@
 
 use result::evidence::{StoreSeen, Work};
 
-use super::{Check, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of reads that may find nothing.
 const MISSED_MAX: f64 = 0.01;
@@ -37,7 +37,7 @@ fn look(seen: &TrialSeen, _: &Work) -> Option<Word> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{sound, word_after, word_if_any};
+    use super::super::sound::{sound, word_after, word_if_any};
     use super::*;
 
     fn of(hits: u64, misses: u64, missing: u64, may_evict: bool) -> (Verdict, String) {
