@@ -16,7 +16,7 @@
 //! `run` has the threads, their common start, and what they saw, put together. A run in a
 //! process of its own is a [`client`]: a plan comes in, an outcome goes out, as text.
 //!
-//! What others read with the same eyes: [`answers`]. What others send with the same hands:
+//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores. What others send with the same hands:
 //! [`requests`]. What a request costs at least: [`bare`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
@@ -33,6 +33,8 @@ pub mod plan;
 mod protocol;
 pub mod requests;
 mod run;
+#[cfg(any(test, feature = "simulator"))]
+pub mod simulator;
 #[cfg(test)]
 mod skipped;
 mod thread;
@@ -57,6 +59,7 @@ pub use outcome::Outcome;
 pub use pace::clock::Moment;
 pub use pace::schedule::due_times;
 pub use plan::Plan;
+pub use protocol::store::replies;
 pub use run::{chosen_backend, run};
 pub use thread::address::ONE_SOURCE_MAX;
 

@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_rate_has_its_studys_unit_and_may_be_by_the_programs_own_clock() {
         let mut run = run_of_ranks([None, None]);
-        run.study.figures = result::figure::Figure::of_programs("message", "messages");
+        run.study.figures = result::kind::Kind::Program.figures(Some(("message", "messages")));
         for trial in &mut run.trials {
             let work = trial.evidence.work.as_mut().unwrap();
             (work.done, work.own_seconds) = (200, Some(0.5));

@@ -11,6 +11,7 @@ use keeper::leftovers;
 use lab::study::contender::{BUILD, Contender};
 use lab::study::toml_file;
 use lab::study::{self, Profile, Study};
+use result::kind::Kind;
 use toml::Spanned;
 
 use crate::mistake::{Change, Mistake};
@@ -129,7 +130,7 @@ fn client_of(
     client: &Spanned<String>,
     file: &Path,
 ) -> Result<PathBuf, toml_file::Error> {
-    if !study.file.is_of_stores() {
+    if study.file.kind() != Kind::Keys {
         let what = "only stores are asked by another client: the study has none";
         return Err(toml_file::refuse(file, client.span(), what.into()));
     }

@@ -250,7 +250,8 @@ pub(crate) mod tests {
         let mut run: Run = serde_json::from_value(serde_json::json!({
             "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),
-            "study": { "name": "", "title": "", "question": "", "contract": "", "published": [] },
+            "study": { "name": "", "title": "", "question": "", "contract": "",
+                "kind": "http", "published": [] },
             "contenders": [contender("a"), contender("b")],
             "plan": { "profile": "", "seed": 1, "blocks": 1, "measure_s": 1.0, "warmup_s": 1.0,
                 "slots": [] },

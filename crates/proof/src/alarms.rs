@@ -101,7 +101,7 @@ fn read(folder: &Path) -> Result<Run, String> {
 /// what is asked, and a run takes five minutes.
 fn judged_again(mut run: Run) -> Run {
     for trial in run.trials.iter_mut().chain(&mut run.disturbed) {
-        trial.findings = judge::checks::judge(&trial.slot, &trial.evidence);
+        trial.findings = judge::checks::judge(run.study.kind, &trial.slot, &trial.evidence);
     }
     judge::outcomes::conclude(&mut run);
     run

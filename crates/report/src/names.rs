@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn settings_of_the_load_generator_have_the_words_of_its_dimensions() {
-        let dimensions = Dimension::of_servers();
+        let dimensions = result::kind::Kind::Http.dimensions();
         let kept = Setting::closed(100, Cores::One, true);
         let all = [
             kept.clone(),

@@ -82,3 +82,29 @@ fn no_crate_names_a_study_or_a_contender() {
         }
     }
 }
+
+/// Else a run that has something of another kind of study, or lacks something of its own, would
+/// be taken for one of the other.
+#[test]
+fn who_judges_and_reports_asks_the_kind_of_a_study_what_it_is_of() {
+    const SIGNS: [&str; 6] = [
+        "CONNECTIONS",
+        "ASKS",
+        "\"connections\"",
+        "\"asks\"",
+        "store.is_some()",
+        "store.is_none()",
+    ];
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["judge", "report", "museum"] {
+        let mut files = Vec::new();
+        files_below(&crates.join(name).join("src"), &mut files);
+        assert!(files.len() > 5, "only {} files of {name} were looked through", files.len());
+        for file in files {
+            let text = program(&file);
+            for sign in SIGNS {
+                assert!(!text.contains(sign), "{} has {sign}: ask the kind", file.display());
+            }
+        }
+    }
+}

@@ -1,8 +1,7 @@
 //! Do the contenders send answers of the same size?
 
-use histogram::median;
-
 use super::check::{Check, RowSeen, Scope, Word};
+use histogram::median;
 
 /// Bytes that a body may differ by: the digits of a random number.
 const BODY_APART_MAX: f64 = 32.0;
@@ -16,7 +15,8 @@ pub(super) const ANSWERS_ALIKE: Check = Check {
     why: "A server that sends less has less to make and to copy. Ways to write a random number differ by up to 32 bytes. 128 bytes are a header line or two, less than a packet's own overhead. Headers that all contenders leave out alike are a matter of the contract.",
     fix: "Bring the contender's body to the others' length, and its headers to those that the contract names.",
     scope: Scope::Row(|compared| {
-        look(compared).filter(|_| compared.are_asked() && !compared.are_stores())
+        let sends_bodies = compared.kind.is_asked() && !compared.kind.keeps_data();
+        sends_bodies.then(|| look(compared))?
     }),
 };
 

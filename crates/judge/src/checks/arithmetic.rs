@@ -27,7 +27,7 @@ pub(super) const ARITHMETIC: Check = Check {
     why: "These rules hold for every true measurement. Where one doesn't hold, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, except for the client's own work between an answer and the next request. If that work takes a quarter of the time, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur the rule by the longest answer's share of the window. Half a nanosecond is one or two instructions: no unit of any work takes less.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
     scope: Scope::Trial(|seen, work| {
-        if seen.is_asked() {
+        if seen.kind.is_asked() {
             return seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)));
         }
         Some(of_a_program(seen, work))
@@ -138,6 +138,13 @@ fn fault_in_counts(load: &Load) -> Option<String> {
             load.client.sent, load.client.good, load.client.in_flight
         ));
     }
+    let timed = load.work.service_us.count - load.work.service_us.censored;
+    if timed != load.client.good {
+        return Some(format!(
+            "{} requests had a good answer, but the seconds have the times of {timed}.",
+            load.client.good
+        ));
+    }
     let by_rate = load.work.rate * load.work.seconds;
     if differ(by_rate, load.work.done as f64) {
         return Some(format!(
@@ -193,10 +200,11 @@ fn fault_in(times: &Percentiles) -> Option<&'static str> {
 mod tests {
     use result::evidence::ErrorKind;
     use result::finding::Verdict;
+    use result::kind::Kind;
 
     use super::super::sound::{
         LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, sound, word_after_load,
-        word_on,
+        word_if, word_on,
     };
     use super::*;
 
@@ -211,6 +219,7 @@ mod tests {
             |load: &mut LoadOf| load.client.in_flight += 1,
             |load: &mut LoadOf| load.client.sent += 1,
             |load: &mut LoadOf| load.client.shed = 1,
+            |load: &mut LoadOf| load.work.service_us.count -= 1,
             |load: &mut LoadOf| load.work.rate *= 1.01,
             |load: &mut LoadOf| load.work.per_second[0].good = 0,
         ] {
@@ -222,13 +231,11 @@ mod tests {
     /// One that prints whatever it likes while it sleeps.
     #[test]
     fn a_program_that_counts_more_than_its_cpu_time_allows_is_found() {
-        let (mut slot, mut evidence) = sound();
-        slot.setting.values.clear();
-        evidence.clients.clear();
+        let (slot, mut evidence) = sound();
         let mut word = |done, cpu_s| {
             evidence.work.as_mut().unwrap().done = done;
             evidence.server_cpu_s = cpu_s;
-            let word = word_on(&ARITHMETIC, &slot, &evidence);
+            let word = word_if(Kind::Program, &ARITHMETIC, &slot, &evidence).unwrap();
             (word.verdict, word.value)
         };
         let second = Some(1.0);

@@ -1,10 +1,10 @@
 //! What a check is: what it looks at, its word on that, and what it says of itself.
 
 use result::Trial;
-use result::evidence::{ClientSide, Evidence, Work};
+use result::evidence::{ClientSide, Evidence, StoreSeen, Work};
 use result::finding::{Finding, Verdict};
+use result::kind::Kind;
 use result::plan::{Contender, Pace, Slot};
-use result::setting::CONNECTIONS;
 
 /// One check.
 #[derive(Debug)]
@@ -57,6 +57,8 @@ pub(super) enum Scope {
 /// What a check of a trial may look at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TrialSeen<'a> {
+    /// What kind of study the trial is of.
+    pub(super) kind: Kind,
     pub(super) slot: &'a Slot,
     pub(super) evidence: &'a Evidence,
 }
@@ -71,6 +73,8 @@ pub(super) struct Load<'a> {
 /// What a check of a row may look at.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowSeen<'a> {
+    /// What kind of study the row is of.
+    pub(super) kind: Kind,
     pub(super) contender: &'a Contender,
     /// All contenders of the run, this one among them.
     pub(super) contenders: &'a [Contender],
@@ -148,7 +152,7 @@ impl<'a> TrialSeen<'a> {
 
     /// A check's word on what the load generator saw. It doesn't apply to what drives itself.
     pub(super) fn under_load(&self, look: impl FnOnce(&Load) -> Option<Word>) -> Option<Word> {
-        if !self.is_asked() {
+        if !self.kind.is_asked() {
             return None;
         }
         match self.evidence.clients.first() {
@@ -157,14 +161,15 @@ impl<'a> TrialSeen<'a> {
         }
     }
 
-    /// Whether a client asks the contender, which doesn't drive itself.
-    pub(super) fn is_asked(&self) -> bool {
-        self.slot.setting.value(CONNECTIONS).is_some()
-    }
-
-    /// Whether it is a store, of which the load generator compares every value.
-    pub(super) fn is_store(&self) -> bool {
-        self.evidence.store.is_some()
+    /// A check's word on what became of a store's keys. It doesn't apply to what keeps no data.
+    pub(super) fn of_keys(&self, look: impl FnOnce(&StoreSeen) -> Option<Word>) -> Option<Word> {
+        if !self.kind.keeps_data() {
+            return None;
+        }
+        match &self.evidence.store {
+            Some(store) => look(store),
+            None => Some(Word::not_checked("What became of the keys is not known.")),
+        }
     }
 
     /// Whether requests came at a rate, whatever was answered.
@@ -181,16 +186,6 @@ impl<'a> RowSeen<'a> {
 
     pub(super) fn others(&self) -> impl Iterator<Item = &'a Contender> {
         self.contenders.iter().filter(|it| it.name != self.contender.name)
-    }
-
-    /// Whether contenders are stores.
-    pub(super) fn are_stores(&self) -> bool {
-        self.trials.iter().any(|trial| trial.evidence.store.is_some())
-    }
-
-    /// Whether a client asks contenders, which don't drive themselves.
-    pub(super) fn are_asked(&self) -> bool {
-        self.trials.iter().any(|trial| trial.slot.setting.value(CONNECTIONS).is_some())
     }
 
     pub(super) fn is_open_loop(&self) -> bool {

@@ -1,8 +1,7 @@
 //! Does the contender write to disks or to its output while others don't?
 
-use histogram::median;
-
 use super::check::{Check, RowSeen, Scope, Word};
+use histogram::median;
 
 /// Bytes an answer: less than the shortest line of a log.
 const WRITES: f64 = 10.0;
@@ -75,7 +74,7 @@ fn look(compared: &RowSeen) -> Word {
         .collect();
     if others.contains(&Some(false)) {
         Word::suspect(value, "It writes to disk with each answer, and others don't.")
-    } else if others.is_empty() && compared.are_stores() {
+    } else if others.is_empty() && compared.kind.keeps_data() {
         Word::valid(value, "It is the only store that survives what it does.")
     } else if others.is_empty() {
         Word::suspect(value, "It writes to disk with each answer.")

@@ -3,19 +3,20 @@
 use result::Trial;
 use result::evidence::{Evidence, Work};
 use result::finding::{Finding, Verdict};
+use result::kind::Kind;
 use result::plan::{Contender, Slot};
 
 use super::check::{Check, RowSeen, Scope, TrialSeen};
 use super::{CHECKS, OF_THE_PLACE, contract, memory, quiet_machine};
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 
-/// What the checks that apply say of a trial, the worst first.
+/// What the checks that apply say of a trial of such a study, the worst first.
 ///
 /// A contender that failed has one finding, that of its contract. What else such a trial
 /// shows follows from it: connections that were refused ask for no longer listen queue. What
 /// may be why it failed is told beside: the machine's other users, and memory that ran out.
-pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
-    let seen = TrialSeen { slot, evidence };
+pub fn judge(kind: Kind, slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
+    let seen = TrialSeen { kind, slot, evidence };
     let failed = evidence.process.failure.is_some();
     let may_be_why =
         |check: &Check| check.id == memory::MEMORY.id || matches!(check.scope, Scope::Machine(_));
@@ -32,7 +33,8 @@ pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
 /// What the checks of the place say of a trial in which nothing was asked of anybody, in
 /// the order of all checks.
 pub fn judge_place(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
-    let seen = TrialSeen { slot, evidence };
+    // A client stands ready, as for the load of a server.
+    let seen = TrialSeen { kind: Kind::Http, slot, evidence };
     OF_THE_PLACE.iter().filter_map(|check| check.on_trial(&seen)).collect()
 }
 
@@ -46,16 +48,17 @@ pub fn judge_load(contenders: &[Contender], trials: &[&Trial]) -> Vec<Finding> {
     CHECKS.iter().filter_map(of_load).collect()
 }
 
-/// What the checks that apply say of a contender under one load, the worst first: of its
+/// What the checks that apply say of a contender of such a study under one load, the worst first: of its
 /// trials together, twins left out, and of the comparison with all trials under
 /// that load, of which as a whole this was said.
 pub fn judge_row(
+    kind: Kind,
     contender: &Contender,
     contenders: &[Contender],
     trials: &[&Trial],
     of_load: &[Finding],
 ) -> Vec<Finding> {
-    let compared = RowSeen { contender, contenders, trials, of_load };
+    let compared = RowSeen { kind, contender, contenders, trials, of_load };
     let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
     let mut findings = over_blocks(&own);
     // Beside the others, one that failed would only be told once more that it did.
@@ -144,6 +147,7 @@ mod tests {
     use serde_json::Value;
 
     use super::super::sound::*;
+    use super::super::{answers_alike, disk_writes};
     use super::*;
 
     /// A server that crashed refuses connections, leaves requests without an answer and its
@@ -161,7 +165,7 @@ mod tests {
         }];
         evidence.server_cpu_s = Some(0.1);
         let against = |evidence: &Evidence| -> Vec<String> {
-            let findings = judge(&slot, evidence).into_iter();
+            let findings = judge_server(&slot, evidence).into_iter();
             findings.filter(|it| it.verdict > Verdict::Valid).map(|it| it.check).collect()
         };
         assert!(against(&evidence).len() > 2, "a living server has several");
@@ -216,7 +220,7 @@ mod tests {
                 numbers(&mut changed, &mut found);
                 *found[at] = 0.into();
                 let evidence = serde_json::from_value(changed.clone()).unwrap();
-                for finding in judge(&slot, &evidence) {
+                for finding in judge_server(&slot, &evidence) {
                     let text = format!("{} {}", finding.value, finding.says);
                     let is_none = |word: &str| ["inf", "NaN"].contains(&word);
                     let odd = text.split(|c: char| !c.is_alphanumeric()).any(is_none);
@@ -229,8 +233,8 @@ mod tests {
     #[test]
     fn every_check_is_silent_on_a_sound_trial_and_a_sound_comparison() {
         let mut findings = field().judge();
-        for (slot, evidence) in all_sound() {
-            findings.extend(judge(&slot, &evidence));
+        for (kind, (slot, evidence)) in all_sound() {
+            findings.extend(judge(kind, &slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
         let silent = "nobody is on a virtual machine, and nobody ran before";
@@ -254,8 +258,10 @@ mod tests {
                 Scope::Row(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_)
             )
         };
-        let of_trial =
-            |(slot, evidence): (Slot, Evidence)| absent(judge(&slot, &evidence), is_of_trials);
+        let of_kind = |kind: Kind, (slot, evidence): (Slot, Evidence)| {
+            absent(judge(kind, &slot, &evidence), is_of_trials)
+        };
+        let of_trial = |trial| of_kind(Kind::Http, trial);
         let of_stores = ["misses", "evictions"];
         let and = |others: &[&'static str]| [&of_stores[..], others].concat();
         assert_eq!(
@@ -263,7 +269,7 @@ mod tests {
             and(&["offered-rate", "lateness", "runtime", "fresh-process"])
         );
         assert_eq!(
-            of_trial(of_a_store()),
+            of_kind(Kind::Keys, of_a_store()),
             ["offered-rate", "lateness", "runtime", "fresh-process"]
         );
         assert_eq!(
@@ -284,6 +290,27 @@ mod tests {
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 
+    /// Else a store that died would be judged as a server that writes a log.
+    #[test]
+    fn a_store_of_whose_keys_nothing_is_known_is_a_store() {
+        let (slot, evidence) = of_a_store();
+        let evidence = Evidence { store: None, ..evidence };
+        let findings = judge(Kind::Keys, &slot, &evidence);
+        let verdict = |check: &str| findings.iter().find(|it| it.check == check).unwrap().verdict;
+        assert_eq!(verdict("misses"), Verdict::NotChecked);
+        assert_eq!(verdict("evictions"), Verdict::NotChecked);
+        assert_eq!(verdict("same-answers"), Verdict::Valid, "every value was compared");
+
+        let mut field = Field { kind: Kind::Keys, ..field() };
+        field.contenders.truncate(1);
+        field.each("a", |evidence| {
+            evidence.server_disk_write_bytes = Some(100 * evidence.work.as_ref().unwrap().done);
+        });
+        let alone = field.word(&disk_writes::DISK_WRITES, "a");
+        assert_eq!(alone.says, "It is the only store that survives what it does.");
+        assert_eq!(field.word_if_any(&answers_alike::ANSWERS_ALIKE, "a"), None);
+    }
+
     #[test]
     fn a_trial_or_a_row_without_evidence_is_never_valid() {
         let (slot, _) = sound();
@@ -292,7 +319,7 @@ mod tests {
         for trial in &mut unknown.trials {
             trial.evidence = Evidence::default();
             trial.evidence.process.runs_already = true;
-            trial.findings = judge(&slot, &trial.evidence);
+            trial.findings = judge_server(&slot, &trial.evidence);
         }
         let findings = unknown.judge();
         assert_eq!(findings.len(), CHECKS.len(), "one word a check");
@@ -344,7 +371,7 @@ mod tests {
     #[test]
     fn a_sensor_that_is_missing_is_named_by_the_checks_that_need_it() {
         let mut found = BTreeSet::new();
-        for (_, evidence) in all_sound() {
+        for (_, (_, evidence)) in all_sound() {
             ways(&serde_json::to_value(evidence).unwrap(), "", &mut found);
         }
         found.remove("");
@@ -355,11 +382,11 @@ mod tests {
         };
         let unchecked = |way: &String| -> Option<String> {
             let mut findings = Vec::new();
-            for (slot, evidence) in all_sound() {
-                findings.extend(judge(&slot, &without(&evidence, way)?));
+            for (kind, (slot, evidence)) in all_sound() {
+                findings.extend(judge(kind, &slot, &without(&evidence, way)?));
             }
             let mut field = field();
-            let of_the_trials = judge(&field.trials[0].slot, &without(&sound().1, way)?);
+            let of_the_trials = judge_server(&field.trials[0].slot, &without(&sound().1, way)?);
             for trial in &mut field.trials {
                 trial.findings.clone_from(&of_the_trials);
                 trial.evidence = without(&trial.evidence, way)?;
@@ -433,7 +460,7 @@ mod tests {
         let trial = |change: fn(&mut Evidence)| {
             let mut evidence = evidence.clone();
             change(&mut evidence);
-            let findings = judge(&slot, &evidence);
+            let findings = judge_server(&slot, &evidence);
             Trial { slot: slot.clone(), started: String::new(), evidence, findings }
         };
         assert!(is_disturbed(&trial(|evidence| evidence.others_cpu_s = Some(4.0))));
@@ -447,7 +474,7 @@ mod tests {
         evidence.place.server_cpus = vec![0, 1];
         evidence.place.client_cpus = vec![0, 1];
         evidence.server_cpu_s = Some(5.0);
-        let findings = judge(&slot, &evidence);
+        let findings = judge_server(&slot, &evidence);
         assert_eq!(findings[0].check, "shared-cores");
         let trial = |findings| Trial {
             slot: slot.clone(),
@@ -455,9 +482,9 @@ mod tests {
             evidence: evidence.clone(),
             findings,
         };
-        let trials = [trial(judge(&slot, &sound().1)), trial(findings)];
+        let trials = [trial(judge_server(&slot, &sound().1)), trial(findings)];
         let worst = over_blocks(&trials.iter().collect::<Vec<_>>());
-        assert_eq!(worst.len(), judge(&slot, &evidence).len(), "one word a check");
+        assert_eq!(worst.len(), judge_server(&slot, &evidence).len(), "one word a check");
         assert_eq!((&*worst[0].check, worst[0].verdict), ("shared-cores", Verdict::Suspect));
     }
 
@@ -466,7 +493,7 @@ mod tests {
         let row = |steady: [Verdict; 4]| {
             let trials = steady.map(|verdict| {
                 let (slot, evidence) = sound();
-                let mut findings = judge(&slot, &evidence);
+                let mut findings = judge_server(&slot, &evidence);
                 let of_steady = findings.iter_mut().find(|it| it.check == "steady").unwrap();
                 of_steady.verdict = verdict;
                 of_steady.says = format!("It was {}.", verdict.word());
@@ -513,7 +540,7 @@ mod tests {
                     for second in &mut load.work.per_second[2..] {
                         second.good = (second.good as f64 * factor) as u64;
                     }
-                    let findings = judge(&slot, &evidence);
+                    let findings = judge_server(&slot, &evidence);
                     Trial { slot, started: String::new(), evidence, findings }
                 })
                 .collect();

@@ -48,7 +48,8 @@ impl Waited {
         }
     }
 
-    fn of_contender(evidence: &Evidence, seconds: f64) -> Waited {
+    fn of_contender(seen: &TrialSeen, seconds: f64) -> Waited {
+        let evidence = seen.evidence;
         let group = evidence.server.cgroup.as_ref();
         // A group may know nothing of disks, or of direct writes only, and processes that
         // have ended are known to the group alone.
@@ -57,10 +58,11 @@ impl Waited {
             group.and_then(|group| group.io_write_bytes).max(evidence.server_disk_write_bytes);
         let moved = read.zip(written).map(|(read, written)| (read + written) as f64 / seconds);
         let waited = Waited::of(group, moved);
-        match evidence.store {
+        if seen.kind.keeps_data() {
             // Its disk is its work.
-            Some(_) => Waited { io: Some(0.0), ..waited },
-            None => waited,
+            Waited { io: Some(0.0), ..waited }
+        } else {
+            waited
         }
     }
 
@@ -88,7 +90,7 @@ impl Waited {
 
 fn look(seen: &TrialSeen, work: &Work) -> Word {
     let evidence = seen.evidence;
-    let contender = Waited::of_contender(evidence, work.seconds);
+    let contender = Waited::of_contender(seen, work.seconds);
     let client = Waited::of_client(evidence, work.seconds);
     let (who, longest) = self::longest(contender, client);
     if longest.most() >= WAITED_SUSPECT {
@@ -151,10 +153,10 @@ fn cannot_tell(who: &str, group: Option<&Cgroup>, at_most: Waited) -> Option<Wor
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{ClientUse, StoreSeen};
+    use result::evidence::ClientUse;
     use result::finding::{Finding, Verdict};
 
-    use super::super::sound::word_after;
+    use super::super::sound::{word_after, word_of_a_store};
     use super::*;
 
     /// In the window of 4 s the least that is more than stray pages.
@@ -202,8 +204,7 @@ mod tests {
     #[test]
     fn a_store_may_wait_for_its_disk_and_not_for_memory() {
         let word = |memory, io| {
-            word_after(&PRESSURE, |evidence| {
-                evidence.store = Some(StoreSeen::default());
+            word_of_a_store(&PRESSURE, |evidence| {
                 evidence.server_disk_write_bytes = Some(1 << 30);
                 evidence.server.cgroup = Some(group(memory, io));
             })

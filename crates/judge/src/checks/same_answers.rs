@@ -37,7 +37,7 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
         return Word::invalid(date, "The Date after the load was the same as before it.")
             .against("another Date after 2.2 s or more");
     }
-    if seen.is_store() && !contract_after.is_empty() {
+    if seen.kind.keeps_data() && !contract_after.is_empty() {
         let value = format!("{} answers", load.work.done);
         return Word::valid(value, "Every answer under load was compared with what was written.");
     }

@@ -10,7 +10,7 @@ pub(super) const SHARED_CORES: Check = Check {
     threshold: "no processor and no physical core in common",
     why: "On shared cores a cheaper client makes a faster server, and the scheduler's turns are in the latency. Siblings (SMT, hyper-threads) share one core's units and caches, so each slows the other down. Such figures compare contenders under the same client on the same machine, and nothing else.",
     fix: "Use a machine with four cores or more, where both have their own, or read the figures of one core.",
-    scope: Scope::Anyway(|seen| seen.is_asked().then(|| look(seen))),
+    scope: Scope::Anyway(|seen| seen.kind.is_asked().then(|| look(seen))),
 };
 
 fn look(seen: &TrialSeen) -> Word {

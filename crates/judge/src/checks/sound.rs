@@ -7,10 +7,11 @@ use result::evidence::{
     Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup, ThreadUse, Work,
 };
 use result::finding::Finding;
+use result::kind::Kind;
 use result::plan::{Contender, Cores, Pace, Slot};
 
 use super::check::{Check, RowSeen, TrialSeen};
-use super::{judge, judge_load, judge_row};
+use super::{judge_load, judge_row};
 
 /// A histogram as evidence has it: times in µs, and how often each.
 pub(super) fn histogram(times: &[(u64, u64)]) -> String {
@@ -166,9 +167,17 @@ pub(super) fn of_a_store() -> (Slot, Evidence) {
     (slot, Evidence { store: Some(store), ..evidence })
 }
 
-/// One of each kind that checks speak of.
-pub(super) fn all_sound() -> [(Slot, Evidence); 4] {
-    [sound(), at_half_of_its_maximum(), of_one_request_each(), of_a_store()]
+/// One of each sort that checks speak of, with the kind of its study.
+pub(super) fn all_sound() -> [(Kind, (Slot, Evidence)); 4] {
+    let of_servers = |trial| (Kind::Http, trial);
+    let store = (Kind::Keys, of_a_store());
+    let [free, half, one] = [sound(), at_half_of_its_maximum(), of_one_request_each()];
+    [of_servers(free), of_servers(half), of_servers(one), store]
+}
+
+/// What the checks say of a server's trial.
+pub(super) fn judge_server(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
+    super::judge(Kind::Http, slot, evidence)
 }
 
 /// A sound trial of an open loop: half of a maximum of 50,000 a second.
@@ -211,7 +220,24 @@ pub(super) fn word_on(check: &Check, slot: &Slot, evidence: &Evidence) -> Findin
 
 /// The same; `None` where the check doesn't apply.
 pub(super) fn word_if_any(check: &Check, slot: &Slot, evidence: &Evidence) -> Option<Finding> {
-    check.on_trial(&TrialSeen { slot, evidence })
+    word_if(Kind::Http, check, slot, evidence)
+}
+
+/// The same in such a study.
+pub(super) fn word_if(
+    kind: Kind,
+    check: &Check,
+    slot: &Slot,
+    evidence: &Evidence,
+) -> Option<Finding> {
+    check.on_trial(&TrialSeen { kind, slot, evidence })
+}
+
+/// A check's word on a store that kept its keys, after a change to its trial.
+pub(super) fn word_of_a_store(check: &Check, change: impl FnOnce(&mut Evidence)) -> Finding {
+    let (slot, mut evidence) = of_a_store();
+    change(&mut evidence);
+    word_if(Kind::Keys, check, &slot, &evidence).expect("the check applies to stores")
 }
 
 /// The same, of a change to what the load saw.
@@ -221,6 +247,7 @@ pub(super) fn word_after_load(check: &Check, change: impl FnOnce(&mut LoadOf)) -
 
 /// A comparison.
 pub(super) struct Field {
+    pub(super) kind: Kind,
     pub(super) contenders: Vec<Contender>,
     pub(super) trials: Vec<Trial>,
 }
@@ -237,11 +264,11 @@ pub(super) fn field() -> Field {
         let (slot, mut evidence) = sound();
         evidence.work.as_mut().unwrap().rate = rate;
         let slot = Slot { number, block, contender: name.into(), twin, ..slot };
-        let findings = judge(&slot, &sound().1);
+        let findings = judge_server(&slot, &sound().1);
         trials.push(Trial { slot, started: String::new(), evidence, findings });
     }
     let contenders = ["a", "b", "c"].map(crate::samples::contender).to_vec();
-    Field { contenders, trials }
+    Field { kind: Kind::Http, contenders, trials }
 }
 
 impl Field {
@@ -261,7 +288,8 @@ impl Field {
         let trials: Vec<&Trial> = self.trials.iter().collect();
         let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
         let (contenders, of_load) = (&self.contenders, judge_load(&self.contenders, &trials));
-        let compared = RowSeen { contender, contenders, trials: &trials, of_load: &of_load };
+        let (kind, trials, of_load) = (self.kind, &*trials, &*of_load);
+        let compared = RowSeen { kind, contender, contenders, trials, of_load };
         check.on_row(&compared)
     }
 
@@ -269,6 +297,6 @@ impl Field {
     pub(super) fn judge(&self) -> Vec<Finding> {
         let trials: Vec<&Trial> = self.trials.iter().collect();
         let of_load = judge_load(&self.contenders, &trials);
-        judge_row(&self.contenders[0], &self.contenders, &trials, &of_load)
+        judge_row(self.kind, &self.contenders[0], &self.contenders, &trials, &of_load)
     }
 }

@@ -10,6 +10,7 @@ use histogram::median;
 use result::durability::Class;
 use result::figure::{Better, Figure, RATE};
 use result::finding::{Finding, Verdict};
+use result::kind::Kind;
 use result::outcome::{Estimate, Row};
 use result::plan::{Contender, PaceKind, Setting};
 use result::{Run, Trial};
@@ -32,6 +33,7 @@ pub(super) fn by_setting(run: &Run, pace: PaceKind) -> BTreeMap<&Setting, Vec<&T
 
 /// The trials under one setting.
 pub(super) struct Group<'a> {
+    kind: Kind,
     pub(super) setting: &'a Setting,
     pub(super) contenders: Cow<'a, [Contender]>,
     pub(super) figures: &'a [Figure],
@@ -43,7 +45,14 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, setting: &'a Setting, trials: Vec<&'a Trial>) -> Group<'a> {
         let (contenders, figures) = (Cow::from(&run.contenders), &run.study.figures);
-        Group { setting, contenders, figures, trials, of_setting: OnceCell::new() }
+        Group {
+            kind: run.study.kind,
+            setting,
+            contenders,
+            figures,
+            trials,
+            of_setting: OnceCell::new(),
+        }
     }
 
     /// The same for the contenders of one class alone. The A/A pair may be of another: it shows
@@ -71,7 +80,7 @@ impl<'a> Group<'a> {
         let contender = self.contender(contender).expect("a row is a contender's");
         let of_setting =
             self.of_setting.get_or_init(|| checks::judge_load(&self.contenders, &self.trials));
-        checks::judge_row(contender, &self.contenders, &self.trials, of_setting)
+        checks::judge_row(self.kind, contender, &self.contenders, &self.trials, of_setting)
     }
 
     /// A contender's figures over its blocks, given what the checks say; `None` where no

@@ -1,22 +1,18 @@
 //! A client for single operations on a store, one after the other: what is asked of it is said
 //! beside the load.
 //!
-//! All that a store says is hostile: lines and values have a longest length, and every operation
-//! ends in time.
+//! All that a store says is hostile: [`replies`] has its bounds, and every operation ends in time.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use keeper::text::harmless;
+use load::replies::{self, Asked, Reply};
 
 use crate::study::contender::Speaks;
 
-/// The longest line that is read.
-const LINE_BYTES_MAX: u64 = 4096;
-/// The longest value, and the longest text that a store tells of itself.
-const VALUE_BYTES_MAX: usize = 64 << 20;
 /// Lines of memcached's answer to `stats`.
 const STATS_MAX: usize = 1000;
 /// What is shown of bytes that weren't expected.
@@ -105,16 +101,13 @@ impl StoreClient {
                     words.extend([&b"EX"[..], seconds.as_bytes()]);
                 }
                 self.send(&resp(&words))?;
-                let line = self.resp_line()?;
-                (line == b"+OK").then_some(()).ok_or_else(|| unexpected("+OK", &line))
             }
             Speaks::Memcached => {
                 let head = format!("set {key} 0 {expires_s} {}\r\n", value.len());
                 self.send(&[head.as_bytes(), value, b"\r\n"].concat())?;
-                let line = self.memcached_line()?;
-                (line == b"STORED").then_some(()).ok_or_else(|| unexpected("STORED", &line))
             }
         }
+        self.reply(Asked::Set).map(|_| ())
     }
 
     /// The value of a key; `None` where it has none.
@@ -123,22 +116,10 @@ impl StoreClient {
     /// [`StoreWrong`], if the answer was none.
     pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreWrong> {
         match self.speaks {
-            Speaks::Redis => {
-                self.send(&resp(&[b"GET", key.as_bytes()]))?;
-                self.resp_bulk()
-            }
-            Speaks::Memcached => {
-                self.send(format!("get {key}\r\n").as_bytes())?;
-                let line = self.memcached_line()?;
-                if line == b"END" {
-                    return Ok(None);
-                }
-                let length = of_value(&line, key).ok_or_else(|| unexpected("VALUE", &line))?;
-                let value = self.bytes(length)?;
-                let end = self.memcached_line()?;
-                (end == b"END").then_some(Some(value)).ok_or_else(|| unexpected("END", &end))
-            }
+            Speaks::Redis => self.send(&resp(&[b"GET", key.as_bytes()]))?,
+            Speaks::Memcached => self.send(format!("get {key}\r\n").as_bytes())?,
         }
+        self.reply(Asked::Get(key))
     }
 
     /// Removes a key: whether there was one.
@@ -146,21 +127,11 @@ impl StoreClient {
     /// # Errors
     /// [`StoreWrong`], if the answer was none.
     pub fn delete(&mut self, key: &str) -> Result<bool, StoreWrong> {
-        let line = match self.speaks {
-            Speaks::Redis => {
-                self.send(&resp(&[b"DEL", key.as_bytes()]))?;
-                self.resp_line()?
-            }
-            Speaks::Memcached => {
-                self.send(format!("delete {key}\r\n").as_bytes())?;
-                self.memcached_line()?
-            }
-        };
-        match &line[..] {
-            b":1" | b"DELETED" => Ok(true),
-            b":0" | b"NOT_FOUND" => Ok(false),
-            other => Err(unexpected("a word on the removal", other)),
+        match self.speaks {
+            Speaks::Redis => self.send(&resp(&[b"DEL", key.as_bytes()]))?,
+            Speaks::Memcached => self.send(format!("delete {key}\r\n").as_bytes())?,
         }
+        Ok(self.reply(Asked::Delete)?.is_some())
     }
 
     /// How many keys the store says that it has; `None` where it doesn't tell.
@@ -171,8 +142,7 @@ impl StoreClient {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"DBSIZE"]))?;
-                let line = self.resp_line()?;
-                Ok(line.strip_prefix(b":").and_then(number))
+                Ok(self.line()?.strip_prefix(b":").and_then(number))
             }
             Speaks::Memcached => self.stat("curr_items"),
         }
@@ -186,8 +156,7 @@ impl StoreClient {
     pub fn evictions(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
-                self.send(&resp(&[b"INFO", b"stats"]))?;
-                let text = self.resp_bulk()?.unwrap_or_default();
+                let text = self.info("stats")?;
                 let mut lines = text.split(|&byte| byte == b'\n');
                 Ok(lines
                     .find_map(|line| number(line.strip_prefix(b"evicted_keys:")?.trim_ascii_end())))
@@ -205,9 +174,8 @@ impl StoreClient {
         if self.speaks != Speaks::Redis {
             return Ok(None);
         }
-        self.send(&resp(&[b"INFO", b"persistence"]))?;
-        let text = match self.resp_bulk() {
-            Ok(text) => text.unwrap_or_default(),
+        let text = match self.info("persistence") {
+            Ok(text) => text,
             Err(StoreWrong::Refused(_)) => return Ok(None),
             Err(wrong) => return Err(wrong),
         };
@@ -215,11 +183,17 @@ impl StoreClient {
             text.split(|&byte| byte == b'\n').any(|it| it.trim_ascii_end() == b"aof_enabled:1");
         let command = if keeps_log { "BGREWRITEAOF" } else { "BGSAVE" };
         self.send(&resp(&[command.as_bytes()]))?;
-        match self.resp_line() {
+        match self.line() {
             Ok(line) => Ok(line.starts_with(b"+").then_some(command)),
             Err(StoreWrong::Refused(_)) => Ok(None),
             Err(wrong) => Err(wrong),
         }
+    }
+
+    /// What a store that speaks RESP tells of itself.
+    fn info(&mut self, of: &str) -> Result<Vec<u8>, StoreWrong> {
+        self.send(&resp(&[b"INFO", of.as_bytes()]))?;
+        Ok(self.reply(Asked::Get(""))?.unwrap_or_default())
     }
 
     /// One of the numbers that memcached tells of itself.
@@ -227,13 +201,13 @@ impl StoreClient {
         self.send(b"stats\r\n")?;
         let mut found = None;
         for _ in 0..STATS_MAX {
-            let line = self.memcached_line()?;
+            let line = self.line()?;
             if line == b"END" {
                 return Ok(found);
             }
             let mut words = line.split(|&byte| byte == b' ');
             if words.next() != Some(b"STAT") {
-                return Err(unexpected("STAT", &line));
+                return Err(StoreWrong::Answer(format!("no answer to stats: {}", shown(&line))));
             }
             if words.next() == Some(name.as_bytes()) {
                 found = words.next().and_then(number);
@@ -259,60 +233,32 @@ impl StoreClient {
         }
     }
 
-    /// The next line, without its end.
     fn line(&mut self) -> Result<Vec<u8>, StoreWrong> {
-        let mut line = Vec::new();
-        let read = self.from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-        read.map_err(|error| self.failed(&error))?;
-        match line.strip_suffix(b"\r\n") {
-            Some(whole) => Ok(whole.to_vec()),
-            None if line.is_empty() => Err(StoreWrong::NoConnection("the store ended it".into())),
-            None => Err(unexpected("a line", &line)),
-        }
+        Ok(self.reply(Asked::Line)?.unwrap_or_default())
     }
 
-    /// The next line of RESP, unless it is a refusal.
-    fn resp_line(&mut self) -> Result<Vec<u8>, StoreWrong> {
-        let line = self.line()?;
-        match line.strip_prefix(b"-") {
-            Some(words) => Err(StoreWrong::Refused(shown(words))),
-            None => Ok(line),
-        }
-    }
-
-    /// The next line of memcached's, unless it is a refusal.
-    fn memcached_line(&mut self) -> Result<Vec<u8>, StoreWrong> {
-        let line = self.line()?;
-        let is_refusal = line == b"ERROR"
-            || [&b"CLIENT_ERROR"[..], b"SERVER_ERROR", b"NOT_STORED"]
-                .iter()
-                .any(|word| line.starts_with(word));
-        if is_refusal { Err(StoreWrong::Refused(shown(&line))) } else { Ok(line) }
-    }
-
-    /// A value of RESP; `None` of a null.
-    fn resp_bulk(&mut self) -> Result<Option<Vec<u8>>, StoreWrong> {
-        let line = self.resp_line()?;
-        if line == b"$-1" || line == b"_" {
-            return Ok(None);
-        }
-        let length = line.strip_prefix(b"$").and_then(number);
-        let length = length.and_then(|it| usize::try_from(it).ok());
-        match length.filter(|&length| length <= VALUE_BYTES_MAX) {
-            Some(length) => self.bytes(length).map(Some),
-            None => Err(unexpected("a value", &line)),
-        }
-    }
-
-    /// So many bytes, and the end of a line.
-    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, StoreWrong> {
-        let mut value = vec![0; length + 2];
-        self.from.read_exact(&mut value).map_err(|error| self.failed(&error))?;
-        if value.ends_with(b"\r\n") {
-            value.truncate(length);
-            Ok(value)
-        } else {
-            Err(StoreWrong::Answer("a value that is longer than its length".into()))
+    /// What the next reply gives; `None` where there is no such key. No byte behind it is read.
+    fn reply(&mut self, asked: Asked) -> Result<Option<Vec<u8>>, StoreWrong> {
+        let dialect = self.speaks.dialect();
+        let mut bytes = Vec::new();
+        loop {
+            match replies::read(&dialect, asked, &bytes).map_err(StoreWrong::Answer)? {
+                replies::Read::Whole { reply, .. } => {
+                    return match reply {
+                        Reply::Done(what) => Ok(Some(what)),
+                        Reply::Nothing => Ok(None),
+                        Reply::Refused(words) => Err(StoreWrong::Refused(shown(&words))),
+                    };
+                }
+                replies::Read::More(missing) => {
+                    let due = bytes.len() + missing;
+                    let read = self.from.by_ref().take(missing as u64).read_to_end(&mut bytes);
+                    read.map_err(|error| self.failed(&error))?;
+                    if bytes.len() < due {
+                        return Err(StoreWrong::NoConnection("the store ended it".into()));
+                    }
+                }
+            }
         }
     }
 }
@@ -328,20 +274,8 @@ fn resp(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The length of a value of this key, by memcached's line before it.
-fn of_value(line: &[u8], key: &str) -> Option<usize> {
-    let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-    let [b"VALUE", its, _flags, length, ..] = words[..] else { return None };
-    let length = usize::try_from(number(length)?).ok()?;
-    (its == key.as_bytes() && length <= VALUE_BYTES_MAX).then_some(length)
-}
-
 fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-fn unexpected(expected: &str, line: &[u8]) -> StoreWrong {
-    StoreWrong::Answer(format!("instead of {expected}: {}", shown(line)))
 }
 
 fn shown(bytes: &[u8]) -> String {

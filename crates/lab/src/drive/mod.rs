@@ -23,11 +23,6 @@ use result::plan::{Plan, Slot};
 
 use crate::contract::program::Told;
 use crate::place::Running;
-use crate::study::Way;
-
-use self::http::HttpDriver;
-use self::program::ProgramDriver;
-use self::store::StoreDriver;
 
 /// What puts work on contenders.
 pub trait WorkDriver {
@@ -191,13 +186,4 @@ pub struct Driven {
     pub told: Vec<Told>,
     /// What became of a store's keys; `None` of anything else.
     pub store: Option<StoreSeen>,
-}
-
-/// The driver of contenders of this way.
-pub fn of(way: &Way) -> Box<dyn WorkDriver> {
-    match way.clone() {
-        Way::Http(contract) => Box::new(HttpDriver { contract }),
-        Way::Store { speaks, asks, client } => Box::new(StoreDriver { speaks, asks, client }),
-        Way::Program(_) => Box::new(ProgramDriver),
-    }
 }

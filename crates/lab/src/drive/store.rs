@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use load::Stop;
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::{Target, Until, Work};
-use load::work::keys::{Dialect, Keys, Operation, Phase, Resp};
+use load::work::keys::{Keys, Operation, Phase};
 use procfs::Current;
 use result::evidence::{OperationSeen, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
@@ -102,10 +102,7 @@ impl StoreDriver {
         let bytes = setting.number(VALUE_BYTES).and_then(|it| u32::try_from(it).ok());
         let bytes = bytes.ok_or_else(no)?;
         let keys = Keys {
-            dialect: match self.speaks {
-                Speaks::Redis => Dialect::Resp(Resp::default()),
-                Speaks::Memcached => Dialect::MemcachedText,
-            },
+            dialect: self.speaks.dialect(),
             phase: Phase::Mix,
             mix: asks.mix.clone(),
             count,
@@ -268,7 +265,7 @@ impl Flushes {
 
 #[cfg(test)]
 mod tests {
-    use load::work::keys::Chosen;
+    use load::work::keys::{Chosen, Dialect};
 
     use super::*;
 

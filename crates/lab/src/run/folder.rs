@@ -14,6 +14,7 @@ use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::run::bounds;
 use crate::run::older;
@@ -296,11 +297,12 @@ fn read_with_appended(path: &Path) -> Result<Run, FolderError> {
 fn read_whole(path: &Path) -> Result<(Run, u64), FolderError> {
     let bytes = fs::read(path).map_err(|source| FolderError::Read { path: path.into(), source })?;
     let content = |source| FolderError::Content { path: path.into(), source };
-    let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
+    let Versioned { schema: found, study } = serde_json::from_slice(&bytes).map_err(content)?;
     if !(u64::from(SCHEMA_OLDEST)..=u64::from(SCHEMA)).contains(&found) {
         return Err(FolderError::Schema { path: path.into(), found });
     }
-    Ok((older::read(&bytes, found).map_err(content)?, found))
+    let says_kind = study.is_some_and(|study| study.kind.is_some());
+    Ok((older::read(&bytes, found, says_kind).map_err(content)?, found))
 }
 
 /// What all versions have in common. It is read first, because another version's
@@ -308,6 +310,12 @@ fn read_whole(path: &Path) -> Result<(Run, u64), FolderError> {
 #[derive(Deserialize)]
 struct Versioned {
     schema: u64,
+    study: Option<Kinded>,
+}
+
+#[derive(Deserialize)]
+struct Kinded {
+    kind: Option<IgnoredAny>,
 }
 
 #[cfg(test)]

@@ -22,7 +22,6 @@ use crate::run::folder::{self, Folder};
 use crate::study::Study;
 use crate::study::contender::Contender;
 use crate::trial::Bench;
-use crate::{contract, drive};
 
 /// Trials in a row that came to no load, or in which the contender hung, after which it is
 /// given up: a server that doesn't answer would cost its whole time limit in every trial.
@@ -246,8 +245,7 @@ impl<'a> UnderWay<'a> {
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
-        let way = self.study.way(contender);
-        let (driver, contract) = (drive::of(&way), contract::of(&way));
+        let (driver, contract) = self.study.of(contender);
         let data = self.study.file.data.as_ref();
         let bench =
             Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: self.stop };
@@ -272,7 +270,7 @@ impl<'a> UnderWay<'a> {
                 }
             };
         }
-        let findings = checks::judge(slot, &evidence);
+        let findings = checks::judge(self.run.study.kind, slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use load::work::keys::{Dialect, Resp};
 use result::plan::{BodyBytes, Setting, Tier, Value};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -116,6 +117,16 @@ pub enum Speaks {
     Redis,
     /// memcached's text protocol.
     Memcached,
+}
+
+impl Speaks {
+    /// The same, as the load generator has it.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Speaks::Redis => Dialect::Resp(Resp::default()),
+            Speaks::Memcached => Dialect::MemcachedText,
+        }
+    }
 }
 
 /// How many seconds of acknowledged writes a store may lose, by what its documentation says.

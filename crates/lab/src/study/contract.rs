@@ -7,7 +7,6 @@ use result::plan::{AskedRequest, Asks, BodyBytes, RightStatus};
 use serde::Deserialize;
 
 use super::request::{Request, RightAnswer};
-use super::{Driver, DriverKind, Protocol};
 use super::{digest, limits, toml_file};
 use crate::environment;
 
@@ -89,8 +88,8 @@ impl ContractFile {
         self.asked().filter_map(|request| request.file(path)).collect()
     }
 
-    /// What speaks against what it asks and holds to be right.
-    fn http_complaint(&self) -> Option<String> {
+    /// What speaks against what it asks by HTTP and holds to be right.
+    pub(super) fn http_complaint(&self) -> Option<String> {
         if self.request.is_some() && !self.requests.is_empty() {
             return Some("a contract has `request`, or several `requests`, and not both".into());
         }
@@ -126,32 +125,9 @@ impl ContractFile {
         contract.requests.iter().find_map(of)
     }
 
-    /// What speaks against it under this driver, in a study with `[data]` or without.
-    pub(super) fn complaint(&self, driver: &Driver, has_data: bool) -> Option<String> {
-        let is_http =
-            self.asked().next().is_some() || self.answer.is_some() || !self.refuses.is_empty();
-        let what = match driver.kind {
-            DriverKind::Generator if driver.protocol == Some(Protocol::Keys) => (is_http
-                || self.sum.is_some())
-            .then_some("all stores have one contract: theirs has `says` alone")?,
-            DriverKind::Generator if self.http_complaint().is_some() => {
-                return self.http_complaint();
-            }
-            DriverKind::Generator if self.answers_only && !self.refuses.is_empty() => {
-                "with `answers_only` nothing has to be refused: leave `refuses` out"
-            }
-            DriverKind::Generator if self.sum.is_some() => {
-                "`sum` is for contenders that drive themselves"
-            }
-            DriverKind::Program if is_http => {
-                "nobody asks a contender that drives itself: it has `sum`"
-            }
-            DriverKind::Program if self.sum == Some(Sum::Records) && !has_data => {
-                "`sum = \"records\"` takes `[data]`: a command that makes records"
-            }
-            _ => return None,
-        };
-        Some(what.into())
+    /// Whether it has anything that is asked by HTTP.
+    pub(super) fn is_http(&self) -> bool {
+        self.asked().next().is_some() || self.answer.is_some() || !self.refuses.is_empty()
     }
 }
 

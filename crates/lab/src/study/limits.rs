@@ -14,7 +14,7 @@ use serde::de::{
 };
 use toml::Spanned;
 
-fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(super) fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
     allowed: &str,
     is_allowed: impl Fn(&T) -> bool,
@@ -70,43 +70,9 @@ pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cores,
     deserializer.deserialize_str(Word)
 }
 
-/// Load levels.
-pub(crate) fn connections<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<u32>, D::Error> {
-    checked(deserializer, "a list of numbers from 1 to 100000", |levels: &Vec<u32>| {
-        !levels.is_empty() && levels.iter().all(|level| (1..=100_000).contains(level))
-    })
-}
-
-/// Numbers of keys.
-pub(crate) fn keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
-    let allowed = "a list of numbers from 1 to 1000000000";
-    checked(deserializer, allowed, |counts: &Vec<u64>| {
-        counts.iter().all(|count| (1..=1_000_000_000).contains(count))
-    })
-}
-
-/// Sizes of values: each has room for what says whose it is.
-pub(crate) fn value_bytes<'de, D>(deserializer: D) -> Result<Vec<u64>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    let (least, most) = (load::work::keys::VALUE_BYTES_MIN, load::work::keys::VALUE_BYTES_MAX);
-    let allowed = format!("a list of numbers from {least} to {most}");
-    checked(deserializer, &allowed, |sizes: &Vec<u64>| {
-        sizes.iter().all(|&bytes| (least.into()..=most.into()).contains(&bytes))
-    })
-}
-
 /// Requests, or keys of one, that are asked for together.
 pub(crate) fn together<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
     checked(deserializer, "a number from 1 to 1000", |count| (1..=1000).contains(count))
-}
-
-/// Whether connections are kept alive.
-pub(crate) fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<bool>, D::Error> {
-    checked(deserializer, "a list of true, false or both", |modes: &Vec<bool>| !modes.is_empty())
 }
 
 fn is_share(percent: &u32) -> bool {

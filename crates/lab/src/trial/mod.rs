@@ -20,7 +20,7 @@ use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process, StoreSeen};
 use result::plan::{Plan, Setting, Slot};
 
-use crate::contract::program::Given;
+use crate::contract::program::GivenWork;
 use crate::contract::{Contract, Depth};
 use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
 use crate::environment;
@@ -426,7 +426,8 @@ impl Bench<'_> {
         let outside = driving.outside();
         let port = running.address.port();
         let setting = &what.slot.setting;
-        let kept = setting.kept().then(|| setting.connections());
+        let is_kept = self.driver.is_asked() && setting.kept();
+        let kept = is_kept.then(|| setting.connections());
         let expected = Expected { kept, warmup: what.warmup(), window: what.window() };
         let kept = &running.kept;
         let sampler = Sampler::start(kept, outside.as_ref(), port, expected, &evidence.place);
@@ -447,7 +448,7 @@ impl Bench<'_> {
         evidence.server_folder_bytes =
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(driven.window_began, driven.window, evidence);
-        let given = Given { seed: what.seed(), records: &running.records };
+        let given = GivenWork { seed: what.seed(), records: &running.records };
         let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
         if self.driver.is_asked() {
             evidence.contract_under_load = steps

@@ -299,6 +299,11 @@ fn flush(connection: &mut Connection) {
 }
 
 impl Backend for Epoll {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.setup.clock.now()
+    }
+
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         let socket = socket::open(&self.setup, slot, source, Blocking::No)?;
         let connection = &mut self.connections[slot as usize];

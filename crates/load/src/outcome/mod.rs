@@ -83,6 +83,21 @@ impl Outcome {
         let seconds = self.window.as_secs_f64();
         if seconds > 0.0 { self.answers_in_window as f64 / seconds } else { 0.0 }
     }
+
+    /// In what the books of this run contradict each other, if they do. Each of them is kept for
+    /// itself: what was due, what was sent, what came of it, and the seconds.
+    pub fn contradiction(&self) -> Option<String> {
+        let parts = [("warm-up", &self.warmup), ("window", &self.account)];
+        let in_account = parts.iter().find_map(|(part, account)| {
+            account.contradiction().map(|what| format!("in the {part}, {what}"))
+        });
+        let (good, timed) = (self.account.good, self.service.good.len());
+        in_account.or_else(|| {
+            (good != timed).then(|| {
+                format!("{good} requests had a good answer, and the seconds have {timed} times")
+            })
+        })
+    }
 }
 
 /// The conserved account: `scheduled = sent + shed` and
@@ -124,10 +139,23 @@ impl Account {
         self.errors.iter().map(|error| error.count).sum()
     }
 
-    /// Whether nothing was lost and nothing counted twice.
-    pub fn is_conserved(&self) -> bool {
-        self.scheduled == self.sent + self.shed
-            && self.sent == self.good + self.errors_total() + self.in_flight
+    /// What was lost or counted twice, if anything was.
+    pub fn contradiction(&self) -> Option<String> {
+        let Account { scheduled, sent, shed, good, in_flight, .. } = *self;
+        let errors = self.errors_total();
+        let by_status: u64 = self.statuses.iter().map(|of_one| of_one.good).sum();
+        if scheduled != sent + shed {
+            Some(format!("{scheduled} requests were due, but {sent} sent and {shed} never sent"))
+        } else if sent != good + errors + in_flight {
+            Some(format!(
+                "{sent} requests were sent, but {good} good, {errors} errors and {in_flight} in \
+                 flight"
+            ))
+        } else if !self.statuses.is_empty() && by_status != good {
+            Some(format!("{good} answers were good, but {by_status} by their statuses"))
+        } else {
+            None
+        }
     }
 }
 

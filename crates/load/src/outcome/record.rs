@@ -279,6 +279,11 @@ impl Record {
         }
     }
 
+    /// Good answers that are yet to be written down.
+    pub(crate) fn ungathered(&self) -> u64 {
+        self.gathered.map_or(0, |(_, count)| count)
+    }
+
     fn write_gathered(&mut self) {
         if let Some((good, count)) = self.gathered.take() {
             self.write(good, count);
@@ -388,8 +393,14 @@ impl Record {
     }
 
     /// Hands over the last second, lets the collector know that it was, and gives what was
-    /// written down in a window that ended then.
-    pub(crate) fn finish(mut self, clock: Clock, window: Window, window_end: u64) -> Outcome {
+    /// written down in a window that ended then. So many turns were taken, by [`Phase`].
+    pub(crate) fn finish(
+        mut self,
+        clock: Clock,
+        window: Window,
+        window_end: u64,
+        scheduled: [u64; 2],
+    ) -> Outcome {
         self.begin_second(SecondOfThread::DRAIN, 0);
         for (phase, begin) in [(Phase::Warmup, window.start), (Phase::Window, window.begin)] {
             let by_status = (0..).zip(&self.statuses[phase as usize]);
@@ -403,7 +414,7 @@ impl Record {
             let statuses = counted.filter(|it| has_statuses && it.count > 0).collect();
             let account = self.account(phase);
             account.statuses = statuses;
-            account.in_flight = account.sent - account.good - account.errors_total();
+            account.scheduled = scheduled[phase as usize];
             for error in &mut account.errors {
                 error.first = error.first.saturating_sub(Duration::from_nanos(begin));
             }
@@ -532,7 +543,7 @@ mod tests {
             record.answered(Phase::Window, times(1_000), Operation::Get as u16, None, 4_000);
             (record.outcome.account.sent, record.outcome.warmup.sent) = (16, 3);
             let window = Window { start: 0, begin: 0, end: 5_000 };
-            let outcome = record.finish(Clock::start(), window, 5_000);
+            let outcome = record.finish(Clock::start(), window, 5_000, [3, 16]);
             let told: Vec<_> = told.iter().map(|second| (second.good, second.service)).collect();
             let times = |latency: Latency| (latency.good, latency.censored);
             let all = (times(outcome.response), outcome.lateness, outcome.account.good);
@@ -557,7 +568,7 @@ mod tests {
         record.shed(500, Some(Operation::Delete));
         (record.outcome.account.sent, record.outcome.warmup.sent) = (2, 2);
         let window = Window { start: 0, begin: 0, end: 4_000 };
-        let outcome = record.finish(Clock::start(), window, 4_000);
+        let outcome = record.finish(Clock::start(), window, 4_000, [2, 3]);
         let of = |operation: Operation| {
             let seen = &outcome.operations[operation as usize];
             assert_eq!(seen.operation, operation);

@@ -162,6 +162,12 @@ impl Queue {
         Some(self.watches.get(thread)?.0.wake.as_fd())
     }
 
+    /// Whether a thread was woken since this was asked last.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn is_woken(&self, thread: usize) -> bool {
+        self.wake_of(thread).is_some_and(|wake| rustix::io::read(wake, &mut [0; 8]).is_ok())
+    }
+
     /// Until when a thread may sleep for the queue's sake: `free` says since when it has a
     /// free connection, and from when that may be used. `start` is the run's.
     ///
@@ -260,11 +266,6 @@ mod tests {
 
     const FREE: Option<Free> = Some(Free { since: 0, from: 0 });
 
-    /// Whether this thread was woken.
-    fn woken(queue: &Queue, thread: usize) -> bool {
-        rustix::io::read(queue.wake_of(thread).unwrap(), &mut [0; 8]).is_ok()
-    }
-
     #[test]
     fn threads_with_free_connections_wake_up_for_requests_in_turn() {
         // One every 10 ns.
@@ -275,7 +276,7 @@ mod tests {
         assert!(queue.claim(0));
         assert!(!queue.claim(0), "two threads ask the same request");
         assert_eq!(sleeps(0), 1030);
-        assert!((0..3).all(|thread| !woken(&queue, thread)), "a wake-up that nobody needs");
+        assert!((0..3).all(|thread| !queue.is_woken(thread)), "a wake-up that nobody needs");
     }
 
     #[test]
@@ -288,8 +289,8 @@ mod tests {
         assert_eq!(sleeps(2, FREE), 1020);
         // Request 1 is due at 1010, and its thread has nothing to send it on.
         assert_eq!(sleeps(1, None), TAKEN);
-        assert!(woken(&queue, 2), "the request waits though a connection is free");
-        assert!(!woken(&queue, 0));
+        assert!(queue.is_woken(2), "the request waits though a connection is free");
+        assert!(!queue.is_woken(0));
         queue.is_awake(2);
         assert_eq!(sleeps(2, FREE), 1010, "it sleeps on");
     }
@@ -300,10 +301,10 @@ mod tests {
         let mut block = Block::default();
         let mut sleeps = |thread, free| queue.sleeps(thread, free, 1000, &mut block);
         assert_eq!(sleeps(0, None), TAKEN);
-        assert!(!woken(&queue, 1), "it is awake, and looks at the queue before it sleeps");
+        assert!(!queue.is_woken(1), "it is awake, and looks at the queue before it sleeps");
         assert_eq!(sleeps(1, FREE), 1000);
         assert_eq!(sleeps(0, None), TAKEN);
-        assert!(!woken(&queue, 1));
+        assert!(!queue.is_woken(1));
         assert_eq!(sleeps(1, None), TAKEN);
         assert_eq!(queue.others_free_since(0), None);
     }

@@ -27,13 +27,15 @@ pub(crate) struct Turns<'a> {
     numbers: Range<u64>,
     /// The part of the schedule that was looked at last.
     block: Block,
+    /// Turns that were taken, by [`Phase`].
+    taken: [u64; 2],
 }
 
 impl<'a> Turns<'a> {
     /// A thread's hand before the run begins: nobody has a turn.
     pub(crate) fn new(queue: &'a Queue, thread: usize) -> Turns<'a> {
         let window = Window { start: 0, begin: u64::MAX, end: 0 };
-        Turns { queue, thread, window, numbers: 0..0, block: Block::default() }
+        Turns { queue, thread, window, numbers: 0..0, block: Block::default(), taken: [0; 2] }
     }
 
     /// The run has these borders.
@@ -44,7 +46,16 @@ impl<'a> Turns<'a> {
     /// Takes the next turn, if it has come.
     #[inline]
     pub(crate) fn take(&mut self, now: u64) -> Option<Turn> {
-        if self.queue.is_open_loop() { self.take_due(now) } else { self.take_free(now) }
+        let turn =
+            if self.queue.is_open_loop() { self.take_due(now) } else { self.take_free(now) }?;
+        self.taken[turn.phase as usize] += 1;
+        Some(turn)
+    }
+
+    /// How many turns were taken so far, in the warm-up and in the window: the requests that are
+    /// to be found again among those that were sent or shed.
+    pub(crate) fn taken(&self) -> [u64; 2] {
+        self.taken
     }
 
     /// So many turns are about to be taken at this time, or all that there are. In a closed loop

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use crate::pace::clock::Clock;
 use crate::pace::window::Window;
 
 /// A thread that comes back so long after it meant to was kept away: the process was
@@ -19,7 +18,6 @@ const BYTES_AT_ONCE: u64 = 16 << 10;
 /// The latest time that a thread knows, in nanoseconds. To ask the clock at each event would
 /// cost too much, so it grows old.
 pub(crate) struct Now {
-    pub clock: Clock,
     at: u64,
     /// From when until when this thread was kept away, the last times.
     absences: VecDeque<(u64, u64)>,
@@ -30,10 +28,9 @@ pub(crate) struct Now {
 }
 
 impl Now {
-    pub(crate) fn new(clock: Clock) -> Now {
+    pub(crate) fn new(at: u64) -> Now {
         let window = Window { start: 0, begin: u64::MAX, end: 0 };
-        let (at, absences) = (clock.now(), VecDeque::with_capacity(ABSENCES));
-        Now { clock, at, absences, window, away_s: 0.0 }
+        Now { at, absences: VecDeque::new(), window, away_s: 0.0 }
     }
 
     /// The latest time known.
@@ -42,25 +39,24 @@ impl Now {
         self.at
     }
 
-    /// Asks the clock. That other work was done until now is no absence.
+    /// The clock shows this time. That other work was done until now is no absence.
     #[inline(always)]
-    pub(crate) fn ask(&mut self) {
-        self.at = self.clock.now();
+    pub(crate) fn ask(&mut self, now: u64) {
+        self.at = now;
     }
 
-    /// Asks the clock if the time is old: so much was seen to since it was asked.
+    /// Whether the time is old, so that it is worth asking the clock: so much was seen to since
+    /// it was asked.
     #[inline(always)]
-    pub(crate) fn ask_if_old(&mut self, events: u32, bytes: u64) {
-        if events > EVENTS_AT_ONCE || bytes > BYTES_AT_ONCE {
-            self.pass_to(self.clock.now());
-        }
+    pub(crate) fn is_old(events: u32, bytes: u64) -> bool {
+        events > EVENTS_AT_ONCE || bytes > BYTES_AT_ONCE
     }
 
-    /// Asks the clock after a sleep that was to end then.
+    /// The clock shows this time after a sleep that was to end earlier.
     #[inline(always)]
-    pub(crate) fn ask_after_sleep(&mut self, meant: u64) {
-        self.ask();
-        self.note_absence(meant, self.at);
+    pub(crate) fn ask_after_sleep(&mut self, meant: u64, now: u64) {
+        self.ask(now);
+        self.note_absence(meant, now);
     }
 
     /// It is this time by now, as others know: the clock that they asked, or an event.
@@ -100,23 +96,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_old_time_is_asked_for_anew() {
-        let clock = Clock::start();
-        let mut now = Now::new(clock);
-        let mut is_asked = |events, bytes| {
-            let before = now.at();
-            while clock.now() == before {}
-            now.ask_if_old(events, bytes);
-            now.at() > before
-        };
-        assert!(!is_asked(EVENTS_AT_ONCE, BYTES_AT_ONCE));
-        assert!(is_asked(EVENTS_AT_ONCE + 1, 0));
-        assert!(is_asked(1, BYTES_AT_ONCE + 1));
+    fn a_time_is_old_after_many_events_or_many_bytes() {
+        assert!(!Now::is_old(EVENTS_AT_ONCE, BYTES_AT_ONCE));
+        assert!(Now::is_old(EVENTS_AT_ONCE + 1, 0));
+        assert!(Now::is_old(1, BYTES_AT_ONCE + 1));
     }
 
     #[test]
     fn what_a_thread_slept_through_is_no_time_that_it_watched() {
-        let mut now = Now::new(Clock::start());
+        let mut now = Now::new(1_000_000_000);
         let (start, away) = (now.at(), 2 * AWAY_NS_MIN);
         now.window = Window { start, begin: start + AWAY_NS_MIN / 2, end: u64::MAX };
         now.pass_to(start + away);

@@ -37,7 +37,9 @@ fn run(
     let queue = Queue::new(plan, 1).unwrap();
     let parts = (backend, Http1::new(plan, plan.http().unwrap()), record, Turns::new(&queue, 0));
     let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
-    worker.connect_ahead(|_| {}).unwrap();
+    while let Some(until) = worker.sleeps_until() {
+        worker.turn_over(until).unwrap();
+    }
     calls.borrow_mut().clear();
     sleep(still);
     let now = clock.now();
@@ -46,7 +48,11 @@ fn run(
         Until::Requests(_) => u64::MAX,
     };
     let window = Window { start: now, begin: now, end };
-    (worker.run(window).unwrap(), calls.take())
+    worker.start(window);
+    while let Some(until) = worker.sleeps_until() {
+        worker.turn_over(until).unwrap();
+    }
+    (worker.finish(), calls.take())
 }
 
 #[test]

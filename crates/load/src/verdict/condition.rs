@@ -455,7 +455,7 @@ pub(crate) mod tests {
         outcome.account.in_flight = 50;
         outcome.account.sent += 50;
         outcome.account.scheduled += 40_050;
-        assert!(outcome.account.is_conserved());
+        assert_eq!(outcome.account.contradiction(), None);
         assert_eq!(verdict("error_share > 1%", &outcome), Verdict::Unknown, "it passed");
         assert_eq!(verdict("error_share < 1%", &outcome), Verdict::Unknown, "it passed");
         assert_eq!(verdict("error_share > 0.01%", &outcome), Verdict::Holds);

@@ -31,7 +31,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
     if highest < 1.0 {
         return html! {};
     }
-    let is_of_lines = all().any(|trial| works(trial).any(|work| !work.intervals.is_empty()));
+    let is_of_lines = !run.study.kind.is_asked();
     let (title, each, beside) = if is_of_lines {
         ("Line by line ", "what each program told", "Pale: its warm-up, which isn't counted.")
     } else {

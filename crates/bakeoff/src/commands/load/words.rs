@@ -105,6 +105,10 @@ pub fn sentences(warning: &Warning) -> String {
              answers. Most of the figures is the making of connections. If that is the server's \
              setting, change it there; if it is what you want to measure, say so (--close)."
         ),
+        Warning::Contradiction { what } => format!(
+            "The client's own books contradict each other: {what}. Its figures are wrong. That is a \
+             fault of bakeoff: please report it, with the command."
+        ),
         Warning::Early { early, answers } => format!(
             "{early} of {answers} answers came before their request was sent whole. The server \
              didn't read those requests before it answered, so it did less work than one that \
@@ -165,6 +169,9 @@ mod tests {
             Warning::Starved { unanswered: 3, connections: 50, answers_max: 4_000 },
             Warning::NotKept { cut: 990, answers: 1_000 },
             Warning::Early { early: 20, answers: 4_000 },
+            Warning::Contradiction {
+                what: "in the window, 20 requests were due, but 18 sent and 1 never sent".into(),
+            },
         ];
         let page = include_str!("../../../../../docs/load.md");
         for warning in &all {

@@ -9,9 +9,10 @@ use std::process::ExitCode;
 
 use lab::ready;
 use report::text::visible;
+use result::kind::Kind;
 use serde::Deserialize;
 
-use super::skeleton::{Kind, LANGUAGES, Language, TO_START_FROM, Words, study};
+use super::skeleton::{LANGUAGES, Language, TO_START_FROM, Words, study};
 use super::{check_name, typed};
 use crate::commands::exit_codes::{BAD_INPUT, SYSTEM};
 use crate::commands::printing::{Output, complain};
@@ -81,7 +82,7 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
         fs::create_dir(&contender)?;
         let typed = typed(parent, &format!("{name}/{}", language.option));
         let words = Words { study: name, name: language.option, typed: &typed, contract: CONTRACT };
-        for (file, text) in language.files(Kind::Server, &words).into_iter().flatten() {
+        for (file, text) in language.files(Kind::Http, &words).into_iter().flatten() {
             fs::write(contender.join(file), text)?;
         }
     }

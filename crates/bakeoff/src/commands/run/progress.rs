@@ -238,7 +238,7 @@ fn places(run: &Run) -> Vec<String> {
     let planned = |cores: &Cores| run.plan.slots.iter().any(|slot| slot.setting.cores == *cores);
     let line = |cores: Cores| {
         let mut place = ThisMachine::new(&run.machine).split(cores);
-        if !run.study.is_asked() {
+        if !run.study.kind.is_asked() {
             place.client_cpus.clear();
         }
         // Somebody else gave it its processors.
@@ -263,7 +263,7 @@ fn warmup(run: &Run) -> String {
     let more: Vec<String> = more
         .map(|contender| format!("{} {} s", contender.name, units::plain(contender.warmup_s)))
         .collect();
-    let what = if run.study.is_asked() { "load" } else { "work" };
+    let what = if run.study.kind.is_asked() { "load" } else { "work" };
     let all = format!("{} s of {what}", units::plain(plan.warmup_s));
     if more.is_empty() { all } else { format!("{all} ({})", more.join(", ")) }
 }
@@ -283,7 +283,7 @@ fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str
     Some(match pace {
         PaceKind::Free => {
             let all = setting_names(&study.dimensions, &settings);
-            let loops = if study.is_asked() { "closed loop" } else { "settings" };
+            let loops = if study.kind.is_asked() { "closed loop" } else { "settings" };
             (loops, format!("{all}; {blocks}"))
         }
         PaceKind::Equal if percents.is_empty() => {
@@ -313,6 +313,7 @@ pub fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use result::kind::Kind;
     use result::plan::{Machine, Slot};
     use serde_json::json;
 
@@ -342,7 +343,7 @@ mod tests {
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",
                 "contract": "", "published": [],
-                "dimensions": Dimension::of_servers(),
+                "kind": "http", "dimensions": Kind::Http.dimensions(),
             },
             "contenders": [contender("go", None), contender("hyper", None),
                 contender("zig", Some("there is no `zig`"))],

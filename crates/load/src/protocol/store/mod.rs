@@ -1,9 +1,11 @@
 //! Key-value stores: requests in a store's dialect, and answers that are held to what was written.
 //!
 //! - [`resp`] and [`memcached`]: the dialects: bytes of requests, and where an answer ends;
+//! - [`replies`]: single answers, read by the same dialects;
 //! - this file: what an answer is worth.
 
 mod memcached;
+pub mod replies;
 mod resp;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;

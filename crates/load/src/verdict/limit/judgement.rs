@@ -40,7 +40,8 @@ const CUT_MIN: u64 = 3;
 const SECOND: Duration = Duration::from_secs(1);
 
 /// What looks for each cause in a run, in the order in which they are told.
-const LOOKS: [fn(&Plan, &Outcome) -> Option<Warning>; 12] = [
+const LOOKS: [fn(&Plan, &Outcome) -> Option<Warning>; 13] = [
+    contradiction,
     not_kept,
     thread_busy,
     client_errors,
@@ -58,6 +59,11 @@ const LOOKS: [fn(&Plan, &Outcome) -> Option<Warning>; 12] = [
 /// All that a reader must know before using the figures of this run.
 pub fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     LOOKS.iter().filter_map(|look| look(plan, outcome)).collect()
+}
+
+/// Whether the client lost a request, or counted one twice.
+fn contradiction(_: &Plan, outcome: &Outcome) -> Option<Warning> {
+    outcome.contradiction().map(|what| Warning::Contradiction { what })
 }
 
 /// Whether keep-alive, which was asked for, mostly didn't happen.
@@ -255,6 +261,28 @@ mod tests {
         outcome.threads = vec![ThreadUse { busy_share: 0.4, ..ThreadUse::default() }; 2];
         (0..10_000).for_each(|_| outcome.lateness.record(50_000).unwrap());
         outcome
+    }
+
+    /// What is looked for in outcomes that are made up, one trait at a time: their books needn't
+    /// agree.
+    fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
+        let is_of_books = |warning: &Warning| matches!(warning, Warning::Contradiction { .. });
+        super::warnings(plan, outcome).into_iter().filter(|it| !is_of_books(it)).collect()
+    }
+
+    #[test]
+    fn books_that_contradict_each_other_are_told() {
+        let told = |change: fn(&mut Outcome)| {
+            let mut outcome = quiet();
+            change(&mut outcome);
+            let found = super::warnings(&plan(OPEN), &outcome);
+            found.iter().any(|it| matches!(it, Warning::Contradiction { .. }))
+        };
+        assert!(!told(|_| ()), "{:?}", super::warnings(&plan(OPEN), &quiet()));
+        assert!(told(|outcome| outcome.account.scheduled += 1), "a turn was lost");
+        assert!(told(|outcome| outcome.account.in_flight += 1), "a request was counted twice");
+        assert!(told(|outcome| outcome.warmup.sent += 1), "a request of the warm-up was lost");
+        assert!(told(|outcome| outcome.service.good.reset()), "the seconds were lost");
     }
 
     fn ids(arrivals: Arrivals, outcome: &Outcome) -> Vec<&'static str> {

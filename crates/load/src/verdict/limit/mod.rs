@@ -107,6 +107,11 @@ pub enum Warning {
         /// Answers.
         answers: u64,
     },
+    /// The client's own books contradict each other, so that its figures are wrong.
+    Contradiction {
+        /// In what.
+        what: String,
+    },
     /// Answers came before their request was sent whole.
     Early {
         /// How many.
@@ -153,6 +158,7 @@ impl Warning {
             Warning::DelayedAck { .. } => ("delayed_ack", false),
             Warning::Starved { .. } => ("starved", false),
             Warning::NotKept { .. } => ("not_kept", false),
+            Warning::Contradiction { .. } => ("contradiction", true),
             Warning::Early { .. } => ("early_answers", false),
         }
     }
