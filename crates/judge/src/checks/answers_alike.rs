@@ -1,7 +1,8 @@
 //! Do the contenders send answers of the same size?
 
-use super::check::{Check, RowSeen, Scope, Word};
 use histogram::median;
+
+use super::check::{Check, RowSeen, Scope, Word};
 
 /// Bytes that a body may differ by: the digits of a random number.
 const BODY_APART_MAX: f64 = 32.0;

@@ -1,7 +1,8 @@
 //! Does the contender write to disks or to its output while others don't?
 
-use super::check::{Check, RowSeen, Scope, Word};
 use histogram::median;
+
+use super::check::{Check, RowSeen, Scope, Word};
 
 /// Bytes an answer: less than the shortest line of a log.
 const WRITES: f64 = 10.0;

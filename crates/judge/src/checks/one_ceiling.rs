@@ -1,7 +1,8 @@
 //! Did several contenders meet the same ceiling?
 
-use super::check::{Check, RowSeen, Scope, Word};
 use histogram::median;
+
+use super::check::{Check, RowSeen, Scope, Word};
 
 /// Rates so near to each other, as a ratio, are the same.
 const SAME_RATE: f64 = 1.02;

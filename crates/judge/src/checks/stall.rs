@@ -1,10 +1,10 @@
 //! Did the contender stall?
 
+use histogram::median;
 use result::evidence::Work;
 
 use super::check::{Check, Scope, TrialSeen, Word};
 use super::steady::rates;
-use histogram::median;
 
 /// A second with less than this share of the usual has a stall in it.
 const SHARE_MIN: f64 = 0.5;

@@ -1,9 +1,9 @@
 //! Was the rate steady?
 
+use histogram::median;
 use result::evidence::{Interval, Work};
 
 use super::check::{Check, Scope, TrialSeen, Word};
-use histogram::median;
 
 /// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;
