@@ -5,6 +5,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use histogram::median;
 use histogram::reading::{Statistic, read_exact};
 use result::figure::{CLIENT_CPU_US, CPU_US, RATE};
 use result::finding::{Finding, Verdict};
@@ -14,7 +15,6 @@ use result::{Run, Trial};
 use crate::checks;
 use crate::figures::{self, Value};
 use crate::statistics::{log_ratios, median_interval, side, smallest_seen};
-use histogram::median;
 
 /// A figure that has a value in each trial.
 #[derive(Debug, Clone, Copy, PartialEq)]

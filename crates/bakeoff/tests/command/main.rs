@@ -1,6 +1,7 @@
 //! bakeoff's commands as their users meet them.
 //!
-//! - [`bad_input`]: whatever is wrong with a study, a contender or the machine;
+//! - [`bad_input`], [`absent`], [`failing`], [`without_room`]: whatever is wrong with what somebody
+//!   wrote, with contenders that can't be had or that fail, and with the machine;
 //! - [`check`], [`compare`], [`doctor`], [`durability`], [`mistakes`], [`new`], [`report`],
 //!   [`run`]: the command of that name;
 //! - [`contenders`]: those that are in the tree, checked;
@@ -11,6 +12,7 @@
 //!
 //! One program, so that tests which wait for a server run beside those which don't.
 
+mod absent;
 mod at_home;
 mod bad_input;
 mod check;
@@ -19,6 +21,7 @@ mod contenders;
 mod doctor;
 mod duel;
 mod durability;
+mod failing;
 #[path = "../fixture/mod.rs"]
 mod fixture;
 mod mistakes;
@@ -32,3 +35,4 @@ mod run;
 mod runs;
 mod rust_alone;
 mod stores;
+mod without_room;

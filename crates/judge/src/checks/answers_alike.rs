@@ -1,7 +1,8 @@
 //! Do the contenders send answers of the same size?
 
-use super::{Check, RowSeen, Scope, Word};
 use histogram::median;
+
+use super::check::{Check, RowSeen, Scope, Word};
 
 /// Bytes that a body may differ by: the digits of a random number.
 const BODY_APART_MAX: f64 = 32.0;
@@ -60,7 +61,7 @@ mod tests {
     use result::evidence::AnswerSize;
     use result::finding::Verdict;
 
-    use super::super::tests::{Field, field};
+    use super::super::sound::{Field, field};
     use super::*;
 
     fn size(head_bytes: u64, body_bytes: u64) -> AnswerSize {

@@ -2,7 +2,7 @@
 
 use result::evidence::{Percentiles, Work};
 
-use super::{Check, Load, LoadRule, Scope, TrialSeen, Word};
+use super::check::{Check, Load, LoadRule, Scope, TrialSeen, Word};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
@@ -202,7 +202,7 @@ mod tests {
     use result::finding::Verdict;
     use result::kind::Kind;
 
-    use super::super::tests::{
+    use super::super::sound::{
         LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, sound, word_after_load,
         word_if, word_on,
     };

@@ -4,7 +4,8 @@ use result::evidence::{ClientSide, Evidence, SecondClient};
 use result::finding::Verdict::{self, Invalid, Suspect};
 use result::plan::{Pace, Slot};
 
-use super::{Check, Load, Scope, TrialSeen, Word, percent, quiet_machine, server_cores};
+use super::check::{Check, Load, Scope, TrialSeen, Word, percent};
+use super::{quiet_machine, server_cores};
 
 /// Share of the time that a client thread was busy, or waited for a processor, from
 /// which on it may be the limit.
@@ -243,7 +244,7 @@ pub fn asks_for_second_client(slot: &Slot, evidence: &Evidence) -> bool {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{
+    use super::super::sound::{
         at_half_of_its_maximum, load_of, sound, word_after, word_after_load,
     };
     use super::*;

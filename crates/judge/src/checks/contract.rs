@@ -1,6 +1,6 @@
 //! Does the contender do the job?
 
-use super::{Check, Scope, TrialSeen, Word};
+use super::check::{Check, Scope, TrialSeen, Word};
 
 pub(super) const CONTRACT: Check = Check {
     id: "contract",
@@ -41,7 +41,7 @@ fn look(seen: &TrialSeen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     #[test]

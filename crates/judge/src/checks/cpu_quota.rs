@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window for which a quota may hold back before the figure is one
 /// of the quota.
@@ -50,7 +50,7 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     #[test]

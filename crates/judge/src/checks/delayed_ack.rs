@@ -2,7 +2,8 @@
 
 use histogram::delayed_ack;
 
-use super::{Check, Load, Scope, TrialSeen, Word, client_limit, percent};
+use super::check::{Check, Load, Scope, TrialSeen, Word, percent};
+use super::client_limit;
 
 /// The share of its cores from which on a contender may have taken so long itself, or had
 /// so long a queue.
@@ -42,7 +43,7 @@ mod tests {
     use histogram::Histogram;
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     /// The word where this many of 1,000 answers took 43 ms, and the contender so many CPU

@@ -1,7 +1,8 @@
 //! Does the contender write to disks or to its output while others don't?
 
-use super::{Check, RowSeen, Scope, Word};
 use histogram::median;
+
+use super::check::{Check, RowSeen, Scope, Word};
 
 /// Bytes an answer: less than the shortest line of a log.
 const WRITES: f64 = 10.0;
@@ -93,7 +94,7 @@ mod tests {
     use result::evidence::Evidence;
     use result::finding::Verdict;
 
-    use super::super::tests::field;
+    use super::super::sound::field;
     use super::*;
 
     fn with(bytes: [u64; 3]) -> Verdict {

@@ -2,7 +2,7 @@
 
 use result::evidence::ErrorKind;
 
-use super::{Check, Load, LoadRule, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Load, LoadRule, Scope, TrialSeen, Word, percent};
 
 /// Share of errors from which on a figure is invalid.
 const SHARE_MAX: f64 = 0.001;
@@ -120,7 +120,7 @@ fn most_of_them(load: &Load) -> String {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after_load;
+    use super::super::sound::word_after_load;
     use super::*;
 
     fn with(kind: &str, count: u64) -> Verdict {

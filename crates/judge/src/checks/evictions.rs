@@ -2,7 +2,7 @@
 
 use result::evidence::StoreSeen;
 
-use super::{Check, Scope, Word};
+use super::check::{Check, Scope, Word};
 
 pub(super) const EVICTIONS: Check = Check {
     id: "evictions",
@@ -54,7 +54,7 @@ fn kept(store: &StoreSeen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{sound, word_if_any, word_of_a_store};
+    use super::super::sound::{sound, word_if_any, word_of_a_store};
     use super::*;
 
     fn of(change: impl FnOnce(&mut StoreSeen)) -> (Verdict, String) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use histogram::neglect::{PATIENCE_MAX, left_waiting};
 
-use super::{Check, Load, Scope, TrialSeen, Word};
+use super::check::{Check, Load, Scope, TrialSeen, Word};
 
 /// With fewer answers a connection, some have few by chance.
 const MEAN_MIN: f64 = 10.0;
@@ -121,7 +121,7 @@ fn median(load: &Load) -> Option<Duration> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, word_after_load, word_if_any, word_on};
+    use super::super::sound::{at_half_of_its_maximum, word_after_load, word_if_any, word_on};
     use super::*;
 
     #[test]

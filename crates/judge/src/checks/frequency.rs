@@ -2,7 +2,7 @@
 
 use result::evidence::CoreSpeed;
 
-use super::{Check, Scope, TrialSeen, Word};
+use super::check::{Check, Scope, TrialSeen, Word};
 
 /// How far the lowest may be below the highest.
 const DROP_MAX: f64 = 0.1;
@@ -60,7 +60,7 @@ fn word(lowest: f64, highest: f64, value: String) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
+    use super::super::sound::{at_half_of_its_maximum, word_after, word_on};
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Was the contender measured from its start on?
 
-use super::{Check, Scope, Word};
+use super::check::{Check, Scope, Word};
 
 pub(super) const FRESH_PROCESS: Check = Check {
     id: "fresh-process",
@@ -20,7 +20,7 @@ pub(super) const FRESH_PROCESS: Check = Check {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{sound, word_after, word_if_any};
+    use super::super::sound::{sound, word_after, word_if_any};
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use histogram::Histogram;
 use result::evidence::Percentiles;
 
-use super::{Check, Load, Scope, Word, percent};
+use super::check::{Check, Load, Scope, Word, percent};
 
 /// A wait is a stall if it is so many times the 99th percentile.
 const TIMES_P99: f64 = 10.0;
@@ -101,7 +101,7 @@ impl Waits {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{histogram, sound, word_after_load, word_if_any};
+    use super::super::sound::{histogram, sound, word_after_load, word_if_any};
     use super::*;
 
     #[test]

@@ -1,6 +1,6 @@
 //! Were kept connections kept?
 
-use super::{Check, Load, Scope, Word};
+use super::check::{Check, Load, Scope, Word};
 
 /// One in so many answers may end its connection.
 const CUTS_SUSPECT: f64 = 1.0 / 2_000.0;
@@ -40,7 +40,7 @@ fn look(load: &Load) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{of_one_request_each, word_after_load, word_if_any};
+    use super::super::sound::{of_one_request_each, word_after_load, word_if_any};
     use super::*;
 
     #[test]

@@ -2,7 +2,7 @@
 
 use result::evidence::Percentiles;
 
-use super::{Check, Load, Scope, Word, percent};
+use super::check::{Check, Load, Scope, Word, percent};
 
 /// The 99th percentile of lateness, as a share of that of response time, from
 /// which on the generator shows in the latency.
@@ -53,7 +53,7 @@ fn p99(times: &Percentiles) -> Option<f64> {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{
+    use super::super::sound::{
         LoadOf, at_half_of_its_maximum, load_of, sound, word_if_any, word_on,
     };
     use super::*;

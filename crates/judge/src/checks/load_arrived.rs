@@ -2,7 +2,7 @@
 
 use result::evidence::{Evidence, Sample};
 
-use super::{Check, Load, LoadRule, Scope, TrialSeen, Word};
+use super::check::{Check, Load, LoadRule, Scope, TrialSeen, Word};
 
 /// Share of the connections made that may be lost on the way, before the 99th
 /// percentile is the time after which the kernel tries again.
@@ -137,7 +137,7 @@ mod tests {
     use result::finding::Verdict;
     use result::setting::Pace;
 
-    use super::super::tests::{
+    use super::super::sound::{
         load_of, of_one_request_each, sound, word_after, word_after_load, word_on,
     };
     use super::*;

@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Rule, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Rule, Scope, TrialSeen, Word, percent};
 
 /// Bytes moved to or from swap that are more than a stray page.
 const SWAPPED_SUSPECT: u64 = 1 << 20;
@@ -111,7 +111,7 @@ mod tests {
     use result::evidence::{Cgroup, Evidence};
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     fn with(change: impl FnOnce(&mut Evidence)) -> (Verdict, String) {

@@ -2,7 +2,7 @@
 
 use result::evidence::StoreSeen;
 
-use super::{Check, Scope, Word, percent};
+use super::check::{Check, Scope, Word, percent};
 
 /// Share of reads that may find nothing.
 const MISSED_MAX: f64 = 0.01;
@@ -38,7 +38,7 @@ mod tests {
     use result::finding::Verdict;
     use result::kind::Kind;
 
-    use super::super::tests::{sound, word_if, word_if_any, word_of_a_store};
+    use super::super::sound::{sound, word_if, word_if_any, word_of_a_store};
     use super::*;
 
     fn of(hits: u64, misses: u64, missing: u64, may_evict: bool) -> (Verdict, String) {

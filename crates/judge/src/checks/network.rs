@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Scope, TrialSeen, Word};
+use super::check::{Check, Scope, TrialSeen, Word};
 
 /// Bytes a second over the loopback interface that are mostly copying.
 const BYTES_SUSPECT: f64 = 1e9;
@@ -35,7 +35,7 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     #[test]

@@ -2,7 +2,8 @@
 
 use result::plan::Pace;
 
-use super::{Check, Load, Scope, TrialSeen, Word, client_limit, percent};
+use super::check::{Check, Load, Scope, TrialSeen, Word, percent};
+use super::client_limit;
 
 /// Share of an offered rate that may be missing.
 const MISSING_MAX: f64 = 0.005;
@@ -66,7 +67,7 @@ fn look(seen: &TrialSeen, load: &Load) -> Word {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{at_half_of_its_maximum, load_of, sound, word_if_any, word_on};
+    use super::super::sound::{at_half_of_its_maximum, load_of, sound, word_if_any, word_on};
     use super::*;
 
     fn with(arrivals: Pace, scheduled: u64, answers: u64) -> Finding {

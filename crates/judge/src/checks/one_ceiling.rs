@@ -1,7 +1,8 @@
 //! Did several contenders meet the same ceiling?
 
-use super::{Check, RowSeen, Scope, Word};
 use histogram::median;
+
+use super::check::{Check, RowSeen, Scope, Word};
 
 /// Rates so near to each other, as a ratio, are the same.
 const SAME_RATE: f64 = 1.02;
@@ -65,7 +66,7 @@ mod tests {
     use result::finding::Verdict;
     use result::plan::Pace;
 
-    use super::super::tests::field;
+    use super::super::sound::field;
     use super::*;
 
     /// The word on `a` where these have the same rate at these CPU seconds.
@@ -94,7 +95,7 @@ mod tests {
             trial.slot.setting.pace = Pace::Equal { percent: 80 };
         }
         assert_eq!(field.word_if_any(&ONE_CEILING, "a"), None);
-        let mut field = super::super::tests::field();
+        let mut field = super::super::sound::field();
         field.contenders.truncate(2);
         assert_eq!(field.word_if_any(&ONE_CEILING, "a"), None);
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use result::finding::Verdict;
 use result::plan::TextFile;
 
-use super::{Check, RowSeen, Scope, Word};
+use super::check::{Check, RowSeen, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
@@ -269,7 +269,7 @@ fn unseen(build: &[String], files: &[TextFile]) -> Option<Word> {
 mod tests {
     use result::finding::Finding;
 
-    use super::super::tests::field;
+    use super::super::sound::field;
     use super::*;
 
     fn built_by(build: &str, run: &str) -> Finding {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use histogram::median;
 use result::Trial;
 use result::plan::Contender;
 
-use super::{Check, Scope, Word};
+use super::check::{Check, Scope, Word};
 use crate::core_speed;
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test, slope, trend_test};
-use histogram::median;
 
 /// From first to last, as a ratio: what is allowed within a window as well.
 const EFFECT_MAX: f64 = 1.1;
@@ -84,7 +84,7 @@ fn blocks(contenders: &[Contender], trials: &[&Trial]) -> Vec<Vec<f64>> {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::field;
+    use super::super::sound::field;
     use super::*;
 
     /// The word on six blocks of four trials, where a rate depends on its

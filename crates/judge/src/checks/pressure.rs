@@ -2,7 +2,7 @@
 
 use result::evidence::{Cgroup, Evidence, Work};
 
-use super::{Check, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window.
 const WAITED_SUSPECT: f64 = 0.01;
@@ -156,7 +156,7 @@ mod tests {
     use result::evidence::ClientUse;
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{word_after, word_of_a_store};
+    use super::super::sound::{word_after, word_of_a_store};
     use super::*;
 
     /// In the window of 4 s the least that is more than stray pages.

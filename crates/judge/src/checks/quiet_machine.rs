@@ -3,7 +3,7 @@
 use result::evidence::Place;
 use result::finding;
 
-use super::{Check, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Scope, TrialSeen, Word, percent};
 
 /// Cores that other processes may use of those of contender and client.
 const OTHERS_SUSPECT: f64 = 0.05;
@@ -112,7 +112,7 @@ mod tests {
     use result::evidence::{ClientUse, Evidence};
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     fn with(others_cpu_s: f64, steal: f64) -> Verdict {

@@ -5,7 +5,7 @@ use result::figure::{CPU_US, RATE};
 use result::finding::{Verdict, worst};
 use result::outcome::identical_entries;
 
-use super::{Check, RowSeen, Scope, Word};
+use super::check::{Check, RowSeen, Scope, Word};
 use crate::figures;
 use crate::statistics::{self, BLOCKS_MIN, log_ratios};
 
@@ -117,7 +117,7 @@ fn log_ratios_of_pairs(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{Field, field};
+    use super::super::sound::{Field, field};
     use super::*;
 
     fn with(factor: f64) -> Verdict {

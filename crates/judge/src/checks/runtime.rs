@@ -2,7 +2,7 @@
 
 use result::evidence::{Collects, Compiles, Runtime, ServerUse, Work};
 
-use super::{Check, Scope, TrialSeen, Word, percent};
+use super::check::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the contender's CPU time that compiling may take.
 const COMPILING_SUSPECT: f64 = 0.1;
@@ -118,7 +118,7 @@ fn unknown(what: &str) -> Word {
 mod tests {
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::{sound, word_after, word_if_any};
+    use super::super::sound::{sound, word_after, word_if_any};
     use super::*;
 
     /// The word on a virtual machine with these seconds, of 3.96 s of CPU time

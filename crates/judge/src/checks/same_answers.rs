@@ -3,7 +3,7 @@
 use result::evidence::{AnswerSize, ContractStep, Evidence};
 use result::evidence::{DATE, DATE_STEP};
 
-use super::{Check, Load, Scope, TrialSeen, Word};
+use super::check::{Check, Load, Scope, TrialSeen, Word};
 
 /// Bytes that an answer may differ by on average: the digits of a number.
 const BYTES_APART_MAX: f64 = 16.0;
@@ -86,7 +86,7 @@ mod tests {
     use result::evidence::ErrorKind;
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@ use result::Trial;
 use result::evidence::{Evidence, ThreadUse};
 use result::finding::{Finding, Verdict};
 
-use super::{Check, Scope, TrialSeen, Word};
+use super::check::{Check, Scope, TrialSeen, Word};
 
 /// Share of the given cores below which something else may be the limit.
 const USED_SUSPECT: f64 = 0.85;
@@ -129,7 +129,7 @@ fn elsewhere(evidence: &Evidence) -> Option<(&ThreadUse, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{at_half_of_its_maximum, word_after, word_on};
+    use super::super::sound::{at_half_of_its_maximum, word_after, word_on};
     use super::*;
 
     fn with(cpu_s: f64, cores: usize) -> Verdict {

@@ -2,7 +2,7 @@
 
 use result::evidence::Place;
 
-use super::{Check, Scope, TrialSeen, Word};
+use super::check::{Check, Scope, TrialSeen, Word};
 
 pub(super) const SHARED_CORES: Check = Check {
     id: "shared-cores",
@@ -53,7 +53,7 @@ fn named<'a>(cpus: impl Iterator<Item = &'a usize>) -> String {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::word_after;
+    use super::super::sound::word_after;
     use super::*;
 
     #[test]

@@ -1,10 +1,10 @@
 //! Did the contender stall?
 
+use histogram::median;
 use result::evidence::Work;
 
+use super::check::{Check, Scope, TrialSeen, Word};
 use super::steady::rates;
-use super::{Check, Scope, TrialSeen, Word};
-use histogram::median;
 
 /// A second with less than this share of the usual has a stall in it.
 const SHARE_MIN: f64 = 0.5;
@@ -57,7 +57,7 @@ mod tests {
     use result::evidence::Second;
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::word_after_load;
+    use super::super::sound::word_after_load;
     use super::*;
 
     fn with_seconds(rates: &[u64]) -> Finding {

@@ -1,9 +1,9 @@
 //! Was the rate steady?
 
+use histogram::median;
 use result::evidence::{Interval, Work};
 
-use super::{Check, Scope, TrialSeen, Word};
-use histogram::median;
+use super::check::{Check, Scope, TrialSeen, Word};
 
 /// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;
@@ -212,7 +212,7 @@ mod tests {
     use result::evidence::Second;
     use result::finding::Verdict;
 
-    use super::super::tests::{word_after, word_after_load};
+    use super::super::sound::{word_after, word_after_load};
     use super::*;
 
     #[test]

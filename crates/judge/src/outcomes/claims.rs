@@ -8,7 +8,7 @@ use result::outcome::{
 };
 use result::plan::{Claim, PaceKind, Setting};
 
-use super::group::Group;
+use super::group::{Group, by_setting};
 use super::ranked::unranked;
 
 /// Of each claim, in the study's order.
@@ -33,7 +33,7 @@ fn outcome(run: &Run, claim: &Claim) -> ClaimOutcome {
 
 /// Under each setting that it speaks of and where those that it compares were measured.
 fn in_settings(run: &Run, claim: &Claim, figure: &Figure) -> Vec<ClaimInSetting> {
-    let by_setting = super::by_setting(run, PaceKind::Free).into_iter();
+    let by_setting = by_setting(run, PaceKind::Free).into_iter();
     let of_it = by_setting.filter(|(setting, _)| speaks_of(claim, setting));
     let outcomes = of_it.filter_map(|(setting, trials)| {
         let outcome = run.outcomes_at(PaceKind::Free).find(|it| it.setting == *setting)?;

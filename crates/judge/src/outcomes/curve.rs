@@ -3,15 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use histogram::median;
 use result::finding::worst;
 use result::outcome::{Curve, CurveLine, CurvePoint};
 use result::plan::{Pace, PaceKind, Setting};
 use result::{Run, Trial};
 
-use super::group::Group;
+use super::group::{Group, by_setting};
 use crate::checks;
 use crate::rates;
-use histogram::median;
 
 /// One curve a closed loop that shares of its maxima were planned of, as far as it was
 /// begun.
@@ -25,7 +25,7 @@ pub(super) fn outcomes(run: &Run) -> Vec<Curve> {
             }
         }
     }
-    let groups: Vec<Group> = super::by_setting(run, PaceKind::Own)
+    let groups: Vec<Group> = by_setting(run, PaceKind::Own)
         .into_iter()
         .map(|(setting, trials)| Group::new(run, setting, trials))
         .collect();

@@ -6,6 +6,7 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use histogram::median;
 use result::durability::Class;
 use result::figure::{Better, Figure, RATE};
 use result::finding::{Finding, Verdict};
@@ -17,10 +18,18 @@ use result::{Run, Trial};
 use crate::checks::{self, CLIENT_LIMIT};
 use crate::figures;
 use crate::statistics::{log_ratios, median_interval, side};
-use histogram::median;
 
 /// Why a lower bound has no rank where another would stand above it.
 pub(super) const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is known to be faster";
+
+/// The trials at a kind of pace by setting, in the order in which a reader expects these.
+pub(super) fn by_setting(run: &Run, pace: PaceKind) -> BTreeMap<&Setting, Vec<&Trial>> {
+    let mut by_setting: BTreeMap<&Setting, Vec<&Trial>> = BTreeMap::new();
+    for trial in run.trials.iter().filter(|trial| trial.slot.setting.pace.kind() == pace) {
+        by_setting.entry(&trial.slot.setting).or_default().push(trial);
+    }
+    by_setting
+}
 
 /// The trials under one setting.
 pub(super) struct Group<'a> {

@@ -2,12 +2,12 @@
 //! higher. It follows from what the checks found and what was used; where these
 //! don't tell, it says so, and names what they rule out.
 
+use histogram::median;
 use result::Trial;
 use result::finding::{Finding, Verdict};
 use result::outcome::{Limit, LimitedBy};
 
 use crate::checks::{self, CLIENT_LIMIT, CPU_QUOTA, Check, SERVER_CORES};
-use histogram::median;
 
 /// The limit of a row with these findings, from these trials.
 pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {

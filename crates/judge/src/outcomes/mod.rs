@@ -10,10 +10,7 @@ mod limit;
 mod ranked;
 mod sentence;
 
-use std::collections::BTreeMap;
-
-use result::plan::{PaceKind, Setting};
-use result::{Run, Trial};
+use result::Run;
 
 /// Concludes what can be concluded so far.
 pub fn conclude(run: &mut Run) {
@@ -22,13 +19,4 @@ pub fn conclude(run: &mut Run) {
     run.outcomes.extend(ranked::at_one_rate(run));
     run.curves = curve::outcomes(run);
     run.claims = claims::outcomes(run);
-}
-
-/// The trials at a kind of pace by setting, in the order in which a reader expects these.
-fn by_setting(run: &Run, pace: PaceKind) -> BTreeMap<&Setting, Vec<&Trial>> {
-    let mut by_setting: BTreeMap<&Setting, Vec<&Trial>> = BTreeMap::new();
-    for trial in run.trials.iter().filter(|trial| trial.slot.setting.pace.kind() == pace) {
-        by_setting.entry(&trial.slot.setting).or_default().push(trial);
-    }
-    by_setting
 }

@@ -11,7 +11,7 @@ use result::plan::{PaceKind, Setting};
 use result::{Run, Trial};
 
 use super::doubt;
-use super::group::Group;
+use super::group::{Group, by_setting};
 use super::limit::limit;
 use super::sentence::sentence;
 use crate::rates;
@@ -20,7 +20,7 @@ use crate::statistics::BLOCKS_MIN;
 /// One outcome a setting at a free pace that has trials, for each class of stores.
 pub(super) fn at_free_pace(run: &Run) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
-    for (setting, trials) in super::by_setting(run, PaceKind::Free) {
+    for (setting, trials) in by_setting(run, PaceKind::Free) {
         outcomes.extend(of_each_class(run, (setting, trials), None));
     }
     outcomes
@@ -29,7 +29,7 @@ pub(super) fn at_free_pace(run: &Run) -> Vec<Outcome> {
 /// One outcome a rate for all that has trials, for each class of stores.
 pub(super) fn at_one_rate(run: &Run) -> Vec<Outcome> {
     let mut outcomes = Vec::new();
-    for (setting, trials) in super::by_setting(run, PaceKind::Equal) {
+    for (setting, trials) in by_setting(run, PaceKind::Equal) {
         let Ok(offered) = rates::equal(run, setting) else { continue };
         outcomes.extend(of_each_class(run, (setting, trials), Some(offered)));
     }

@@ -15,7 +15,7 @@ use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
 use result::plan::Setting;
 
 use crate::contract::http_client::{Answer, Connection, Wrong, start, whole};
-use crate::contract::program::{Given, Told};
+use crate::contract::program::{GivenWork, Told};
 use crate::contract::{Contract, Depth};
 use crate::place::Running;
 use crate::study::HttpContract;
@@ -51,12 +51,12 @@ const CUT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A contract that is kept by answers of HTTP/1.1.
 #[derive(Debug, Clone)]
-pub struct Http {
+pub struct HttpJob {
     /// What is asked.
     pub asks: HttpContract,
 }
 
-impl Contract for Http {
+impl Contract for HttpJob {
     fn check(
         &self,
         on: &Running,
@@ -75,7 +75,7 @@ impl Contract for Http {
         &self,
         answers: &[SampledAnswer],
         _told: &[Told],
-        _given: &Given,
+        _given: &GivenWork,
     ) -> Vec<ContractStep> {
         under_load(&self.asks, answers)
     }

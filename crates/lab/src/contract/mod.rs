@@ -17,7 +17,7 @@ use result::plan::Setting;
 
 use crate::place::Running;
 
-use self::program::{Given, Told};
+use self::program::{GivenWork, Told};
 
 /// How much time a check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,6 @@ pub trait Contract {
         &self,
         answers: &[SampledAnswer],
         told: &[Told],
-        given: &Given,
+        given: &GivenWork,
     ) -> Vec<ContractStep>;
 }

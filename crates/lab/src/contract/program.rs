@@ -31,7 +31,7 @@ const SUM: &str = "sum";
 
 /// A contract that is kept by what a program tells of its work.
 #[derive(Debug, Clone, Copy)]
-pub struct Program {
+pub struct ProgramJob {
     /// What shows that the work was done.
     pub sum: Option<Sum>,
 }
@@ -51,14 +51,14 @@ pub struct Told {
 
 /// What a contender that drives itself was given to work on.
 #[derive(Debug, Clone, Copy)]
-pub struct Given<'a> {
+pub struct GivenWork<'a> {
     /// The trial's seed.
     pub seed: u64,
     /// The numbers of its records, in their order; none where the study has no records.
     pub records: &'a [u64],
 }
 
-impl Contract for Program {
+impl Contract for ProgramJob {
     /// Nobody can ask it anything before its work.
     fn check(
         &self,
@@ -74,7 +74,7 @@ impl Contract for Program {
         &self,
         _answers: &[SampledAnswer],
         told: &[Told],
-        given: &Given,
+        given: &GivenWork,
     ) -> Vec<ContractStep> {
         let (Some(first), Some(last)) = (told.first(), told.last()) else { return Vec::new() };
         let sum = self.sum.map(|of| match of {
@@ -183,8 +183,8 @@ mod tests {
     }
 
     fn wrong_of(sum: Sum, records: &[u64], told: &[Told]) -> Vec<String> {
-        let program = Program { sum: Some(sum) };
-        let steps = program.under_work(&[], told, &Given { seed: SEED, records });
+        let program = ProgramJob { sum: Some(sum) };
+        let steps = program.under_work(&[], told, &GivenWork { seed: SEED, records });
         assert_eq!(steps.len(), 2);
         steps.into_iter().filter(|step| step.wrong.is_some()).map(|step| step.id).collect()
     }

@@ -6,7 +6,7 @@ use load::Stop;
 use load::outcome::SampledAnswer;
 use result::evidence::ContractStep;
 
-use super::program::{Given, Told};
+use super::program::{GivenWork, Told};
 use super::store_client::{StoreClient, StoreWrong};
 use super::{Contract, Depth};
 use crate::place::Running;
@@ -31,12 +31,12 @@ const LARGE_BYTES: usize = 20_000;
 
 /// The contract of all stores.
 #[derive(Debug, Clone, Copy)]
-pub struct Store {
+pub struct StoreJob {
     /// What it is spoken with.
     pub speaks: Speaks,
 }
 
-impl Contract for Store {
+impl Contract for StoreJob {
     fn check(
         &self,
         on: &Running,
@@ -67,7 +67,7 @@ impl Contract for Store {
         &self,
         _answers: &[SampledAnswer],
         _told: &[Told],
-        _given: &Given,
+        _given: &GivenWork,
     ) -> Vec<ContractStep> {
         Vec::new()
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use result::evidence::Sample;
 
 use super::series::{
-    Counter, GAP_MAX, Growth, NEAR, Series, Table, Write, by_tid, counters, growth, growth_of_all,
-    is_seen, largest_growth, rounded, series, servers, table,
+    Counter, GAP_MAX, Growth, KeyedSeries, NEAR, Series, Write, by_tid, counters, growth,
+    growth_of_all, is_seen, largest_growth, rounded, series, servers, table,
 };
 use super::threads::is_hotspot_compiler;
 use super::{Most, Reading};
@@ -35,7 +35,7 @@ const OF_MOST: [Counter<Most, Sample>; 10] = [
 ];
 
 /// What of the growths of several stands for all.
-type Together = fn(&Table<i32>, Instant, Instant) -> Option<f64>;
+type Together = fn(&KeyedSeries<i32>, Instant, Instant) -> Option<f64>;
 /// A reading's counters by thread or process.
 type Each = fn(&Reading) -> Option<BTreeMap<i32, f64>>;
 
@@ -76,7 +76,7 @@ const TABLES: [(Each, Together, Write<Sample>); 5] = [
 pub(super) struct Seconds<'a> {
     readings: &'a [Reading],
     counters: Vec<(Series, Write<Sample>)>,
-    tables: Vec<(Table<i32>, Together, Write<Sample>)>,
+    tables: Vec<(KeyedSeries<i32>, Together, Write<Sample>)>,
     stolen: Series,
     passed: Series,
 }
@@ -85,7 +85,7 @@ impl<'a> Seconds<'a> {
     pub(super) fn of(readings: &'a [Reading]) -> Seconds<'a> {
         let tables = TABLES.into_iter().map(|(of, all, write)| (table(readings, of), all, write));
         // Of threads that there never were, nothing is known.
-        let has_any = |table: &Table<i32>| table.iter().any(|(_, each)| !each.is_empty());
+        let has_any = |table: &KeyedSeries<i32>| table.iter().any(|(_, each)| !each.is_empty());
         Seconds {
             readings,
             counters: counters(readings, &OF_EACH, &OF_MOST),

@@ -113,13 +113,13 @@ fn around<T>(readings: &[(Instant, T)], from: Instant, to: Instant) -> &[(Instan
 
 /// Counters of what comes and goes, such as threads: readings of all that were
 /// there, by key.
-pub(super) type Table<K> = Vec<(Instant, BTreeMap<K, f64>)>;
+pub(super) type KeyedSeries<K> = Vec<(Instant, BTreeMap<K, f64>)>;
 
 /// What readings have of such counters.
 pub(super) fn table<K>(
     readings: &[Reading],
     of: impl Fn(&Reading) -> Option<BTreeMap<K, f64>>,
-) -> Table<K> {
+) -> KeyedSeries<K> {
     readings.iter().filter_map(|reading| Some((reading.at, of(reading)?))).collect()
 }
 
@@ -141,7 +141,7 @@ pub(super) fn by_tid(
 /// How much each counter grew between two moments. What wasn't there at the
 /// reading before began with 0; what it did after its last reading is lost.
 pub(super) fn growths<K: Ord + Copy>(
-    table: &Table<K>,
+    table: &KeyedSeries<K>,
     from: Instant,
     to: Instant,
 ) -> BTreeMap<K, f64> {
@@ -163,7 +163,7 @@ pub(super) fn growths<K: Ord + Copy>(
 /// The growth of all of them together. `None` where the readings don't reach
 /// around the moments.
 pub(super) fn growth_of_all<K: Ord + Copy>(
-    table: &Table<K>,
+    table: &KeyedSeries<K>,
     from: Instant,
     to: Instant,
 ) -> Option<f64> {
@@ -173,7 +173,7 @@ pub(super) fn growth_of_all<K: Ord + Copy>(
 /// The growth of the one that grew most. `None` where the readings don't reach around the
 /// moments.
 pub(super) fn largest_growth<K: Ord + Copy>(
-    table: &Table<K>,
+    table: &KeyedSeries<K>,
     from: Instant,
     to: Instant,
 ) -> Option<f64> {
@@ -181,7 +181,7 @@ pub(super) fn largest_growth<K: Ord + Copy>(
     grown.into_values().reduce(f64::max)
 }
 
-fn reaches_around<K>(table: &Table<K>, from: Instant, to: Instant) -> bool {
+fn reaches_around<K>(table: &KeyedSeries<K>, from: Instant, to: Instant) -> bool {
     let (Some((first, _)), Some((last, _))) = (table.first(), table.last()) else { return false };
     *first <= from + REACH && to <= *last + REACH && table.len() > 1
 }
@@ -233,7 +233,7 @@ mod tests {
     fn what_comes_and_goes_is_counted_while_it_is_there() {
         let start = Instant::now();
         let ms = |ms| start + Duration::from_millis(ms);
-        let table: Table<i32> = vec![
+        let table: KeyedSeries<i32> = vec![
             (ms(0), BTreeMap::from([(1, 5.0), (2, 1.0)])),
             (ms(1000), BTreeMap::from([(1, 6.0), (3, 0.5)])),
             (ms(2000), BTreeMap::from([(1, 8.0), (3, 1.5)])),
@@ -242,6 +242,6 @@ mod tests {
         assert_eq!(grown, BTreeMap::from([(1, 2.5), (3, 1.25)]));
         assert_eq!(growth_of_all(&table, ms(0), ms(2000)), Some(4.5));
         assert_eq!(growth_of_all(&table, ms(5000), ms(6000)), None);
-        assert_eq!(growth_of_all(&Table::<i32>::new(), ms(0), ms(1)), None);
+        assert_eq!(growth_of_all(&KeyedSeries::<i32>::new(), ms(0), ms(1)), None);
     }
 }

@@ -14,8 +14,8 @@ use result::evidence::{
 
 use super::seconds::Seconds;
 use super::series::{
-    Counter, GAP_MAX, Growth, NEAR, Series, Table, Write, counters, growth, growth_of_all, growths,
-    is_seen, largest_growth, rounded, series, servers, table,
+    Counter, GAP_MAX, Growth, KeyedSeries, NEAR, Series, Write, counters, growth, growth_of_all,
+    growths, is_seen, largest_growth, rounded, series, servers, table,
 };
 use super::threads::{Thread, is_erlang, is_hotspot, is_hotspot_compiler, kind};
 use super::{Most, Reading, Sampled};
@@ -127,7 +127,7 @@ struct Window<'a> {
     began: Instant,
     ended: Instant,
     /// CPU time of each of the contender's threads.
-    threads: Table<i32>,
+    threads: KeyedSeries<i32>,
     /// The process and the last name of each of them.
     names: BTreeMap<i32, (i32, &'a str)>,
 }
@@ -272,7 +272,7 @@ impl<'a> Window<'a> {
     }
 
     /// The growths second by second; none at all where not all seconds were seen.
-    fn by_second(&self, table: &Table<i32>) -> Vec<BTreeMap<i32, f64>> {
+    fn by_second(&self, table: &KeyedSeries<i32>) -> Vec<BTreeMap<i32, f64>> {
         if is_seen(table, self.began, self.ended, GAP_MAX) {
             self.seconds().map(|(from, to)| growths(table, from, to)).collect()
         } else {

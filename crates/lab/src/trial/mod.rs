@@ -20,7 +20,7 @@ use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process, StoreSeen};
 use result::plan::{Plan, Setting, Slot};
 
-use crate::contract::program::Given;
+use crate::contract::program::GivenWork;
 use crate::contract::{Contract, Depth};
 use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
 use crate::environment;
@@ -448,7 +448,7 @@ impl Bench<'_> {
         evidence.server_folder_bytes =
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(driven.window_began, driven.window, evidence);
-        let given = Given { seed: what.seed(), records: &running.records };
+        let given = GivenWork { seed: what.seed(), records: &running.records };
         let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
         if self.driver.is_asked() {
             evidence.contract_under_load = steps

@@ -59,7 +59,7 @@ impl Kind for Http {
     }
 
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract> {
-        Box::new(contract::http::Http { asks: asks(study, contender) })
+        Box::new(contract::http::HttpJob { asks: asks(study, contender) })
     }
 }
 

@@ -45,7 +45,7 @@ impl Kind for Keys {
     }
 
     fn contract(&self, _: &Study, contender: &Contender) -> Box<dyn Contract> {
-        Box::new(contract::store::Store { speaks: speaks(contender) })
+        Box::new(contract::store::StoreJob { speaks: speaks(contender) })
     }
 
     /// All keys are written before a store is asked for them.

@@ -44,7 +44,7 @@ impl Kind for Program {
     }
 
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract> {
-        Box::new(contract::program::Program { sum: study.contract_of(contender).sum })
+        Box::new(contract::program::ProgramJob { sum: study.contract_of(contender).sum })
     }
 
     fn more_s(&self, _: &StudyFile, _: &Setting) -> f64 {
