@@ -198,6 +198,6 @@ pub fn of(way: &Way) -> Box<dyn Driver> {
     match way.clone() {
         Way::Http(contract) => Box::new(Http { contract }),
         Way::Store { speaks, asks, client } => Box::new(Store { speaks, asks, client }),
-        Way::Program(_) => Box::new(Program),
+        Way::Program(_) => Box::new(Program::default()),
     }
 }

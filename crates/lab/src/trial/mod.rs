@@ -151,7 +151,7 @@ impl Bench<'_> {
             profile: String::new(),
             seed: 1,
             blocks: 1,
-            measure_s: 0.2,
+            measure_s: 0.6,
             warmup_s: 0.1,
             may_idle: false,
             cuts: 0,
