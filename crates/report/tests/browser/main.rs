@@ -261,8 +261,9 @@ fn what_spoils_the_first_screen_is_found() {
                  p.verdicts { width: 9px; overflow: hidden; white-space: nowrap }\
                  :root { --ink: red !important }</style></head>";
     let page = report::html(&fixture::web()).replacen("</head>", style, 1);
-    let [light, dark] = [false, true]
-        .map(|is_dark| first_screens(&browser, "spoiled", &[page.clone()], is_dark).remove(0));
+    let pages = [page];
+    let [light, dark] =
+        [false, true].map(|is_dark| first_screens(&browser, "spoiled", &pages, is_dark).remove(0));
     assert_eq!(light["colours"][1], dark["colours"][1], "the dark is not told from the light");
     for seen in light["seen"].as_array().unwrap() {
         assert_eq!(seen["below"].as_array().unwrap().len(), 3, "{seen}");
