@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -120,10 +120,15 @@ bench-closed: proof ## a connection a request, 5,000 at once, for a minute: no p
 elsewhere: proof ## what a busy processor costs work on another core (half a minute)
 	$(proof) elsewhere $(or $(ARGS),--write docs/measured/elsewhere.md)
 
+SEED ?= 0
+simulate: RUNS ?= 100000
+simulate: ## RUNS=100000 simulated runs of the generator from SEED=0 on, each held to what truly happened (a minute)
+	cargo run --locked --release -p load --features simulator --example simulate -- $(RUNS) $(SEED)
+
 fuzz: ## feed each decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run
 
-RUNS ?= 20
+false-alarms: RUNS ?= 20
 false-alarms: proof ## the quick profile RUNS=20 times, and what the checks said (nearly two hours)
 	@setup/install run web
 	@# Runs of another time, or of one that was stopped, are no part of this tally.

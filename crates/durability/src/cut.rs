@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use keeper::Order;
 use keeper::kept::Kept;
-use lab::contract::store_client::{StoreClient, Wrong};
+use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::place::{Host, ThisMachine};
 use lab::study::contender::Speaks;
 use load::Stop;
@@ -217,9 +217,10 @@ struct NotReady {
 impl std::fmt::Display for NotReady {
     fn fmt(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
         to.write_str(&self.why)?;
-        match self.last_words.is_empty() {
-            true => Ok(()),
-            false => write!(to, "; its last lines: {}", self.last_words.join(" / ")),
+        if self.last_words.is_empty() {
+            Ok(())
+        } else {
+            write!(to, "; its last lines: {}", self.last_words.join(" / "))
         }
     }
 }
@@ -312,6 +313,6 @@ fn write_and_cut(
     Ok((Written { logs, cut }, (!how.is_empty()).then(|| how.join("; "))))
 }
 
-fn begin_snapshot(job: &Job) -> Result<Option<&'static str>, Wrong> {
+fn begin_snapshot(job: &Job) -> Result<Option<&'static str>, StoreWrong> {
     StoreClient::connect(job.address, job.speaks, ANSWER_WITHIN)?.begin_snapshot()
 }

@@ -11,16 +11,16 @@
 //! with the last of them; a loop device lets go of its file when nothing is mounted from it, and
 //! the file has no name.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use lab::ready::programs;
 use result::durability::Rung;
-use rustix::fs::{OFlags, syncfs};
+use rustix::fs::syncfs;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Setter, ioctl};
 use rustix::mount::{
@@ -29,10 +29,8 @@ use rustix::mount::{
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::forgetful::Forgetful;
+use crate::image;
 use crate::loop_device::LoopDevice;
-
-/// The size of a disk. Its file has holes where nothing was written.
-pub const IMAGE_BYTES: u64 = 8 << 30;
 
 /// `FS_IOC_SHUTDOWN` of linux/fs.h, `_IOR('X', 125, __u32)`; ioctl_xfs_goingdown(2).
 const FS_IOC_SHUTDOWN: Opcode = 0x8004_587d;
@@ -85,7 +83,7 @@ impl Disk {
                 let image = image.map_err(|error| format!("couldn't open the disk: {error}"))?;
                 (image, Some(forgetful))
             }
-            Rung::Process | Rung::Machine => (unnamed_file(within)?, None),
+            Rung::Process | Rung::Machine => (image::unnamed_file(within)?, None),
         };
         let mut disk = Disk { folder, below: Some(Below { is_mounted: false, image, forgetful }) };
         disk.mount(Some(&mkfs))?;
@@ -211,24 +209,6 @@ fn make_folder(folder: &Path) -> Result<(), String> {
         .map_err(|error| format!("couldn't make the folder {}: {error}", folder.display()))
 }
 
-/// A file of the disk's size in this folder that has no name there.
-///
-/// # Errors
-/// The kernel's, for people.
-pub fn unnamed_file(folder: &Path) -> Result<File, String> {
-    let open = || OpenOptions::new().read(true).write(true).mode(0o600).clone();
-    let made = open().custom_flags(OFlags::TMPFILE.bits() as i32).open(folder).or_else(|_| {
-        // Not every file system can make one without a name.
-        let path = folder.join("image");
-        let made = open().create_new(true).open(&path)?;
-        fs::remove_file(&path)?;
-        Ok(made)
-    });
-    made.and_then(|file: File| file.set_len(IMAGE_BYTES).map(|()| file)).map_err(
-        |error: io::Error| format!("couldn't make a disk's file in {}: {error}", folder.display()),
-    )
-}
-
 /// Makes an ext4 file system on a device.
 fn make_file_system(mkfs: &Path, device: &Path) -> Result<(), String> {
     let mut command = Command::new(mkfs);
@@ -238,12 +218,11 @@ fn make_file_system(mkfs: &Path, device: &Path) -> Result<(), String> {
         .stdin(Stdio::null());
     keeper::bind_to_this_process(&mut command, Vec::new());
     let made = command.output().map_err(|error| format!("couldn't start mkfs.ext4: {error}"))?;
-    match made.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&made.stderr);
-            let line = keeper::text::harmless(said.lines().last().unwrap_or("it said nothing"));
-            Err(format!("mkfs.ext4 failed with {}: {line}", keeper::in_words(made.status)))
-        }
+    if made.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&made.stderr);
+        let line = keeper::text::harmless(said.lines().last().unwrap_or("it said nothing"));
+        Err(format!("mkfs.ext4 failed with {}: {line}", keeper::in_words(made.status)))
     }
 }

@@ -11,7 +11,7 @@ use lab::place::Host;
 use lab::study::contender::{Contender, Promises};
 use lab::trial::order::order;
 use load::Stop;
-use result::durability::{Cut, Durability, Rung, RungSeen, Verdict, class};
+use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen, class};
 use result::plan::Cores;
 
 use crate::cut::{self, Answer, Job, data_folder};
@@ -88,7 +88,7 @@ pub fn measure(
         }
         let promise_s = promises.and_then(|promises| promise_s(promises, rung));
         let seen = RungSeen::new(rung, cuts, promise_s, why_not);
-        let is_kept = seen.verdict == Verdict::Kept;
+        let is_kept = seen.verdict == CutVerdict::Kept;
         rungs.push(seen);
         if !is_kept && !asked.goes_on {
             break;

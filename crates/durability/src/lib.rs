@@ -8,7 +8,7 @@
 //! - [`ladder`]: which cuts are made of which contender, and what they say together;
 //!   `of_run`: the same as a step of a run;
 //! - [`cut`]: one cut, in a process of its own that takes everything with it when it ends;
-//! - [`disk`]: what the data lies on, over [`loop_device`] and, on the highest rung, over
+//! - [`disk`]: what the data lies on, an [`image`] over [`loop_device`] and, on the highest rung, over
 //!   [`forgetful`];
 //! - [`writer`], [`value`]: what is written, and what was acknowledged;
 //! - [`reading`], [`judgement`]: what is there afterwards, and what became of what was
@@ -19,6 +19,7 @@
 pub mod cut;
 mod disk;
 pub mod forgetful;
+mod image;
 mod judgement;
 mod ladder;
 mod loop_device;

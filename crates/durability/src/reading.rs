@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use lab::contract::store_client::{StoreClient, Wrong};
+use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::study::contender::Speaks;
 use load::Stop;
 
@@ -56,10 +56,10 @@ pub fn read_back(
                     Ok(version) => Found::Version(version),
                     Err(what) => Found::Other(what),
                 },
-                Err(Wrong::Refused(words)) => {
+                Err(StoreWrong::Refused(words)) => {
                     Found::Other(format!("no value that it gives out; it says {words}"))
                 }
-                Err(Wrong::Answer(what)) => {
+                Err(StoreWrong::Answer(what)) => {
                     // What comes next on this connection may be the rest of it.
                     client = connect()?;
                     Found::Other(format!("an answer that is none: {what}"))

@@ -60,9 +60,10 @@ impl Key {
         if name != self.name().as_bytes() {
             return Err("the value of another key".into());
         }
-        match value == self.value(version) {
-            true => Ok(version),
-            false => Err(format!("version {version}, but not all of its bytes")),
+        if value == self.value(version) {
+            Ok(version)
+        } else {
+            Err(format!("version {version}, but not all of its bytes"))
         }
     }
 }

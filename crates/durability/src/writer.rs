@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use lab::contract::store_client::{StoreClient, Wrong};
+use lab::contract::store_client::{StoreClient, StoreWrong};
 use lab::study::contender::Speaks;
 
 use crate::value::Key;
@@ -114,7 +114,7 @@ fn write(
         match answer {
             Ok(()) => {}
             // It may go on all the same, but not at once.
-            Err(wrong @ Wrong::Refused(_)) => {
+            Err(wrong @ StoreWrong::Refused(_)) => {
                 log.first_wrong.get_or_insert_with(|| wrong.to_string());
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -20,7 +20,8 @@ use result::plan::{AskedRequest, Asks, Contender, LighterContract, Machine, Sett
 use result::{Run, State, shell};
 
 use crate::core_speed;
-use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference, median};
+use crate::statistics::{BLOCKS_MIN, Difference, SIGNIFICANCE, chances_of_any, difference};
+use histogram::median;
 
 /// The largest difference between the offered rates of two runs, as a share, at
 /// which the CPU time of an answer is still that of the same load.
@@ -106,9 +107,12 @@ fn other_asks(a: Option<&Asks>, b: Option<&Asks>) -> Vec<String> {
         let each: Vec<String> = each.collect();
         if each.is_empty() { "nothing".into() } else { each.join(", ") }
     };
-    let requests = |asks: &Asks| match asks.requests.is_empty() {
-        true => "one GET".to_string(),
-        false => asks.requests.iter().map(asked_request).collect::<Vec<_>>().join("; "),
+    let requests = |asks: &Asks| {
+        if asks.requests.is_empty() {
+            "one GET".to_string()
+        } else {
+            asks.requests.iter().map(asked_request).collect::<Vec<_>>().join("; ")
+        }
     };
     let whole =
         |asks: &Asks| if asks.whole_body { "all of it" } else { "a part of it" }.to_string();
@@ -155,10 +159,7 @@ fn backends(run: &Run) -> String {
     let used = clients.map(|client| &*client.backend);
     let used: BTreeSet<&str> =
         used.map(|backend| if backend.starts_with(EPOLL) { EPOLL } else { backend }).collect();
-    match used.is_empty() {
-        true => "none".into(),
-        false => used.into_iter().collect::<Vec<_>>().join(" and "),
-    }
+    if used.is_empty() { "none".into() } else { used.into_iter().collect::<Vec<_>>().join(" and ") }
 }
 
 /// Whether one build of bakeoff made the load of both. Most changes to it change no

@@ -5,8 +5,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use load::histogram;
-use load::reading::{Statistic, read_exact};
+use histogram::reading::{Statistic, read_exact};
 use result::figure::{CLIENT_CPU_US, CPU_US, RATE};
 use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
@@ -14,7 +13,8 @@ use result::{Run, Trial};
 
 use crate::checks;
 use crate::figures::{self, Value};
-use crate::statistics::{log_ratios, median, median_interval, side, smallest_seen};
+use crate::statistics::{log_ratios, median_interval, side, smallest_seen};
+use histogram::median;
 
 /// A figure that has a value in each trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -262,7 +262,7 @@ fn of_percentile(trial: &Trial, percentile: f64) -> Option<Value> {
     if let Some(one) = times.at.iter().find(|one| one.percentile == percentile) {
         return Some(Value { value: one.value, at_least: one.at_least });
     }
-    let all = histogram::decode(&times.histogram)?;
+    let all = histogram::text::decode(&times.histogram)?;
     let value = read_exact(&all, Statistic::Percentile(percentile)).value()?;
     Some(Value { value: value.nanoseconds as f64 / 1e3, at_least: times.censored > 0 })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use result::Trial;
 
-use crate::statistics::median;
+use histogram::median;
 
 /// Block by block, in the order of measuring, the speed of the cores that contenders ran
 /// on, as far as nobody else had them; blocks in which it wasn't measured are left out. A

@@ -12,7 +12,7 @@ use result::outcome::Offered;
 use result::plan::{Contender, Pace, Setting};
 use result::{Run, Trial};
 
-use crate::statistics::median;
+use histogram::median;
 
 /// The rate that a contender is to be offered under a setting; `None` in a closed
 /// loop, which has none.

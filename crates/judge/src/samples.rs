@@ -1,10 +1,10 @@
 //! Runs made up for tests.
 
 use result::evidence::{AnswerSize, ClientSide, Evidence, Percentile, Percentiles, Work};
-use result::figure::Figure;
 use result::finding::{Finding, Verdict};
+use result::kind::Kind;
 use result::plan::{
-    Asks, Contender, Dimension, Machine, Plan, Refusal, RightStatus, Setting, Slot, Study, Tier,
+    Asks, Contender, Machine, Plan, Refusal, RightStatus, Setting, Slot, Study, Tier,
 };
 use result::{Run, SCHEMA, State, Trial};
 
@@ -101,8 +101,9 @@ pub fn run_of(contenders: &[Contender], trials: Vec<Trial>) -> Run {
             title: String::new(),
             question: String::new(),
             contract: String::new(),
-            dimensions: Dimension::of_servers(),
-            figures: Figure::of_generator(),
+            kind: Kind::Http,
+            dimensions: Kind::Http.dimensions(),
+            figures: Kind::Http.figures(None),
             asks: Some(Asks {
                 path: "/hello?id={nonce}".into(),
                 status: RightStatus::One(200),

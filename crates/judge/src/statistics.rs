@@ -8,6 +8,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use histogram::median;
+
 /// The fewest blocks that an interval, a test or a rank is made of. With fewer,
 /// no result of a sign-flip test could fall below 5 %.
 pub const BLOCKS_MIN: usize = 6;
@@ -25,22 +27,6 @@ const DEALT_IN_ALL_WAYS_MAX: usize = 16;
 const HALVINGS: usize = 16;
 /// Sums of values that are equal but for rounding are no farther apart, as a share.
 const ROUNDING: f64 = 1e-9;
-
-/// The median; `None` of nothing.
-pub fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    median_of_sorted(&sorted)
-}
-
-fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(sorted[middle]),
-        _ => Some((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
-}
 
 /// The 95 % interval of the median; `None` with fewer than [`BLOCKS_MIN`] values.
 ///
@@ -184,10 +170,7 @@ pub fn smallest_seen(
     }
     for _ in 0..HALVINGS {
         let by = (unseen + seen) / 2.0;
-        match is_seen(by) {
-            true => seen = by,
-            false => unseen = by,
-        }
+        if is_seen(by) { seen = by } else { unseen = by }
     }
     Some(sign * seen)
 }
@@ -216,7 +199,7 @@ pub fn difference(a: &[f64], b: &[f64]) -> Option<Difference> {
         b.iter().flat_map(|to| a.iter().map(move |from| to - from)).collect();
     differences.sort_by(f64::total_cmp);
     let interval = (differences[beyond], differences[differences.len() - 1 - beyond]);
-    Some(Difference { median: median_of_sorted(&differences)?, interval })
+    Some(Difference { median: median(&differences)?, interval })
 }
 
 /// How many of the differences between so many values and so many others lie beyond
@@ -318,13 +301,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[test]
-    fn medians_of_odd_even_and_no_values() {
-        assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
-        assert_eq!(median(&[]), None);
-    }
 
     #[test]
     fn the_sign_flip_test_gives_the_known_answers() {

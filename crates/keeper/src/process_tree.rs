@@ -23,10 +23,7 @@ pub fn kernel_lists_children() -> bool {
 /// A process may fork while this looks, so a killer has to look again until
 /// nobody is left.
 pub fn descendants(root: i32) -> Vec<i32> {
-    match kernel_lists_children() {
-        true => below(root, children),
-        false => by_parents(root),
-    }
+    if kernel_lists_children() { below(root, children) } else { by_parents(root) }
 }
 
 /// The same by the parents of all processes that can be seen.
@@ -63,9 +60,10 @@ fn all_processes() -> Option<impl Iterator<Item = i32>> {
 pub fn children_of_other_sessions() -> Vec<i32> {
     let own = std::process::id() as i32;
     let Some(session) = stat(own).map(|stat| stat.session) else { return Vec::new() };
-    let children = match kernel_lists_children() {
-        true => children(own),
-        false => all_processes().into_iter().flatten().collect(),
+    let children = if kernel_lists_children() {
+        children(own)
+    } else {
+        all_processes().into_iter().flatten().collect()
     };
     let stats = children.into_iter().filter_map(stat);
     stats.filter(|it| it.ppid == own && it.session != session).map(|it| it.pid).collect()

@@ -26,14 +26,14 @@ pub fn give(name: &str, value: &str) {
 /// The value of a variable, to hand it on; `None` if it isn't set, or is no text.
 pub fn value(name: &str) -> Option<String> {
     let given = lock(&GIVEN).get(name).cloned();
-    let value = given.or_else(|| load::headers::of_environment(name))?;
+    let value = given.or_else(|| load::plan::headers::of_environment(name))?;
     lock(&HANDED_ON).insert(name.into(), value.clone());
     Some(value)
 }
 
 /// Whether a variable is set.
 pub fn is_set(name: &str) -> bool {
-    lock(&GIVEN).contains_key(name) || load::headers::of_environment(name).is_some()
+    lock(&GIVEN).contains_key(name) || load::plan::headers::of_environment(name).is_some()
 }
 
 /// That these aren't set, and what to do about it.

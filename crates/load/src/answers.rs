@@ -1,10 +1,10 @@
 //! Single answers, for who asks beside the load: what is right there is right under load,
 //! because both are read by the same decoder.
 
+use crate::plan::template::Template;
 use crate::protocol::http1::expected::{Expected, Search};
 use crate::protocol::http1::head::Heads;
 use crate::protocol::http1::reading::{Progress, Reading};
-use crate::template::Template;
 
 /// Reads one answer after the other from the bytes of a connection.
 #[derive(Debug, Default)]

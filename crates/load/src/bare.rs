@@ -7,11 +7,11 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use crate::address::Sources;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Event, Setup};
-use crate::clock::Clock;
+use crate::pace::clock::Clock;
+use crate::thread::address::Sources;
 use crate::{Error, Plan};
 
 /// Handshakes under way at once, so that no listen queue overflows.

@@ -152,13 +152,14 @@ mod tests {
     use serde::de::DeserializeOwned;
 
     use super::*;
+    use crate::Moment;
     use crate::outcome::{
-        Account, Connections, ErrorCount, ErrorKind as Kind, First, Latency, SampledAnswer, Second,
+        Account, Connections, ErrorCount, ErrorKind as Kind, First, SampledAnswer, Second,
         StatusCount, ThreadUse,
     };
+    use crate::plan::template::{Placeholders, Request};
     use crate::plan::{Arrivals, BackendChoice, Expect, Http, Target, Until, Work};
-    use crate::template::{Placeholders, Request};
-    use crate::{Moment, histogram};
+    use histogram::Latency;
 
     /// What comes out of the other end of a pipe.
     fn told_and_read<T: Serialize + DeserializeOwned>(value: &T) -> T {

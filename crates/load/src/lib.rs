@@ -4,80 +4,43 @@
 //! its histograms, and shares only the queue of requests. The parts, in the
 //! order that data takes through them:
 //!
-//! - [`plan`]: what is asked for;
-//! - [`template`]: the requests, with placeholders; [`headers`]: what theirs may be; `rotation`:
-//!   which of several is next; [`keys`]: what is asked of stores, and what they may answer;
-//! - `run`: the threads, their common start, and what they saw, put together;
-//! - `schedule`: when requests are due in an open loop; `clock`: the threads' common time;
-//! - `queue`: which is next, and which thread is awake for it; `turns`: a thread's hand in it;
-//! - `worker`: a thread's loop, over
-//!   - `protocol`: what the bytes mean, and
-//!   - `backend`: how they get to the kernel and back, by io_uring or epoll;
-//! - `connects`, `address`: how connections are opened: paced, and from which source address;
-//! - `now`, `slots`, `line`: what time it is to a thread, what it knows of each connection, and
-//!   which of the free ones is taken next;
-//! - `record`: what a thread writes down; `samples`: a few whole answers of that;
-//! - [`outcome`]: what was seen; `merge`: that of all threads.
+//! - [`plan`]: what is asked for, and the requests as they are written;
+//! - [`work`]: what is asked, and what an answer is worth;
+//! - `protocol`: what the bytes mean;
+//! - `pace`: when a request is due, and which thread takes it;
+//! - `thread`: a thread's loop, over its connections;
+//! - `backend`: how bytes get to the kernel and back, by io_uring or epoll;
+//! - [`outcome`]: what was seen;
+//! - [`verdict`]: what is made of it.
 //!
-//! A run in a process of its own:
+//! `run` has the threads, their common start, and what they saw, put together. A run in a
+//! process of its own is a [`client`]: a plan comes in, an outcome goes out, as text.
 //!
-//! - [`client`]: a plan comes in, an outcome goes out, as text;
-//! - [`histogram`]: distributions as text.
-//!
-//! What is made of an outcome:
-//!
-//! - [`reading`]: percentiles, and when they are withheld;
-//! - [`condition`]: `p99 < 10ms` and the like, cut into parts by [`comparison`];
-//! - [`limit`]: what to know before using the figures;
-//! - [`delayed_ack`]: whether times cluster where acknowledgements are late;
-//! - [`search`]: the highest rate at which a condition holds.
-//!
-//! What others read with the same eyes: [`answers`]. What others send with the same hands:
+//! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores. What others send with the same hands:
 //! [`requests`]. What a request costs at least: [`bare`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
-mod address;
 pub mod answers;
 mod backend;
 pub mod bare;
 pub mod client;
-mod clock;
-pub mod comparison;
-pub mod condition;
-mod connects;
-pub mod delayed_ack;
-pub mod headers;
-pub mod histogram;
 pub mod interrupts;
-pub mod keys;
-pub mod limit;
 mod limits;
-mod line;
-mod merge;
-mod now;
 pub mod outcome;
+mod pace;
 pub mod plan;
 mod protocol;
-mod queue;
-pub mod reading;
-mod record;
 pub mod requests;
-mod rotation;
 mod run;
-mod samples;
-mod schedule;
-pub mod search;
+#[cfg(any(test, feature = "simulator"))]
+pub mod simulator;
 #[cfg(test)]
 mod skipped;
-mod slots;
-mod statuses;
-pub mod template;
-mod turns;
-mod worker;
+mod thread;
+pub mod verdict;
+pub mod work;
 
-pub use address::ONE_SOURCE_MAX;
-pub use clock::Moment;
 pub use limits::{allow_connections, allow_memory, allowed_cpus};
 /// What the fuzz targets are.
 #[cfg(feature = "fuzzing")]
@@ -93,9 +56,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::{Deserialize, Serialize};
 
 pub use outcome::Outcome;
+pub use pace::clock::Moment;
+pub use pace::schedule::due_times;
 pub use plan::Plan;
+pub use protocol::store::replies;
 pub use run::{chosen_backend, run};
-pub use schedule::due_times;
+pub use thread::address::ONE_SOURCE_MAX;
 
 /// Why no load could be offered at all. What happens to single requests is no
 /// such error: it is in the [`Outcome`].

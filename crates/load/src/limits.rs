@@ -8,8 +8,8 @@ use crate::plan::Work;
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
-use crate::slots::Flight;
-use crate::worker::TOGETHER_BYTES;
+use crate::thread::TOGETHER_BYTES;
+use crate::thread::slots::Flight;
 use crate::{Error, Plan};
 
 /// Descriptors beside the connections and the threads: output, libraries.

@@ -1,8 +1,8 @@
 //! Single requests, for who asks beside the load: what is sent there is sent under load, because
 //! both are encoded alike.
 
+use crate::plan::template::Request;
 use crate::protocol::http1::encode;
-use crate::template::Request;
 
 /// The bytes of a request with this number, in a run with this seed, on a connection that is
 /// kept. What its headers take from the environment is in them already.

@@ -7,29 +7,33 @@ use std::os::fd::AsRawFd;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use hdrhistogram::Histogram;
+use histogram::Histogram;
 
-use crate::address::Sources;
 use crate::backend::epoll::Epoll;
 use crate::backend::ring::Ring;
 use crate::backend::uring::Uring;
 use crate::backend::{Backend, Setup};
-use crate::clock::Clock;
 use crate::interrupts::seconds_apart;
 use crate::outcome::Second;
+use crate::outcome::record::{Record, SecondOfThread, Since};
+use crate::outcome::samples::Samples;
+use crate::pace::clock::Clock;
+use crate::pace::queue::Queue;
+use crate::pace::turns::Turns;
+use crate::pace::window::Window;
 use crate::plan::{Arrivals, BackendChoice, Plan, Until, Work};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
-use crate::queue::Queue;
-use crate::record::{Record, SecondOfThread, Since};
-use crate::samples::Samples;
-use crate::turns::{Turns, Window};
-use crate::worker::Worker;
-use crate::{Error, News, Outcome, Progress, Stop, connects, histogram, limits};
+use crate::thread::Worker;
+use crate::thread::address::Sources;
+use crate::thread::connects;
+use crate::{Error, Moment, News, Outcome, Progress, Stop, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
 const START_AHEAD_NS: u64 = 2_000_000;
+/// How often is told how many connections were made ahead.
+const TOLD_EVERY_NS: u64 = 100_000_000;
 
 /// Runs a plan to its end or until stopped, and tells how it goes on.
 ///
@@ -91,9 +95,7 @@ fn run_as<P: Protocol>(
         });
         // Those that ran nothing tell nothing: the error is that of the one that failed.
         let parts: Vec<Option<Outcome>> = told.collect::<Result<_, Error>>()?;
-        let parts = parts.into_iter().flatten();
-        let seen = parts.fold(Outcome::nothing(clock.moment(window.begin)), Outcome::merge);
-        Ok(put_together(plan, stop, seen, collected))
+        Ok(put_together(plan, stop, parts.into_iter().flatten(), collected))
     })
 }
 
@@ -128,9 +130,10 @@ impl Plan {
     /// for it; `None` where answers decide when it ends.
     pub fn longest(&self) -> Option<Duration> {
         let Until::Elapsed(window) = self.until else { return None };
-        let connecting = match self.keep_alive {
-            true => connects::longest(self.connections, self.timeout),
-            false => Duration::ZERO,
+        let connecting = if self.keep_alive {
+            connects::longest(self.connections, self.timeout)
+        } else {
+            Duration::ZERO
         };
         // The last answers are awaited no longer than any.
         let parts = [connecting, self.warmup, window, self.timeout];
@@ -146,7 +149,7 @@ impl Plan {
     }
 
     /// The borders of a run that starts at this time.
-    fn window(&self, start: u64) -> Window {
+    pub(crate) fn window(&self, start: u64) -> Window {
         let begin = start + self.warmup.as_nanos() as u64;
         let end = match self.until {
             Until::Elapsed(time) => begin + time.as_nanos() as u64,
@@ -173,7 +176,7 @@ impl Crew {
 }
 
 /// What a thread tells before the common start.
-struct Ahead {
+struct Connected {
     thread: usize,
     /// Its connections that are open.
     open: u32,
@@ -183,7 +186,7 @@ struct Ahead {
 
 /// Hears the threads until each is ready, and tells of their connections meanwhile;
 /// whether all are. A thread that is ready lets go; one that fails lets go without that.
-fn all_ready(from: &Receiver<Ahead>, threads: usize, tell: &mut dyn FnMut(&News)) -> bool {
+fn all_ready(from: &Receiver<Connected>, threads: usize, tell: &mut dyn FnMut(&News)) -> bool {
     let mut open = vec![0; threads];
     let mut ready = 0;
     for ahead in from {
@@ -209,34 +212,22 @@ struct Share<'a> {
 
 impl Share<'_> {
     fn slots(&self) -> u32 {
-        let (thread, threads) = (self.thread as u32, self.crew.threads as u32);
-        self.plan.connections / threads + u32::from(thread < self.plan.connections % threads)
+        slots_of(self.plan, self.thread, self.crew.threads)
     }
 
     /// A thread's whole life; `None` if another thread failed, so that nothing was run.
     fn work<P: Protocol>(
         &self,
         protocol: P,
-        ready: Sender<Ahead>,
+        ready: Sender<Connected>,
         start: &Receiver<Window>,
         seconds: Sender<SecondOfThread>,
     ) -> Result<Option<Outcome>, Error> {
         let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
         limits::bind(cpu)?;
         limits::wake_on_time();
-        let since = match (self.plan.arrivals, self.plan.keep_alive) {
-            (Arrivals::Closed, true) => None,
-            (Arrivals::Closed, false) => Some(Since::Begun),
-            _ => Some(Since::Intended),
-        };
-        let record = Record::new(self.thread, since, seconds);
-        let mut record = match self.plan.work {
-            Work::Http(_) => record,
-            Work::Keys(_) => record.by_operation(),
-        };
+        let mut record = record_of(self.plan, self.thread, self.slots(), seconds);
         record.usage.cpu = Some(cpu);
-        record.gathers = self.plan.pipeline > 1;
-        record.outcome.connections.asked = self.slots();
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
         let setup = Setup {
@@ -279,7 +270,7 @@ impl Share<'_> {
         name: String,
         protocol: P,
         mut record: Record,
-        ready: Sender<Ahead>,
+        ready: Sender<Connected>,
         start: &Receiver<Window>,
     ) -> Result<Option<Outcome>, Error> {
         let lost = |source| Error::System { what: "waiting for the network".into(), source };
@@ -292,15 +283,54 @@ impl Share<'_> {
         let parts = (backend, protocol, record, turns);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         let tell = |open, is_ready| {
-            let _ = ready.send(Ahead { thread: self.thread, open, is_ready });
+            let _ = ready.send(Connected { thread: self.thread, open, is_ready });
         };
-        let open = worker.connect_ahead(|open| tell(open, false)).map_err(lost)?;
-        tell(open, true);
+        let mut next_told = clock.now() + TOLD_EVERY_NS;
+        while let Some(until) = worker.sleeps_until() {
+            worker.turn_over(until).map_err(lost)?;
+            if clock.now() >= next_told {
+                tell(worker.open(), false);
+                next_told = clock.now() + TOLD_EVERY_NS;
+            }
+        }
+        tell(worker.open(), true);
         drop(ready);
         // No word comes if another thread failed.
         let Ok(window) = start.recv() else { return Ok(None) };
-        worker.run(window).map(Some).map_err(lost)
+        worker.start(window);
+        while let Some(until) = worker.sleeps_until() {
+            worker.turn_over(until).map_err(lost)?;
+        }
+        Ok(Some(worker.finish()))
     }
+}
+
+/// How many of the connections a thread has.
+pub(crate) fn slots_of(plan: &Plan, thread: usize, threads: usize) -> u32 {
+    let (thread, threads) = (thread as u32, threads as u32);
+    plan.connections / threads + u32::from(thread < plan.connections % threads)
+}
+
+/// The empty books of a thread with so many connections.
+pub(crate) fn record_of(
+    plan: &Plan,
+    thread: usize,
+    slots: u32,
+    seconds: Sender<SecondOfThread>,
+) -> Record {
+    let since = match (plan.arrivals, plan.keep_alive) {
+        (Arrivals::Closed, true) => None,
+        (Arrivals::Closed, false) => Some(Since::Begun),
+        _ => Some(Since::Intended),
+    };
+    let record = Record::new(thread, since, seconds);
+    let mut record = match plan.work {
+        Work::Http(_) => record,
+        Work::Keys(_) => record.by_operation(),
+    };
+    record.gathers = plan.pipeline > 1;
+    record.outcome.connections.asked = slots;
+    record
 }
 
 /// The threads' seconds, added up.
@@ -398,7 +428,13 @@ impl Collected {
 }
 
 /// All that is told of the run: what its threads saw, and what was collected of their seconds.
-fn put_together(plan: &Plan, stop: &Stop, mut all: Outcome, collected: Collected) -> Outcome {
+fn put_together(
+    plan: &Plan,
+    stop: &Stop,
+    parts: impl Iterator<Item = Outcome>,
+    collected: Collected,
+) -> Outcome {
+    let mut all = parts.reduce(Outcome::merge).unwrap_or_else(|| Outcome::nothing(Moment::now()));
     all.seconds = collected.within(all.window);
     all.answers_in_window = all.seconds.iter().map(|second| second.good).sum();
     all.bytes_received = all.seconds.iter().map(|second| second.bytes).sum();
@@ -414,6 +450,21 @@ fn put_together(plan: &Plan, stop: &Stop, mut all: Outcome, collected: Collected
         }
     }
     all
+}
+
+/// The same of parts and seconds that somebody made one after the other.
+#[cfg(any(test, feature = "simulator"))]
+pub(crate) fn put_together_of(
+    plan: &Plan,
+    (parts, seconds): (Vec<Outcome>, Vec<SecondOfThread>),
+    window: Window,
+) -> Outcome {
+    let (to, from) = mpsc::channel();
+    let threads = parts.len();
+    seconds.into_iter().for_each(|second| to.send(second).expect("the other end is here"));
+    drop(to);
+    let collected = Collected::collect(&from, threads, window, Clock::start(), &mut |_| {});
+    put_together(plan, &Stop::default(), parts.into_iter(), collected)
 }
 
 /// Of how many connections of a thread it is looked how late their answers are seen: few,
@@ -453,9 +504,10 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::outcome::record::Times;
+    use crate::pace::window::Phase;
     use crate::plan::Target;
-    use crate::record::{Phase, Times};
-    use crate::template::Request;
+    use crate::plan::template::Request;
 
     const WINDOW: Window = Window { start: 0, begin: 0, end: u64::MAX };
 
@@ -524,7 +576,7 @@ mod tests {
             for (number, open) in (0..).zip(open) {
                 record.begin_second(number, open);
             }
-            record.finish(Clock::start(), WINDOW, 0);
+            record.finish(Clock::start(), WINDOW, 0, [0, 0]);
         }
         drop(to);
         let all = Collected::collect(&from, 2, WINDOW, Clock::start(), &mut |_| {});
@@ -541,7 +593,7 @@ mod tests {
                 record.account(Phase::Window).sent += 1;
                 record.answered(Phase::Window, Times::default(), 200, None, time);
             }
-            record.finish(Clock::start(), WINDOW, 0);
+            record.finish(Clock::start(), WINDOW, 0, [0, 0]);
         }
         drop(to);
         let all = Collected::collect(&from, 2, WINDOW, Clock::start(), &mut |_| {});
@@ -574,7 +626,7 @@ mod tests {
         for (thread, open, is_ready) in
             [(0, 30, false), (1, 5, true), (0, 60, false), (2, 7, false), (0, 90, true)]
         {
-            to.send(Ahead { thread, open, is_ready }).unwrap();
+            to.send(Connected { thread, open, is_ready }).unwrap();
         }
         // The third fails.
         drop(to);

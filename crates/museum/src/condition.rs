@@ -100,12 +100,13 @@ impl Quota {
         let micros = (cores * PERIOD_US) as u64;
         let v1 = quota.group.join("cpu.cfs_quota_us");
         let v2 = quota.group.join("cpu.max");
-        match v1.exists() {
-            true => fs::write(v1, micros.to_string()),
-            false => fs::OpenOptions::new().write(true).open(v2).and_then(|mut file| {
+        if v1.exists() {
+            fs::write(v1, micros.to_string())
+        } else {
+            fs::OpenOptions::new().write(true).open(v2).and_then(|mut file| {
                 use std::io::Write;
                 file.write_all(format!("{micros} {PERIOD_US}").as_bytes())
-            }),
+            })
         }
         .map_err(failed)?;
         enter(&quota.group).map_err(failed)?;

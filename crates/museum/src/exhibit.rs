@@ -56,7 +56,7 @@ pub struct Kept {
 
 /// Why there are no two runs.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ExhibitError {
     /// It can't be made here, and why.
     #[error("{0}")]
     NotHere(String),
@@ -65,10 +65,10 @@ pub enum Error {
     Interrupted,
     /// The set-up can't be made.
     #[error(transparent)]
-    Stage(#[from] stage::Error),
+    Stage(#[from] stage::StageError),
     /// A run couldn't begin or go on.
     #[error(transparent)]
-    Run(run::Error),
+    Run(run::RunError),
 }
 
 /// Where things are, and how to stop.
@@ -96,11 +96,15 @@ impl Museum<'_> {
     /// main thread: see [`Conditions::of`].
     ///
     /// # Errors
-    /// [`Error`].
-    pub fn make(&self, mistake: &Mistake, tell: &mut dyn FnMut(&Event)) -> Result<Exhibit, Error> {
+    /// [`ExhibitError`].
+    pub fn make(
+        &self,
+        mistake: &Mistake,
+        tell: &mut dyn FnMut(&Event),
+    ) -> Result<Exhibit, ExhibitError> {
         let sabotage = &mistake.file.set_up.sabotage;
         if let Some(missing) = ready::missing(&sabotage.needs) {
-            return Err(Error::NotHere(missing));
+            return Err(ExhibitError::NotHere(missing));
         }
         let file = self.mistakes.join(format!("{}.toml", mistake.name));
         let stage = Stage::set(self.studies, &file, mistake)?;
@@ -111,7 +115,7 @@ impl Museum<'_> {
             // A machine that is disturbed on purpose is so the next time.
             let is_meant = sabotage.neighbours.is_some();
             if is_meant || made_again == self.repeats_max || !was_disturbed(&kept.run, from) {
-                return Ok::<Kept, Error>(kept);
+                return Ok::<Kept, ExhibitError>(kept);
             }
             made_again += 1;
         };
@@ -140,7 +144,7 @@ impl Museum<'_> {
         study: &Study,
         sabotage: &Sabotage,
         tell: &mut dyn FnMut(&Event),
-    ) -> Result<Kept, Error> {
+    ) -> Result<Kept, ExhibitError> {
         let asked = Asked {
             study,
             profile: (PROFILE, &study.file.profile[PROFILE]),
@@ -156,7 +160,7 @@ impl Museum<'_> {
         let mut neighbours = Vec::new();
         let mut failed = None;
         let first = study.contenders[0].name.clone();
-        let conditions = Conditions::of(sabotage).map_err(Error::NotHere)?;
+        let conditions = Conditions::of(sabotage).map_err(ExhibitError::NotHere)?;
         let ended = run::of_study(asked, self.stop, &mut |event| {
             tell(&event);
             match &event {
@@ -177,14 +181,14 @@ impl Museum<'_> {
         drop(neighbours);
         drop(conditions);
         if let Some(why) = left_out.or(failed) {
-            return Err(Error::NotHere(why));
+            return Err(ExhibitError::NotHere(why));
         }
         match ended {
-            Err(run::Error::Interrupted) | Ok(Ended { early: Some(Early::Interrupted), .. }) => {
-                Err(Error::Interrupted)
+            Err(run::RunError::Interrupted) | Ok(Ended { early: Some(Early::Interrupted), .. }) => {
+                Err(ExhibitError::Interrupted)
             }
             Ok(Ended { early: Some(Early::Failed(error)), .. }) | Err(error) => {
-                Err(Error::Run(error))
+                Err(ExhibitError::Run(error))
             }
             Ok(Ended { run, folder, .. }) => Ok(Kept { run, folder }),
         }

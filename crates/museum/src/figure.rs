@@ -1,7 +1,7 @@
 //! The figure that somebody who believes what he sees would have printed, and the
 //! true one beside it.
 
-use load::histogram;
+use histogram::median;
 use result::evidence::{Evidence, Percentiles};
 use result::figure::RATE;
 use result::outcome::Row;
@@ -104,12 +104,8 @@ fn response_p99(evidence: &Evidence) -> Option<f64> {
 }
 
 fn p99(times: &Percentiles) -> Option<f64> {
-    let all = histogram::decode(&times.histogram).filter(|all| !all.is_empty())?;
+    let all = histogram::text::decode(&times.histogram).filter(|all| !all.is_empty())?;
     Some(all.value_at_quantile(0.99) as f64 / NS_A_US)
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    judge::statistics::median(values)
 }
 
 fn best(values: &[f64]) -> Option<f64> {
@@ -187,7 +183,7 @@ mod tests {
     #[test]
     fn a_rate_has_its_studys_unit_and_may_be_by_the_programs_own_clock() {
         let mut run = run_of_ranks([None, None]);
-        run.study.figures = result::figure::Figure::of_programs("message", "messages");
+        run.study.figures = result::kind::Kind::Program.figures(Some(("message", "messages")));
         for trial in &mut run.trials {
             let work = trial.evidence.work.as_mut().unwrap();
             (work.done, work.own_seconds) = (200, Some(0.5));

@@ -143,9 +143,10 @@ const PROGRAMS_MAX: u32 = 16;
 
 fn programs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     let programs = u32::deserialize(deserializer)?;
-    match (1..=PROGRAMS_MAX).contains(&programs) {
-        true => Ok(programs),
-        false => Err(D::Error::custom(format!("this has to be a number from 1 to {PROGRAMS_MAX}"))),
+    if (1..=PROGRAMS_MAX).contains(&programs) {
+        Ok(programs)
+    } else {
+        Err(D::Error::custom(format!("this has to be a number from 1 to {PROGRAMS_MAX}")))
     }
 }
 
@@ -190,11 +191,12 @@ fn file_of_contender<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Strin
     let path = Path::new(&file);
     let own = path.strip_prefix("..").unwrap_or(path);
     let is_within = |part| matches!(part, Component::Normal(_));
-    match own.file_name().is_some() && own.components().all(is_within) {
-        true => Ok(file),
-        false => Err(D::Error::custom(
+    if own.file_name().is_some() && own.components().all(is_within) {
+        Ok(file)
+    } else {
+        Err(D::Error::custom(
             "this has to be a file in the contender's folder, or in one of its `sources`",
-        )),
+        ))
     }
 }
 
@@ -265,7 +267,7 @@ pub enum Naive {
 
 /// Why mistakes couldn't be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum MistakeError {
     /// A folder couldn't be listed.
     #[error("couldn't list the mistakes in {folder}: {source}; start bakeoff where the folder \
         `mistakes` is, or give --mistakes", folder = folder.display())]
@@ -298,8 +300,8 @@ pub enum Error {
 ///
 /// # Errors
 /// The first file that is not as it has to be, with its line.
-pub fn read_all(folder: &Path) -> Result<Vec<Mistake>, Error> {
-    let list = |source| Error::List { folder: folder.into(), source };
+pub fn read_all(folder: &Path) -> Result<Vec<Mistake>, MistakeError> {
+    let list = |source| MistakeError::List { folder: folder.into(), source };
     let mut mistakes = Vec::new();
     for entry in fs::read_dir(folder).map_err(list)? {
         let path = entry.map_err(list)?.path();
@@ -308,7 +310,7 @@ pub fn read_all(folder: &Path) -> Result<Vec<Mistake>, Error> {
         }
     }
     if mistakes.is_empty() {
-        return Err(Error::Empty { folder: folder.into() });
+        return Err(MistakeError::Empty { folder: folder.into() });
     }
     mistakes.sort_by(|a, b| (a.file.number, &a.name).cmp(&(b.file.number, &b.name)));
     Ok(mistakes)
@@ -317,11 +319,11 @@ pub fn read_all(folder: &Path) -> Result<Vec<Mistake>, Error> {
 /// Keeps the mistakes that are named; all, if none is.
 ///
 /// # Errors
-/// [`Error::Unknown`].
-pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>, Error> {
+/// [`MistakeError::Unknown`].
+pub fn only(mut mistakes: Vec<Mistake>, names: &[String]) -> Result<Vec<Mistake>, MistakeError> {
     if let Some(name) = names.iter().find(|&name| mistakes.iter().all(|it| it.name != *name)) {
         let have: Vec<_> = mistakes.iter().map(|it| &*it.name).collect();
-        return Err(Error::Unknown { name: name.clone(), have: have.join(", ") });
+        return Err(MistakeError::Unknown { name: name.clone(), have: have.join(", ") });
     }
     if !names.is_empty() {
         mistakes.retain(|it| names.contains(&it.name));

@@ -11,6 +11,7 @@ use keeper::leftovers;
 use lab::study::contender::{BUILD, Contender};
 use lab::study::toml_file;
 use lab::study::{self, Profile, Study};
+use result::kind::Kind;
 use toml::Spanned;
 
 use crate::mistake::{Change, Mistake};
@@ -20,7 +21,7 @@ pub const PROFILE: &str = "mistake";
 
 /// Why a set-up couldn't be made.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum StageError {
     /// The study or a contender can't be used, or the mistake's file asks for
     /// what isn't there.
     #[error(transparent)]
@@ -64,29 +65,30 @@ impl Stage {
     /// Makes both set-ups. `file` is the mistake's, for complaints.
     ///
     /// # Errors
-    /// [`Error`].
-    pub fn set(studies: &Path, file: &Path, mistake: &Mistake) -> Result<Stage, Error> {
+    /// [`StageError`].
+    pub fn set(studies: &Path, file: &Path, mistake: &Mistake) -> Result<Stage, StageError> {
         let set_up = &mistake.file.set_up;
         // What is wrong with the study itself is told of its own files, not of copies.
         let original = Study::read(studies, &set_up.study)?;
         // A name that the next run knows, should this one be killed.
         let folder = Folder(std::env::temp_dir().join(leftovers::name()));
-        let of = |studies: &Path, profile: &Spanned<Profile>, how: &str| -> Result<Study, Error> {
-            let mut study = Study::read(studies, &set_up.study)?;
-            study.file.asks.extend(set_up.asks.clone());
-            let mut study = study.with_profile(PROFILE, profile, file)?;
-            let again = set_up.again.iter().map(|name| (name, true));
-            let names = profile.get_ref().contender_names();
-            let named = names.iter().map(|name| (name, false)).chain(again);
-            study.contenders = named
-                .map(|(name, is_again)| contender(&study, name, is_again))
-                .collect::<Result<_, study::Error>>()?;
-            study.name = format!("{}-{how}", mistake.name);
-            let MistakeTitle { title, question } = MistakeTitle::of(mistake, how);
-            (study.file.title, study.file.question) = (title, question);
-            study.file.published.clear();
-            Ok(study)
-        };
+        let of =
+            |studies: &Path, profile: &Spanned<Profile>, how: &str| -> Result<Study, StageError> {
+                let mut study = Study::read(studies, &set_up.study)?;
+                study.file.asks.extend(set_up.asks.clone());
+                let mut study = study.with_profile(PROFILE, profile, file)?;
+                let again = set_up.again.iter().map(|name| (name, true));
+                let names = profile.get_ref().contender_names();
+                let named = names.iter().map(|name| (name, false)).chain(again);
+                study.contenders = named
+                    .map(|(name, is_again)| contender(&study, name, is_again))
+                    .collect::<Result<_, study::Error>>()?;
+                study.name = format!("{}-{how}", mistake.name);
+                let MistakeTitle { title, question } = MistakeTitle::of(mistake, how);
+                (study.file.title, study.file.question) = (title, question);
+                study.file.published.clear();
+                Ok(study)
+            };
         let mut changes: Vec<&Change> = set_up.changes.iter().collect();
         let copied = |to: &str, profile: &Profile, files: Option<&Path>, changes: &[&Change]| {
             let to = folder.0.join(to);
@@ -96,14 +98,13 @@ impl Stage {
             let first = first.map(|name| folder_of(&original, &name)).transpose()?;
             let study = studies.join(&set_up.study);
             copy(&study, &to.join(&set_up.study), file, files, first.as_deref(), changes)?;
-            Ok::<PathBuf, Error>(to)
+            Ok::<PathBuf, StageError>(to)
         };
-        let clean = match changes.is_empty() {
-            true => of(studies, &set_up.run, "clean")?,
-            false => {
-                let studies = copied("clean", set_up.run.get_ref(), None, &changes)?;
-                of(&studies, &set_up.run, "clean")?
-            }
+        let clean = if changes.is_empty() {
+            of(studies, &set_up.run, "clean")?
+        } else {
+            let studies = copied("clean", set_up.run.get_ref(), None, &changes)?;
+            of(&studies, &set_up.run, "clean")?
         };
         let sabotage = &set_up.sabotage;
         let files = mistake.folder.is_dir().then_some(mistake.folder.as_path());
@@ -129,7 +130,7 @@ fn client_of(
     client: &Spanned<String>,
     file: &Path,
 ) -> Result<PathBuf, toml_file::Error> {
-    if !study.file.is_of_stores() {
+    if study.file.kind() != Kind::Keys {
         let what = "only stores are asked by another client: the study has none";
         return Err(toml_file::refuse(file, client.span(), what.into()));
     }
@@ -185,8 +186,8 @@ fn copy(
     files: Option<&Path>,
     copied: Option<&str>,
     changes: &[&Change],
-) -> Result<(), Error> {
-    let failed = |name: &str, source| Error::Copy { name: name.into(), to: to.into(), source };
+) -> Result<(), StageError> {
+    let failed = |name: &str, source| StageError::Copy { name: name.into(), to: to.into(), source };
     let study = source.canonicalize().map_err(|error| failed("", error))?;
     fs::create_dir_all(to).map_err(|error| failed("", error))?;
     let shared = match copied {
@@ -240,10 +241,11 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
         if name == BUILD {
             continue;
         }
-        match path.is_dir() {
-            true => copy_folder(&path, &to.join(name))?,
+        if path.is_dir() {
+            copy_folder(&path, &to.join(name))?
+        } else {
             // With its permissions: a build may be a script.
-            false => fs::copy(&path, to.join(name)).map(|_| ())?,
+            fs::copy(&path, to.join(name)).map(|_| ())?
         }
     }
     Ok(())

@@ -126,12 +126,11 @@ fn by_tie(run: &Run) -> Result<String, String> {
     let unranked_for = |row: &Row| row.standings.get(RATE)?.unranked.clone();
     let reason = |row: &Row| unranked_for(row).unwrap_or_else(|| "for no known reason".into());
     let is_one_reason = unranked.iter().all(|row| unranked_for(row) == unranked_for(first));
-    Err(match unranked.len() == rows.len() && is_one_reason {
-        true => format!("nobody was ranked: {}", reason(first)),
-        false => {
-            let each = |row: &&Row| format!("{} wasn't ranked: {}", row.contender, reason(row));
-            unranked.iter().map(each).collect::<Vec<_>>().join("; ")
-        }
+    Err(if unranked.len() == rows.len() && is_one_reason {
+        format!("nobody was ranked: {}", reason(first))
+    } else {
+        let each = |row: &&Row| format!("{} wasn't ranked: {}", row.contender, reason(row));
+        unranked.iter().map(each).collect::<Vec<_>>().join("; ")
     })
 }
 
@@ -251,7 +250,8 @@ pub(crate) mod tests {
         let mut run: Run = serde_json::from_value(serde_json::json!({
             "schema": result::SCHEMA, "bakeoff": "", "id": "", "started": "", "state": "complete",
             "command": "", "machine": result::plan::Machine::default(),
-            "study": { "name": "", "title": "", "question": "", "contract": "", "published": [] },
+            "study": { "name": "", "title": "", "question": "", "contract": "",
+                "kind": "http", "published": [] },
             "contenders": [contender("a"), contender("b")],
             "plan": { "profile": "", "seed": 1, "blocks": 1, "measure_s": 1.0, "warmup_s": 1.0,
                 "slots": [] },

@@ -14,7 +14,7 @@ use result::finding::{Finding, Verdict};
 use result::plan::{Pace, Setting};
 use result::{Run, State, Trial, shell};
 
-use crate::speed::markdown;
+use crate::page::markdown;
 
 /// Tallies what the checks of several runs said, by check.
 #[derive(Debug, Parser)]
@@ -101,7 +101,7 @@ fn read(folder: &Path) -> Result<Run, String> {
 /// what is asked, and a run takes five minutes.
 fn judged_again(mut run: Run) -> Run {
     for trial in run.trials.iter_mut().chain(&mut run.disturbed) {
-        trial.findings = judge::checks::judge(&trial.slot, &trial.evidence);
+        trial.findings = judge::checks::judge(run.study.kind, &trial.slot, &trial.evidence);
     }
     judge::outcomes::conclude(&mut run);
     run
@@ -139,10 +139,10 @@ fn neighbours<'a>(trials: impl Iterator<Item = &'a Trial>) -> String {
 }
 
 /// A figure's name, and what the checks said of it.
-type Figure<'a> = (String, &'a [Finding]);
+type JudgedFigure<'a> = (String, &'a [Finding]);
 
 /// All figures of a run that carry a verdict.
-fn figures(run: &Run) -> Vec<Figure<'_>> {
+fn figures(run: &Run) -> Vec<JudgedFigure<'_>> {
     let name = |contender: &str, setting: &Setting| {
         format!("{contender}, {}", setting_names(&run.study.dimensions, &[setting]))
     };
@@ -164,7 +164,7 @@ fn figures(run: &Run) -> Vec<Figure<'_>> {
 
 /// What was said of the figures of some runs: a sentence, and a table of all that
 /// was not *valid*, the worst first.
-fn tally(runs: &[Vec<Figure>]) -> String {
+fn tally(runs: &[Vec<JudgedFigure>]) -> String {
     /// In how many runs it was said, and what was measured there first.
     struct Said<'a> {
         runs: usize,

@@ -7,10 +7,9 @@ use judge::statistics::{BLOCKS_MAX, BLOCKS_MIN, SIGNIFICANCE, log_ratios, sign_f
 
 use crate::interrupt::Interrupt;
 use crate::nginx;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::rounds::{self, Cell, Effort};
-use crate::speed::{markdown, spread};
 use crate::statistics::Spread;
 use crate::tool::Tool;
 
@@ -102,7 +101,7 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
                 body.name(),
                 tool.name().to_string(),
                 format!("{:.0}", rate.median * body.size as f64 / 1e6),
-                ratio.map(spread).unwrap_or_default(),
+                ratio.map(Spread::in_words).unwrap_or_default(),
                 word.to_string(),
             ]);
         }

@@ -34,10 +34,7 @@ impl Ended {
         if self.status.success() {
             return Ok(self);
         }
-        let said = match self.complaints.trim().is_empty() {
-            true => &self.output,
-            false => &self.complaints,
-        };
+        let said = if self.complaints.trim().is_empty() { &self.output } else { &self.complaints };
         let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
         let last = lines[lines.len().saturating_sub(3)..].join(" / ");
         let how = match (self.status.code(), self.status.signal()) {

@@ -13,9 +13,8 @@ use clap::Parser;
 use keeper::affinity;
 
 use crate::interrupt::Interrupt;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
-use crate::speed::markdown;
 use crate::statistics::Spread;
 
 /// Measures what a busy processor costs fixed pieces of work on another core.

@@ -23,9 +23,6 @@ impl Interrupt {
 
     /// An error once the user wants an end.
     pub fn check(&self) -> Result<(), String> {
-        match self.0.load(Ordering::Relaxed) {
-            true => Err("interrupted".into()),
-            false => Ok(()),
-        }
+        if self.0.load(Ordering::Relaxed) { Err("interrupted".into()) } else { Ok(()) }
     }
 }

@@ -8,10 +8,9 @@ use clap::Parser;
 use crate::client::Running;
 use crate::interrupt::Interrupt;
 use crate::nginx;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::report::Report;
-use crate::speed::markdown;
 use crate::target::Target;
 use crate::tool::{Load, Tool};
 
@@ -106,9 +105,10 @@ fn resident_kib(
     }
     let report = Report::read(&running.wait(interrupt)?.success()?.output)?;
     let established = report.connections.established;
-    match established == connections {
-        true => Ok(peak),
-        false => Err(format!("{established} connections were established of {connections}")),
+    if established == connections {
+        Ok(peak)
+    } else {
+        Err(format!("{established} connections were established of {connections}"))
     }
 }
 

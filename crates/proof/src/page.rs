@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::SystemTime;
 
+use comfy_table::{Table, presets};
+
 /// A heading and paragraphs in Markdown.
 #[derive(Debug)]
 pub struct Page {
@@ -76,6 +78,13 @@ impl Page {
             machine.kernel
         )
     }
+}
+
+/// A table that is one in Markdown as well as in a terminal.
+pub fn markdown() -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table
 }
 
 #[cfg(test)]

@@ -26,9 +26,10 @@ impl Place {
 
     /// What a reader has to know of it.
     pub fn in_words(&self) -> String {
-        match self.server == self.client {
-            true => format!("server and client SHARE processor {}", self.server),
-            false => format!("server on processor {}, client on {}", self.server, self.client),
+        if self.server == self.client {
+            format!("server and client SHARE processor {}", self.server)
+        } else {
+            format!("server on processor {}, client on {}", self.server, self.client)
         }
     }
 }

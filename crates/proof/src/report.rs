@@ -1,7 +1,7 @@
 //! What `bakeoff load --json -` reports: the fields that are looked at here, as
 //! docs/load-json.md has them.
 
-use hdrhistogram::Histogram;
+use histogram::Histogram;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -118,7 +118,7 @@ pub fn histogram(log: &str, tag: &str) -> Result<Histogram<u64>, String> {
     let begin = format!("Tag={tag},");
     let line =
         log.lines().find(|line| line.starts_with(&begin)).and_then(|it| it.rsplit(',').next());
-    line.and_then(load::histogram::decode)
+    line.and_then(histogram::text::decode)
         .ok_or_else(|| format!("bakeoff's log has no histogram of the tag {tag}"))
 }
 

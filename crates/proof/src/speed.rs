@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use comfy_table::{Table, presets};
+use comfy_table::Table;
 use report::units::whole;
 
 use crate::batching;
 use crate::interrupt::Interrupt;
 use crate::nginx;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::rounds::{self, Answers, Cell, Effort, Measured, Pipelining, Sample};
 use crate::statistics::Spread;
@@ -274,7 +274,7 @@ fn claims_table(measured: &Measured, cells: &[Cell], tools: &[Tool]) -> (Table, 
         table.add_row([
             asked.in_words(),
             asked.of.0.in_words(),
-            ratio.map_or("–".to_string(), spread),
+            ratio.map_or("–".to_string(), Spread::in_words),
             format!("{:.2}", asked.at_most),
             word.to_string(),
         ]);
@@ -322,18 +322,6 @@ fn claims_of_pipelining<'a>(
         }
     }
     all
-}
-
-/// A table that is one in Markdown as well as in a terminal.
-pub fn markdown() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table
-}
-
-/// A ratio with its spread.
-pub fn spread(ratio: Spread) -> String {
-    format!("{:.2} ({:.2} to {:.2})", ratio.median, ratio.min, ratio.max)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Medians and paired ratios.
 
+use histogram::median;
+
 /// A median with the smallest and the largest value behind it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
@@ -14,15 +16,16 @@ pub struct Spread {
 impl Spread {
     /// Of some values; `None` if there is none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
-        let mut sorted: Vec<f64> = values.into_iter().collect();
-        sorted.sort_by(f64::total_cmp);
-        let (&min, &max) = (sorted.first()?, sorted.last()?);
-        let middle = sorted.len() / 2;
-        let median = match sorted.len() % 2 {
-            1 => sorted[middle],
-            _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
-        };
+        let values: Vec<f64> = values.into_iter().collect();
+        let median = median(&values)?;
+        let min = values.iter().copied().reduce(f64::min)?;
+        let max = values.into_iter().reduce(f64::max)?;
         Some(Spread { median, min, max })
+    }
+
+    /// For people: `0.68 (0.61 to 0.74)`.
+    pub fn in_words(self) -> String {
+        format!("{:.2} ({:.2} to {:.2})", self.median, self.min, self.max)
     }
 
     /// Of the ratios of values that were measured side by side: what disturbs a

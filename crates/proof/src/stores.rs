@@ -15,16 +15,16 @@ use tempfile::NamedTempFile;
 
 use crate::client::Running;
 use crate::interrupt::Interrupt;
-use crate::page::Page;
+use crate::page::{Page, markdown};
 use crate::place::Place;
 use crate::report::Report;
 use crate::rounds::{self, Effort, Sample};
 use crate::server::{Recipe, Server};
-use crate::speed::{markdown, spread};
+use crate::statistics::Spread;
 use crate::target::settle;
 use crate::tool::{Count, beside_us, in_path, line_after};
 
-type Measured = rounds::Measured<Cell, Client>;
+type MeasuredStores = rounds::Measured<StoreCell, Client>;
 
 /// Keys that there are, named alike by `bakeoff load` and redis-benchmark.
 const KEYS: u32 = 100_000;
@@ -43,7 +43,7 @@ enum Kind {
 
 /// A load that every client of a store is put to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Cell {
+struct StoreCell {
     kind: Kind,
     /// As `--mix` has it.
     mix: &'static str,
@@ -54,18 +54,18 @@ struct Cell {
 
 /// Redis is asked for one operation at a time, as redis-benchmark does, and memcached for the
 /// usual mix of both.
-const CELLS: [Cell; 8] = [
-    Cell { kind: Kind::Redis, mix: "get=1", connections: 50, depth: 1 },
-    Cell { kind: Kind::Redis, mix: "set=1", connections: 50, depth: 1 },
-    Cell { kind: Kind::Redis, mix: "get=1", connections: 500, depth: 1 },
-    Cell { kind: Kind::Redis, mix: "set=1", connections: 500, depth: 1 },
-    Cell { kind: Kind::Redis, mix: "get=1", connections: 50, depth: 16 },
-    Cell { kind: Kind::Redis, mix: "set=1", connections: 50, depth: 16 },
-    Cell { kind: Kind::Memcached, mix: "get=9,set=1", connections: 50, depth: 1 },
-    Cell { kind: Kind::Memcached, mix: "get=9,set=1", connections: 500, depth: 1 },
+const CELLS: [StoreCell; 8] = [
+    StoreCell { kind: Kind::Redis, mix: "get=1", connections: 50, depth: 1 },
+    StoreCell { kind: Kind::Redis, mix: "set=1", connections: 50, depth: 1 },
+    StoreCell { kind: Kind::Redis, mix: "get=1", connections: 500, depth: 1 },
+    StoreCell { kind: Kind::Redis, mix: "set=1", connections: 500, depth: 1 },
+    StoreCell { kind: Kind::Redis, mix: "get=1", connections: 50, depth: 16 },
+    StoreCell { kind: Kind::Redis, mix: "set=1", connections: 50, depth: 16 },
+    StoreCell { kind: Kind::Memcached, mix: "get=9,set=1", connections: 50, depth: 1 },
+    StoreCell { kind: Kind::Memcached, mix: "get=9,set=1", connections: 500, depth: 1 },
 ];
 
-impl Cell {
+impl StoreCell {
     fn in_words(self) -> String {
         let connections = whole(self.connections.into());
         let depth = match self.depth {
@@ -93,8 +93,8 @@ const CLIENTS: [Client; 4] =
     [Client::Bakeoff, Client::RedisBenchmark, Client::Memtier, Client::Memaslap];
 
 /// What is asked of one run.
-struct Load<'a> {
-    cell: Cell,
+struct StoreLoad<'a> {
+    cell: StoreCell,
     address: SocketAddr,
     seconds: u32,
     cpu: usize,
@@ -124,7 +124,7 @@ impl Client {
         }
     }
 
-    fn allows(self, cell: Cell) -> bool {
+    fn allows(self, cell: StoreCell) -> bool {
         match self {
             Client::Bakeoff => true,
             Client::RedisBenchmark | Client::Memtier => cell.kind == Kind::Redis,
@@ -133,8 +133,8 @@ impl Client {
     }
 
     /// The command that puts the load on.
-    fn command(self, program: &Path, load: &Load<'_>) -> Vec<String> {
-        let Cell { mix, connections, depth, .. } = load.cell;
+    fn command(self, program: &Path, load: &StoreLoad<'_>) -> Vec<String> {
+        let StoreCell { mix, connections, depth, .. } = load.cell;
         let (host, port, seconds, cpu) =
             (load.address.ip(), load.address.port(), load.seconds, load.cpu);
         let options = match self {
@@ -341,7 +341,7 @@ impl Store {
         &self,
         client: Client,
         command: &[String],
-        load: &Load<'_>,
+        load: &StoreLoad<'_>,
         interrupt: &Interrupt,
     ) -> Result<(Sample, Option<String>), String> {
         if load.cell.reads() {
@@ -389,7 +389,7 @@ pub fn run(
 ) -> Result<bool, String> {
     page.say("## Clients of stores");
     page.say(ABOUT);
-    let mut measured = Measured::default();
+    let mut measured = MeasuredStores::default();
     let mut clients = Vec::new();
     for client in CLIENTS {
         match client.program() {
@@ -406,7 +406,7 @@ pub fn run(
     }
     interrupt.check()?;
     measure(&mut measured, &stores, &clients, place, effort, interrupt)?;
-    for (what, figure) in [("CPU µs a request", Figure::Cpu), ("requests a second", Figure::Rate)]
+    for (what, figure) in [("CPU µs a request", Measure::Cpu), ("requests a second", Measure::Rate)]
     {
         page.say(format!("**Stores:** {what} (bakeoff's as a share of it)"));
         page.say(table(&measured, figure));
@@ -419,7 +419,7 @@ pub fn run(
 }
 
 fn measure(
-    measured: &mut Measured,
+    measured: &mut MeasuredStores,
     stores: &[Store],
     clients: &[(Client, PathBuf)],
     place: &Place,
@@ -440,7 +440,7 @@ fn measure(
                 if !client.allows(cell) {
                     continue;
                 }
-                let load = Load {
+                let load = StoreLoad {
                     cell,
                     address: store.server.address,
                     seconds: effort.seconds(),
@@ -474,29 +474,29 @@ fn memaslaps_set_up() -> io::Result<NamedTempFile> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Figure {
+enum Measure {
     Cpu,
     Rate,
 }
 
-impl Figure {
+impl Measure {
     fn of(self, sample: &Sample) -> f64 {
         match self {
-            Figure::Cpu => sample.cpu_us,
-            Figure::Rate => sample.rate,
+            Measure::Cpu => sample.cpu_us,
+            Measure::Rate => sample.rate,
         }
     }
 }
 
 /// A row a load, a column a client: with bakeoff's share of each other one's figure.
-fn table(measured: &Measured, figure: Figure) -> Table {
+fn table(measured: &MeasuredStores, figure: Measure) -> Table {
     let mut table = markdown();
     table.set_header(["load"].into_iter().chain(CLIENTS.map(Client::name)));
     for cell in &CELLS {
         let text = |client| {
             let known = match figure {
-                Figure::Cpu => measured.cpu_us(cell, client).map(|it| format!("{:.2}", it.median)),
-                Figure::Rate => {
+                Measure::Cpu => measured.cpu_us(cell, client).map(|it| format!("{:.2}", it.median)),
+                Measure::Rate => {
                     measured.rate(cell, client).map(|it| whole(it.median.round() as u64))
                 }
             };
@@ -518,18 +518,18 @@ const CPU_AT_MOST: f64 = 0.70;
 
 /// What is asked of bakeoff beside the clients of Redis, and whether all of it holds. What
 /// nothing was measured of doesn't, unless it is of a client that Debian hasn't.
-fn claims(measured: &Measured) -> (Table, bool) {
+fn claims(measured: &MeasuredStores) -> (Table, bool) {
     let mut table = markdown();
     table.set_header(["bakeoff / other", "load", "figure", "measured", "bound", ""]);
     let mut all_hold = true;
     for cell in CELLS.iter().filter(|cell| cell.kind == Kind::Redis) {
         for other in [Client::RedisBenchmark, Client::Memtier] {
             let ratio =
-                |figure: Figure| measured.ratio(cell, Client::Bakeoff, other, |it| figure.of(it));
-            if other == Client::Memtier && ratio(Figure::Cpu).is_none() {
+                |figure: Measure| measured.ratio(cell, Client::Bakeoff, other, |it| figure.of(it));
+            if other == Client::Memtier && ratio(Measure::Cpu).is_none() {
                 continue;
             }
-            let mut claim = |figure: Figure, what: &str, bound: String, holds: fn(f64) -> bool| {
+            let mut claim = |figure: Measure, what: &str, bound: String, holds: fn(f64) -> bool| {
                 let word = match ratio(figure) {
                     Some(ratio) if holds(ratio.median) => "holds",
                     Some(_) => "MISSED",
@@ -540,15 +540,15 @@ fn claims(measured: &Measured) -> (Table, bool) {
                     other.name().to_string(),
                     cell.in_words(),
                     what.to_string(),
-                    ratio(figure).map_or("–".to_string(), spread),
+                    ratio(figure).map_or("–".to_string(), Spread::in_words),
                     bound,
                     word.to_string(),
                 ]);
             };
             let at_most = format!("at most {CPU_AT_MOST:.2}");
-            claim(Figure::Cpu, "CPU a request", at_most, |ratio| ratio <= CPU_AT_MOST);
+            claim(Measure::Cpu, "CPU a request", at_most, |ratio| ratio <= CPU_AT_MOST);
             if cell.depth > 1 && other == Client::RedisBenchmark {
-                claim(Figure::Rate, "rate", "at least 1.00".into(), |ratio| ratio >= 1.0);
+                claim(Measure::Rate, "rate", "at least 1.00".into(), |ratio| ratio >= 1.0);
             }
         }
     }
@@ -586,7 +586,7 @@ mod tests {
     #[test]
     fn each_client_is_told_the_load() {
         for cell in CELLS {
-            let load = Load {
+            let load = StoreLoad {
                 cell,
                 address: "127.0.0.1:7321".parse().unwrap(),
                 seconds: 3,
@@ -605,7 +605,7 @@ mod tests {
     #[test]
     fn a_claim_that_is_missed_or_that_nothing_was_measured_of_doesnt_hold() {
         let hold = |cpu_us: f64, rate: f64, others: bool| {
-            let mut measured = Measured::default();
+            let mut measured = MeasuredStores::default();
             for cell in &CELLS {
                 let ours = Sample { cpu_us, rate };
                 measured.add(cell, Client::Bakeoff, Some(ours));

@@ -182,9 +182,10 @@ impl Tool {
 pub fn beside_us(name: &str) -> Result<PathBuf, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = own.with_file_name(name);
-    match program.is_file() {
-        true => Ok(program),
-        false => Err(format!("{} isn't built: run `make bench-load`", program.display())),
+    if program.is_file() {
+        Ok(program)
+    } else {
+        Err(format!("{} isn't built: run `make bench-load`", program.display()))
     }
 }
 
@@ -267,10 +268,7 @@ fn hey(output: &str) -> Option<Count> {
     for line in statuses.lines().filter_map(|line| line.trim().strip_suffix(" responses")) {
         let (status, responses) = line.strip_prefix('[')?.split_once(']')?;
         let responses: u64 = responses.trim().parse().ok()?;
-        match status.starts_with('2') {
-            true => count.answers += responses,
-            false => count.errors += responses,
-        }
+        if status.starts_with('2') { count.answers += responses } else { count.errors += responses }
     }
     for line in failures.lines().filter_map(|line| line.trim().strip_prefix('[')) {
         count.errors += line.split_once(']')?.0.parse::<u64>().ok()?;
@@ -283,9 +281,10 @@ fn oha(output: &str) -> Option<Count> {
     let mut count =
         Count { answers: 0, errors: 0, seconds: report.get("summary")?.get("total")?.as_f64()? };
     for (status, responses) in report.get("statusCodeDistribution")?.as_object()? {
-        match status.starts_with('2') {
-            true => count.answers += responses.as_u64()?,
-            false => count.errors += responses.as_u64()?,
+        if status.starts_with('2') {
+            count.answers += responses.as_u64()?
+        } else {
+            count.errors += responses.as_u64()?
         }
     }
     for (error, times) in report.get("errorDistribution")?.as_object()? {

@@ -5,9 +5,10 @@ use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 use serde_json::json;
 
+use crate::contenders::title;
 use crate::figures;
-use crate::lead::{lead, ranked};
-use crate::summary::{is_first, title};
+use crate::lead::lead;
+use crate::standing::{is_first, ranked};
 use crate::text::visible_name;
 
 /// The leading comparison in a few words, in a colour that says what the checks do.

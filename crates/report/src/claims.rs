@@ -5,10 +5,12 @@ use result::figure::{Better, Figure, RATE};
 use result::outcome::{Beside, ClaimAgainst, ClaimInSetting, ClaimOutcome, ClaimWord, Estimate};
 use result::plan::{Claim, Value};
 
+use crate::contenders;
+use crate::figures::{self, Spread};
 use crate::names;
-use crate::summary::{self, Range, and};
 use crate::text::visible;
 use crate::units;
+use crate::words::and;
 
 /// What decides a claim.
 pub const RULE: &str = "A claim holds under a setting if its contender is ahead of every other \
@@ -72,7 +74,7 @@ fn claimed<'a>(run: &'a Run, claim: &'a Claim, outcome: &'a ClaimOutcome) -> Cla
         says: visible(&claim.says).into_owned(),
         source: visible(&claim.source).into_owned(),
         word,
-        who: summary::who(run, &claim.contender).into_owned(),
+        who: contenders::who(run, &claim.contender).into_owned(),
         figure: run.study.figure(&claim.figure),
         settings: outcome.settings.iter().map(|it| in_setting(run, it)).collect(),
         unmeasured,
@@ -81,12 +83,12 @@ fn claimed<'a>(run: &'a Run, claim: &'a Claim, outcome: &'a ClaimOutcome) -> Cla
 
 fn in_setting<'a>(run: &'a Run, it: &'a ClaimInSetting) -> InSetting<'a> {
     let other = |it: &'a ClaimAgainst| Other {
-        who: summary::who(run, &it.contender).into_owned(),
+        who: contenders::who(run, &it.contender).into_owned(),
         stands: it.stands,
         ratio: it.ratio.as_ref(),
     };
     InSetting {
-        name: summary::names(run, &[&it.setting]),
+        name: names::settings(run, &[&it.setting]),
         word: it.word.says(),
         others: it.against.iter().map(other).collect(),
     }
@@ -141,10 +143,10 @@ pub fn times(ratio: &Estimate) -> String {
 
 /// What it lies between: `(2.38–2.63)`; empty of one block.
 pub fn range(ratio: &Estimate) -> String {
-    match summary::range(ratio) {
-        Range::Interval(range) => format!("({})", units::plain_range(range)),
-        Range::Blocks(range) => format!("[{}]", units::plain_range(range)),
-        Range::None => String::new(),
+    match figures::spread(ratio) {
+        Spread::Interval(range) => format!("({})", units::plain_range(range)),
+        Spread::Blocks(range) => format!("[{}]", units::plain_range(range)),
+        Spread::None => String::new(),
     }
 }
 

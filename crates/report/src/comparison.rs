@@ -7,8 +7,8 @@ use result::outcome::Estimate;
 
 use crate::Terminal;
 use crate::figures as number_of;
+use crate::findings::sign;
 use crate::names::setting_names;
-use crate::summary::sign;
 use crate::text::{visible, visible_name};
 use crate::units;
 
@@ -21,9 +21,10 @@ fn headline(comparison: &Comparison) -> String {
     };
     let runs = [("A", &comparison.a), ("B", &comparison.b)];
     let parts: Vec<String> = runs.into_iter().filter_map(made).collect();
-    match parts.is_empty() {
-        true => finding(comparison),
-        false => format!("So far, with {}: {}", parts.join(" and "), finding(comparison)),
+    if parts.is_empty() {
+        finding(comparison)
+    } else {
+        format!("So far, with {}: {}", parts.join(" and "), finding(comparison))
     }
 }
 
@@ -212,9 +213,10 @@ fn legend(comparison: &Comparison) -> Vec<String> {
     .filter(|(verdict, _)| is_used(*verdict))
     .map(|(verdict, says)| format!("{} {says}", sign(verdict)))
     .collect();
-    match signs.is_empty() {
-        true => Vec::new(),
-        false => vec![String::new(), format!("In A and in B: {}", signs.join(" · "))],
+    if signs.is_empty() {
+        Vec::new()
+    } else {
+        vec![String::new(), format!("In A and in B: {}", signs.join(" · "))]
     }
 }
 

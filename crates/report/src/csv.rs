@@ -9,8 +9,8 @@ use result::finding::{Verdict, worst};
 use result::plan::{Contender, Cores, Pace, Tier};
 use result::{Run, Trial};
 
+use crate::contenders;
 use crate::latency;
-use crate::summary;
 use crate::text::visible;
 
 /// A column: its name with its unit, and what a trial has for it. Empty where
@@ -125,7 +125,7 @@ pub fn csv(run: &Run) -> String {
     let columns = columns(run);
     write(columns.iter().map(|column| text(&column.name).into()).collect());
     for trial in &run.trials {
-        let contender = summary::contender(run, &trial.slot.contender);
+        let contender = contenders::contender(run, &trial.slot.contender);
         let line = Line { run, trial, contender };
         write(columns.iter().map(|column| (column.of)(&line).into()).collect());
     }

@@ -1,7 +1,7 @@
 //! What became of a store's acknowledged writes, at the terminal.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-use result::durability::{Cut, Durability, Rung, RungSeen, Verdict};
+use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen};
 
 use crate::Terminal;
 use crate::text::visible;
@@ -43,9 +43,12 @@ pub fn durability(seen: &Durability, terminal: Terminal) -> String {
         lines.extend(notes.iter().map(|note| format!("  - {note}")));
     }
     let width = textwrap::Options::new(terminal.columns.into()).subsequent_indent("    ");
-    let wrapped = |line: &String| match line.contains('\n') {
-        true => line.clone(),
-        false => textwrap::fill(line, &width).trim_end().to_string(),
+    let wrapped = |line: &String| {
+        if line.contains('\n') {
+            line.clone()
+        } else {
+            textwrap::fill(line, &width).trim_end().to_string()
+        }
     };
     lines.iter().map(|line| wrapped(line) + "\n").collect()
 }
@@ -53,8 +56,8 @@ pub fn durability(seen: &Durability, terminal: Terminal) -> String {
 /// One cut in a line, while others are made: `3,021 of 40,112 lost, within 0.84 s`.
 pub fn durability_cut(cut: &Cut) -> String {
     let what = match cut.verdict() {
-        Verdict::DoesNotStart => word(&Verdict::DoesNotStart).to_string(),
-        Verdict::Corrupt => {
+        CutVerdict::DoesNotStart => word(&CutVerdict::DoesNotStart).to_string(),
+        CutVerdict::Corrupt => {
             format!("{} corrupt, {} lost", units::of(cut.corrupt, "key"), lost(cut))
         }
         _ => format!("{} lost", lost(cut)),
@@ -68,8 +71,8 @@ fn row(seen: &RungSeen) -> [String; 7] {
     let nothing = || units::NOTHING.to_string();
     let all = seen.cuts.len() as u64;
     let verdict = match &seen.verdict {
-        verdict @ Verdict::NotChecked(_) => word(verdict).into(),
-        Verdict::Kept => format!("kept, {}", units::of(all, "cut")),
+        verdict @ CutVerdict::NotChecked(_) => word(verdict).into(),
+        CutVerdict::Kept => format!("kept, {}", units::of(all, "cut")),
         verdict => format!("{}, {} of {}", word(verdict), seen.worst_cuts(), units::of(all, "cut")),
     };
     let acknowledged = || seen.cuts.iter().map(|cut| cut.acknowledged).sum();
@@ -97,13 +100,13 @@ fn row(seen: &RungSeen) -> [String; 7] {
     ]
 }
 
-pub(crate) fn word(verdict: &Verdict) -> &'static str {
+pub(crate) fn word(verdict: &CutVerdict) -> &'static str {
     match verdict {
-        Verdict::Kept => "kept",
-        Verdict::Lost => "lost",
-        Verdict::Corrupt => "corrupt",
-        Verdict::DoesNotStart => "doesn't start",
-        Verdict::NotChecked(_) => "not checked",
+        CutVerdict::Kept => "kept",
+        CutVerdict::Lost => "lost",
+        CutVerdict::Corrupt => "corrupt",
+        CutVerdict::DoesNotStart => "doesn't start",
+        CutVerdict::NotChecked(_) => "not checked",
     }
 }
 
@@ -127,7 +130,7 @@ fn class(seen: &Durability) -> String {
 fn notes(seen: &RungSeen) -> Vec<String> {
     let of = |rung: Rung, what: String| format!("{}: {what}", rung.says());
     let mut notes = Vec::new();
-    if let Verdict::NotChecked(why) = &seen.verdict {
+    if let CutVerdict::NotChecked(why) = &seen.verdict {
         notes.push(format!("not checked: {}", visible(why)));
     }
     // Of three cuts and fewer nothing follows.

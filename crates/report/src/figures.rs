@@ -2,12 +2,12 @@
 //! a study's figures a table has.
 
 use result::Run;
-use result::figure::{Figure, Unit};
+use result::figure::{Figure, RATE, Unit};
 use result::outcome::{Estimate, Outcome};
 
-use crate::summary::{self, Range};
-use crate::text::{self, visible_name};
+use crate::text::visible_name;
 use crate::units;
+use crate::words;
 
 /// A number.
 pub fn number(unit: Unit, value: f64) -> String {
@@ -50,12 +50,35 @@ pub fn median_if_any(unit: Unit, estimate: Option<&Estimate>) -> String {
     estimate.map_or_else(|| units::NOTHING.into(), |estimate| median(unit, estimate))
 }
 
+/// What a median lies between.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Spread {
+    /// The 95 % interval.
+    Interval(units::Range),
+    /// The lowest and highest block, where there are too few for an interval.
+    Blocks(units::Range),
+    /// One block tells nothing.
+    None,
+}
+
+/// How far a median may be off.
+pub fn spread(estimate: &Estimate) -> Spread {
+    match (estimate.interval, estimate.blocks.as_slice()) {
+        (Some(interval), _) => Spread::Interval(interval),
+        (None, [] | [_]) => Spread::None,
+        (None, blocks) => Spread::Blocks((
+            blocks.iter().copied().fold(f64::INFINITY, f64::min),
+            blocks.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        )),
+    }
+}
+
 /// How far a median may be off: its interval, or what its blocks lie between; empty of one.
 pub fn range(unit: Unit, estimate: &Estimate) -> String {
-    match summary::range(estimate) {
-        Range::Interval(interval) => format!("({})", between(unit, interval)),
-        Range::Blocks(blocks) => format!("[{}]", between(unit, blocks)),
-        Range::None => String::new(),
+    match spread(estimate) {
+        Spread::Interval(interval) => format!("({})", between(unit, interval)),
+        Spread::Blocks(blocks) => format!("[{}]", between(unit, blocks)),
+        Spread::None => String::new(),
     }
 }
 
@@ -106,5 +129,12 @@ pub fn short(figure: &Figure) -> String {
 
 /// A figure's title as the head of a chart, visible.
 pub fn heading(figure: &Figure) -> String {
-    text::sentence_case(&visible_name(&figure.title))
+    words::sentence_case(&visible_name(&figure.title))
+}
+
+/// A rate that was offered, in words.
+pub fn requests(run: &Run, rate: f64) -> String {
+    let words = run.study.figure(RATE).and_then(|figure| figure.words.as_ref());
+    let of = words.map_or("units of work a second", |words| &words.of);
+    format!("{} {of}", units::whole(rate.round() as u64))
 }

@@ -1,9 +1,6 @@
 //! Percentiles of a row, from the trials behind it.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
+use histogram::{median, text};
 use result::Trial;
 use result::evidence::{Percentiles, Work};
 use result::plan::{Pace, Setting};
@@ -49,7 +46,7 @@ pub fn percentile(trials: &[&Trial], percentile: f64) -> Option<Time> {
         at_least |= found.at_least;
         values.push(found.value);
     }
-    median(values).map(|us| Time { us, at_least })
+    median(&values).map(|us| Time { us, at_least })
 }
 
 /// The largest over the trials.
@@ -96,7 +93,8 @@ pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
     let mut histograms = Vec::new();
     for trial in trials {
         let percentiles = read(trial.evidence.work.as_ref().ok_or(NoLine::NoLoad)?);
-        histograms.push((percentiles, histogram(percentiles).ok_or(NoLine::NoHistogram)?));
+        histograms
+            .push((percentiles, text::decode(&percentiles.histogram).ok_or(NoLine::NoHistogram)?));
     }
     let fewest = histograms.iter().map(|(_, it)| it.len()).min().ok_or(NoLine::NoHistogram)?;
     let end = (fewest as f64 / BEYOND_MIN).log10();
@@ -118,14 +116,9 @@ pub fn line(trials: &[&Trial], among: &[f64]) -> Result<Vec<Point>, NoLine> {
         let share = 1.0 - 10_f64.powf(-nines);
         let values = histograms.iter().map(|(_, it)| it.value_at_quantile(share) as f64 / NS_A_US);
         let at_least = histograms.iter().any(|(it, _)| is_bound(it, share * 100.0));
-        Some(Point { nines, time: Time { us: median(values.collect())?, at_least } })
+        Some(Point { nines, time: Time { us: median(&values.collect::<Vec<_>>())?, at_least } })
     };
     Ok(places.into_iter().filter_map(point).collect())
-}
-
-fn histogram(percentiles: &Percentiles) -> Option<Histogram<u64>> {
-    let bytes = BASE64_STANDARD.decode(&percentiles.histogram).ok()?;
-    Deserializer::new().deserialize(&mut &bytes[..]).ok()
 }
 
 /// Whether a percentile may be a lower bound only. The histogram has requests
@@ -139,20 +132,6 @@ fn is_bound(percentiles: &Percentiles, percentile: f64) -> bool {
 
 fn works<'a>(trials: &'a [&'a Trial]) -> impl Iterator<Item = &'a Work> {
     trials.iter().filter_map(|trial| trial.evidence.work.as_ref())
-}
-
-/// The middle value, or the mean of the two in the middle; `None` of none.
-pub fn median(mut values: Vec<f64>) -> Option<f64> {
-    if values.is_empty() {
-        return None;
-    }
-    values.sort_by(f64::total_cmp);
-    let middle = values.len() / 2;
-    Some(if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        (values[middle - 1] + values[middle]) / 2.0
-    })
 }
 
 #[cfg(test)]

@@ -7,40 +7,53 @@
 //!
 //! Knows `result` only. All forms of a run but CSV say the same things in the same order:
 //! the finding, each setting's figures, who is absent, what to know before using a
-//! figure. What they share is in nine files:
+//! figure. What they share:
 //!
-//! - `figures`: which figures a table has, and how a number of each is written;
-//! - `names`: what settings are called;
-//! - `lead`: the headline, the chart's comparison, the count of verdicts;
-//! - `summary`: notes, sections, findings grouped;
-//! - `survived`: what stores kept where they were cut off;
-//! - `rate_by_loss`: what that costs them;
-//! - `then_and_now`: published figures beside today's;
-//! - `latency`: percentiles over a row's trials;
-//! - `units`: numbers as people read them.
+//! - `lead` and `headline`: which comparison leads, and the finding in one sentence;
+//! - `notes` and `caveats`: what to know of the run, and what stands beside its tables;
+//! - `names` and `contenders`: what settings and contenders are called;
+//! - `sections`, `standing`, `figures`: the order of tables, ranks and shares in them, and which
+//!   figures they have;
+//! - `findings`, `missing`, `repeated`: what is against figures, who has none, what was made again;
+//! - `claims`, `survived`, `rate_by_loss`, `then_and_now`: what was claimed, what stores kept where
+//!   they were cut off, what that costs, published figures beside today's;
+//! - `latency`, `curve`, `trials`: percentiles, maxima and counts over trials;
+//! - `units`, `words`, `list`: numbers, sentences and lists.
 //!
 //! Much of a run comes from the servers under test, so nothing in it is trusted:
 //! `text` makes what can't be seen visible, and each form escapes the rest in its own way.
 
 mod badge;
+mod caveats;
 mod claims;
 mod comparison;
+mod contenders;
 mod csv;
+mod curve;
 mod durability;
 pub mod export;
 mod figures;
+mod findings;
+mod headline;
 mod html;
 mod latency;
 mod lead;
+mod list;
 mod markdown;
+mod missing;
 mod names;
+mod notes;
 mod rate_by_loss;
-mod summary;
+mod repeated;
+mod sections;
+mod standing;
 mod survived;
 mod terminal;
 pub mod text;
 mod then_and_now;
+mod trials;
 pub mod units;
+mod words;
 
 pub use badge::badge;
 pub use comparison::comparison;

@@ -1,14 +1,29 @@
-//! What settings are called, by the words of a study's dimensions, made visible.
+//! What settings and the machine are called: settings by the words of a study's dimensions, made visible.
 //!
 //! The first dimension is the one that tables go along; the others tell of what a table is.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 
+use result::Run;
 use result::plan::{Cores, Dimension, Pace, Setting, Value};
 
-use crate::summary::{and, entry};
-use crate::text::{sentence_case, visible_name};
+use crate::list::entry;
+use crate::text::{visible, visible_name};
 use crate::units;
+use crate::words::{and, sentence_case};
+
+/// The name of the machine's processor; those of ARM have none for Linux.
+pub fn processor(run: &Run) -> Cow<'_, str> {
+    match &*run.machine.cpu {
+        "" => "unknown processor".into(),
+        name => visible(name),
+    }
+}
+
+/// The names of settings of a run.
+pub fn settings(run: &Run, settings: &[impl Borrow<Setting>]) -> String {
+    setting_names(&run.study.dimensions, settings)
+}
 
 /// The names of several settings, each kind of setting named once.
 pub fn setting_names(dimensions: &[Dimension], settings: &[impl Borrow<Setting>]) -> String {
@@ -187,7 +202,7 @@ mod tests {
 
     #[test]
     fn settings_of_the_load_generator_have_the_words_of_its_dimensions() {
-        let dimensions = Dimension::of_servers();
+        let dimensions = result::kind::Kind::Http.dimensions();
         let kept = Setting::closed(100, Cores::One, true);
         let all = [
             kept.clone(),

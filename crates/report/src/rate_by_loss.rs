@@ -1,15 +1,15 @@
 //! What durability costs: how fast stores write, by how much of it was gone after a cut.
 
 use result::Run;
-use result::durability::{Class, Durability, Verdict as Cut};
+use result::durability::{Class, CutVerdict, Durability};
 use result::figure::RATE;
 use result::finding::Verdict;
 use result::outcome::Estimate;
 use result::plan::{Pace, Setting};
 
-use crate::lead::shortened;
-use crate::summary;
+use crate::contenders;
 use crate::units;
+use crate::words::shortened;
 
 /// What its writes are called.
 const SET: &str = "set";
@@ -34,7 +34,9 @@ impl Loss {
     /// Of all cuts of a store.
     fn of(seen: &Durability) -> Loss {
         let rungs = || seen.rungs.iter();
-        if rungs().any(|rung| matches!(rung.verdict, Cut::Corrupt | Cut::DoesNotStart)) {
+        if rungs()
+            .any(|rung| matches!(rung.verdict, CutVerdict::Corrupt | CutVerdict::DoesNotStart))
+        {
             return Loss::Unusable;
         }
         let most = || rungs().filter_map(|rung| rung.most_lost());
@@ -119,7 +121,7 @@ fn writes(run: &Run) -> Option<&Setting> {
 
 /// A store, or why it has no place.
 fn store<'a>(run: &'a Run, writes: &Setting, seen: &'a Durability) -> Result<Store<'a>, String> {
-    let who = summary::title(run, &seen.contender).into_owned();
+    let who = contenders::title(run, &seen.contender).into_owned();
     let Some(class) = seen.class else {
         return Err(format!("{who} (what it survives isn't known)"));
     };

@@ -1,10 +1,10 @@
 //! What stores kept where they were cut off: a line a store, alike in all forms of a report.
 
 use result::Run;
-use result::durability::{Durability, Rung, RungSeen, Verdict};
+use result::durability::{CutVerdict, Durability, Rung, RungSeen};
 
+use crate::contenders;
 use crate::durability::{lost, seconds, word};
-use crate::summary;
 use crate::text::visible;
 use crate::units;
 
@@ -48,7 +48,7 @@ fn line(run: &Run, seen: &Durability) -> [String; 6] {
         Some(class) => class.survives(),
         None => "not known",
     };
-    let who = summary::title(run, &seen.contender).into_owned();
+    let who = contenders::title(run, &seen.contender).into_owned();
     [who, process, machine, power, word.into(), class.into()]
 }
 
@@ -57,8 +57,8 @@ fn what(seen: &RungSeen) -> String {
     let cuts = units::of(seen.cuts.len() as u64, "cut");
     let verdict = word(&seen.verdict);
     match &seen.verdict {
-        Verdict::NotChecked(why) => format!("{verdict}: {}", visible(why)),
-        Verdict::Kept => format!("{verdict}, {cuts}"),
+        CutVerdict::NotChecked(why) => format!("{verdict}: {}", visible(why)),
+        CutVerdict::Kept => format!("{verdict}, {cuts}"),
         _ => {
             let most = seen.most_lost().map(|cut| {
                 let over = seen.longest_loss_s();

@@ -90,12 +90,6 @@ fn is_hidden(char: char) -> bool {
             | '\u{e0000}'..='\u{e007f}') // tags
 }
 
-/// A text that begins as a sentence does.
-pub fn sentence_case(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,9 +9,9 @@ use result::outcome::{Outcome, Row};
 use result::plan::{Cores, Pace, PaceKind, Published, PublishedFigure, Setting, Value};
 use result::setting::KEYS;
 
+use crate::contenders;
 use crate::figures;
 use crate::names;
-use crate::summary;
 use crate::text::visible_name;
 use crate::units::Range;
 
@@ -94,8 +94,8 @@ impl Pair<'_> {
         let Some(name) = self.published.contender.as_deref() else {
             return "no contender of this study".into();
         };
-        let who = summary::who(run, name);
-        match summary::contender(run, name) {
+        let who = contenders::who(run, name);
+        match contenders::contender(run, name) {
             None => format!("{who}, not in this run"),
             Some(contender) if contender.absent.is_some() => format!("{who}, absent"),
             Some(_) => who.into_owned(),

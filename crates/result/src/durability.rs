@@ -63,7 +63,7 @@ pub struct RungSeen {
     /// Which.
     pub rung: Rung,
     /// The worst of its cuts.
-    pub verdict: Verdict,
+    pub verdict: CutVerdict,
     /// Each cut, in the order of time.
     pub cuts: Vec<Cut>,
     /// Where no cut lost anything: the largest share of cuts that may do so and still leave a
@@ -80,7 +80,7 @@ pub struct RungSeen {
 /// What became of acknowledged writes, from the best to the worst.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum CutVerdict {
     /// Every one was there.
     Kept,
     /// Some were gone, or older values stood in their place.
@@ -125,12 +125,12 @@ pub struct Cut {
 
 impl Cut {
     /// What became of acknowledged writes.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> CutVerdict {
         match self {
-            Cut { restart_s: None, .. } => Verdict::DoesNotStart,
-            Cut { corrupt: 1.., .. } => Verdict::Corrupt,
-            Cut { lost: 1.., .. } => Verdict::Lost,
-            _ => Verdict::Kept,
+            Cut { restart_s: None, .. } => CutVerdict::DoesNotStart,
+            Cut { corrupt: 1.., .. } => CutVerdict::Corrupt,
+            Cut { lost: 1.., .. } => CutVerdict::Lost,
+            _ => CutVerdict::Kept,
         }
     }
 }
@@ -192,17 +192,17 @@ impl RungSeen {
         let worst = cuts.iter().map(Cut::verdict).max();
         let verdict = match (worst, why_not) {
             // What was seen stands, whatever kept others from being seen.
-            (Some(worst), why_not) if why_not.is_none() || worst > Verdict::Kept => worst,
+            (Some(worst), why_not) if why_not.is_none() || worst > CutVerdict::Kept => worst,
             (_, why_not) => {
-                Verdict::NotChecked(why_not.unwrap_or_else(|| "no cut was asked for".into()))
+                CutVerdict::NotChecked(why_not.unwrap_or_else(|| "no cut was asked for".into()))
             }
         };
-        let bound = (verdict == Verdict::Kept).then(|| (3.0 / cuts.len() as f64).min(1.0));
+        let bound = (verdict == CutVerdict::Kept).then(|| (3.0 / cuts.len() as f64).min(1.0));
         let kept_promise = promise_s.and_then(|promise_s| match verdict {
-            Verdict::Kept => Some(true),
-            Verdict::Lost => Some(cuts.iter().all(|cut| cut.is_within(promise_s))),
-            Verdict::Corrupt | Verdict::DoesNotStart => Some(false),
-            Verdict::NotChecked(_) => None,
+            CutVerdict::Kept => Some(true),
+            CutVerdict::Lost => Some(cuts.iter().all(|cut| cut.is_within(promise_s))),
+            CutVerdict::Corrupt | CutVerdict::DoesNotStart => Some(false),
+            CutVerdict::NotChecked(_) => None,
         });
         RungSeen { rung, verdict, cuts, bound, promise_s, kept_promise }
     }
@@ -250,8 +250,8 @@ pub fn class(rungs: &[RungSeen]) -> Option<Class> {
     let kept = |rung: Rung| {
         let seen = rungs.iter().find(|seen| seen.rung == rung)?;
         match seen.verdict {
-            Verdict::NotChecked(_) => None,
-            ref verdict => Some(*verdict == Verdict::Kept),
+            CutVerdict::NotChecked(_) => None,
+            ref verdict => Some(*verdict == CutVerdict::Kept),
         }
     };
     let reached = [Class::Process, Class::Machine, Class::Power];
@@ -285,7 +285,7 @@ mod tests {
         let kept = RungSeen::new(Rung::Process, vec![cut(0, 0.0); 5], Some(0.0), None);
         assert_eq!(
             (kept.verdict, kept.bound, kept.kept_promise),
-            (Verdict::Kept, Some(0.6), Some(true))
+            (CutVerdict::Kept, Some(0.6), Some(true))
         );
         let dead = Cut { restart_s: None, ..cut(0, 0.0) };
         let garbled = Cut { corrupt: 1, ..cut(3, 0.1) };
@@ -293,9 +293,9 @@ mod tests {
         let corrupt = RungSeen::new(Rung::Machine, cuts, Some(5.0), None);
         assert_eq!((corrupt.bound, corrupt.kept_promise), (None, Some(false)));
         assert_eq!(corrupt.worst_cut(), Some(&garbled));
-        assert_eq!(corrupt.verdict, Verdict::Corrupt);
+        assert_eq!(corrupt.verdict, CutVerdict::Corrupt);
         let cuts = vec![garbled, dead];
-        assert_eq!(RungSeen::new(Rung::Power, cuts, None, None).verdict, Verdict::DoesNotStart);
+        assert_eq!(RungSeen::new(Rung::Power, cuts, None, None).verdict, CutVerdict::DoesNotStart);
     }
 
     #[test]
@@ -317,13 +317,13 @@ mod tests {
         let why = || Some("there is no loop device".to_string());
         let seen = RungSeen::new(Rung::Machine, vec![cut(0, 0.0)], Some(0.0), why());
         assert!(
-            matches!(seen.verdict, Verdict::NotChecked(_)),
+            matches!(seen.verdict, CutVerdict::NotChecked(_)),
             "one clean cut of five is told as five"
         );
         assert_eq!((seen.bound, seen.kept_promise), (None, None));
         assert_eq!(
             RungSeen::new(Rung::Machine, vec![cut(1, 0.1)], None, why()).verdict,
-            Verdict::Lost
+            CutVerdict::Lost
         );
     }
 

@@ -223,9 +223,8 @@ pub fn cpu_list(cpus: &[usize]) -> String {
             None => ranges.push((cpu, cpu)),
         }
     }
-    let range = |(first, last): (usize, usize)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let range = |(first, last): (usize, usize)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
     ranges.into_iter().map(range).collect::<Vec<_>>().join(",")
 }

@@ -126,73 +126,38 @@ impl Better {
 }
 
 impl Figure {
-    fn new(id: &str, title: &str, short: &str, unit: Unit, better: Better) -> Figure {
-        let (id, title, short) = (id.into(), title.into(), short.into());
-        Figure { id, title, short, unit, better, ranks: vec![], is_detail: false, words: None }
+    /// Units of work a second, of which contenders do so many; it ranks where they are to do
+    /// what they can.
+    pub(crate) fn rate(many: &str, (does, did): (&str, &str)) -> Figure {
+        let title = format!("{many} a second");
+        let words = Words::of(does, did, "many", &title);
+        Figure {
+            ranks: vec![PaceKind::Free],
+            words: Some(words),
+            ..Figure::told(RATE, &title, &format!("{many}/s"), Unit::PerSecond, Better::More)
+        }
     }
 
-    fn ranking(self, at: PaceKind, words: Words) -> Figure {
-        Figure { ranks: vec![at], words: Some(words), ..self }
+    /// The contender's CPU time a unit of work. It ranks nowhere.
+    pub(crate) fn cpu(one: &str) -> Figure {
+        let title = format!("CPU time a {one}");
+        let words = Words::of("takes", "took", "much", &title);
+        Figure { words: Some(words), ..Figure::less(CPU_US, &title, "CPU µs", Unit::CpuMicros) }
+    }
+
+    /// One of which less is better, and that never ranks.
+    pub(crate) fn less(id: &str, title: &str, short: &str, unit: Unit) -> Figure {
+        Figure::told(id, title, short, unit, Better::Less)
+    }
+
+    /// One that never ranks, such as a contender tells of itself in its result, under this id.
+    pub fn told(id: &str, title: &str, short: &str, unit: Unit, better: Better) -> Figure {
+        let (id, title, short) = (id.into(), title.into(), short.into());
+        Figure { id, title, short, unit, better, ranks: vec![], is_detail: false, words: None }
     }
 
     /// Whether contenders are ranked by it at a pace.
     pub fn ranks_at(&self, pace: PaceKind) -> bool {
         self.ranks.contains(&pace)
-    }
-
-    /// What a study of the load generator compares. Rates rank where contenders are to do
-    /// what they can; at one rate for all, which leaves rates nothing to say, CPU time ranks.
-    pub fn of_generator() -> Vec<Figure> {
-        let (cpu, time, less) = (Unit::CpuMicros, Unit::Micros, Better::Less);
-        let rate =
-            Figure::new(RATE, "requests a second", "requests/s", Unit::PerSecond, Better::More);
-        let cpu_us = Figure::new(CPU_US, "CPU time a request", "CPU µs", cpu, less);
-        let client = "client CPU time a request";
-        let client = Figure::new(CLIENT_CPU_US, client, "client CPU µs", cpu, less);
-        let answers = Words::of("answers", "answered", "many", "requests a second");
-        let takes = Words::of("takes", "took", "much", "CPU time a request");
-        vec![
-            rate.ranking(PaceKind::Free, answers),
-            cpu_us.ranking(PaceKind::Equal, takes),
-            Figure { is_detail: true, ..client },
-            Figure::new(P50_US, "p50", "p50", time, less),
-            Figure::new(P99_US, "p99", "p99", time, less),
-        ]
-    }
-
-    /// What a study of stores compares: what servers are compared by, and what the values take.
-    pub fn of_stores() -> Vec<Figure> {
-        let (less, per_second) = (Better::Less, Unit::PerSecond);
-        let own = [
-            Figure::new(MEMORY, "peak memory", "memory", Unit::Bytes, less),
-            Figure::new(DISK_BYTES, "bytes on disk", "on disk", Unit::Bytes, less),
-        ];
-        let written = "bytes written a byte stored";
-        let details = [
-            Figure::new(WRITTEN, written, "written/stored", Unit::Count, less),
-            Figure::new(FLUSHES, "flushes of the disk", "flushes/s", per_second, less),
-            Figure::new(LOAD_AVERAGE, "load average", "load", Unit::Count, less),
-        ];
-        let details = details.map(|figure| Figure { is_detail: true, ..figure });
-        Figure::of_generator().into_iter().chain(own).chain(details).collect()
-    }
-
-    /// What a study of programs compares, whose work is counted in such a unit.
-    pub fn of_programs(one: &str, many: &str) -> Vec<Figure> {
-        let rate = format!("{many} a second");
-        let cpu = format!("CPU time a {one}");
-        let does = Words::of("does", "did", "many", &rate);
-        let takes = Words::of("takes", "took", "much", &cpu);
-        let (micros, less) = (Unit::CpuMicros, Better::Less);
-        let rate = Figure::new(RATE, &rate, &format!("{many}/s"), Unit::PerSecond, Better::More);
-        let cpu =
-            Figure { words: Some(takes), ..Figure::new(CPU_US, &cpu, "CPU µs", micros, less) };
-        let memory = Figure::new(MEMORY, "peak memory", "memory", Unit::Bytes, less);
-        vec![rate.ranking(PaceKind::Free, does), cpu, memory]
-    }
-
-    /// One that a contender tells of itself in its result, under this id.
-    pub fn told(id: &str, title: &str, short: &str, unit: Unit, better: Better) -> Figure {
-        Figure::new(id, title, short, unit, better)
     }
 }

@@ -8,6 +8,8 @@
 //! - [`finding`]: one check's word on that evidence;
 //! - [`outcome`]: estimates over blocks, with the verdict each may carry.
 //!
+//! Which [`kind`] of study a run is of stands in it; nobody concludes that from what else is there.
+//!
 //! [`shell`] writes the commands in it as a shell reads them, for the lab and the report
 //! alike.
 //!
@@ -19,6 +21,7 @@ pub mod durability;
 pub mod evidence;
 pub mod figure;
 pub mod finding;
+pub mod kind;
 pub mod outcome;
 pub mod plan;
 pub mod sampled;

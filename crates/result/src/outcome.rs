@@ -143,10 +143,7 @@ pub struct Ranking {
 /// pair) up to 1.2 % apart`. Whole per cent from ten on, as all shares that people read.
 pub fn identical_entries(noise_floor: f64) -> String {
     let percent = (noise_floor - 1.0) * 100.0;
-    let text = match percent < 9.95 {
-        true => format!("{percent:.1}"),
-        false => format!("{percent:.0}"),
-    };
+    let text = if percent < 9.95 { format!("{percent:.1}") } else { format!("{percent:.0}") };
     let percent = text.strip_suffix(".0").unwrap_or(&text);
     format!("two identical entries (A/A pair) up to {percent} % apart")
 }

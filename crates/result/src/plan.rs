@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::figure::{Figure, RATE};
-use crate::setting::CONNECTIONS;
+use crate::kind::Kind;
 pub use crate::setting::{Cores, Dimension, Pace, PaceKind, Setting, Value};
 
 /// The question that a study asks.
@@ -21,6 +21,8 @@ pub struct Study {
     pub question: String,
     /// What a contender must do, in one or two sentences.
     pub contract: String,
+    /// Which kind of study it is.
+    pub kind: Kind,
     /// In what its settings differ, in the order of their values.
     #[serde(default)]
     pub dimensions: Vec<Dimension>,
@@ -46,11 +48,6 @@ pub struct Study {
 }
 
 impl Study {
-    /// Whether the load generator asks its contenders; others drive themselves.
-    pub fn is_asked(&self) -> bool {
-        self.dimensions.iter().any(|dimension| dimension.id == CONNECTIONS)
-    }
-
     /// One of its figures.
     pub fn figure(&self, id: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.id == id)
@@ -357,9 +354,10 @@ pub struct Machine {
 impl Machine {
     /// The processors by physical core: each by itself where the machine doesn't tell.
     pub fn cores(&self) -> Vec<Vec<usize>> {
-        match self.smt_siblings.is_empty() {
-            true => self.cpus.iter().map(|&cpu| vec![cpu]).collect(),
-            false => self.smt_siblings.clone(),
+        if self.smt_siblings.is_empty() {
+            self.cpus.iter().map(|&cpu| vec![cpu]).collect()
+        } else {
+            self.smt_siblings.clone()
         }
     }
 }

@@ -41,22 +41,6 @@ impl Setting {
         Setting { cores, values, pace: Pace::Free }
     }
 
-    /// A closed loop of what stores are asked, of so many keys with values of so many bytes.
-    pub fn of_store(
-        connections: u32,
-        cores: Cores,
-        asks: &str,
-        (keys, bytes): (u64, u64),
-    ) -> Setting {
-        let values = vec![
-            (ASKS.to_string(), Value::Word(asks.into())),
-            (VALUE_BYTES.to_string(), Value::Number(bytes)),
-            (KEYS.to_string(), Value::Number(keys)),
-            (CONNECTIONS.to_string(), Value::Number(connections.into())),
-        ];
-        Setting { cores, values, pace: Pace::Free }
-    }
-
     /// The same at another pace.
     pub fn with(&self, pace: Pace) -> Setting {
         Setting { pace, ..self.clone() }
@@ -82,10 +66,9 @@ impl Setting {
         u32::try_from(connections).unwrap_or(u32::MAX)
     }
 
-    /// Whether the load generator keeps connections for many requests. Those with stores are
-    /// always kept.
+    /// Whether connections serve many requests. Those of studies that know no other are kept.
     pub fn kept(&self) -> bool {
-        self.value(CONNECTIONS).is_some() && self.value(KEPT) != Some(&Value::Flag(false))
+        self.value(KEPT) != Some(&Value::Flag(false))
     }
 
     /// A dimension's number; `None` where the study has no such, or its value is none.
@@ -115,9 +98,15 @@ impl From<bool> for Value {
     }
 }
 
-impl From<u32> for Value {
-    fn from(number: u32) -> Value {
-        Value::Number(number.into())
+impl From<String> for Value {
+    fn from(word: String) -> Value {
+        Value::Word(word)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Number(number)
     }
 }
 
@@ -146,38 +135,6 @@ pub struct Dimension {
     /// What readers see for a value that is no number: of `true`, `kept alive`.
     #[serde(default)]
     pub words: BTreeMap<String, String>,
-}
-
-impl Dimension {
-    /// The dimensions of web servers.
-    pub fn of_servers() -> Vec<Dimension> {
-        let words = [("true", "kept alive"), ("false", "of one request each")];
-        let words = words.map(|(value, word)| (value.into(), word.into()));
-        vec![Dimension::connections(), Dimension::of_words(KEPT, words.into())]
-    }
-
-    /// The dimensions of stores, which are asked in these words.
-    pub fn of_stores(asks: BTreeMap<String, String>) -> Vec<Dimension> {
-        vec![
-            Dimension::of_words(ASKS, asks),
-            Dimension::of_numbers(VALUE_BYTES, "byte a value", "bytes a value"),
-            Dimension::of_numbers(KEYS, "key", "keys"),
-            Dimension::connections(),
-        ]
-    }
-
-    fn connections() -> Dimension {
-        Dimension::of_numbers(CONNECTIONS, "connection", "connections")
-    }
-
-    fn of_numbers(id: &str, one: &str, many: &str) -> Dimension {
-        let (id, one, many) = (id.into(), one.into(), many.into());
-        Dimension { id, one, many, words: BTreeMap::new() }
-    }
-
-    fn of_words(id: &str, words: BTreeMap<String, String>) -> Dimension {
-        Dimension { id: id.into(), one: String::new(), many: String::new(), words }
-    }
 }
 
 /// How fast work comes to a contender. A rate that nobody chose is known only after the same

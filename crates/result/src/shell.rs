@@ -24,9 +24,10 @@ pub fn word(text: &str) -> Cow<'_, str> {
 /// An option that takes a path, with a blank before it; nothing where it has that path
 /// without being given.
 pub fn path_option(option: &str, path: &Path, default: &str) -> String {
-    match path == Path::new(default) {
-        true => String::new(),
-        false => format!(" {option} {}", word(&path.to_string_lossy())),
+    if path == Path::new(default) {
+        String::new()
+    } else {
+        format!(" {option} {}", word(&path.to_string_lossy()))
     }
 }
 
@@ -53,10 +54,7 @@ fn with_placeholders(text: &str, is_program: bool) -> String {
 /// What stands between placeholders.
 fn literal(text: &str, is_program: bool) -> Cow<'_, str> {
     // A `=` sets a variable only before the program: most options would be quoted for it.
-    let needs_none = match is_program {
-        true => is_plain(text),
-        false => text.split('=').all(is_plain),
-    };
+    let needs_none = if is_program { is_plain(text) } else { text.split('=').all(is_plain) };
     if needs_none { Cow::Borrowed(text) } else { word(text) }
 }
 

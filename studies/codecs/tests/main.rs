@@ -556,9 +556,10 @@ fn counted(made: &[u8], at_once: u32) -> Option<Result<Value, String>> {
     counter.arg("count.py").args(["--at-once", &at_once.to_string(), "--made"]).arg(file.path());
     let Output { status, stdout, stderr } =
         counter.current_dir(studies().join("codecs")).output().unwrap();
-    Some(match status.success() {
-        true => Ok(serde_json::from_slice(&stdout).unwrap()),
-        false => Err(String::from_utf8(stderr).unwrap()),
+    Some(if status.success() {
+        Ok(serde_json::from_slice(&stdout).unwrap())
+    } else {
+        Err(String::from_utf8(stderr).unwrap())
     })
 }
 

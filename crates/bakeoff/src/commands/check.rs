@@ -2,13 +2,12 @@
 
 use std::process::ExitCode;
 
-use lab::contract::{self, Depth};
-use lab::drive;
+use lab::contract::Depth;
 use lab::place::ThisMachine;
 use lab::place::machine;
 use lab::ready::{Prepared, prepare};
+use lab::study::Study;
 use lab::study::contender::Contender;
-use lab::study::{DriverKind, Study};
 use lab::trial::Bench;
 use load::Stop;
 use report::text::visible;
@@ -77,8 +76,7 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let way = study.way(contender);
-    let (driver, contract) = (drive::of(&way), contract::of(&way));
+    let (driver, contract) = study.of(contender);
     let data = study.file.data.as_ref();
     let bench = Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: &stop };
     let works = works(&study, contender);
@@ -93,9 +91,10 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         };
         let (mut all, mut wrong) = (0, 0);
         for setting in &works {
-            let of = match driver_is_program(&study) {
-                true => format!("{on}, {}", work_name(&study, setting)),
-                false => on.to_string(),
+            let of = if study.file.kind().is_asked() {
+                on.to_string()
+            } else {
+                format!("{on}, {}", work_name(&study, setting))
             };
             output.line(&format!("{of}:"));
             let steps = steps_on(&bench, contender, setting, (cores, &of), &mut output)?;
@@ -126,12 +125,10 @@ fn works(study: &Study, contender: &Contender) -> Vec<Setting> {
             works.push(setting);
         }
     }
-    works.truncate(if driver_is_program(study) { works.len() } else { 1 });
+    if study.file.kind().is_asked() {
+        works.truncate(1);
+    }
     works
-}
-
-fn driver_is_program(study: &Study) -> bool {
-    study.file.driver.get_ref().kind == DriverKind::Program
 }
 
 /// What a contender is to do: `length 10, in a loop`.

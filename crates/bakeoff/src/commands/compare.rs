@@ -43,12 +43,13 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Err(sentence) => return failed(BAD_INPUT, sentence),
     };
     let comparison = judge::compare::compare(&a, &b);
-    let printed = match arguments.json {
-        true => match serde_json::to_string_pretty(&comparison) {
+    let printed = if arguments.json {
+        match serde_json::to_string_pretty(&comparison) {
             Ok(json) => print_text(|_| visible_json(&json) + "\n"),
             Err(error) => Err(format!("couldn't make JSON of it: {error}")),
-        },
-        false => print_text(|terminal| report::comparison(&comparison, terminal)),
+        }
+    } else {
+        print_text(|terminal| report::comparison(&comparison, terminal))
     };
     match printed {
         Ok(()) => exit_code(&comparison),

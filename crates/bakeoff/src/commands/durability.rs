@@ -12,7 +12,7 @@ use lab::ready::{Prepared, prepare};
 use lab::study::Study;
 use load::Stop;
 use report::text::{visible, visible_json};
-use result::durability::{Durability, Rung, Verdict};
+use result::durability::{CutVerdict, Durability, Rung};
 
 use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM};
 use super::load::interrupt;
@@ -123,7 +123,7 @@ fn asked_for(arguments: &Arguments) -> Vec<Rung> {
 fn unmet(required: Rung, all: &[Durability]) -> Vec<String> {
     let reached = |seen: &&Durability| {
         let kept =
-            |rung| seen.rungs.iter().any(|it| it.rung == rung && it.verdict == Verdict::Kept);
+            |rung| seen.rungs.iter().any(|it| it.rung == rung && it.verdict == CutVerdict::Kept);
         !Rung::ALL.into_iter().filter(|rung| *rung <= required).all(kept)
     };
     let sentence = |seen: &Durability| {
@@ -190,10 +190,11 @@ fn of_contender(
 
 fn exit_code(all: &[Durability], is_unmet: bool) -> ExitCode {
     let rungs = || all.iter().flat_map(|seen| &seen.rungs);
-    let is_bad = |verdict: &Verdict| matches!(verdict, Verdict::Corrupt | Verdict::DoesNotStart);
+    let is_bad =
+        |verdict: &CutVerdict| matches!(verdict, CutVerdict::Corrupt | CutVerdict::DoesNotStart);
     if rungs().any(|seen| seen.kept_promise == Some(false) || is_bad(&seen.verdict)) {
         FAILED.into()
-    } else if is_unmet || rungs().any(|seen| matches!(seen.verdict, Verdict::NotChecked(_))) {
+    } else if is_unmet || rungs().any(|seen| matches!(seen.verdict, CutVerdict::NotChecked(_))) {
         NOT_SHOWN.into()
     } else {
         ExitCode::SUCCESS

@@ -74,8 +74,9 @@ pub fn complain(command: &str, sentence: &str) {
 
 /// The last lines of a program's output, as a sentence about it goes on.
 pub fn last_words(lines: &[String]) -> String {
-    match lines.is_empty() {
-        true => "it wrote nothing to its output".into(),
-        false => format!("its last lines:\n    {}", lines.join("\n    ")),
+    if lines.is_empty() {
+        "it wrote nothing to its output".into()
+    } else {
+        format!("its last lines:\n    {}", lines.join("\n    "))
     }
 }

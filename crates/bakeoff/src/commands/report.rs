@@ -38,9 +38,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let text = if arguments.full { report::terminal } else { report::terminal_brief };
     let printed = print_text(|terminal| text(&run, terminal));
     let written = write(&run, file.parent().unwrap_or(Path::new(".")));
-    match tell_of_report("report", printed, written) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(SYSTEM),
+    if tell_of_report("report", printed, written) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(SYSTEM)
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use clap::builder::NonEmptyStringValueParser;
 use http::{Method, uri::PathAndQuery};
-use load::headers;
+use load::plan::headers;
+use load::plan::template::{Placeholders, Request};
 use load::plan::{Expect, Statuses, WEIGHT_MAX};
-use load::template::{Placeholders, Request};
 use report::units;
 
 /// The most bytes of a body. It is kept in memory, and the kernel takes no more than 2 GiB

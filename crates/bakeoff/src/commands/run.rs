@@ -9,7 +9,8 @@ use std::process::ExitCode;
 
 use durability::OfRun;
 use lab::plan::{Choice, Length};
-use lab::run::{Early, Ended, Error, Options};
+use lab::run::folder::FolderError;
+use lab::run::{Early, Ended, Options, RunError};
 use load::Stop;
 use report::export::Format;
 use result::finding::Verdict;
@@ -185,14 +186,12 @@ fn options(arguments: &Arguments, studies: PathBuf, study: String) -> Options {
 }
 
 /// The exit code of a run that came to no trial.
-pub fn exit_code(error: &Error) -> u8 {
+pub fn exit_code(error: &RunError) -> u8 {
     match error {
-        Error::Interrupted => INTERRUPTED,
-        Error::Nobody => INCOMPLETE,
-        Error::Folder(
-            lab::run::folder::Error::Make { .. } | lab::run::folder::Error::Write { .. },
-        )
-        | Error::Load(load::Error::System { .. }) => SYSTEM,
+        RunError::Interrupted => INTERRUPTED,
+        RunError::Nobody => INCOMPLETE,
+        RunError::Folder(FolderError::Make { .. } | FolderError::Write { .. })
+        | RunError::Load(load::Error::System { .. }) => SYSTEM,
         _ => BAD_INPUT,
     }
 }

@@ -60,9 +60,10 @@ impl Studies {
         let folder = with_a_name(Path::new(word))?;
         let name = name_of(&folder);
         if !is_study(&folder) {
-            let what = match folder.join("contender.toml").is_file() {
-                true => ": it is a contender, and its study is the folder around it",
-                false => "",
+            let what = if folder.join("contender.toml").is_file() {
+                ": it is a contender, and its study is the folder around it"
+            } else {
+                ""
             };
             return Err(format!("{word} is no study, since it has no study.toml{what}"));
         }
@@ -118,9 +119,10 @@ fn name_of(path: &Path) -> String {
 /// What is in a folder of studies as it can be typed: by its name where that is the usual one, by
 /// its path elsewhere.
 pub fn typed(studies: &Path, name: &str) -> String {
-    match studies == Path::new(lab::run::STUDIES) {
-        true => name.into(),
-        false => studies.join(name).to_string_lossy().into_owned(),
+    if studies == Path::new(lab::run::STUDIES) {
+        name.into()
+    } else {
+        studies.join(name).to_string_lossy().into_owned()
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use lab::study::{DriverKind, Study};
+use lab::study::Study;
 use result::plan::Tier;
 
 use crate::fixture::{Said, said, skipped};
@@ -57,7 +57,7 @@ fn body_bytes(steps: &str) -> usize {
 
 /// Has a contender keep its contract: the length of its body, if it is there and has one.
 fn checked(study: &Study, contender: &str) -> Option<usize> {
-    let is_store = study.file.is_of_stores();
+    let is_store = study.file.kind() == result::kind::Kind::Keys;
     let study = &study.name;
     let name = format!("{study}/{contender}");
     let tmp = tempfile::tempdir().unwrap();
@@ -94,7 +94,7 @@ fn keep_their_contract(is_tried: impl Fn(&str) -> bool) -> usize {
     let mut tried = 0;
     let mut queues = BTreeMap::<_, Vec<_>>::new();
     // Those that drive themselves are tried beside their studies.
-    let asked = |study: &&Study| study.file.driver.get_ref().kind == DriverKind::Generator;
+    let asked = |study: &&Study| study.file.kind().is_asked();
     for study in studies.iter().filter(asked) {
         for contender in &study.contenders {
             if !is_tried(&format!("{}/{}", study.name, contender.name)) {

@@ -6,7 +6,7 @@
 use std::fs;
 use std::time::Duration;
 
-use result::durability::{Class, Cut, Durability, Rung, Verdict};
+use result::durability::{Class, Cut, CutVerdict, Durability, Rung};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::fixture::{Lab, skipped};
@@ -38,7 +38,7 @@ fn seen(lab: &Lab, rungs: &str, cuts: u32) -> Option<Durability> {
     let [seen] = &seen[..] else { panic!("one contender was asked for: {said:?}") };
     lab.assert_nothing_is_left();
     let why_not = seen.rungs.iter().find_map(|seen| match &seen.verdict {
-        Verdict::NotChecked(why) => Some(why),
+        CutVerdict::NotChecked(why) => Some(why),
         _ => None,
     });
     if let Some(why) = why_not {
@@ -51,7 +51,7 @@ fn seen(lab: &Lab, rungs: &str, cuts: u32) -> Option<Durability> {
     Some(seen.clone())
 }
 
-fn verdict(seen: &Durability, rung: Rung) -> &Verdict {
+fn verdict(seen: &Durability, rung: Rung) -> &CutVerdict {
     &seen.rungs.iter().find(|seen| seen.rung == rung).expect("it was asked for").verdict
 }
 
@@ -92,7 +92,7 @@ fn sqlite_loses_nothing_with_a_full_sync() {
     let lab = lab_with("sqlite", "");
     let Some(seen) = seen(&lab, "machine,power", 2) else { return };
     for rung in [Rung::Machine, Rung::Power] {
-        assert_eq!(verdict(&seen, rung), &Verdict::Kept, "{seen:?}");
+        assert_eq!(verdict(&seen, rung), &CutVerdict::Kept, "{seen:?}");
     }
 }
 
@@ -103,8 +103,8 @@ fn a_store_whose_syncs_do_nothing_is_found_out_where_its_machine_stops() {
     }
     let lab = lab_with("honest", &format!("environment = {{ LD_PRELOAD = \"{EATMYDATA}\" }}"));
     let Some(seen) = seen(&lab, "process,machine", 1) else { return };
-    assert_eq!(verdict(&seen, Rung::Process), &Verdict::Kept, "its process took nothing along");
-    assert!(!matches!(verdict(&seen, Rung::Machine), Verdict::Kept), "{seen:?}");
+    assert_eq!(verdict(&seen, Rung::Process), &CutVerdict::Kept, "its process took nothing along");
+    assert!(!matches!(verdict(&seen, Rung::Machine), CutVerdict::Kept), "{seen:?}");
     assert_eq!(seen.class, Some(Class::Process));
 }
 
@@ -130,7 +130,7 @@ fn a_store_without_checksums_is_found_out_that_is_cut_off_within_a_record() {
 fn a_store_that_never_has_the_disk_flushed_is_found_out_where_the_power_goes() {
     let lab = lab_with("no-flush", "");
     let Some(seen) = seen(&lab, "machine,power", 2) else { return };
-    assert_eq!(verdict(&seen, Rung::Machine), &Verdict::Kept, "the disk itself was honest");
+    assert_eq!(verdict(&seen, Rung::Machine), &CutVerdict::Kept, "the disk itself was honest");
     let power = seen.rungs.iter().find(|seen| seen.rung == Rung::Power).unwrap();
     assert_eq!(power.worst_cuts(), 2, "{power:?}");
 }
@@ -152,7 +152,7 @@ fn redis(appendfsync: &str) -> Lab {
 #[test]
 fn redis_keeps_what_is_in_its_log_where_its_process_dies() {
     let Some(seen) = seen(&redis("no"), "process", 2) else { return };
-    assert_eq!(verdict(&seen, Rung::Process), &Verdict::Kept, "{seen:?}");
+    assert_eq!(verdict(&seen, Rung::Process), &CutVerdict::Kept, "{seen:?}");
     let how: Vec<_> = seen.rungs[0].cuts.iter().map(|cut| cut.how.as_deref()).collect();
     assert_eq!(how, [None, Some("in the middle of BGREWRITEAOF")]);
     assert_eq!(seen.rungs[0].kept_promise, None, "it promised nothing here");
@@ -162,7 +162,7 @@ fn redis_keeps_what_is_in_its_log_where_its_process_dies() {
 fn redis_loses_nothing_that_it_always_synced() {
     let Some(seen) = seen(&redis("always"), "machine,power", 2) else { return };
     for rung in [Rung::Machine, Rung::Power] {
-        assert_eq!(verdict(&seen, rung), &Verdict::Kept, "{seen:?}");
+        assert_eq!(verdict(&seen, rung), &CutVerdict::Kept, "{seen:?}");
     }
 }
 

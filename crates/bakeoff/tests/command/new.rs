@@ -407,9 +407,10 @@ fn each_command_that_a_template_shows_or_new_prints_is_found_as_it_is_pasted() {
             assert!(is_shown("bakeoff run ") && is_shown("bakeoff check "), "{shown:?}");
             for command in shown.into_iter().chain([check]) {
                 // What it would measure is found, and not measured.
-                let (command, says) = match command.starts_with("bakeoff run ") {
-                    true => (command + " --only nobody", "there is no contender `nobody`"),
-                    false => (command + "-nobody", "there is no contender `one-nobody`"),
+                let (command, says) = if command.starts_with("bakeoff run ") {
+                    (command + " --only nobody", "there is no contender `nobody`")
+                } else {
+                    (command + "-nobody", "there is no contender `one-nobody`")
                 };
                 let said = lab.paste(&command);
                 assert_eq!(said.code, Some(2), "{command}: {said:?}");

@@ -48,15 +48,11 @@ fn files(folder: &Path) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
-        match path.is_dir() && !path.is_symlink() {
-            true => all.extend(files(&path)),
-            false => {
-                let bytes = fs::read(&path).unwrap_or_default();
-                all.push((
-                    path.display().to_string(),
-                    String::from_utf8_lossy(&bytes).into_owned(),
-                ));
-            }
+        if path.is_dir() && !path.is_symlink() {
+            all.extend(files(&path))
+        } else {
+            let bytes = fs::read(&path).unwrap_or_default();
+            all.push((path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned()));
         }
     }
     all

@@ -5,8 +5,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use load::client::{self, Told};
+use load::plan::template::Request;
 use load::plan::{Target, Until};
-use load::template::Request;
 use load::{Error, Plan};
 use rustix::process::{Pid, Signal, kill_process};
 

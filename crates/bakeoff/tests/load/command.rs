@@ -13,9 +13,9 @@ use crate::skipped::skipped;
 use crate::support::{After, Said, Seen, Server, backends, bakeoff_load, load};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use histogram::Histogram;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -598,9 +598,10 @@ fn bad_input_is_one_sentence_and_code_2() {
 fn with_open_files(now: u32, at_most: u32, arguments: &[&str]) -> Output {
     let limited = format!("ulimit -S -n {now} && ulimit -H -n {at_most} && exec \"$@\"");
     // Root could raise the second as well, so that right is taken away.
-    let words: &[&str] = match rustix::process::geteuid().is_root() {
-        true => &["setpriv", "--bounding-set=-sys_resource", "sh", "-c", &limited, "sh"],
-        false => &["sh", "-c", &limited, "sh"],
+    let words: &[&str] = if rustix::process::geteuid().is_root() {
+        &["setpriv", "--bounding-set=-sys_resource", "sh", "-c", &limited, "sh"]
+    } else {
+        &["sh", "-c", &limited, "sh"]
     };
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).arg(env!("CARGO_BIN_EXE_bakeoff")).arg("load").args(arguments);

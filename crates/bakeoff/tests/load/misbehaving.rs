@@ -403,9 +403,10 @@ fn forgets_a_connection_in_the_warm_up() {
         let mut first = first.lock().unwrap();
         let (forgotten, asked) = first.get_or_insert((port, 0));
         *asked += u32::from(port == *forgotten);
-        match port == *forgotten && *asked > 10 {
-            true => Ok(After::Keep),
-            false => connection.write_all(GOOD).map(|()| After::Keep),
+        if port == *forgotten && *asked > 10 {
+            Ok(After::Keep)
+        } else {
+            connection.write_all(GOOD).map(|()| After::Keep)
         }
     });
     let url = server.url("/");

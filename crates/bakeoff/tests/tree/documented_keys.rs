@@ -291,9 +291,12 @@ fn hold(file: &File, page: &str, of_another_page: &[&str]) -> Vec<String> {
         if of_another_page.iter().any(|of| name.starts_with(of)) {
             continue;
         }
-        let is_of_it = |names: &[String]| match name.is_empty() {
-            true => names.is_empty(),
-            false => names.iter().any(|of| name.ends_with(&format!(".{of}"))),
+        let is_of_it = |names: &[String]| {
+            if name.is_empty() {
+                names.is_empty()
+            } else {
+                names.iter().any(|of| name.ends_with(&format!(".{of}")))
+            }
         };
         let at = sections.iter().position(|(names, _)| is_of_it(names));
         let at = at.unwrap_or_else(|| panic!("the page has no section for `{name}`"));

@@ -1,24 +1,26 @@
-//! Who may know whom (ARCHITECTURE.md): `result`, `load`, `keeper` and `yardstick` know nobody
-//! of this workspace, `judge` knows what was seen and how the generator writes it down, `lab`
-//! knows those five, `durability` and `museum` build on it, `report` knows `result`, and nobody knows the programs
-//! on top.
+//! Who may know whom (ARCHITECTURE.md): `result`, `histogram`, `keeper` and `yardstick` know
+//! nobody of this workspace. Each other crate knows some of those before it. Nobody knows the
+//! programs on top.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cargo_metadata::MetadataCommand;
 
+use crate::source::{files_below, program};
+
 /// Crates that others build on, each with those that it may know.
-const LAYERS: [(&str, &[&str]); 9] = [
+const LAYERS: [(&str, &[&str]); 10] = [
     ("result", &[]),
-    ("load", &[]),
+    ("histogram", &[]),
+    ("load", &["histogram"]),
     ("keeper", &[]),
     ("yardstick", &[]),
-    ("judge", &["load", "result"]),
-    ("lab", &["judge", "keeper", "load", "result", "yardstick"]),
+    ("judge", &["histogram", "result"]),
+    ("lab", &["histogram", "judge", "keeper", "load", "result", "yardstick"]),
     ("durability", &["keeper", "lab", "load", "result"]),
-    ("museum", &["judge", "keeper", "lab", "load", "result", "yardstick"]),
-    ("report", &["result"]),
+    ("museum", &["histogram", "judge", "keeper", "lab", "load", "result", "yardstick"]),
+    ("report", &["histogram", "result"]),
 ];
 
 /// Crates that nobody builds on; they may know every layer.
@@ -54,22 +56,6 @@ fn every_crate_knows_only_the_layers_below_it() {
     }
 }
 
-/// The text of a file of the program, without its unit tests, which may take any name.
-fn program(path: &Path) -> String {
-    let text = std::fs::read_to_string(path).unwrap();
-    text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_string()
-}
-
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        match entry.path() {
-            path if path.is_dir() => files_below(&path, found),
-            path if path.extension().is_some_and(|it| it == "rs") => found.push(path),
-            _ => {}
-        }
-    }
-}
-
 /// Else another study would need another program.
 #[test]
 fn no_crate_names_a_study_or_a_contender() {
@@ -93,6 +79,32 @@ fn no_crate_names_a_study_or_a_contender() {
         let text = program(&file);
         for name in names.iter().filter(|_| !is_of_tests) {
             assert!(!text.contains(&format!("\"{name}\"")), "{} names {name}", file.display());
+        }
+    }
+}
+
+/// Else a run that has something of another kind of study, or lacks something of its own, would
+/// be taken for one of the other.
+#[test]
+fn who_judges_and_reports_asks_the_kind_of_a_study_what_it_is_of() {
+    const SIGNS: [&str; 6] = [
+        "CONNECTIONS",
+        "ASKS",
+        "\"connections\"",
+        "\"asks\"",
+        "store.is_some()",
+        "store.is_none()",
+    ];
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for name in ["judge", "report", "museum"] {
+        let mut files = Vec::new();
+        files_below(&crates.join(name).join("src"), &mut files);
+        assert!(files.len() > 5, "only {} files of {name} were looked through", files.len());
+        for file in files {
+            let text = program(&file);
+            for sign in SIGNS {
+                assert!(!text.contains(sign), "{} has {sign}: ask the kind", file.display());
+            }
         }
     }
 }

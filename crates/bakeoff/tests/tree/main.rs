@@ -1,9 +1,13 @@
-//! What lies in the tree, held against itself: documents beside the commands and the
-//! parsers that they tell of, crates beside the map of who may know whom, the web study
-//! beside its question, and the script that finds a JDK.
+//! What lies in the tree, held against itself: documents beside the commands and the parsers that
+//! they tell of, crates beside the map of who may know whom, files beside those that they know,
+//! names beside what they stand for, the web study beside its question, and the script that finds
+//! a JDK.
 
+mod circles;
 mod documented;
 mod documented_keys;
 mod layering;
+mod meanings;
 mod newest_jdk;
+mod source;
 mod web_study;

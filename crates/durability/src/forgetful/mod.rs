@@ -22,7 +22,7 @@ use fuser::{
 };
 
 use self::cache::{BLOCK, Cache};
-use crate::disk::{IMAGE_BYTES, unnamed_file};
+use crate::image::{IMAGE_BYTES, unnamed_file};
 
 /// The hidden subcommand of bakeoff that is the disk.
 pub const SUBCOMMAND: &str = "forgetful-disk";
@@ -135,7 +135,7 @@ fn serve(folder: &Path) -> Result<(), String> {
     let cache = Arc::new(Mutex::new(Cache::new(disk, BLOCKS_MAX)));
     let mut config = Config::default();
     config.mount_options = vec![MountOption::FSName(SUBCOMMAND.into())];
-    let session = Session::new(Disk(cache.clone()), folder, &config);
+    let session = Session::new(FileSystem(cache.clone()), folder, &config);
     let session = session
         .and_then(Session::spawn)
         .map_err(|error| format!("couldn't mount a file system of our own (FUSE): {error}"))?;
@@ -174,9 +174,9 @@ fn lock(cache: &Mutex<Cache>) -> MutexGuard<'_, Cache> {
 }
 
 /// The file system: a folder and a file.
-struct Disk(Arc<Mutex<Cache>>);
+struct FileSystem(Arc<Mutex<Cache>>);
 
-impl Disk {
+impl FileSystem {
     fn attributes(inode: INodeNo) -> Option<FileAttr> {
         let (kind, size, perm) = match inode {
             INodeNo::ROOT => (FileType::Directory, 0, 0o700),
@@ -203,16 +203,16 @@ impl Disk {
     }
 }
 
-impl Filesystem for Disk {
+impl Filesystem for FileSystem {
     fn lookup(&self, _: &Request, _parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
-        match Disk::attributes(IMAGE_INODE).filter(|_| name == IMAGE) {
+        match FileSystem::attributes(IMAGE_INODE).filter(|_| name == IMAGE) {
             Some(attributes) => reply.entry(&FOREVER, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match Disk::attributes(inode) {
+        match FileSystem::attributes(inode) {
             Some(attributes) => reply.attr(&FOREVER, &attributes),
             None => reply.error(Errno::ENOENT),
         }

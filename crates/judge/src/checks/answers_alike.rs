@@ -1,7 +1,7 @@
 //! Do the contenders send answers of the same size?
 
-use super::{Check, Compared, Scope, Word};
-use crate::statistics::median;
+use super::{Check, RowSeen, Scope, Word};
+use histogram::median;
 
 /// Bytes that a body may differ by: the digits of a random number.
 const BODY_APART_MAX: f64 = 32.0;
@@ -15,11 +15,12 @@ pub(super) const ANSWERS_ALIKE: Check = Check {
     why: "A server that sends less has less to make and to copy. Ways to write a random number differ by up to 32 bytes. 128 bytes are a header line or two, less than a packet's own overhead. Headers that all contenders leave out alike are a matter of the contract.",
     fix: "Bring the contender's body to the others' length, and its headers to those that the contract names.",
     scope: Scope::Row(|compared| {
-        look(compared).filter(|_| compared.are_asked() && !compared.are_stores())
+        let sends_bodies = compared.kind.is_asked() && !compared.kind.keeps_data();
+        sends_bodies.then(|| look(compared))?
     }),
 };
 
-fn look(compared: &Compared) -> Option<Word> {
+fn look(compared: &RowSeen) -> Option<Word> {
     let contract = &compared.contender.lighter_contract;
     let others = compared.others().filter(|it| it.lighter_contract == *contract);
     let was_measured = |name: &str| compared.of(name).any(|trial| trial.evidence.work.is_some());
@@ -47,7 +48,7 @@ fn look(compared: &Compared) -> Option<Word> {
 }
 
 /// The bytes of a contender's body and of its whole answer, over its trials.
-fn size(compared: &Compared, name: &str) -> Option<(f64, f64)> {
+fn size(compared: &RowSeen, name: &str) -> Option<(f64, f64)> {
     let sizes = compared.of(name).filter_map(|trial| trial.evidence.answer);
     let (bodies, wholes): (Vec<f64>, Vec<f64>) =
         sizes.map(|it| (it.body_bytes as f64, (it.head_bytes + it.body_bytes) as f64)).unzip();

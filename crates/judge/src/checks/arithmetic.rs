@@ -2,7 +2,7 @@
 
 use result::evidence::{Percentiles, Work};
 
-use super::{Check, Load, LoadRule, Scope, Seen, Word};
+use super::{Check, Load, LoadRule, Scope, TrialSeen, Word};
 
 /// How far two ways to the same number may be apart, for rounding.
 const ROUNDING: f64 = 0.005;
@@ -27,7 +27,7 @@ pub(super) const ARITHMETIC: Check = Check {
     why: "These rules hold for every true measurement. Where one doesn't hold, something was lost, counted twice or timed wrongly. In a closed loop every connection waits for the server all the time, except for the client's own work between an answer and the next request. If that work takes a quarter of the time, the server has fewer requests at once than the load's name says. Requests that reach over the window's edges blur the rule by the longest answer's share of the window. Half a nanosecond is one or two instructions: no unit of any work takes less.",
     fix: "Give the client more cores, so that connections don't wait for it. If nothing is busy, report it with the run's folder: the generator is wrong.",
     scope: Scope::Trial(|seen, work| {
-        if seen.is_asked() {
+        if seen.kind.is_asked() {
             return seen.under_load(|load| RULES.iter().find_map(|rule| rule(seen, load)));
         }
         Some(of_a_program(seen, work))
@@ -35,7 +35,7 @@ pub(super) const ARITHMETIC: Check = Check {
 };
 
 /// Whether a program can have done as much as it counts.
-fn of_a_program(seen: &Seen, work: &Work) -> Word {
+fn of_a_program(seen: &TrialSeen, work: &Work) -> Word {
     let Some(cpu_s) = seen.evidence.contender_cpu_s() else {
         return Word::not_checked("The CPU time that it used is not known.");
     };
@@ -54,18 +54,18 @@ const RULES: [LoadRule; 4] = [contradiction, of_an_open_loop, too_few_answers, l
 
 const ACCOUNT: &str = "the account conserved; counts equal within 0.5 %; percentiles rising, between smallest and largest; each with 100 samples beyond it";
 
-fn contradiction(_: &Seen, load: &Load) -> Option<Word> {
+fn contradiction(_: &TrialSeen, load: &Load) -> Option<Word> {
     let fault = fault_in_counts(load).or_else(|| fault_in_times(load))?;
     Some(Word::invalid("contradiction", fault).against("none"))
 }
 
-fn of_an_open_loop(seen: &Seen, _: &Load) -> Option<Word> {
+fn of_an_open_loop(seen: &TrialSeen, _: &Load) -> Option<Word> {
     let says = "Counts and percentiles agree. Little's law says nothing of an open loop, whose \
                 connections may be idle.";
     seen.is_open_loop().then(|| Word::valid("consistent", says).against(ACCOUNT))
 }
 
-fn too_few_answers(seen: &Seen, load: &Load) -> Option<Word> {
+fn too_few_answers(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let connections = connections(seen, load);
     let are_few =
         connections == 0.0 || (load.client.good as f64) < ANSWERS_A_CONNECTION_MIN * connections;
@@ -76,7 +76,7 @@ fn too_few_answers(seen: &Seen, load: &Load) -> Option<Word> {
     are_few.then(|| Word::not_checked(says).advise(advice))
 }
 
-fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
+fn littles_law(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let connections = connections(seen, load);
     let times = &load.work.response_us;
     let Some((mean_us, max_us)) = times.mean.zip(times.max) else {
@@ -111,10 +111,11 @@ fn littles_law(seen: &Seen, load: &Load) -> Option<Word> {
 }
 
 /// The connections that are to be busy.
-fn connections(seen: &Seen, load: &Load) -> f64 {
-    f64::from(match seen.slot.setting.kept() {
-        true => load.client.connections_established,
-        false => load.client.connections_asked,
+fn connections(seen: &TrialSeen, load: &Load) -> f64 {
+    f64::from(if seen.slot.setting.kept() {
+        load.client.connections_established
+    } else {
+        load.client.connections_asked
     })
 }
 
@@ -135,6 +136,13 @@ fn fault_in_counts(load: &Load) -> Option<String> {
         return Some(format!(
             "{} requests were sent, but {} good, {errors} errors and {} in flight.",
             load.client.sent, load.client.good, load.client.in_flight
+        ));
+    }
+    let timed = load.work.service_us.count - load.work.service_us.censored;
+    if timed != load.client.good {
+        return Some(format!(
+            "{} requests had a good answer, but the seconds have the times of {timed}.",
+            load.client.good
         ));
     }
     let by_rate = load.work.rate * load.work.seconds;
@@ -192,10 +200,11 @@ fn fault_in(times: &Percentiles) -> Option<&'static str> {
 mod tests {
     use result::evidence::ErrorKind;
     use result::finding::Verdict;
+    use result::kind::Kind;
 
     use super::super::tests::{
         LoadOf, at_half_of_its_maximum, load_of, of_one_request_each, sound, word_after_load,
-        word_on,
+        word_if, word_on,
     };
     use super::*;
 
@@ -210,6 +219,7 @@ mod tests {
             |load: &mut LoadOf| load.client.in_flight += 1,
             |load: &mut LoadOf| load.client.sent += 1,
             |load: &mut LoadOf| load.client.shed = 1,
+            |load: &mut LoadOf| load.work.service_us.count -= 1,
             |load: &mut LoadOf| load.work.rate *= 1.01,
             |load: &mut LoadOf| load.work.per_second[0].good = 0,
         ] {
@@ -221,13 +231,11 @@ mod tests {
     /// One that prints whatever it likes while it sleeps.
     #[test]
     fn a_program_that_counts_more_than_its_cpu_time_allows_is_found() {
-        let (mut slot, mut evidence) = sound();
-        slot.setting.values.clear();
-        evidence.clients.clear();
+        let (slot, mut evidence) = sound();
         let mut word = |done, cpu_s| {
             evidence.work.as_mut().unwrap().done = done;
             evidence.server_cpu_s = cpu_s;
-            let word = word_on(&ARITHMETIC, &slot, &evidence);
+            let word = word_if(Kind::Program, &ARITHMETIC, &slot, &evidence).unwrap();
             (word.verdict, word.value)
         };
         let second = Some(1.0);

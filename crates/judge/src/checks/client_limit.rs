@@ -4,7 +4,7 @@ use result::evidence::{ClientSide, Evidence, SecondClient};
 use result::finding::Verdict::{self, Invalid, Suspect};
 use result::plan::{Pace, Slot};
 
-use super::{Check, Load, Scope, Seen, Word, percent, quiet_machine, server_cores};
+use super::{Check, Load, Scope, TrialSeen, Word, percent, quiet_machine, server_cores};
 
 /// Share of the time that a client thread was busy, or waited for a processor, from
 /// which on it may be the limit.
@@ -30,7 +30,7 @@ pub const CLIENT_LIMIT: Check = Check {
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &TrialSeen, load: &Load) -> Word {
     if seen.evidence.place.shared() {
         return Word::not_checked(
             "Client and server share cores, so the client's CPU time tells nothing.",
@@ -52,12 +52,9 @@ fn look(seen: &Seen, load: &Load) -> Word {
         None => Word::new(verdict, value, says).against(BUSY),
         Some(second) => second_client(load, second, (verdict, says), value),
     };
-    match seen.is_open_loop() {
-        true => word,
-        // The rate is a lower bound, and such a one is never placed below another: no order
-        // rests on how much more it is.
-        false => word.off_by(1.0),
-    }
+    // A closed loop's rate is a lower bound then, and such a one is never placed below another:
+    // no order rests on how much more it is.
+    if seen.is_open_loop() { word } else { word.off_by(1.0) }
 }
 
 /// How far a client was from its limit, by its busiest part.
@@ -212,7 +209,7 @@ fn parts_of(client: &ClientSide, cpus: usize) -> impl Iterator<Item = Part> {
 }
 
 /// The share of its cores that the contender used.
-pub(super) fn server_share(seen: &Seen) -> Option<f64> {
+pub(super) fn server_share(seen: &TrialSeen) -> Option<f64> {
     let seconds = seen.work()?.seconds;
     let cores = seen.evidence.place.server_cpus.len();
     (seconds > 0.0 && cores > 0)
@@ -221,7 +218,7 @@ pub(super) fn server_share(seen: &Seen) -> Option<f64> {
 
 /// The share of the contender's cores that others or the host may have had, so that it
 /// looks idle and wasn't.
-fn taken_share(seen: &Seen) -> f64 {
+fn taken_share(seen: &TrialSeen) -> f64 {
     let cores = seen.evidence.place.server_cpus.len().max(1);
     server_cores::taken_cores(seen.evidence) / cores as f64
 }

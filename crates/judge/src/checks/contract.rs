@@ -1,6 +1,6 @@
 //! Does the contender do the job?
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 pub(super) const CONTRACT: Check = Check {
     id: "contract",
@@ -14,7 +14,7 @@ pub(super) const CONTRACT: Check = Check {
 /// What to do about a contender whose process didn't live through the trial.
 const AFTER_A_FAILURE: &str = "Find out from its last lines why it failed: they stand in the report and in `run.json`. Then mend the contender and measure again.";
 
-fn look(seen: &Seen) -> Word {
+fn look(seen: &TrialSeen) -> Word {
     let process = &seen.evidence.process;
     if let Some(failure) = &process.failure {
         let last = process.last_words.last().map(|line| format!(" Its last line: {line}"));

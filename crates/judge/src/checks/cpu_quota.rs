@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window for which a quota may hold back before the figure is one
 /// of the quota.
@@ -17,7 +17,7 @@ pub(crate) const CPU_QUOTA: Check = Check {
     scope: Scope::Trial(|seen, work| Some(look(seen, work))),
 };
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let limits = &seen.evidence.limits;
     let Some(periods) = limits.throttled_periods else {
         return Word::not_checked("Whether there is a CPU quota can't be seen.");
@@ -39,9 +39,10 @@ fn look(seen: &Seen, work: &Work) -> Word {
     let processors = seen.evidence.place.cpus().len().max(1);
     let share = held_back_s / work.seconds / processors as f64;
     let value = format!("{used_up} for {} of the processors' time", percent(share));
-    match share >= HELD_BACK_INVALID {
-        true => Word::invalid(value, "A CPU quota was the limit."),
-        false => Word::suspect(value, "A CPU quota kept contender or client from running."),
+    if share >= HELD_BACK_INVALID {
+        Word::invalid(value, "A CPU quota was the limit.")
+    } else {
+        Word::suspect(value, "A CPU quota kept contender or client from running.")
     }
 }
 

@@ -1,8 +1,8 @@
 //! Did answers wait for an acknowledgement?
 
-use load::{delayed_ack, histogram};
+use histogram::delayed_ack;
 
-use super::{Check, Load, Scope, Seen, Word, client_limit, percent};
+use super::{Check, Load, Scope, TrialSeen, Word, client_limit, percent};
 
 /// The share of its cores from which on a contender may have taken so long itself, or had
 /// so long a queue.
@@ -17,8 +17,8 @@ pub(super) const DELAYED_ACK: Check = Check {
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
-    let Some(times) = histogram::decode(&load.work.service_us.histogram) else {
+fn look(seen: &TrialSeen, load: &Load) -> Word {
+    let Some(times) = histogram::text::decode(&load.work.service_us.histogram) else {
         return Word::not_checked("The distribution of times is not known.");
     };
     let Some(share) = delayed_ack::share(&times) else {
@@ -39,7 +39,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::Histogram;
+    use histogram::Histogram;
     use result::finding::{Finding, Verdict};
 
     use super::super::tests::word_after;
@@ -53,7 +53,7 @@ mod tests {
         times.record_n(400_000, 1_000 - there).unwrap();
         word_after(&DELAYED_ACK, |evidence| {
             evidence.server_cpu_s = server_cpu_s;
-            evidence.work.as_mut().unwrap().service_us.histogram = histogram::encode(&times);
+            evidence.work.as_mut().unwrap().service_us.histogram = histogram::text::encode(&times);
         })
     }
 

@@ -1,7 +1,7 @@
 //! Does the contender write to disks or to its output while others don't?
 
-use super::{Check, Compared, Scope, Word};
-use crate::statistics::median;
+use super::{Check, RowSeen, Scope, Word};
+use histogram::median;
 
 /// Bytes an answer: less than the shortest line of a log.
 const WRITES: f64 = 10.0;
@@ -25,7 +25,7 @@ struct Written {
 
 impl Written {
     /// `None` where nothing was counted.
-    fn by(compared: &Compared, name: &str) -> Option<Written> {
+    fn by(compared: &RowSeen, name: &str) -> Option<Written> {
         let mut is_whole = true;
         let each: Vec<f64> = compared
             .of(name)
@@ -57,7 +57,7 @@ impl Written {
     }
 }
 
-fn look(compared: &Compared) -> Word {
+fn look(compared: &RowSeen) -> Word {
     let unknown = || Word::not_checked("What the contender wrote couldn't be counted.");
     let Some(own) = Written::by(compared, &compared.contender.name) else { return unknown() };
     let value = format!("{:.1} bytes an answer", own.bytes);
@@ -74,7 +74,7 @@ fn look(compared: &Compared) -> Word {
         .collect();
     if others.contains(&Some(false)) {
         Word::suspect(value, "It writes to disk with each answer, and others don't.")
-    } else if others.is_empty() && compared.are_stores() {
+    } else if others.is_empty() && compared.kind.keeps_data() {
         Word::valid(value, "It is the only store that survives what it does.")
     } else if others.is_empty() {
         Word::suspect(value, "It writes to disk with each answer.")

@@ -2,7 +2,7 @@
 
 use result::evidence::ErrorKind;
 
-use super::{Check, Load, LoadRule, Scope, Seen, Word, percent};
+use super::{Check, Load, LoadRule, Scope, TrialSeen, Word, percent};
 
 /// Share of errors from which on a figure is invalid.
 const SHARE_MAX: f64 = 0.001;
@@ -34,17 +34,17 @@ const RULES: [LoadRule; 7] = [
     some,
 ];
 
-fn nothing_sent(_: &Seen, load: &Load) -> Option<Word> {
+fn nothing_sent(_: &TrialSeen, load: &Load) -> Option<Word> {
     (load.client.sent == 0).then(|| Word::invalid("nothing sent", "Not one request was sent."))
 }
 
-fn wrong_body_in_the_warm_up(_: &Seen, load: &Load) -> Option<Word> {
+fn wrong_body_in_the_warm_up(_: &TrialSeen, load: &Load) -> Option<Word> {
     let error = load.client.warmup_errors.iter().find(is_wrong_body)?;
     let says = format!("An answer of the warm-up lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
 }
 
-fn no_error(_: &Seen, load: &Load) -> Option<Word> {
+fn no_error(_: &TrialSeen, load: &Load) -> Option<Word> {
     load.work.errors.is_empty().then(|| match load.client.good {
         // Whoever asked is waiting still.
         0 => Word::invalid(
@@ -55,7 +55,7 @@ fn no_error(_: &Seen, load: &Load) -> Option<Word> {
     })
 }
 
-fn left_out_by_the_client(seen: &Seen, load: &Load) -> Option<Word> {
+fn left_out_by_the_client(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let most = worst(load)?.count;
     // With a connection a request, fewer are established at once than asked for.
     let left_out = seen.slot.setting.kept()
@@ -72,18 +72,18 @@ fn left_out_by_the_client(seen: &Seen, load: &Load) -> Option<Word> {
     Some(Word::invalid(value(load), says))
 }
 
-fn too_many(_: &Seen, load: &Load) -> Option<Word> {
+fn too_many(_: &TrialSeen, load: &Load) -> Option<Word> {
     let is_so = share(load) > SHARE_MAX || load.client.good == 0;
     is_so.then(|| Word::invalid(value(load), most_of_them(load)))
 }
 
-fn wrong_body(_: &Seen, load: &Load) -> Option<Word> {
+fn wrong_body(_: &TrialSeen, load: &Load) -> Option<Word> {
     let error = load.work.errors.iter().find(is_wrong_body)?;
     let says = format!("An answer lacked what was asked for: {}", error.example);
     Some(Word::invalid(value(load), says))
 }
 
-fn some(_: &Seen, load: &Load) -> Option<Word> {
+fn some(_: &TrialSeen, load: &Load) -> Option<Word> {
     Some(Word::suspect(value(load), most_of_them(load)))
 }
 

@@ -1,8 +1,8 @@
 //! Did the store keep what it was given?
 
-use result::evidence::{StoreSeen, Work};
+use result::evidence::StoreSeen;
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, Word};
 
 pub(super) const EVICTIONS: Check = Check {
     id: "evictions",
@@ -10,11 +10,10 @@ pub(super) const EVICTIONS: Check = Check {
     threshold: "no value thrown away, unless the study expects it; all keys there, and no others",
     why: "A store that throws values away does less work than one that keeps them: it needs neither the memory nor the disk. A store with fewer keys than it acknowledged has lost some. A store with more keys still has an older set.",
     fix: "Give it the memory that its values take (memcached's `-m`, Redis' `maxmemory`); say in the study that values may be thrown away (`evicts`), where that is what is compared; start it on an empty folder.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen, _| seen.of_keys(look)),
 };
 
-fn look(seen: &Seen, _: &Work) -> Option<Word> {
-    let store = seen.evidence.store.as_ref()?;
+fn look(store: &StoreSeen) -> Option<Word> {
     Some(thrown_away(store).or_else(|| not_there(store)).unwrap_or_else(|| kept(store)))
 }
 
@@ -55,7 +54,7 @@ fn kept(store: &StoreSeen) -> Word {
 mod tests {
     use result::finding::Verdict;
 
-    use super::super::tests::{sound, word_after, word_if_any};
+    use super::super::tests::{sound, word_if_any, word_of_a_store};
     use super::*;
 
     fn of(change: impl FnOnce(&mut StoreSeen)) -> (Verdict, String) {
@@ -66,7 +65,7 @@ mod tests {
             ..StoreSeen::default()
         };
         change(&mut store);
-        let word = word_after(&EVICTIONS, |evidence| evidence.store = Some(store));
+        let word = word_of_a_store(&EVICTIONS, |evidence| evidence.store = Some(store));
         (word.verdict, word.value)
     }
 

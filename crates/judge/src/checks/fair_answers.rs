@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use load::limit::{PATIENCE_MAX, left_waiting};
+use histogram::neglect::{PATIENCE_MAX, left_waiting};
 
-use super::{Check, Load, Scope, Seen, Word};
+use super::{Check, Load, Scope, TrialSeen, Word};
 
 /// With fewer answers a connection, some have few by chance.
 const MEAN_MIN: f64 = 10.0;
@@ -23,7 +23,7 @@ pub(super) const FAIR_ANSWERS: Check = Check {
     scope: Scope::Trial(|seen, _| seen.under_load(|load| look(seen, load))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Option<Word> {
+fn look(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let usual = median(load);
     let waiting = |count: u64| left_waiting(count, usual, PATIENCE_MAX);
     if let Some(word) = unanswered_connections(seen, load, waiting) {
@@ -34,9 +34,10 @@ fn look(seen: &Seen, load: &Load) -> Option<Word> {
     if let Some(left @ 1..) = left {
         let value = format!("{left} without an answer after 2 s");
         let says = "Requests were left waiting while the others were answered at once.";
-        let word = match left as f64 >= LEFT_INVALID * connections {
-            true => Word::invalid(value, says),
-            false => Word::suspect(value, says),
+        let word = if left as f64 >= LEFT_INVALID * connections {
+            Word::invalid(value, says)
+        } else {
+            Word::suspect(value, says)
         };
         return Some(word.against(NONE_LEFT));
     }
@@ -50,7 +51,7 @@ fn look(seen: &Seen, load: &Load) -> Option<Word> {
 
 /// Connections that were asked and had no answer at all.
 fn unanswered_connections(
-    seen: &Seen,
+    seen: &TrialSeen,
     load: &Load,
     waiting: impl Fn(u64) -> Option<u64>,
 ) -> Option<Word> {
@@ -65,9 +66,10 @@ fn unanswered_connections(
     let connections = connections(load);
     let value = format!("{unanswered} of {connections} connections without an answer");
     let is_invalid = !seen.is_open_loop() || unanswered as f64 >= LEFT_INVALID * connections;
-    Some(match is_invalid {
-        true => Word::invalid(value, says).against(NO_CONNECTION),
-        false => Word::suspect(value, says).against(NO_CONNECTION),
+    Some(if is_invalid {
+        Word::invalid(value, says).against(NO_CONNECTION)
+    } else {
+        Word::suspect(value, says).against(NO_CONNECTION)
     })
 }
 
@@ -79,12 +81,11 @@ fn shares(load: &Load) -> Word {
             .advise("Measure for longer (`measure_s` of the profile), or with fewer connections.");
     }
     let value = answers_each(load);
-    match (load.client.answers_a_connection.0 as f64) < STARVED_SHARE * mean(load) {
-        true => {
-            Word::suspect(value, "A connection was left waiting while the others were answered.")
-                .against(A_TWENTIETH)
-        }
-        false => Word::valid(value, "Every connection had its share."),
+    if (load.client.answers_a_connection.0 as f64) < STARVED_SHARE * mean(load) {
+        Word::suspect(value, "A connection was left waiting while the others were answered.")
+            .against(A_TWENTIETH)
+    } else {
+        Word::valid(value, "Every connection had its share.")
     }
 }
 

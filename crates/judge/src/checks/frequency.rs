@@ -2,7 +2,7 @@
 
 use result::evidence::CoreSpeed;
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 /// How far the lowest may be below the highest.
 const DROP_MAX: f64 = 0.1;
@@ -16,7 +16,7 @@ pub(super) const FREQUENCY: Check = Check {
     scope: Scope::Machine(|seen, _| Some(look(seen))),
 };
 
-fn look(seen: &Seen) -> Word {
+fn look(seen: &TrialSeen) -> Word {
     let machine = &seen.evidence.machine;
     match machine.server_cpu_mhz_min.zip(machine.server_cpu_mhz_max) {
         // Processors that have time to rest slow down, which is no fault.

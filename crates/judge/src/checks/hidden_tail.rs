@@ -1,7 +1,6 @@
 //! Does a percentile hide a stall?
 
-use hdrhistogram::Histogram;
-use load::histogram;
+use histogram::Histogram;
 use result::evidence::Percentiles;
 
 use super::{Check, Load, Scope, Word, percent};
@@ -76,7 +75,7 @@ struct Waits(Histogram<u64>);
 
 impl Waits {
     fn of(times: &Percentiles) -> Option<Waits> {
-        histogram::decode(&times.histogram).filter(|all| !all.is_empty()).map(Waits)
+        histogram::text::decode(&times.histogram).filter(|all| !all.is_empty()).map(Waits)
     }
 
     /// Each time, and all that was waited in such times, in ns.

@@ -30,9 +30,10 @@ fn look(load: &Load) -> Word {
         Some(share) => format!("{late:.0} µs late, waiting for a processor {}", percent(share)),
         None => format!("{late:.0} µs late"),
     };
-    match late < MIN_US || late < SHARE_MAX * response {
-        true => Word::valid(value, "Requests were sent when they were due."),
-        false => Word::suspect(value, "The client's own delay is a part of the response times."),
+    if late < MIN_US || late < SHARE_MAX * response {
+        Word::valid(value, "Requests were sent when they were due.")
+    } else {
+        Word::suspect(value, "The client's own delay is a part of the response times.")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use result::evidence::{Evidence, Sample};
 
-use super::{Check, Load, LoadRule, Scope, Seen, Word};
+use super::{Check, Load, LoadRule, Scope, TrialSeen, Word};
 
 /// Share of the connections made that may be lost on the way, before the 99th
 /// percentile is the time after which the kernel tries again.
@@ -23,7 +23,7 @@ pub(super) const LOAD_ARRIVED: Check = Check {
 const RULES: [LoadRule; 5] =
     [too_few_at_the_client, too_few_at_the_server, lost_on_the_way, not_counted, all_arrived];
 
-fn too_few_at_the_client(seen: &Seen, load: &Load) -> Option<Word> {
+fn too_few_at_the_client(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let (client, asked) = (load.client.connections_established, load.client.connections_asked);
     (seen.slot.setting.kept() && client < asked).then(|| {
         Word::invalid(
@@ -34,7 +34,7 @@ fn too_few_at_the_client(seen: &Seen, load: &Load) -> Option<Word> {
     })
 }
 
-fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
+fn too_few_at_the_server(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let (server, queued) = at_the_server(seen).filter(|_| seen.slot.setting.kept())?;
     let asked = load.client.connections_asked;
     let is_cut = load.client.cut.is_some_and(|cut| cut >= u64::from(asked));
@@ -62,26 +62,27 @@ fn too_few_at_the_server(seen: &Seen, load: &Load) -> Option<Word> {
 /// Whether those that the server lacks may be those that nobody asked: a listener may defer
 /// accepting until a request comes (TCP_DEFER_ACCEPT), and an open loop asks as many as its rate
 /// takes.
-fn only_unasked_may_be_missing(seen: &Seen, load: &Load) -> bool {
+fn only_unasked_may_be_missing(seen: &TrialSeen, load: &Load) -> bool {
     let (fewest_answers, _) = load.client.answers_a_connection;
     let all_asked_were_answered = load.client.connections_unanswered == Some(0);
     seen.is_open_loop() && fewest_answers == 0 && all_asked_were_answered
 }
 
-fn lost_on_the_way(seen: &Seen, load: &Load) -> Option<Word> {
+fn lost_on_the_way(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let (syn, overflows) = (load.client.syn_retransmits, overflows(seen.evidence, load));
     let lost = Some(syn.max(overflows.unwrap_or(0))).filter(|&lost| lost > 0)?;
     let overflows = overflows.map_or_else(String::new, |it| format!(", {it} listen overflows"));
     let value = format!("{syn} SYN sent again{overflows}");
     let says = "Connections were lost while they were made, and made again seconds later.";
-    let word = match lost as f64 >= LOST_INVALID * made(load) as f64 {
-        true => Word::invalid(value, says),
-        false => Word::suspect(value, says),
+    let word = if lost as f64 >= LOST_INVALID * made(load) as f64 {
+        Word::invalid(value, says)
+    } else {
+        Word::suspect(value, says)
     };
     Some(word.against("none; invalid from one connection in a hundred on"))
 }
 
-fn not_counted(seen: &Seen, load: &Load) -> Option<Word> {
+fn not_counted(seen: &TrialSeen, load: &Load) -> Option<Word> {
     if seen.slot.setting.kept() && at_the_server(seen).is_none() {
         return Some(Word::not_checked("The connections at the server couldn't be counted."));
     }
@@ -89,17 +90,18 @@ fn not_counted(seen: &Seen, load: &Load) -> Option<Word> {
     overflows(seen.evidence, load).is_none().then(unknown)
 }
 
-fn all_arrived(seen: &Seen, load: &Load) -> Option<Word> {
+fn all_arrived(seen: &TrialSeen, load: &Load) -> Option<Word> {
     let (client, asked) = (load.client.connections_established, load.client.connections_asked);
-    Some(match seen.slot.setting.kept() {
-        true => Word::valid(
+    Some(if seen.slot.setting.kept() {
+        Word::valid(
             format!("{client} of {asked} established"),
             "Every connection asked for was there, at both ends.",
-        ),
-        false => Word::valid(
+        )
+    } else {
+        Word::valid(
             format!("{} connections made", made(load)),
             "No connection was lost while it was made.",
-        ),
+        )
     })
 }
 
@@ -109,7 +111,7 @@ fn made(load: &Load) -> u64 {
 }
 
 /// The most connections that the server had accepted, and how many were in its queue then.
-fn at_the_server(seen: &Seen) -> Option<(u32, u32)> {
+fn at_the_server(seen: &TrialSeen) -> Option<(u32, u32)> {
     let samples = seen.evidence.samples.iter();
     samples.filter_map(|sample| Some((accepted(sample)?, sample.accept_queue?))).max()
 }

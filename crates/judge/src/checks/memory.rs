@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Rule, Scope, Seen, Word, percent};
+use super::{Check, Rule, Scope, TrialSeen, Word, percent};
 
 /// Bytes moved to or from swap that are more than a stray page.
 const SWAPPED_SUSPECT: u64 = 1 << 20;
@@ -24,7 +24,7 @@ pub(super) const MEMORY: Check = Check {
 const RULES: [Rule; 6] =
     [killed, swapped, others_killed, waited_for_a_disk, near_its_limit, enough];
 
-fn killed(seen: &Seen, _: &Work) -> Option<Word> {
+fn killed(seen: &TrialSeen, _: &Work) -> Option<Word> {
     let count = kills(seen).filter(|&count| count > 0)?;
     let word = Word::invalid(
         format!("{count} killed"),
@@ -33,7 +33,7 @@ fn killed(seen: &Seen, _: &Work) -> Option<Word> {
     Some(word.against("nobody killed"))
 }
 
-fn swapped(seen: &Seen, _: &Work) -> Option<Word> {
+fn swapped(seen: &TrialSeen, _: &Work) -> Option<Word> {
     let bytes = swapped_bytes(seen).filter(|&bytes| bytes >= SWAPPED_SUSPECT)?;
     let value = format!("{} MiB moved", bytes >> 20);
     let word = match seen.evidence.server.swap_max_bytes {
@@ -44,7 +44,7 @@ fn swapped(seen: &Seen, _: &Work) -> Option<Word> {
 }
 
 /// Where the contender's own would have been told before.
-fn others_killed(seen: &Seen, _: &Work) -> Option<Word> {
+fn others_killed(seen: &TrialSeen, _: &Work) -> Option<Word> {
     let count = seen.evidence.machine.oom_kills.filter(|&count| count > 0)?;
     let word = Word::suspect(
         format!("{count} of others killed"),
@@ -53,7 +53,7 @@ fn others_killed(seen: &Seen, _: &Work) -> Option<Word> {
     Some(word.against("nobody killed, invalid if it may have been one of the contender's"))
 }
 
-fn waited_for_a_disk(seen: &Seen, work: &Work) -> Option<Word> {
+fn waited_for_a_disk(seen: &TrialSeen, work: &Work) -> Option<Word> {
     let faults = faults(seen, work).filter(|&faults| faults >= MAJOR_FAULTS_SUSPECT)?;
     let word = Word::suspect(
         format!("{faults:.0} faults a second"),
@@ -62,7 +62,7 @@ fn waited_for_a_disk(seen: &Seen, work: &Work) -> Option<Word> {
     Some(word.against("fewer than 10 faults a second"))
 }
 
-fn near_its_limit(seen: &Seen, _: &Work) -> Option<Word> {
+fn near_its_limit(seen: &TrialSeen, _: &Work) -> Option<Word> {
     let limit = seen.evidence.limits.memory_limit_bytes?;
     let group = seen.evidence.server.cgroup.as_ref();
     let Some(peak) = group.and_then(|group| group.memory_peak_bytes) else {
@@ -79,7 +79,7 @@ fn near_its_limit(seen: &Seen, _: &Work) -> Option<Word> {
     (share >= OF_LIMIT_SUSPECT).then(word)
 }
 
-fn enough(seen: &Seen, work: &Work) -> Option<Word> {
+fn enough(seen: &TrialSeen, work: &Work) -> Option<Word> {
     let all = kills(seen).and(swapped_bytes(seen)).zip(faults(seen, work));
     let Some((swapped, faults)) = all else {
         return Some(Word::not_checked("Swap, page faults or kills couldn't all be counted."));
@@ -90,19 +90,19 @@ fn enough(seen: &Seen, work: &Work) -> Option<Word> {
 
 /// Kills that may have been the contender's: where its group doesn't tell, any of the
 /// machine's may.
-fn kills(seen: &Seen) -> Option<u64> {
+fn kills(seen: &TrialSeen) -> Option<u64> {
     let group = seen.evidence.server.cgroup.as_ref();
     group.and_then(|group| group.oom_kills).or(seen.evidence.machine.oom_kills)
 }
 
 /// Bytes moved to and from swap.
-fn swapped_bytes(seen: &Seen) -> Option<u64> {
+fn swapped_bytes(seen: &TrialSeen) -> Option<u64> {
     let machine = &seen.evidence.machine;
     Some(machine.swap_in_bytes? + machine.swap_out_bytes?)
 }
 
 /// Page faults a second of the contender that waited for a disk.
-fn faults(seen: &Seen, work: &Work) -> Option<f64> {
+fn faults(seen: &TrialSeen, work: &Work) -> Option<f64> {
     Some(seen.evidence.server.major_faults? as f64 / work.seconds)
 }
 

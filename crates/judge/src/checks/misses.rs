@@ -1,8 +1,8 @@
 //! Did reads find what they asked for?
 
-use result::evidence::{StoreSeen, Work};
+use result::evidence::StoreSeen;
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, Word, percent};
 
 /// Share of reads that may find nothing.
 const MISSED_MAX: f64 = 0.01;
@@ -13,11 +13,11 @@ pub(super) const MISSES: Check = Check {
     threshold: "at most 1 % of all reads; suspect where the store may throw values away",
     why: "A store that says that there is no value does less than one that gives a value. In 2009 a client's reads of keys that don't exist were counted as hits. In 2026 the test suite of a store's maker had reads of which 90 % missed, and nobody saw it.",
     fix: "Write all keys before they are read (`preload`), with the same number of keys and the same seed; give a cache as much memory as its values take.",
-    scope: Scope::Trial(look),
+    scope: Scope::Trial(|seen, _| seen.of_keys(look)),
 };
 
-fn look(seen: &Seen, _: &Work) -> Option<Word> {
-    let StoreSeen { hits, misses, missing, may_evict, .. } = seen.evidence.store.as_ref()?;
+fn look(store: &StoreSeen) -> Option<Word> {
+    let StoreSeen { hits, misses, missing, may_evict, .. } = store;
     let nothing = misses + missing;
     let reads = hits + nothing;
     if reads == 0 {
@@ -36,13 +36,14 @@ fn look(seen: &Seen, _: &Work) -> Option<Word> {
 #[cfg(test)]
 mod tests {
     use result::finding::Verdict;
+    use result::kind::Kind;
 
-    use super::super::tests::{sound, word_after, word_if_any};
+    use super::super::tests::{sound, word_if, word_if_any, word_of_a_store};
     use super::*;
 
     fn of(hits: u64, misses: u64, missing: u64, may_evict: bool) -> (Verdict, String) {
         let store = StoreSeen { hits, misses, missing, may_evict, ..StoreSeen::default() };
-        let word = word_after(&MISSES, |evidence| evidence.store = Some(store));
+        let word = word_of_a_store(&MISSES, |evidence| evidence.store = Some(store));
         (word.verdict, word.value)
     }
 
@@ -58,6 +59,6 @@ mod tests {
         let (slot, mut evidence) = sound();
         assert_eq!(word_if_any(&MISSES, &slot, &evidence), None);
         evidence.store = Some(StoreSeen::default());
-        assert_eq!(word_if_any(&MISSES, &slot, &evidence), None);
+        assert_eq!(word_if(Kind::Keys, &MISSES, &slot, &evidence), None);
     }
 }

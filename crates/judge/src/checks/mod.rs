@@ -40,10 +40,10 @@ mod stall;
 mod steady;
 
 use result::Trial;
-use result::evidence::{ClientSide, Evidence, Work};
+use result::evidence::{ClientSide, Evidence, StoreSeen, Work};
 use result::finding::{Finding, Verdict};
+use result::kind::Kind;
 use result::plan::{Contender, Pace, Slot};
-use result::setting::CONNECTIONS;
 
 use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test};
 
@@ -129,7 +129,7 @@ pub struct Check {
 #[derive(Debug)]
 enum Scope {
     /// One trial by itself, whether it got as far as load or not.
-    Anyway(fn(&Seen) -> Option<Word>),
+    Anyway(fn(&TrialSeen) -> Option<Word>),
     /// One trial by itself.
     Trial(Rule),
     /// One trial by itself, in which a passing moment of the machine may have been
@@ -146,17 +146,19 @@ enum Scope {
     /// somebody else did, and not the contender, the client or the set-up.
     Machine(Rule),
     /// A contender's trials under one load, beside those of the others.
-    Row(fn(&Compared) -> Option<Word>),
+    Row(fn(&RowSeen) -> Option<Word>),
     /// All trials under one load, where doubt is about the machine that they were made on:
     /// of all rows alike.
     MachineOverLoad(fn(&[Contender], &[&Trial]) -> Option<Word>),
     /// As of a row, where doubt is about the machine.
-    MachineOverRow(fn(&Compared) -> Option<Word>),
+    MachineOverRow(fn(&RowSeen) -> Option<Word>),
 }
 
 /// What a check of a trial may look at.
 #[derive(Debug, Clone, Copy)]
-struct Seen<'a> {
+struct TrialSeen<'a> {
+    /// What kind of study the trial is of.
+    kind: Kind,
     slot: &'a Slot,
     evidence: &'a Evidence,
 }
@@ -170,7 +172,9 @@ struct Load<'a> {
 
 /// What a check of a row may look at.
 #[derive(Debug, Clone, Copy)]
-struct Compared<'a> {
+struct RowSeen<'a> {
+    /// What kind of study the row is of.
+    kind: Kind,
     contender: &'a Contender,
     /// All contenders of the run, this one among them.
     contenders: &'a [Contender],
@@ -235,12 +239,12 @@ impl Word {
 }
 
 /// What there may be to say of a trial, by what was measured in it.
-type Rule = fn(&Seen, &Work) -> Option<Word>;
+type Rule = fn(&TrialSeen, &Work) -> Option<Word>;
 
 /// The same, of what the load generator saw.
-type LoadRule = fn(&Seen, &Load) -> Option<Word>;
+type LoadRule = fn(&TrialSeen, &Load) -> Option<Word>;
 
-impl<'a> Seen<'a> {
+impl<'a> TrialSeen<'a> {
     /// The work that was measured; `None` where no time was.
     fn work(&self) -> Option<&'a Work> {
         self.evidence.work.as_ref().filter(|work| work.seconds > 0.0)
@@ -248,7 +252,7 @@ impl<'a> Seen<'a> {
 
     /// A check's word on what the load generator saw. It doesn't apply to what drives itself.
     fn under_load(&self, look: impl FnOnce(&Load) -> Option<Word>) -> Option<Word> {
-        if !self.is_asked() {
+        if !self.kind.is_asked() {
             return None;
         }
         match self.evidence.clients.first() {
@@ -257,14 +261,15 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Whether a client asks the contender, which doesn't drive itself.
-    fn is_asked(&self) -> bool {
-        self.slot.setting.value(CONNECTIONS).is_some()
-    }
-
-    /// Whether it is a store, of which the load generator compares every value.
-    fn is_store(&self) -> bool {
-        self.evidence.store.is_some()
+    /// A check's word on what became of a store's keys. It doesn't apply to what keeps no data.
+    fn of_keys(&self, look: impl FnOnce(&StoreSeen) -> Option<Word>) -> Option<Word> {
+        if !self.kind.keeps_data() {
+            return None;
+        }
+        match &self.evidence.store {
+            Some(store) => look(store),
+            None => Some(Word::not_checked("What became of the keys is not known.")),
+        }
     }
 
     /// Whether requests came at a rate, whatever was answered.
@@ -273,7 +278,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-impl<'a> Compared<'a> {
+impl<'a> RowSeen<'a> {
     /// A contender's trials, twins among them.
     fn of(&self, contender: &str) -> impl Iterator<Item = &'a Trial> {
         self.trials.iter().copied().filter(move |trial| trial.slot.contender == contender)
@@ -283,16 +288,6 @@ impl<'a> Compared<'a> {
         self.contenders.iter().filter(|it| it.name != self.contender.name)
     }
 
-    /// Whether contenders are stores.
-    fn are_stores(&self) -> bool {
-        self.trials.iter().any(|trial| trial.evidence.store.is_some())
-    }
-
-    /// Whether a client asks contenders, which don't drive themselves.
-    fn are_asked(&self) -> bool {
-        self.trials.iter().any(|trial| trial.slot.setting.value(CONNECTIONS).is_some())
-    }
-
     fn is_open_loop(&self) -> bool {
         self.trials.iter().any(|trial| trial.slot.setting.pace != Pace::Free)
     }
@@ -300,7 +295,7 @@ impl<'a> Compared<'a> {
 
 impl Check {
     /// Its word on a trial, if it applies to that.
-    fn on_trial(&self, seen: &Seen) -> Option<Finding> {
+    fn on_trial(&self, seen: &TrialSeen) -> Option<Finding> {
         let word = match self.scope {
             Scope::Anyway(look) => look(seen),
             Scope::Trial(look)
@@ -316,7 +311,7 @@ impl Check {
     }
 
     /// Its word on a row, if it applies to that.
-    fn on_row(&self, compared: &Compared) -> Option<Finding> {
+    fn on_row(&self, compared: &RowSeen) -> Option<Finding> {
         match self.scope {
             Scope::Row(look) | Scope::MachineOverRow(look) => Some(self.finding(look(compared)?)),
             Scope::MachineOverLoad(_) => {
@@ -364,13 +359,13 @@ impl Check {
     }
 }
 
-/// What the checks that apply say of a trial, the worst first.
+/// What the checks that apply say of a trial of such a study, the worst first.
 ///
 /// A contender that failed has one finding, that of its contract. What else such a trial
 /// shows follows from it: connections that were refused ask for no longer listen queue. What
 /// may be why it failed is told beside: the machine's other users, and memory that ran out.
-pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
-    let seen = Seen { slot, evidence };
+pub fn judge(kind: Kind, slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
+    let seen = TrialSeen { kind, slot, evidence };
     let failed = evidence.process.failure.is_some();
     let may_be_why =
         |check: &Check| check.id == memory::MEMORY.id || matches!(check.scope, Scope::Machine(_));
@@ -387,7 +382,8 @@ pub fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
 /// What the checks of the place say of a trial in which nothing was asked of anybody, in
 /// the order of all checks.
 pub fn judge_place(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
-    let seen = Seen { slot, evidence };
+    // A client stands ready, as for the load of a server.
+    let seen = TrialSeen { kind: Kind::Http, slot, evidence };
     OF_THE_PLACE.iter().filter_map(|check| check.on_trial(&seen)).collect()
 }
 
@@ -401,16 +397,17 @@ pub fn judge_load(contenders: &[Contender], trials: &[&Trial]) -> Vec<Finding> {
     CHECKS.iter().filter_map(of_load).collect()
 }
 
-/// What the checks that apply say of a contender under one load, the worst first: of its
+/// What the checks that apply say of a contender of such a study under one load, the worst first: of its
 /// trials together, twins left out, and of the comparison with all trials under
 /// that load, of which as a whole this was said.
 pub fn judge_row(
+    kind: Kind,
     contender: &Contender,
     contenders: &[Contender],
     trials: &[&Trial],
     of_load: &[Finding],
 ) -> Vec<Finding> {
-    let compared = Compared { contender, contenders, trials, of_load };
+    let compared = RowSeen { kind, contender, contenders, trials, of_load };
     let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
     let mut findings = over_blocks(&own);
     // Beside the others, one that failed would only be told once more that it did.
@@ -501,7 +498,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use hdrhistogram::Histogram;
+    use histogram::Histogram;
     use result::evidence::{
         AnswerSize, ContractStep, CoreSpeed, Limits, MachineUse, Percentile, Percentiles, Place,
         Sample, Second, SecondClient, ServerUse, StoreSeen, ThreadGroup, ThreadUse,
@@ -544,7 +541,7 @@ mod tests {
         for (us, count) in times {
             histogram.record_n(us * 1_000, *count).unwrap();
         }
-        load::histogram::encode(&histogram)
+        histogram::text::encode(&histogram)
     }
 
     /// A trial that nothing is wrong with: 100 connections for 4 s, 50,000
@@ -689,7 +686,7 @@ mod tests {
     }
 
     /// A store that kept its hundred keys.
-    fn of_a_store() -> (Slot, Evidence) {
+    pub(super) fn of_a_store() -> (Slot, Evidence) {
         let (slot, evidence) = sound();
         let store = StoreSeen {
             hits: 1_000,
@@ -701,9 +698,17 @@ mod tests {
         (slot, Evidence { store: Some(store), ..evidence })
     }
 
-    /// One of each kind that checks speak of.
-    fn all_sound() -> [(Slot, Evidence); 4] {
-        [sound(), at_half_of_its_maximum(), of_one_request_each(), of_a_store()]
+    /// One of each sort that checks speak of, with the kind of its study.
+    fn all_sound() -> [(Kind, (Slot, Evidence)); 4] {
+        let of_servers = |trial| (Kind::Http, trial);
+        let store = (Kind::Keys, of_a_store());
+        let [free, half, one] = [sound(), at_half_of_its_maximum(), of_one_request_each()];
+        [of_servers(free), of_servers(half), of_servers(one), store]
+    }
+
+    /// What the checks say of a server's trial.
+    fn judge(slot: &Slot, evidence: &Evidence) -> Vec<Finding> {
+        super::judge(Kind::Http, slot, evidence)
     }
 
     /// A sound trial of an open loop: half of a maximum of 50,000 a second.
@@ -799,7 +804,24 @@ mod tests {
 
     /// The same; `None` where the check doesn't apply.
     pub(super) fn word_if_any(check: &Check, slot: &Slot, evidence: &Evidence) -> Option<Finding> {
-        check.on_trial(&Seen { slot, evidence })
+        word_if(Kind::Http, check, slot, evidence)
+    }
+
+    /// The same in such a study.
+    pub(super) fn word_if(
+        kind: Kind,
+        check: &Check,
+        slot: &Slot,
+        evidence: &Evidence,
+    ) -> Option<Finding> {
+        check.on_trial(&TrialSeen { kind, slot, evidence })
+    }
+
+    /// A check's word on a store that kept its keys, after a change to its trial.
+    pub(super) fn word_of_a_store(check: &Check, change: impl FnOnce(&mut Evidence)) -> Finding {
+        let (slot, mut evidence) = of_a_store();
+        change(&mut evidence);
+        word_if(Kind::Keys, check, &slot, &evidence).expect("the check applies to stores")
     }
 
     /// The same, of a change to what the load saw.
@@ -809,6 +831,7 @@ mod tests {
 
     /// A comparison.
     pub(super) struct Field {
+        pub(super) kind: Kind,
         pub(super) contenders: Vec<Contender>,
         pub(super) trials: Vec<Trial>,
     }
@@ -829,7 +852,7 @@ mod tests {
             trials.push(Trial { slot, started: String::new(), evidence, findings });
         }
         let contenders = ["a", "b", "c"].map(crate::samples::contender).to_vec();
-        Field { contenders, trials }
+        Field { kind: Kind::Http, contenders, trials }
     }
 
     impl Field {
@@ -849,7 +872,8 @@ mod tests {
             let trials: Vec<&Trial> = self.trials.iter().collect();
             let contender = self.contenders.iter().find(|it| it.name == contender).unwrap();
             let (contenders, of_load) = (&self.contenders, judge_load(&self.contenders, &trials));
-            let compared = Compared { contender, contenders, trials: &trials, of_load: &of_load };
+            let (kind, trials, of_load) = (self.kind, &*trials, &*of_load);
+            let compared = RowSeen { kind, contender, contenders, trials, of_load };
             check.on_row(&compared)
         }
 
@@ -857,15 +881,15 @@ mod tests {
         fn judge(&self) -> Vec<Finding> {
             let trials: Vec<&Trial> = self.trials.iter().collect();
             let of_load = judge_load(&self.contenders, &trials);
-            judge_row(&self.contenders[0], &self.contenders, &trials, &of_load)
+            judge_row(self.kind, &self.contenders[0], &self.contenders, &trials, &of_load)
         }
     }
 
     #[test]
     fn every_check_is_silent_on_a_sound_trial_and_a_sound_comparison() {
         let mut findings = field().judge();
-        for (slot, evidence) in all_sound() {
-            findings.extend(judge(&slot, &evidence));
+        for (kind, (slot, evidence)) in all_sound() {
+            findings.extend(super::judge(kind, &slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
         let silent = "nobody is on a virtual machine, and nobody ran before";
@@ -889,8 +913,10 @@ mod tests {
                 Scope::Row(_) | Scope::MachineOverRow(_) | Scope::MachineOverLoad(_)
             )
         };
-        let of_trial =
-            |(slot, evidence): (Slot, Evidence)| absent(judge(&slot, &evidence), is_of_trials);
+        let of_kind = |kind: Kind, (slot, evidence): (Slot, Evidence)| {
+            absent(super::judge(kind, &slot, &evidence), is_of_trials)
+        };
+        let of_trial = |trial| of_kind(Kind::Http, trial);
         let of_stores = ["misses", "evictions"];
         let and = |others: &[&'static str]| [&of_stores[..], others].concat();
         assert_eq!(
@@ -898,7 +924,7 @@ mod tests {
             and(&["offered-rate", "lateness", "runtime", "fresh-process"])
         );
         assert_eq!(
-            of_trial(of_a_store()),
+            of_kind(Kind::Keys, of_a_store()),
             ["offered-rate", "lateness", "runtime", "fresh-process"]
         );
         assert_eq!(
@@ -917,6 +943,27 @@ mod tests {
         one.contenders.truncate(1);
         let alone = ["offered-rate", "lateness", "one-ceiling", "runtime", "fresh-process"];
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
+    }
+
+    /// Else a store that died would be judged as a server that writes a log.
+    #[test]
+    fn a_store_of_whose_keys_nothing_is_known_is_a_store() {
+        let (slot, evidence) = of_a_store();
+        let evidence = Evidence { store: None, ..evidence };
+        let findings = super::judge(Kind::Keys, &slot, &evidence);
+        let verdict = |check: &str| findings.iter().find(|it| it.check == check).unwrap().verdict;
+        assert_eq!(verdict("misses"), Verdict::NotChecked);
+        assert_eq!(verdict("evictions"), Verdict::NotChecked);
+        assert_eq!(verdict("same-answers"), Verdict::Valid, "every value was compared");
+
+        let mut field = Field { kind: Kind::Keys, ..field() };
+        field.contenders.truncate(1);
+        field.each("a", |evidence| {
+            evidence.server_disk_write_bytes = Some(100 * evidence.work.as_ref().unwrap().done);
+        });
+        let alone = field.word(&disk_writes::DISK_WRITES, "a");
+        assert_eq!(alone.says, "It is the only store that survives what it does.");
+        assert_eq!(field.word_if_any(&answers_alike::ANSWERS_ALIKE, "a"), None);
     }
 
     #[test]
@@ -979,7 +1026,7 @@ mod tests {
     #[test]
     fn a_sensor_that_is_missing_is_named_by_the_checks_that_need_it() {
         let mut found = BTreeSet::new();
-        for (_, evidence) in all_sound() {
+        for (_, (_, evidence)) in all_sound() {
             ways(&serde_json::to_value(evidence).unwrap(), "", &mut found);
         }
         found.remove("");
@@ -990,8 +1037,8 @@ mod tests {
         };
         let unchecked = |way: &String| -> Option<String> {
             let mut findings = Vec::new();
-            for (slot, evidence) in all_sound() {
-                findings.extend(judge(&slot, &without(&evidence, way)?));
+            for (kind, (slot, evidence)) in all_sound() {
+                findings.extend(super::judge(kind, &slot, &without(&evidence, way)?));
             }
             let mut field = field();
             let of_the_trials = judge(&field.trials[0].slot, &without(&sound().1, way)?);
@@ -1005,9 +1052,10 @@ mod tests {
             let worst = verdicts.max().unwrap_or(Verdict::Valid);
             assert!(worst <= Verdict::NotChecked, "without {way}: {findings:?}");
             let ids: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
-            let ids = match ids.is_empty() {
-                true => "no check by itself".to_string(),
-                false => ids.into_iter().collect::<Vec<_>>().join(", "),
+            let ids = if ids.is_empty() {
+                "no check by itself".to_string()
+            } else {
+                ids.into_iter().collect::<Vec<_>>().join(", ")
             };
             Some(format!("{}: {ids}\n", &way[1..]))
         };

@@ -2,7 +2,7 @@
 
 use result::evidence::Work;
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 /// Bytes a second over the loopback interface that are mostly copying.
 const BYTES_SUSPECT: f64 = 1e9;
@@ -13,10 +13,10 @@ pub(super) const NETWORK: Check = Check {
     threshold: "less than 1 GB/s for each core of the contender",
     why: "Loopback has no line speed. Its limit is how fast processors copy memory, twice for each byte. A core copies about 10 GB/s. So from 1 GB/s on, a fifth of a core does nothing else, and contenders look more alike than they are. On the gigabit Ethernet of 2009 the limit was 0.125 GB/s.",
     fix: "Compare with shorter answers, or compare bytes a second and CPU time instead of answers.",
-    scope: Scope::Trial(|seen, work| seen.is_asked().then(|| look(seen, work))),
+    scope: Scope::Trial(|seen, work| seen.kind.is_asked().then(|| look(seen, work))),
 };
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let Some(bytes) = seen.evidence.machine.loopback_bytes else {
         return Word::not_checked("The bytes on the network couldn't be counted.");
     };
@@ -24,9 +24,10 @@ fn look(seen: &Seen, work: &Work) -> Word {
     let cores = seen.evidence.place.server_cpus.len().max(1);
     let a_core = rate / cores as f64;
     let value = format!("{:.3} GB/s a core", a_core / 1e9);
-    match a_core < BYTES_SUSPECT {
-        true => Word::valid(value, "The network had room."),
-        false => Word::suspect(value, "Copying bytes took a large part of the time."),
+    if a_core < BYTES_SUSPECT {
+        Word::valid(value, "The network had room.")
+    } else {
+        Word::suspect(value, "Copying bytes took a large part of the time.")
     }
 }
 

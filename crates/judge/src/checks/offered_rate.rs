@@ -2,7 +2,7 @@
 
 use result::plan::Pace;
 
-use super::{Check, Load, Scope, Seen, Word, client_limit, percent};
+use super::{Check, Load, Scope, TrialSeen, Word, client_limit, percent};
 
 /// Share of an offered rate that may be missing.
 const MISSING_MAX: f64 = 0.005;
@@ -24,7 +24,7 @@ pub(super) const OFFERED_RATE: Check = Check {
     }),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &TrialSeen, load: &Load) -> Word {
     let Some(rate) = load.client.offered_rate.filter(|&rate| rate > 0.0) else {
         return Word::not_checked("The rate that was to be offered is not known.");
     };

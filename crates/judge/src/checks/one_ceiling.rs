@@ -1,7 +1,7 @@
 //! Did several contenders meet the same ceiling?
 
-use super::{Check, Compared, Scope, Word};
-use crate::statistics::median;
+use super::{Check, RowSeen, Scope, Word};
+use histogram::median;
 
 /// Rates so near to each other, as a ratio, are the same.
 const SAME_RATE: f64 = 1.02;
@@ -20,11 +20,11 @@ pub(super) const ONE_CEILING: Check = Check {
 };
 
 /// In an open loop one rate for all is what was asked for.
-fn may_be_one(compared: &Compared) -> bool {
+fn may_be_one(compared: &RowSeen) -> bool {
     !compared.is_open_loop() && compared.contenders.len() >= CONTENDERS_MIN
 }
 
-fn look(compared: &Compared) -> Word {
+fn look(compared: &RowSeen) -> Word {
     let figures = |name: &str| {
         let figures = compared.of(name).filter_map(|trial| {
             let work = trial.evidence.work.as_ref().filter(|work| work.done > 0)?;
@@ -50,12 +50,13 @@ fn look(compared: &Compared) -> Word {
     let apart = largest / smallest;
     let others = costs.len() - 1;
     let value = format!("{others} others at its rate, CPU time up to {apart:.2} times apart");
-    match costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
-        true => Word::suspect(
+    if costs.len() >= CONTENDERS_MIN && apart >= OTHER_COST {
+        Word::suspect(
             value,
             "Contenders of different cost reached one rate: something that they share was the limit.",
-        ),
-        false => Word::valid(value, "No limit that several contenders share was seen."),
+        )
+    } else {
+        Word::valid(value, "No limit that several contenders share was seen.")
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use result::finding::Verdict;
 use result::plan::TextFile;
 
-use super::{Check, Compared, Scope, Word};
+use super::{Check, RowSeen, Scope, Word};
 
 pub(super) const OPTIMISED_BUILD: Check = Check {
     id: "optimised-build",
@@ -122,7 +122,7 @@ const TOOLS: [Tool; 8] = [
     Tool { programs: "make gmake", takes_c: true, own: "make", ..TOOL },
 ];
 
-fn look(compared: &Compared) -> Word {
+fn look(compared: &RowSeen) -> Word {
     let contender = compared.contender;
     let Some(build) = &contender.build else {
         return Word::not_checked("How the contender was built is not known.");
@@ -253,9 +253,10 @@ fn is_script(file: &TextFile) -> bool {
 fn unseen(build: &[String], files: &[TextFile]) -> Option<Word> {
     let shells = ["sh", "bash", "dash", "zsh"];
     let program = build.first()?;
-    let script = match shells.contains(&program.rsplit('/').next().unwrap_or(program)) {
-        true => build.get(1).filter(|it| !it.starts_with('-'))?,
-        false => Some(program).filter(|it| it.starts_with(['.', '$']) && it.contains('/'))?,
+    let script = if shells.contains(&program.rsplit('/').next().unwrap_or(program)) {
+        build.get(1).filter(|it| !it.starts_with('-'))?
+    } else {
+        Some(program).filter(|it| it.starts_with(['.', '$']) && it.contains('/'))?
     };
     let is_whole = files.iter().any(is_script) && !files.iter().any(|it| is_script(it) && it.cut);
     (!is_whole).then(|| {

@@ -7,7 +7,8 @@ use result::plan::Contender;
 
 use super::{Check, Scope, Word};
 use crate::core_speed;
-use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, median, sign_flip_test, slope, trend_test};
+use crate::statistics::{BLOCKS_MIN, SIGNIFICANCE, sign_flip_test, slope, trend_test};
+use histogram::median;
 
 /// From first to last, as a ratio: what is allowed within a window as well.
 const EFFECT_MAX: f64 = 1.1;

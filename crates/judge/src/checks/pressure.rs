@@ -2,7 +2,7 @@
 
 use result::evidence::{Cgroup, Evidence, Work};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the window.
 const WAITED_SUSPECT: f64 = 0.01;
@@ -48,7 +48,8 @@ impl Waited {
         }
     }
 
-    fn of_contender(evidence: &Evidence, seconds: f64) -> Waited {
+    fn of_contender(seen: &TrialSeen, seconds: f64) -> Waited {
+        let evidence = seen.evidence;
         let group = evidence.server.cgroup.as_ref();
         // A group may know nothing of disks, or of direct writes only, and processes that
         // have ended are known to the group alone.
@@ -57,10 +58,11 @@ impl Waited {
             group.and_then(|group| group.io_write_bytes).max(evidence.server_disk_write_bytes);
         let moved = read.zip(written).map(|(read, written)| (read + written) as f64 / seconds);
         let waited = Waited::of(group, moved);
-        match evidence.store {
+        if seen.kind.keeps_data() {
             // Its disk is its work.
-            Some(_) => Waited { io: Some(0.0), ..waited },
-            None => waited,
+            Waited { io: Some(0.0), ..waited }
+        } else {
+            waited
         }
     }
 
@@ -86,9 +88,9 @@ impl Waited {
     }
 }
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let evidence = seen.evidence;
-    let contender = Waited::of_contender(evidence, work.seconds);
+    let contender = Waited::of_contender(seen, work.seconds);
     let client = Waited::of_client(evidence, work.seconds);
     let (who, longest) = self::longest(contender, client);
     if longest.most() >= WAITED_SUSPECT {
@@ -128,10 +130,7 @@ const CLIENT: &str = "client";
 
 /// Who of the two waited longest.
 fn longest(contender: Waited, client: Waited) -> (&'static str, Waited) {
-    match contender.most() < client.most() {
-        true => (CLIENT, client),
-        false => (CONTENDER, contender),
-    }
+    if contender.most() < client.most() { (CLIENT, client) } else { (CONTENDER, contender) }
 }
 
 /// What can't be told of one with this group who waited at most so long, if anything.
@@ -154,10 +153,10 @@ fn cannot_tell(who: &str, group: Option<&Cgroup>, at_most: Waited) -> Option<Wor
 
 #[cfg(test)]
 mod tests {
-    use result::evidence::{ClientUse, StoreSeen};
+    use result::evidence::ClientUse;
     use result::finding::{Finding, Verdict};
 
-    use super::super::tests::word_after;
+    use super::super::tests::{word_after, word_of_a_store};
     use super::*;
 
     /// In the window of 4 s the least that is more than stray pages.
@@ -205,8 +204,7 @@ mod tests {
     #[test]
     fn a_store_may_wait_for_its_disk_and_not_for_memory() {
         let word = |memory, io| {
-            word_after(&PRESSURE, |evidence| {
-                evidence.store = Some(StoreSeen::default());
+            word_of_a_store(&PRESSURE, |evidence| {
                 evidence.server_disk_write_bytes = Some(1 << 30);
                 evidence.server.cgroup = Some(group(memory, io));
             })

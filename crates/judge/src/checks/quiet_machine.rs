@@ -3,7 +3,7 @@
 use result::evidence::Place;
 use result::finding;
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Cores that other processes may use of those of contender and client.
 const OTHERS_SUSPECT: f64 = 0.05;
@@ -35,7 +35,7 @@ pub(super) const QUIET_MACHINE: Check = Check {
     scope: Scope::Machine(|seen, _| Some(look(seen))),
 };
 
-fn look(seen: &Seen) -> Word {
+fn look(seen: &TrialSeen) -> Word {
     let evidence = seen.evidence;
     let (others, steal) = (evidence.others_near_cores(), evidence.steal_share);
     let elsewhere = evidence.others_elsewhere_cores();
@@ -93,7 +93,7 @@ fn elsewhere_suspect(place: &Place) -> f64 {
 
 /// By which factor a rate may have been higher, or CPU time less, without these: where all that
 /// others used was on the processors of the contender, or of the client, whichever has fewer.
-fn slowed(seen: &Seen, others_cores: f64, steal_share: f64) -> f64 {
+fn slowed(seen: &TrialSeen, others_cores: f64, steal_share: f64) -> f64 {
     let place = &seen.evidence.place;
     let of_either = [place.server_cpus.len(), place.client_cpus.len()];
     let cores = of_either.into_iter().filter(|&cores| cores > 0).min().unwrap_or(1);

@@ -5,7 +5,7 @@ use result::figure::{CPU_US, RATE};
 use result::finding::{Verdict, worst};
 use result::outcome::identical_entries;
 
-use super::{Check, Compared, Scope, Word};
+use super::{Check, RowSeen, Scope, Word};
 use crate::figures;
 use crate::statistics::{self, BLOCKS_MIN, log_ratios};
 
@@ -23,7 +23,7 @@ pub(super) const REPLICATION: Check = Check {
     scope: Scope::MachineOverRow(|compared| Some(look(compared))),
 };
 
-fn look(compared: &Compared) -> Word {
+fn look(compared: &RowSeen) -> Word {
     let own = compared.of(&compared.contender.name).filter(|trial| !trial.slot.twin);
     let blocks = own.filter(|trial| trial.evidence.work.is_some()).count();
     if blocks < BLOCKS_MIN {
@@ -40,13 +40,14 @@ fn look(compared: &Compared) -> Word {
         Err(why) => return Word::not_checked(format!("The noise isn't known: {why}.")),
     };
     let value = format!("{blocks} blocks, {}", identical_entries(floor));
-    match floor <= NOISE_FLOOR_MAX {
-        true => Word::valid(value, "There are blocks enough. A smaller difference is a tie."),
-        false => Word::suspect(
+    if floor <= NOISE_FLOOR_MAX {
+        Word::valid(value, "There are blocks enough. A smaller difference is a tie.")
+    } else {
+        Word::suspect(
             value,
             "This machine tells only large differences. A smaller difference is a tie.",
         )
-        .off_by(floor),
+        .off_by(floor)
     }
 }
 
@@ -107,9 +108,10 @@ fn log_ratios_of_pairs(
     if ratios.len() >= BLOCKS_MIN {
         return Ok(ratios);
     }
-    match by_block(&mut pairs.iter()).len() >= BLOCKS_MIN {
-        true => Err("the A/A pair's figures are invalid"),
-        false => Err("the A/A pair has figures in too few blocks"),
+    if by_block(&mut pairs.iter()).len() >= BLOCKS_MIN {
+        Err("the A/A pair's figures are invalid")
+    } else {
+        Err("the A/A pair has figures in too few blocks")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use result::evidence::{Collects, Compiles, Runtime, ServerUse, Work};
 
-use super::{Check, Scope, Seen, Word, percent};
+use super::{Check, Scope, TrialSeen, Word, percent};
 
 /// Share of the contender's CPU time that compiling may take.
 const COMPILING_SUSPECT: f64 = 0.1;
@@ -26,7 +26,7 @@ pub(super) const RUNTIME: Check = Check {
     scope: Scope::Trial(look),
 };
 
-fn look(seen: &Seen, work: &Work) -> Option<Word> {
+fn look(seen: &TrialSeen, work: &Work) -> Option<Word> {
     let server = &seen.evidence.server;
     if server.thread_groups.is_empty() {
         return Some(Word::not_checked("The contender's threads couldn't be told apart."));

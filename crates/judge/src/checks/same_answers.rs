@@ -3,7 +3,7 @@
 use result::evidence::{AnswerSize, ContractStep, Evidence};
 use result::evidence::{DATE, DATE_STEP};
 
-use super::{Check, Load, Scope, Seen, Word};
+use super::{Check, Load, Scope, TrialSeen, Word};
 
 /// Bytes that an answer may differ by on average: the digits of a number.
 const BYTES_APART_MAX: f64 = 16.0;
@@ -17,7 +17,7 @@ pub(super) const SAME_ANSWERS: Check = Check {
     scope: Scope::Trial(|seen, _| seen.under_load(|load| Some(look(seen, load)))),
 };
 
-fn look(seen: &Seen, load: &Load) -> Word {
+fn look(seen: &TrialSeen, load: &Load) -> Word {
     let Evidence { contract, contract_under_load, contract_after, .. } = seen.evidence;
     // A step that was wrong before is the contract's own finding.
     let was_right = |step: &ContractStep| {
@@ -37,7 +37,7 @@ fn look(seen: &Seen, load: &Load) -> Word {
         return Word::invalid(date, "The Date after the load was the same as before it.")
             .against("another Date after 2.2 s or more");
     }
-    if seen.is_store() && !contract_after.is_empty() {
+    if seen.kind.keeps_data() && !contract_after.is_empty() {
         let value = format!("{} answers", load.work.done);
         return Word::valid(value, "Every answer under load was compared with what was written.");
     }

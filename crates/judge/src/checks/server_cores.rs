@@ -4,7 +4,7 @@ use result::Trial;
 use result::evidence::{Evidence, ThreadUse};
 use result::finding::{Finding, Verdict};
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 /// Share of the given cores below which something else may be the limit.
 const USED_SUSPECT: f64 = 0.85;
@@ -27,7 +27,7 @@ pub(crate) const SERVER_CORES: Check = Check {
     scope: Scope::Trial(|seen, _| Some(look(seen))),
 };
 
-fn look(seen: &Seen) -> Word {
+fn look(seen: &TrialSeen) -> Word {
     let threads = &seen.evidence.server.threads;
     let is_told = threads.iter().any(|thread| !thread.cpus.is_empty());
     if !is_told || seen.evidence.place.server_cpus.is_empty() {
@@ -80,12 +80,11 @@ fn look(seen: &Seen) -> Word {
 /// Cores that the contender used within the window and, where it shares them, the client.
 fn used(evidence: &Evidence) -> Option<f64> {
     let work = evidence.work.as_ref().filter(|work| work.seconds > 0.0)?;
-    let all = match evidence.place.shared() {
-        true => {
-            let interrupts = evidence.server_interrupt_s.unwrap_or(0.0);
-            evidence.server_cpu_s? + evidence.client_cpu_s()? + interrupts
-        }
-        false => evidence.contender_cpu_s()?,
+    let all = if evidence.place.shared() {
+        let interrupts = evidence.server_interrupt_s.unwrap_or(0.0);
+        evidence.server_cpu_s? + evidence.client_cpu_s()? + interrupts
+    } else {
+        evidence.contender_cpu_s()?
     };
     Some(all / work.seconds)
 }

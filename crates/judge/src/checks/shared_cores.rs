@@ -2,7 +2,7 @@
 
 use result::evidence::Place;
 
-use super::{Check, Scope, Seen, Word};
+use super::{Check, Scope, TrialSeen, Word};
 
 pub(super) const SHARED_CORES: Check = Check {
     id: "shared-cores",
@@ -10,10 +10,10 @@ pub(super) const SHARED_CORES: Check = Check {
     threshold: "no processor and no physical core in common",
     why: "On shared cores a cheaper client makes a faster server, and the scheduler's turns are in the latency. Siblings (SMT, hyper-threads) share one core's units and caches, so each slows the other down. Such figures compare contenders under the same client on the same machine, and nothing else.",
     fix: "Use a machine with four cores or more, where both have their own, or read the figures of one core.",
-    scope: Scope::Anyway(|seen| seen.is_asked().then(|| look(seen))),
+    scope: Scope::Anyway(|seen| seen.kind.is_asked().then(|| look(seen))),
 };
 
-fn look(seen: &Seen) -> Word {
+fn look(seen: &TrialSeen) -> Word {
     let place = &seen.evidence.place;
     if place.server_cpus.is_empty() || place.client_cpus.is_empty() {
         return Word::not_checked("It is not known where contender and load ran.");
@@ -29,12 +29,13 @@ fn look(seen: &Seen) -> Word {
         return Word::not_checked("Which processors share a physical core is not known.");
     }
     let siblings = named(place.server_cpus.iter().filter(|&&cpu| has_sibling(place, cpu)));
-    match siblings.is_empty() {
-        true => Word::valid("none shared", "Contender and load had cores of their own."),
-        false => Word::suspect(
+    if siblings.is_empty() {
+        Word::valid("none shared", "Contender and load had cores of their own.")
+    } else {
+        Word::suspect(
             format!("core of cpu {siblings} shared"),
             "Client and server ran on siblings, which slow each other down.",
-        ),
+        )
     }
 }
 

@@ -3,8 +3,8 @@
 use result::evidence::Work;
 
 use super::steady::rates;
-use super::{Check, Scope, Seen, Word};
-use crate::statistics::median;
+use super::{Check, Scope, TrialSeen, Word};
+use histogram::median;
 
 /// A second with less than this share of the usual has a stall in it.
 const SHARE_MIN: f64 = 0.5;
@@ -20,7 +20,7 @@ pub(super) const STALL: Check = Check {
     scope: Scope::Moment(|seen, work| Some(look(seen, work))),
 };
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let rates = rates(work);
     let Some(usual) = median(&rates).filter(|_| rates.len() > 1) else {
         return Word::not_checked("The window has no two whole seconds to compare.")

@@ -2,8 +2,8 @@
 
 use result::evidence::{Interval, Work};
 
-use super::{Check, Scope, Seen, Word};
-use crate::statistics::median;
+use super::{Check, Scope, TrialSeen, Word};
+use histogram::median;
 
 /// How far the rate after a point may be from that before it.
 const CHANGE_MAX: f64 = 0.1;
@@ -26,7 +26,7 @@ pub(super) const STEADY: Check = Check {
     scope: Scope::Drift { look: |seen, work| Some(look(seen, work)), drift },
 };
 
-fn look(seen: &Seen, work: &Work) -> Word {
+fn look(seen: &TrialSeen, work: &Work) -> Word {
     let Some((first, second)) = halves(work) else {
         return Word::not_checked("The window has no two whole seconds to compare.")
             .advise("Measure for longer (`measure_s` of the profile).");
@@ -58,12 +58,13 @@ fn look(seen: &Seen, work: &Work) -> Word {
             .off_by(after / before);
     }
     let value = value + &since(work);
-    match rates(work).len() < 2 * SIDE_MIN {
-        true => Word::valid(
+    if rates(work).len() < 2 * SIDE_MIN {
+        Word::valid(
             value,
             "Both halves have the same rate. The window is too short for a change-point.",
-        ),
-        false => Word::valid(value, "All parts of the window have the same rate."),
+        )
+    } else {
+        Word::valid(value, "All parts of the window have the same rate.")
     }
 }
 
@@ -148,7 +149,7 @@ impl Squares {
 /// How far the contender's cores themselves changed over the load, by the one that did
 /// most: on a rented machine one that wakes is often put beside a busy neighbour, and
 /// moved away within seconds.
-fn cores_changed(seen: &Seen) -> String {
+fn cores_changed(seen: &TrialSeen) -> String {
     let ratios = seen.evidence.core_speeds.iter().filter_map(|it| {
         let (before, after) = it.whole_before.zip(it.whole_after)?;
         (before > 0.0 && after > 0.0).then_some(after / before)

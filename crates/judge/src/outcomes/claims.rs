@@ -37,7 +37,7 @@ fn in_settings(run: &Run, claim: &Claim, figure: &Figure) -> Vec<ClaimInSetting>
     let of_it = by_setting.filter(|(setting, _)| speaks_of(claim, setting));
     let outcomes = of_it.filter_map(|(setting, trials)| {
         let outcome = run.outcomes_at(PaceKind::Free).find(|it| it.setting == *setting)?;
-        Compared::new(Group::new(run, setting, trials), &outcome.rows, figure).of(claim)
+        Contest::new(Group::new(run, setting, trials), &outcome.rows, figure).of(claim)
     });
     outcomes.collect()
 }
@@ -50,17 +50,17 @@ fn speaks_of(claim: &Claim, setting: &Setting) -> bool {
 }
 
 /// What contenders are compared by under one setting.
-struct Compared<'a> {
+struct Contest<'a> {
     group: Group<'a>,
     rows: &'a [Row],
     figure: &'a Figure,
     noise_floor: Result<f64, &'static str>,
 }
 
-impl<'a> Compared<'a> {
-    fn new(group: Group<'a>, rows: &'a [Row], figure: &'a Figure) -> Compared<'a> {
+impl<'a> Contest<'a> {
+    fn new(group: Group<'a>, rows: &'a [Row], figure: &'a Figure) -> Contest<'a> {
         let noise_floor = group.noise_floor(&figure.id);
-        Compared { group, rows, figure, noise_floor }
+        Contest { group, rows, figure, noise_floor }
     }
 
     /// What is known of a claim; `None` where nothing that it compares was measured.

@@ -11,7 +11,7 @@ use result::{Run, Trial};
 use super::group::Group;
 use crate::checks;
 use crate::rates;
-use crate::statistics::median;
+use histogram::median;
 
 /// One curve a closed loop that shares of its maxima were planned of, as far as it was
 /// begun.

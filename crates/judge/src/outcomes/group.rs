@@ -9,19 +9,22 @@ use std::collections::BTreeMap;
 use result::durability::Class;
 use result::figure::{Better, Figure, RATE};
 use result::finding::{Finding, Verdict};
+use result::kind::Kind;
 use result::outcome::{Estimate, Row};
 use result::plan::{Contender, PaceKind, Setting};
 use result::{Run, Trial};
 
 use crate::checks::{self, CLIENT_LIMIT};
 use crate::figures;
-use crate::statistics::{log_ratios, median, median_interval, side};
+use crate::statistics::{log_ratios, median_interval, side};
+use histogram::median;
 
 /// Why a lower bound has no rank where another would stand above it.
 pub(super) const MAY_BE_FASTER: &str = "the rate is a lower bound: nobody is known to be faster";
 
 /// The trials under one setting.
 pub(super) struct Group<'a> {
+    kind: Kind,
     pub(super) setting: &'a Setting,
     pub(super) contenders: Cow<'a, [Contender]>,
     pub(super) figures: &'a [Figure],
@@ -33,7 +36,14 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     pub(super) fn new(run: &'a Run, setting: &'a Setting, trials: Vec<&'a Trial>) -> Group<'a> {
         let (contenders, figures) = (Cow::from(&run.contenders), &run.study.figures);
-        Group { setting, contenders, figures, trials, of_setting: OnceCell::new() }
+        Group {
+            kind: run.study.kind,
+            setting,
+            contenders,
+            figures,
+            trials,
+            of_setting: OnceCell::new(),
+        }
     }
 
     /// The same for the contenders of one class alone. The A/A pair may be of another: it shows
@@ -61,7 +71,7 @@ impl<'a> Group<'a> {
         let contender = self.contender(contender).expect("a row is a contender's");
         let of_setting =
             self.of_setting.get_or_init(|| checks::judge_load(&self.contenders, &self.trials));
-        checks::judge_row(contender, &self.contenders, &self.trials, of_setting)
+        checks::judge_row(self.kind, contender, &self.contenders, &self.trials, of_setting)
     }
 
     /// A contender's figures over its blocks, given what the checks say; `None` where no

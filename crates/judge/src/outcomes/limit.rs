@@ -7,11 +7,11 @@ use result::finding::{Finding, Verdict};
 use result::outcome::{Limit, LimitedBy};
 
 use crate::checks::{self, CLIENT_LIMIT, CPU_QUOTA, Check, SERVER_CORES};
-use crate::statistics::median;
+use histogram::median;
 
 /// The limit of a row with these findings, from these trials.
 pub(super) fn limit(findings: &[Finding], trials: &[&Trial]) -> Limit {
-    let seen = Seen { findings, trials };
+    let seen = RowFacts { findings, trials };
     if seen.verdict(&CPU_QUOTA) == Verdict::Invalid {
         let says = format!("A CPU quota was the limit: {}.", seen.value(&CPU_QUOTA));
         return Limit { by: LimitedBy::Quota, says };
@@ -48,12 +48,12 @@ fn unknown(says: String) -> Limit {
 }
 
 /// What there is to see of a row.
-struct Seen<'a> {
+struct RowFacts<'a> {
     findings: &'a [Finding],
     trials: &'a [&'a Trial],
 }
 
-impl Seen<'_> {
+impl RowFacts<'_> {
     fn finding(&self, check: &Check) -> Option<&Finding> {
         self.findings.iter().find(|finding| finding.check == check.id)
     }

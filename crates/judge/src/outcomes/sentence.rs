@@ -163,9 +163,10 @@ impl Says<'_> {
         let contender = self.group.contender(ranked.contender);
         let tier = contender.filter(|_| tiers_differ).and_then(|it| it.tier).map(Tier::word);
         let caveats: Vec<&str> = tier.into_iter().chain(caveat).collect();
-        match caveats.is_empty() {
-            true => title.to_string(),
-            false => format!("{title} ({})", caveats.join(", ")),
+        if caveats.is_empty() {
+            title.to_string()
+        } else {
+            format!("{title} ({})", caveats.join(", "))
         }
     }
 }

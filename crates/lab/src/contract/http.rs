@@ -8,9 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 use load::Stop;
 use load::answers::Looking;
 use load::outcome::SampledAnswer;
+use load::plan::template::{Request, filled};
 use load::plan::{Expect, Statuses};
 use load::requests;
-use load::template::{Request, filled};
 use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
 use result::plan::Setting;
 
@@ -367,12 +367,13 @@ fn fresh_under_load(nth: usize, answers: &[Answer], expected: &[&str]) -> Contra
     let rest = |nth: usize| without(&answers[nth].body, expected[nth].as_bytes());
     let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
     let last = shown(&answers[count - 1]);
-    let outcome = match again * 2 >= count - 1 {
-        true => wrong(format!(
+    let outcome = if again * 2 >= count - 1 {
+        wrong(format!(
             "{again} of {count} answers differ from the one before in nothing but what they were \
-             asked for; the last one {last}"
-        )),
-        false => Ok(format!("{count} answers, the last one {last}")),
+         asked for; the last one {last}"
+        ))
+    } else {
+        Ok(format!("{count} answers, the last one {last}"))
     };
     step(&of_request(FRESH, nth), IS_FRESH.into(), outcome)
 }
@@ -522,9 +523,10 @@ impl<'a> Asker<'a> {
             connection.send(&own.bytes)?;
             answers.push(self.receive(&mut connection, &own)?);
         }
-        match answers[0].body_sha256 != answers[1].body_sha256 {
-            true => Ok(format!("the second time {}", shown(&answers[1]))),
-            false => wrong(format!("two answers were the same: {}", shown(&answers[0]))),
+        if answers[0].body_sha256 != answers[1].body_sha256 {
+            Ok(format!("the second time {}", shown(&answers[1])))
+        } else {
+            wrong(format!("two answers were the same: {}", shown(&answers[0])))
         }
     }
 
@@ -584,9 +586,10 @@ impl<'a> Asker<'a> {
         connection.send(&[&first.bytes[..], &second.bytes].concat())?;
         self.receive(&mut connection, &first)?;
         self.receive(&mut connection, &second)?;
-        Ok(match first.text != second.text {
-            true => "the first one's text, then the second one's".into(),
-            false => "two right answers".into(),
+        Ok(if first.text != second.text {
+            "the first one's text, then the second one's".into()
+        } else {
+            "two right answers".into()
         })
     }
 
@@ -758,16 +761,18 @@ fn date(answer: &Answer, came: SystemTime) -> Result<(String, SystemTime), Wrong
 }
 
 fn expect_status(answer: &Answer, due: &Statuses) -> Result<(), Wrong> {
-    match due.contains(answer.status) {
-        true => Ok(()),
-        false => Err(Wrong::Status { seen: answer.status, due: due.to_string() }),
+    if due.contains(answer.status) {
+        Ok(())
+    } else {
+        Err(Wrong::Status { seen: answer.status, due: due.to_string() })
     }
 }
 
 fn expect_one(answer: &Answer, due: u16) -> Result<(), Wrong> {
-    match answer.status == due {
-        true => Ok(()),
-        false => Err(Wrong::Status { seen: answer.status, due: due.to_string() }),
+    if answer.status == due {
+        Ok(())
+    } else {
+        Err(Wrong::Status { seen: answer.status, due: due.to_string() })
     }
 }
 
@@ -944,10 +949,7 @@ mod tests {
             _ => format!("Date: {}\r\n", httpdate::fmt_http_date(SystemTime::now())),
         };
         let head = format!("HTTP/1.1 {status} X\r\n{date}Content-Length: {}\r\n\r\n", body.len());
-        match words[0] == "HEAD" && fault != Fault::BodyToHead {
-            true => head,
-            false => head + &body,
-        }
+        if words[0] == "HEAD" && fault != Fault::BodyToHead { head } else { head + &body }
     }
 
     /// A GET whose answer holds this text, or is it.

@@ -240,11 +240,10 @@ impl Connection {
                 Wrong::TooLate(within) => Wrong::StaysOpen(within),
                 other => other,
             })? == 0;
-        match ended {
-            true => Ok(()),
-            false => {
-                Err(Wrong::Answer(format!("{} more bytes came after the answer", self.left_over())))
-            }
+        if ended {
+            Ok(())
+        } else {
+            Err(Wrong::Answer(format!("{} more bytes came after the answer", self.left_over())))
         }
     }
 
@@ -551,7 +550,8 @@ mod tests {
                 });
                 let target =
                     load::plan::Target { address, authority: "x".into(), path: "/".into() };
-                let mut plan = load::Plan::new(target, vec![load::template::Request::get("/")]);
+                let mut plan =
+                    load::Plan::new(target, vec![load::plan::template::Request::get("/")]);
                 plan.until = load::plan::Until::Requests(1);
                 plan.keep_alive = false;
                 plan.http_mut().unwrap().expect.body = Some("hello".into());

@@ -16,11 +16,8 @@ use result::evidence::{AnswerSize, ContractStep};
 use result::plan::Setting;
 
 use crate::place::Running;
-use crate::study::Way;
 
-use self::http::Http;
-use self::program::{Given, Program, Told};
-use self::store::Store;
+use self::program::{Given, Told};
 
 /// How much time a check may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,13 +53,4 @@ pub trait Contract {
         told: &[Told],
         given: &Given,
     ) -> Vec<ContractStep>;
-}
-
-/// What contenders of this way have to keep.
-pub fn of(way: &Way) -> Box<dyn Contract> {
-    match way {
-        Way::Http(asks) => Box::new(Http { asks: asks.clone() }),
-        Way::Store { speaks, .. } => Box::new(Store { speaks: *speaks }),
-        Way::Program(sum) => Box::new(Program { sum: *sum }),
-    }
 }

@@ -7,7 +7,7 @@ use load::outcome::SampledAnswer;
 use result::evidence::ContractStep;
 
 use super::program::{Given, Told};
-use super::store_client::{StoreClient, Wrong};
+use super::store_client::{StoreClient, StoreWrong};
 use super::{Contract, Depth};
 use crate::place::Running;
 use crate::study::contender::Speaks;
@@ -74,7 +74,7 @@ impl Contract for Store {
 }
 
 /// Whether a store answers at all: the contract's first step.
-pub(crate) fn ask_once(on: &Running, speaks: Speaks) -> Result<(), Wrong> {
+pub(crate) fn ask_once(on: &Running, speaks: Speaks) -> Result<(), StoreWrong> {
     StoreClient::connect(on.address, speaks, WITHIN)?.get(KEY).map(|_| ())
 }
 
@@ -86,7 +86,7 @@ struct Due {
     /// Whether it is left out where there are only tenths of a second.
     takes_seconds: bool,
     /// What was seen, or what was wrong with it. The key is gone afterwards.
-    ask: fn(&mut StoreClient) -> Result<String, Wrong>,
+    ask: fn(&mut StoreClient) -> Result<String, StoreWrong>,
 }
 
 const DUE: [Due; 6] = [
@@ -138,8 +138,8 @@ const DUE: [Due; 6] = [
 ];
 
 impl Due {
-    fn step(&self, outcome: Result<String, Wrong>) -> ContractStep {
-        let hung = matches!(outcome, Err(Wrong::TooLate(_)));
+    fn step(&self, outcome: Result<String, StoreWrong>) -> ContractStep {
+        let hung = matches!(outcome, Err(StoreWrong::TooLate(_)));
         let (saw, wrong) = match outcome {
             Ok(saw) => (saw, None),
             Err(wrong) => (String::new(), Some(wrong.to_string())),
@@ -148,7 +148,7 @@ impl Due {
     }
 }
 
-fn gives_back(it: &mut StoreClient, value: &[u8]) -> Result<String, Wrong> {
+fn gives_back(it: &mut StoreClient, value: &[u8]) -> Result<String, StoreWrong> {
     it.set(KEY, value, 0)?;
     let read = it.get(KEY)?;
     it.delete(KEY)?;
@@ -156,14 +156,14 @@ fn gives_back(it: &mut StoreClient, value: &[u8]) -> Result<String, Wrong> {
         Some(read) if read == value => Ok(format!("{} bytes", value.len())),
         Some(read) => {
             let (is, due) = (read.len(), value.len());
-            Err(Wrong::Answer(format!("{is} bytes that aren't the {due} that were written")))
+            Err(StoreWrong::Answer(format!("{is} bytes that aren't the {due} that were written")))
         }
-        None => Err(Wrong::Answer("no value for a key that was written just before".into())),
+        None => Err(StoreWrong::Answer("no value for a key that was written just before".into())),
     }
 }
 
-fn missing(it: &mut StoreClient) -> Result<String, Wrong> {
-    let no = |what: &str| Err(Wrong::Answer(what.into()));
+fn missing(it: &mut StoreClient) -> Result<String, StoreWrong> {
+    let no = |what: &str| Err(StoreWrong::Answer(what.into()));
     it.delete(KEY)?;
     if it.get(KEY)?.is_some() {
         return no("a value for a key that was removed");
@@ -181,7 +181,7 @@ fn missing(it: &mut StoreClient) -> Result<String, Wrong> {
 
 /// A store that forgets early is asked again: where the machine is busy, the tick of a clock of
 /// whole seconds comes late, and the next two lie close together.
-fn expiry(it: &mut StoreClient) -> Result<String, Wrong> {
+fn expiry(it: &mut StoreClient) -> Result<String, StoreWrong> {
     let mut seconds = 0.0;
     for _ in 0..EXPIRY_TRIES {
         seconds = forgotten_after(it)?;
@@ -189,17 +189,17 @@ fn expiry(it: &mut StoreClient) -> Result<String, Wrong> {
             return Ok(format!("it was gone after {seconds:.1} s"));
         }
     }
-    Err(Wrong::Answer(format!("no value after {seconds:.1} of its {EXPIRES_S} s")))
+    Err(StoreWrong::Answer(format!("no value after {seconds:.1} of its {EXPIRES_S} s")))
 }
 
 /// For how many seconds a value was there that was written for [`EXPIRES_S`].
-fn forgotten_after(it: &mut StoreClient) -> Result<f64, Wrong> {
+fn forgotten_after(it: &mut StoreClient) -> Result<f64, StoreWrong> {
     it.set(KEY, b"a value", EXPIRES_S)?;
     let began = Instant::now();
     while it.get(KEY)?.is_some() {
         if began.elapsed() > GONE_WITHIN {
             it.delete(KEY)?;
-            return Err(Wrong::Answer(format!("a value whose time of {EXPIRES_S} s is over")));
+            return Err(StoreWrong::Answer(format!("a value whose time of {EXPIRES_S} s is over")));
         }
         std::thread::sleep(LOOK_EVERY);
     }

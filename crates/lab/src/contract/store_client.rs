@@ -1,22 +1,18 @@
 //! A client for single operations on a store, one after the other: what is asked of it is said
 //! beside the load.
 //!
-//! All that a store says is hostile: lines and values have a longest length, and every operation
-//! ends in time.
+//! All that a store says is hostile: [`replies`] has its bounds, and every operation ends in time.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use keeper::text::harmless;
+use load::replies::{self, Asked, Reply};
 
 use crate::study::contender::Speaks;
 
-/// The longest line that is read.
-const LINE_BYTES_MAX: u64 = 4096;
-/// The longest value, and the longest text that a store tells of itself.
-const VALUE_BYTES_MAX: usize = 64 << 20;
 /// Lines of memcached's answer to `stats`.
 const STATS_MAX: usize = 1000;
 /// What is shown of bytes that weren't expected.
@@ -24,7 +20,7 @@ const SHOWN_MAX: usize = 60;
 
 /// Why an operation gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wrong {
+pub enum StoreWrong {
     /// There is no connection, or it ended.
     NoConnection(String),
     /// No whole answer came in this time.
@@ -35,15 +31,15 @@ pub enum Wrong {
     Answer(String),
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for StoreWrong {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Wrong::NoConnection(why) => write!(to, "no connection: {why}"),
-            Wrong::TooLate(within) => {
+            StoreWrong::NoConnection(why) => write!(to, "no connection: {why}"),
+            StoreWrong::TooLate(within) => {
                 write!(to, "no whole answer within {} s", within.as_secs_f64())
             }
-            Wrong::Refused(words) => write!(to, "it refused: {words}"),
-            Wrong::Answer(what) => what.fmt(to),
+            StoreWrong::Refused(words) => write!(to, "it refused: {words}"),
+            StoreWrong::Answer(what) => what.fmt(to),
         }
     }
 }
@@ -78,13 +74,13 @@ impl StoreClient {
     /// Connects. Each operation has to end within this time.
     ///
     /// # Errors
-    /// [`Wrong::NoConnection`].
+    /// [`StoreWrong::NoConnection`].
     pub fn connect(
         address: SocketAddr,
         speaks: Speaks,
         within: Duration,
-    ) -> Result<StoreClient, Wrong> {
-        let no = |error: io::Error| Wrong::NoConnection(error.to_string());
+    ) -> Result<StoreClient, StoreWrong> {
+        let no = |error: io::Error| StoreWrong::NoConnection(error.to_string());
         let stream = TcpStream::connect_timeout(&address, within).map_err(no)?;
         stream.set_nodelay(true).map_err(no)?;
         stream.set_write_timeout(Some(within)).map_err(no)?;
@@ -95,8 +91,8 @@ impl StoreClient {
     /// Gives a key a value, which the store may forget after so many seconds; 0 for never.
     ///
     /// # Errors
-    /// [`Wrong`], if that wasn't acknowledged.
-    pub fn set(&mut self, key: &str, value: &[u8], expires_s: u32) -> Result<(), Wrong> {
+    /// [`StoreWrong`], if that wasn't acknowledged.
+    pub fn set(&mut self, key: &str, value: &[u8], expires_s: u32) -> Result<(), StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 let seconds = expires_s.to_string();
@@ -105,74 +101,48 @@ impl StoreClient {
                     words.extend([&b"EX"[..], seconds.as_bytes()]);
                 }
                 self.send(&resp(&words))?;
-                let line = self.resp_line()?;
-                (line == b"+OK").then_some(()).ok_or_else(|| unexpected("+OK", &line))
             }
             Speaks::Memcached => {
                 let head = format!("set {key} 0 {expires_s} {}\r\n", value.len());
                 self.send(&[head.as_bytes(), value, b"\r\n"].concat())?;
-                let line = self.memcached_line()?;
-                (line == b"STORED").then_some(()).ok_or_else(|| unexpected("STORED", &line))
             }
         }
+        self.reply(Asked::Set).map(|_| ())
     }
 
     /// The value of a key; `None` where it has none.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn get(&mut self, key: &str) -> Result<Option<Vec<u8>>, StoreWrong> {
         match self.speaks {
-            Speaks::Redis => {
-                self.send(&resp(&[b"GET", key.as_bytes()]))?;
-                self.resp_bulk()
-            }
-            Speaks::Memcached => {
-                self.send(format!("get {key}\r\n").as_bytes())?;
-                let line = self.memcached_line()?;
-                if line == b"END" {
-                    return Ok(None);
-                }
-                let length = of_value(&line, key).ok_or_else(|| unexpected("VALUE", &line))?;
-                let value = self.bytes(length)?;
-                let end = self.memcached_line()?;
-                (end == b"END").then_some(Some(value)).ok_or_else(|| unexpected("END", &end))
-            }
+            Speaks::Redis => self.send(&resp(&[b"GET", key.as_bytes()]))?,
+            Speaks::Memcached => self.send(format!("get {key}\r\n").as_bytes())?,
         }
+        self.reply(Asked::Get(key))
     }
 
     /// Removes a key: whether there was one.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn delete(&mut self, key: &str) -> Result<bool, Wrong> {
-        let line = match self.speaks {
-            Speaks::Redis => {
-                self.send(&resp(&[b"DEL", key.as_bytes()]))?;
-                self.resp_line()?
-            }
-            Speaks::Memcached => {
-                self.send(format!("delete {key}\r\n").as_bytes())?;
-                self.memcached_line()?
-            }
-        };
-        match &line[..] {
-            b":1" | b"DELETED" => Ok(true),
-            b":0" | b"NOT_FOUND" => Ok(false),
-            other => Err(unexpected("a word on the removal", other)),
+    /// [`StoreWrong`], if the answer was none.
+    pub fn delete(&mut self, key: &str) -> Result<bool, StoreWrong> {
+        match self.speaks {
+            Speaks::Redis => self.send(&resp(&[b"DEL", key.as_bytes()]))?,
+            Speaks::Memcached => self.send(format!("delete {key}\r\n").as_bytes())?,
         }
+        Ok(self.reply(Asked::Delete)?.is_some())
     }
 
     /// How many keys the store says that it has; `None` where it doesn't tell.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn count(&mut self) -> Result<Option<u64>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn count(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
                 self.send(&resp(&[b"DBSIZE"]))?;
-                let line = self.resp_line()?;
-                Ok(line.strip_prefix(b":").and_then(number))
+                Ok(self.line()?.strip_prefix(b":").and_then(number))
             }
             Speaks::Memcached => self.stat("curr_items"),
         }
@@ -182,12 +152,11 @@ impl StoreClient {
     /// doesn't tell.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn evictions(&mut self) -> Result<Option<u64>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn evictions(&mut self) -> Result<Option<u64>, StoreWrong> {
         match self.speaks {
             Speaks::Redis => {
-                self.send(&resp(&[b"INFO", b"stats"]))?;
-                let text = self.resp_bulk()?.unwrap_or_default();
+                let text = self.info("stats")?;
                 let mut lines = text.split(|&byte| byte == b'\n');
                 Ok(lines
                     .find_map(|line| number(line.strip_prefix(b"evicted_keys:")?.trim_ascii_end())))
@@ -200,120 +169,96 @@ impl StoreClient {
     /// command, or `None` where it knows neither.
     ///
     /// # Errors
-    /// [`Wrong`], if the answer was none.
-    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, Wrong> {
+    /// [`StoreWrong`], if the answer was none.
+    pub fn begin_snapshot(&mut self) -> Result<Option<&'static str>, StoreWrong> {
         if self.speaks != Speaks::Redis {
             return Ok(None);
         }
-        self.send(&resp(&[b"INFO", b"persistence"]))?;
-        let text = match self.resp_bulk() {
-            Ok(text) => text.unwrap_or_default(),
-            Err(Wrong::Refused(_)) => return Ok(None),
+        let text = match self.info("persistence") {
+            Ok(text) => text,
+            Err(StoreWrong::Refused(_)) => return Ok(None),
             Err(wrong) => return Err(wrong),
         };
         let keeps_log =
             text.split(|&byte| byte == b'\n').any(|it| it.trim_ascii_end() == b"aof_enabled:1");
         let command = if keeps_log { "BGREWRITEAOF" } else { "BGSAVE" };
         self.send(&resp(&[command.as_bytes()]))?;
-        match self.resp_line() {
+        match self.line() {
             Ok(line) => Ok(line.starts_with(b"+").then_some(command)),
-            Err(Wrong::Refused(_)) => Ok(None),
+            Err(StoreWrong::Refused(_)) => Ok(None),
             Err(wrong) => Err(wrong),
         }
     }
 
+    /// What a store that speaks RESP tells of itself.
+    fn info(&mut self, of: &str) -> Result<Vec<u8>, StoreWrong> {
+        self.send(&resp(&[b"INFO", of.as_bytes()]))?;
+        Ok(self.reply(Asked::Get(""))?.unwrap_or_default())
+    }
+
     /// One of the numbers that memcached tells of itself.
-    fn stat(&mut self, name: &str) -> Result<Option<u64>, Wrong> {
+    fn stat(&mut self, name: &str) -> Result<Option<u64>, StoreWrong> {
         self.send(b"stats\r\n")?;
         let mut found = None;
         for _ in 0..STATS_MAX {
-            let line = self.memcached_line()?;
+            let line = self.line()?;
             if line == b"END" {
                 return Ok(found);
             }
             let mut words = line.split(|&byte| byte == b' ');
             if words.next() != Some(b"STAT") {
-                return Err(unexpected("STAT", &line));
+                return Err(StoreWrong::Answer(format!("no answer to stats: {}", shown(&line))));
             }
             if words.next() == Some(name.as_bytes()) {
                 found = words.next().and_then(number);
             }
         }
-        Err(Wrong::Answer(format!("more than {STATS_MAX} lines of stats")))
+        Err(StoreWrong::Answer(format!("more than {STATS_MAX} lines of stats")))
     }
 
     /// Sends a request; its answer has to come in time.
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Wrong> {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), StoreWrong> {
         let within = self.from.get_ref().within;
         self.from.get_mut().until = Instant::now() + within;
         let sent = self.from.get_ref().stream.try_clone().and_then(|mut it| it.write_all(bytes));
         sent.map_err(|error| self.failed(&error))
     }
 
-    fn failed(&self, error: &io::Error) -> Wrong {
+    fn failed(&self, error: &io::Error) -> StoreWrong {
         match error.kind() {
             ErrorKind::TimedOut | ErrorKind::WouldBlock => {
-                Wrong::TooLate(self.from.get_ref().within)
+                StoreWrong::TooLate(self.from.get_ref().within)
             }
-            _ => Wrong::NoConnection(error.to_string()),
+            _ => StoreWrong::NoConnection(error.to_string()),
         }
     }
 
-    /// The next line, without its end.
-    fn line(&mut self) -> Result<Vec<u8>, Wrong> {
-        let mut line = Vec::new();
-        let read = self.from.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-        read.map_err(|error| self.failed(&error))?;
-        match line.strip_suffix(b"\r\n") {
-            Some(whole) => Ok(whole.to_vec()),
-            None if line.is_empty() => Err(Wrong::NoConnection("the store ended it".into())),
-            None => Err(unexpected("a line", &line)),
-        }
+    fn line(&mut self) -> Result<Vec<u8>, StoreWrong> {
+        Ok(self.reply(Asked::Line)?.unwrap_or_default())
     }
 
-    /// The next line of RESP, unless it is a refusal.
-    fn resp_line(&mut self) -> Result<Vec<u8>, Wrong> {
-        let line = self.line()?;
-        match line.strip_prefix(b"-") {
-            Some(words) => Err(Wrong::Refused(shown(words))),
-            None => Ok(line),
-        }
-    }
-
-    /// The next line of memcached's, unless it is a refusal.
-    fn memcached_line(&mut self) -> Result<Vec<u8>, Wrong> {
-        let line = self.line()?;
-        let is_refusal = line == b"ERROR"
-            || [&b"CLIENT_ERROR"[..], b"SERVER_ERROR", b"NOT_STORED"]
-                .iter()
-                .any(|word| line.starts_with(word));
-        if is_refusal { Err(Wrong::Refused(shown(&line))) } else { Ok(line) }
-    }
-
-    /// A value of RESP; `None` of a null.
-    fn resp_bulk(&mut self) -> Result<Option<Vec<u8>>, Wrong> {
-        let line = self.resp_line()?;
-        if line == b"$-1" || line == b"_" {
-            return Ok(None);
-        }
-        let length = line.strip_prefix(b"$").and_then(number);
-        let length = length.and_then(|it| usize::try_from(it).ok());
-        match length.filter(|&length| length <= VALUE_BYTES_MAX) {
-            Some(length) => self.bytes(length).map(Some),
-            None => Err(unexpected("a value", &line)),
-        }
-    }
-
-    /// So many bytes, and the end of a line.
-    fn bytes(&mut self, length: usize) -> Result<Vec<u8>, Wrong> {
-        let mut value = vec![0; length + 2];
-        self.from.read_exact(&mut value).map_err(|error| self.failed(&error))?;
-        match value.ends_with(b"\r\n") {
-            true => {
-                value.truncate(length);
-                Ok(value)
+    /// What the next reply gives; `None` where there is no such key. No byte behind it is read.
+    fn reply(&mut self, asked: Asked) -> Result<Option<Vec<u8>>, StoreWrong> {
+        let dialect = self.speaks.dialect();
+        let mut bytes = Vec::new();
+        loop {
+            match replies::read(&dialect, asked, &bytes).map_err(StoreWrong::Answer)? {
+                replies::Read::Whole { reply, .. } => {
+                    return match reply {
+                        Reply::Done(what) => Ok(Some(what)),
+                        Reply::Nothing => Ok(None),
+                        Reply::Refused(words) => Err(StoreWrong::Refused(shown(&words))),
+                    };
+                }
+                replies::Read::More(missing) => {
+                    let due = bytes.len() + missing;
+                    let read = self.from.by_ref().take(missing as u64).read_to_end(&mut bytes);
+                    read.map_err(|error| self.failed(&error))?;
+                    if bytes.len() < due {
+                        return Err(StoreWrong::NoConnection("the store ended it".into()));
+                    }
+                }
             }
-            false => Err(Wrong::Answer("a value that is longer than its length".into())),
         }
     }
 }
@@ -329,20 +274,8 @@ fn resp(words: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// The length of a value of this key, by memcached's line before it.
-fn of_value(line: &[u8], key: &str) -> Option<usize> {
-    let words: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
-    let [b"VALUE", its, _flags, length, ..] = words[..] else { return None };
-    let length = usize::try_from(number(length)?).ok()?;
-    (its == key.as_bytes() && length <= VALUE_BYTES_MAX).then_some(length)
-}
-
 fn number(digits: &[u8]) -> Option<u64> {
     std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-fn unexpected(expected: &str, line: &[u8]) -> Wrong {
-    Wrong::Answer(format!("instead of {expected}: {}", shown(line)))
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -359,8 +292,8 @@ mod tests {
     fn of<T>(
         speaks: Speaks,
         says: &'static [u8],
-        operation: impl FnOnce(&mut StoreClient) -> Result<T, Wrong>,
-    ) -> Result<T, Wrong> {
+        operation: impl FnOnce(&mut StoreClient) -> Result<T, StoreWrong>,
+    ) -> Result<T, StoreWrong> {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let store = std::thread::spawn(move || {
@@ -402,7 +335,7 @@ mod tests {
     fn refusals_and_hostile_answers_are_told_in_bounded_words() {
         let get = |client: &mut StoreClient| client.get("a");
         let (redis, memcached) = (Speaks::Redis, Speaks::Memcached);
-        let refused = |words: &str| Err(Wrong::Refused(words.into()));
+        let refused = |words: &str| Err(StoreWrong::Refused(words.into()));
         assert_eq!(of(redis, b"-LOADING the data\r\n", get), refused("LOADING the data"));
         let full = b"SERVER_ERROR out of memory\r\n";
         assert_eq!(of(memcached, full, get), refused("SERVER_ERROR out of memory"));
@@ -413,8 +346,8 @@ mod tests {
             (memcached, b"VALUE a 0 99999999999\r\n"),
             (redis, &[b'x'; 5000]),
         ] {
-            assert!(matches!(of(speaks, says, get), Err(Wrong::Answer(_))), "{says:?}");
+            assert!(matches!(of(speaks, says, get), Err(StoreWrong::Answer(_))), "{says:?}");
         }
-        assert!(matches!(of(redis, b"", get), Err(Wrong::NoConnection(_))));
+        assert!(matches!(of(redis, b"", get), Err(StoreWrong::NoConnection(_))));
     }
 }

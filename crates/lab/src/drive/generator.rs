@@ -4,17 +4,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use hdrhistogram::Histogram;
+use histogram::Histogram;
+use histogram::Latency;
 use keeper::text::harmless;
 use load::Stop;
-use load::histogram;
-use load::outcome::{Account, Latency};
+use load::outcome::Account;
 use load::plan::{Arrivals, Until};
 use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
 use result::plan::Slot;
 
 use super::client::Client;
-use super::{Drive, Driven, Driving, Ended, Outside, Passage};
+use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage};
 use crate::place::Running;
 
 /// The percentiles that are told, if enough samples lie beyond them.
@@ -109,10 +109,10 @@ impl Driving for Loading {
         Some(self.client.outside())
     }
 
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, load::Error> {
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, load::Error> {
         Ok(match self.offer(stop, tell)? {
-            Some(seen) => Ended::Driven(Box::new(self.driven(seen))),
-            None => Ended::Stopped,
+            Some(seen) => DriveEnd::Driven(Box::new(self.driven(seen))),
+            None => DriveEnd::Stopped,
         })
     }
 }
@@ -237,7 +237,7 @@ fn percentiles(histogram: &Histogram<u64>) -> Percentiles {
         mean: any(histogram.mean() / NS_A_US),
         max: any(us(histogram.max())),
         at,
-        histogram: histogram::encode(histogram),
+        histogram: histogram::text::encode(histogram),
     }
 }
 
@@ -264,6 +264,11 @@ pub(crate) fn allow_connections<'a>(
 
 #[cfg(test)]
 mod tests {
+    use load::simulator::Mishap;
+    use result::finding::Verdict;
+    use result::kind::Kind;
+    use result::plan::{Cores, Setting};
+
     use super::*;
 
     fn histogram(values: impl IntoIterator<Item = u64>) -> Histogram<u64> {
@@ -301,5 +306,31 @@ mod tests {
     fn nothing_seen_is_nothing_told() {
         let told = percentiles(&histogram([]));
         assert_eq!((told.count, told.min, told.mean, told.max), (0, None, None, None));
+    }
+
+    /// Each of a client's books is kept for itself, so that one which is wrong is found out.
+    #[test]
+    fn a_request_that_is_lost_or_counted_twice_and_a_lost_second_are_found_by_arithmetic() {
+        let word = |mishap| {
+            let (plan, outcome) = load::simulator::outcome(mishap);
+            let setting = Setting::closed(plan.connections, Cores::One, true);
+            let mut trial = judge::samples::trial("a", 0, &setting, outcome.rate());
+            trial.evidence.work = Some(work(&outcome));
+            trial.evidence.clients = vec![client_side(&plan, &outcome)];
+            let found = judge::checks::judge(Kind::Http, &trial.slot, &trial.evidence);
+            let arithmetic = found.into_iter().find(|finding| finding.check == "arithmetic");
+            arithmetic.map(|finding| (finding.verdict, finding.says)).unwrap()
+        };
+        let (verdict, says) = word(None);
+        assert_eq!(verdict, Verdict::Valid, "{says}");
+        for (mishap, named) in [
+            (Mishap::FlightDropped, "in flight"),
+            (Mishap::CountedTwice, "good"),
+            (Mishap::SecondLost, "the seconds have the times of"),
+        ] {
+            let (verdict, says) = word(Some(mishap));
+            assert_eq!(verdict, Verdict::Invalid, "{mishap:?} passes: {says}");
+            assert!(says.contains(named), "{mishap:?}: {says}");
+        }
     }
 }

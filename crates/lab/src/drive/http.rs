@@ -7,7 +7,7 @@ use load::Stop;
 use load::plan::{self, Expect, Target, Until};
 
 use super::generator::{Loading, arrivals};
-use super::{Drive, Driver, Driving, Readiness, Sign};
+use super::{Drive, Driving, Readiness, Sign, WorkDriver};
 use crate::contract::http;
 use crate::contract::http_client::Wrong;
 use crate::place::Running;
@@ -15,7 +15,7 @@ use crate::study::HttpContract;
 
 /// The load generator, for contenders that keep this contract.
 #[derive(Debug, Clone)]
-pub struct Http {
+pub struct HttpDriver {
     /// What it asks them.
     pub contract: HttpContract,
 }
@@ -23,7 +23,7 @@ pub struct Http {
 /// The status that says *not yet* (RFC 9110, 15.6.4), however long that takes.
 const UNAVAILABLE: u16 = 503;
 
-impl Driver for Http {
+impl WorkDriver for HttpDriver {
     fn is_asked(&self) -> bool {
         true
     }
@@ -82,7 +82,7 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
 mod tests {
     use result::plan::{Plan, Slot};
 
-    use load::template::Request;
+    use load::plan::template::Request;
 
     use super::*;
 

@@ -23,14 +23,9 @@ use result::plan::{Plan, Slot};
 
 use crate::contract::program::Told;
 use crate::place::Running;
-use crate::study::Way;
-
-use self::http::Http;
-use self::program::Program;
-use self::store::Store;
 
 /// What puts work on contenders.
-pub trait Driver {
+pub trait WorkDriver {
     /// Whether a contender is to listen at an address.
     fn is_asked(&self) -> bool;
 
@@ -140,7 +135,7 @@ pub trait Driving {
     ///
     /// # Errors
     /// Where nothing could be measured, which is not the contender's fault.
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, Error>;
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, Error>;
 }
 
 /// What passes while there is work.
@@ -156,7 +151,7 @@ pub enum Passage {
 }
 
 /// How it ended.
-pub enum Ended {
+pub enum DriveEnd {
     /// It was measured.
     Driven(Box<Driven>),
     /// Somebody asked it to stop.
@@ -191,13 +186,4 @@ pub struct Driven {
     pub told: Vec<Told>,
     /// What became of a store's keys; `None` of anything else.
     pub store: Option<StoreSeen>,
-}
-
-/// The driver of contenders of this way.
-pub fn of(way: &Way) -> Box<dyn Driver> {
-    match way.clone() {
-        Way::Http(contract) => Box::new(Http { contract }),
-        Way::Store { speaks, asks, client } => Box::new(Store { speaks, asks, client }),
-        Way::Program(_) => Box::new(Program::default()),
-    }
 }

@@ -23,7 +23,7 @@ use result::evidence::{Interval, Work};
 use result::plan::Value;
 use serde::Deserialize;
 
-use super::{Drive, Driven, Driver, Driving, Ended, Outside, Passage, Readiness, Sign};
+use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage, Readiness, Sign, WorkDriver};
 use crate::contract::program::{Payloads, Told};
 use crate::place::Running;
 
@@ -45,12 +45,12 @@ const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Contenders that drive themselves.
 #[derive(Debug, Default)]
-pub struct Program {
+pub struct ProgramDriver {
     /// When the one that runs said that it is ready, by CLOCK_MONOTONIC.
     ready_at: Cell<Duration>,
 }
 
-impl Driver for Program {
+impl WorkDriver for ProgramDriver {
     fn is_asked(&self) -> bool {
         false
     }
@@ -154,36 +154,36 @@ impl Driving for Working<'_> {
         None
     }
 
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, Error> {
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, Error> {
         let mut heard = Heard::default();
         let began = Instant::now();
         let at_most = self.warmup + self.window + BEYOND;
         let mut first_at = None;
         loop {
             if stop.asked() {
-                return Ok(Ended::Stopped);
+                return Ok(DriveEnd::Stopped);
             }
             if began.elapsed() > at_most {
                 let seconds = at_most.as_secs_f64();
                 let why = format!("it didn't come to a result within {seconds:.0} s");
-                return Ok(Ended::Failed(why));
+                return Ok(DriveEnd::Failed(why));
             }
             let line = match self.kept.next_line(LOOK_EVERY) {
                 Ok(line) => line,
                 Err(RecvTimeoutError::Timeout) => continue,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(Ended::Failed(match self.kept.wait(ENDS_WITHIN) {
+                    return Ok(DriveEnd::Failed(match self.kept.wait(ENDS_WITHIN) {
                         Some(exit) => format!("it ended with {} before its result", exit.how),
                         None => "it closed its standard output before its result".into(),
                     }));
                 }
             };
             match Said::of(&line) {
-                Err(why) => return Ok(Ended::Failed(why)),
+                Err(why) => return Ok(DriveEnd::Failed(why)),
                 Ok(Said::Ready { .. }) => {}
                 Ok(Said::Result { result }) if result.len() > RESULT_MAX => {
                     let why = format!("its result has more than {RESULT_MAX} numbers");
-                    return Ok(Ended::Failed(why));
+                    return Ok(DriveEnd::Failed(why));
                 }
                 Ok(Said::Result { result }) => {
                     heard.result = result;
@@ -196,10 +196,10 @@ impl Driving for Working<'_> {
                     heard.intervals.push((line.at, Told { own_s: t, arrived_s, done, sum }));
                     if heard.intervals.len() > INTERVALS_MAX {
                         let why = format!("it printed more than {INTERVALS_MAX} intervals");
-                        return Ok(Ended::Failed(why));
+                        return Ok(DriveEnd::Failed(why));
                     }
                     if let Some(why) = heard.fault() {
-                        return Ok(Ended::Failed(why));
+                        return Ok(DriveEnd::Failed(why));
                     }
                     let is_warm = line.at + EARLY >= self.ready_at + self.warmup;
                     let passes = heard.passes(is_warm, self.window);
@@ -209,15 +209,17 @@ impl Driving for Working<'_> {
         }
         match self.kept.wait(ENDS_WITHIN) {
             Some(exit) if exit.code == Some(0) => Ok(match heard.driven() {
-                Some(driven) => Ended::Driven(Box::new(driven)),
-                None => Ended::Failed(
+                Some(driven) => DriveEnd::Driven(Box::new(driven)),
+                None => DriveEnd::Failed(
                     "it ended before its window did: it is to work for the seconds that it is \
                      given, and to print a line every 200 ms"
                         .into(),
                 ),
             }),
-            Some(exit) => Ok(Ended::Failed(format!("after its result it ended with {}", exit.how))),
-            None => Ok(Ended::Failed("it didn't end after its result".into())),
+            Some(exit) => {
+                Ok(DriveEnd::Failed(format!("after its result it ended with {}", exit.how)))
+            }
+            None => Ok(DriveEnd::Failed("it didn't end after its result".into())),
         }
     }
 }
@@ -393,7 +395,7 @@ mod tests {
         let slot = Slot { number: 0, block: 0, contender: "p".into(), twin: false, setting };
         let plan = Plan { measure_s: 0.6, ..run_of(&[], vec![]).plan };
         let what = Drive { plan: &plan, slot: &slot, warmup_s: 0.4, rate: None, cpus: &[] };
-        let arguments = Program::default().arguments(&what);
+        let arguments = ProgramDriver::default().arguments(&what);
         assert_eq!(arguments[arguments.len() - 2..], ["--seconds", "1.200"]);
     }
 

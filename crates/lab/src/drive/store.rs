@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use load::keys::{Dialect, Keys, Operation, Phase, Resp};
 use load::outcome::{KeysSeen, Outcome};
 use load::plan::{Target, Until, Work};
+use load::work::keys::{Keys, Operation, Phase};
 use procfs::Current;
 use result::evidence::{OperationSeen, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
@@ -16,9 +16,9 @@ use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
 use super::generator::{Loading, arrivals, latency};
-use super::{Drive, Driver, Driving, Ended, Filled, Outside, Passage, Readiness, Sign};
+use super::{Drive, DriveEnd, Driving, Filled, Outside, Passage, Readiness, Sign, WorkDriver};
 use crate::contract::store::ask_once;
-use crate::contract::store_client::{StoreClient, Wrong};
+use crate::contract::store_client::{StoreClient, StoreWrong};
 use crate::place::Running;
 use crate::place::disk;
 use crate::study::Asks;
@@ -29,7 +29,7 @@ const WITHIN: Duration = Duration::from_secs(5);
 
 /// The load generator, for stores.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct StoreDriver {
     /// What they are spoken with.
     pub speaks: Speaks,
     /// What they are asked, by the word that settings have for it.
@@ -38,7 +38,7 @@ pub struct Store {
     pub client: Option<PathBuf>,
 }
 
-impl Driver for Store {
+impl WorkDriver for StoreDriver {
     fn is_asked(&self) -> bool {
         true
     }
@@ -51,10 +51,12 @@ impl Driver for Store {
         match ask_once(on, self.speaks) {
             Ok(()) => Readiness::Yes,
             // It may be reading what it has on its disk.
-            Err(wrong @ (Wrong::NoConnection(_) | Wrong::TooLate(_) | Wrong::Refused(_))) => {
-                Readiness::NotYet(wrong.to_string())
-            }
-            Err(wrong @ Wrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
+            Err(
+                wrong @ (StoreWrong::NoConnection(_)
+                | StoreWrong::TooLate(_)
+                | StoreWrong::Refused(_)),
+            ) => Readiness::NotYet(wrong.to_string()),
+            Err(wrong @ StoreWrong::Answer(_)) => Readiness::Wrong(wrong.to_string()),
         }
     }
 
@@ -64,12 +66,11 @@ impl Driver for Store {
         let mut loading = Loading::prepare(on, what, plan)?;
         let Some(seen) = loading.offer(stop, &mut |_| {})? else { return Ok(Filled::Stopped) };
         let acknowledged = seen.account.good;
-        Ok(match acknowledged == keys {
-            true => {
-                let seconds = seen.window.as_secs_f64();
-                Filled::With(Preload { keys, acknowledged, seconds })
-            }
-            false => Filled::Failed(not_filled(keys, &seen)),
+        Ok(if acknowledged == keys {
+            let seconds = seen.window.as_secs_f64();
+            Filled::With(Preload { keys, acknowledged, seconds })
+        } else {
+            Filled::Failed(not_filled(keys, &seen))
         })
     }
 
@@ -87,7 +88,7 @@ impl Driver for Store {
     }
 }
 
-impl Store {
+impl StoreDriver {
     /// The load of a slot.
     ///
     /// # Errors
@@ -101,10 +102,7 @@ impl Store {
         let bytes = setting.number(VALUE_BYTES).and_then(|it| u32::try_from(it).ok());
         let bytes = bytes.ok_or_else(no)?;
         let keys = Keys {
-            dialect: match self.speaks {
-                Speaks::Redis => Dialect::Resp(Resp::default()),
-                Speaks::Memcached => Dialect::MemcachedText,
-            },
+            dialect: self.speaks.dialect(),
             phase: Phase::Mix,
             mix: asks.mix.clone(),
             count,
@@ -156,14 +154,14 @@ impl Driving for Asking<'_> {
         self.loading.outside()
     }
 
-    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<Ended, load::Error> {
+    fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, load::Error> {
         let folder = self.on.kept.scratch();
         let mut flushes = None;
         let seen = self.loading.offer(stop, &mut |passage| {
             flushes = folder.and_then(Flushes::now);
             tell(passage);
         })?;
-        let Some(seen) = seen else { return Ok(Ended::Stopped) };
+        let Some(seen) = seen else { return Ok(DriveEnd::Stopped) };
         let flushes = flushes.and_then(|before| before.per_second(Flushes::now(folder?)?));
         let store = self.seen(&seen);
         let mut driven = self.loading.driven(seen);
@@ -173,7 +171,7 @@ impl Driving for Asking<'_> {
         let told = [(DISK_BYTES, disk_bytes), (FLUSHES, flushes), (LOAD_AVERAGE, load_average)];
         let told = told.into_iter().filter_map(|(id, value)| Some((id.to_string(), value?)));
         driven.work.result.extend(told);
-        Ok(Ended::Driven(Box::new(driven)))
+        Ok(DriveEnd::Driven(Box::new(driven)))
     }
 }
 
@@ -188,7 +186,7 @@ impl Asking<'_> {
             service_us: latency(&it.service),
         });
         let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok();
-        let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, Wrong>| {
+        let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, StoreWrong>| {
             what(client.as_mut()?).ok().flatten()
         };
         StoreSeen {
@@ -233,12 +231,14 @@ fn keys_due(keys: &Keys, sent: u64, good: u64) -> Option<(u64, u64)> {
     if keys.are_there {
         return Some((count, count));
     }
-    let is_in_turn = keys.chosen == load::keys::Chosen::Sequential;
-    let least = match is_in_turn && share(Operation::Set) == 1.0 {
+    let is_in_turn = keys.chosen == load::work::keys::Chosen::Sequential;
+    let least = if !is_in_turn || share(Operation::Set) != 1.0 {
+        0
+    } else if sent <= count {
         // Each wrote another key.
-        true if sent <= count => good,
-        true => count.saturating_sub(sent - good),
-        false => 0,
+        good
+    } else {
+        count.saturating_sub(sent - good)
     };
     Some((least, count.min(sent)))
 }
@@ -265,7 +265,7 @@ impl Flushes {
 
 #[cfg(test)]
 mod tests {
-    use load::keys::Chosen;
+    use load::work::keys::{Chosen, Dialect};
 
     use super::*;
 

@@ -74,9 +74,8 @@ pub(super) fn usable(machine: &Machine) -> Vec<Vec<usize>> {
 /// The cores of one node and one speed that suit best.
 fn alike(machine: &Machine) -> Vec<Vec<usize>> {
     let cores = machine.cores();
-    let of = |groups: &[Vec<usize>]| match groups.is_empty() {
-        true => vec![cores.concat()],
-        false => groups.to_vec(),
+    let of = |groups: &[Vec<usize>]| {
+        if groups.is_empty() { vec![cores.concat()] } else { groups.to_vec() }
     };
     let nodes = of(&machine.numa_nodes);
     let speeds = of(&machine.speeds);
@@ -125,9 +124,10 @@ mod tests {
     fn told(machine: &Machine) -> String {
         let one_way = |cores| {
             let Placing { place, spare } = placing(machine, cores);
-            let spare = match spare.is_empty() {
-                true => "none".into(),
-                false => format!("CPU {}", result::evidence::cpu_list(&spare)),
+            let spare = if spare.is_empty() {
+                "none".into()
+            } else {
+                format!("CPU {}", result::evidence::cpu_list(&spare))
             };
             format!("{}; kept for a second client: {spare}", place.in_words(machine))
         };

@@ -5,7 +5,7 @@
 //! that waits for itself step by step; but a server took 1.6 times the CPU time an
 //! answer while work that keeps a core's units busy was slower by a fourth.
 
-use judge::statistics::median;
+use histogram::median;
 use keeper::affinity;
 use result::evidence::CoreSpeed;
 

@@ -15,6 +15,7 @@ pub(crate) mod pair;
 pub(crate) mod repeat;
 
 use result::plan::{Cores, Pace, Plan, Setting, Slot};
+use result::setting::CONNECTIONS;
 
 use crate::study::Profile;
 use crate::study::contender::Contender;
@@ -56,7 +57,7 @@ impl Length {
         if let Some(blocks) = self.blocks {
             profile.blocks = blocks;
             let curve = profile.curve.as_mut().map(|it| it.get_mut());
-            curve.into_iter().for_each(|curve| curve.blocks = curve.blocks.min(blocks));
+            curve.into_iter().for_each(|curve| curve.own.blocks = curve.own.blocks.min(blocks));
         }
         profile
     }
@@ -77,8 +78,9 @@ impl Choice {
     fn closed_loops(&self, profile: &Profile) -> Vec<Setting> {
         let mut profile = profile.clone();
         for settings in &mut profile.settings {
-            if let Some(connections) = &self.connections {
-                settings.connections.clone_from(connections);
+            let of_connections = settings.values.iter_mut().find(|(id, _)| id == CONNECTIONS);
+            if let Some((chosen, (_, values))) = self.connections.as_ref().zip(of_connections) {
+                *values = chosen.iter().map(|&count| u64::from(count).into()).collect();
             }
         }
         let mut loads = profile.free_settings();
@@ -122,22 +124,25 @@ pub fn plan(
     if let Some(equal_rate) = profile.equal_rate.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&equal_rate.closed_loop())
     {
-        let percent = equal_rate.percent;
+        let percent = equal_rate.own.percent;
         let load = equal_rate.closed_loop().with(Pace::Equal { percent });
         blocks.add_ranked(profile.blocks, vec![load]);
     }
     if let Some(fixed_rate) = &profile.fixed_rate {
-        blocks.add_ranked(profile.blocks, vec![fixed_rate.get_ref().setting()]);
+        let per_s = fixed_rate.get_ref().own.per_s;
+        let setting = fixed_rate.get_ref().closed_loop().with(Pace::Fixed { per_s });
+        blocks.add_ranked(profile.blocks, vec![setting]);
     }
     if let Some(curve) = profile.curve.as_ref().map(|it| it.get_ref())
         && closed_loops.contains(&curve.closed_loop())
     {
         let loads: Vec<(Setting, Option<&Contender>)> = curve
+            .own
             .percent
             .iter()
             .map(|&percent| (curve.closed_loop().with(Pace::Own { percent }), None))
             .collect();
-        blocks.add(curve.blocks, &loads);
+        blocks.add(curve.own.blocks, &loads);
     }
     Plan {
         profile: choice.name(name),
@@ -217,6 +222,7 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use proptest::prelude::*;
+    use result::kind::Kind;
     use result::plan::{PaceKind, Value};
 
     use super::*;
@@ -233,7 +239,9 @@ mod tests {
              equal_rate = {{ cores = 'one', connections = 100, percent = 80 }}\n\
              curve = {{ cores = 'one', connections = 100, percent = [10, 110], blocks = 2 }}\n"
         );
-        toml::from_str(&text).unwrap()
+        let mut profile: Profile = toml::from_str(&text).unwrap();
+        profile.declare(Kind::Http, &[]);
+        profile
     }
 
     /// Contenders that take any setting.

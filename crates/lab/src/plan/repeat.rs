@@ -65,6 +65,7 @@ fn comparison(slot: &Slot) -> (u32, Setting) {
 mod tests {
     use judge::samples::run_of;
     use result::evidence::Evidence;
+    use result::kind::Kind;
     use result::plan::Cores;
 
     use super::*;
@@ -94,7 +95,7 @@ mod tests {
             steal_share: Some(0.0),
             ..Evidence::default()
         };
-        let findings = checks::judge(slot, &evidence);
+        let findings = checks::judge(Kind::Http, slot, &evidence);
         Trial { slot: slot.clone(), started: String::new(), evidence, findings }
     }
 

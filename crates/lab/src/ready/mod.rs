@@ -161,10 +161,7 @@ fn packages<'a>(of_needs: impl Iterator<Item = &'a str>) -> String {
 
 /// Whether a program is there, or, where the need is a whole path, that file.
 fn is_there(need: &str) -> bool {
-    match need.starts_with('/') {
-        true => Path::new(need).is_file(),
-        false => programs::find(need).is_some(),
-    }
+    if need.starts_with('/') { Path::new(need).is_file() } else { programs::find(need).is_some() }
 }
 
 /// Builds it, if there is something to build; says what became of it instead, if

@@ -118,12 +118,12 @@ pub enum Early {
     /// Contenders were given up: those named.
     GivenUp(Vec<String>),
     /// It couldn't go on.
-    Failed(Error),
+    Failed(RunError),
 }
 
 /// Why a run couldn't begin or go on.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum RunError {
     /// The study can't be used.
     #[error(transparent)]
     Study(#[from] study::Error),
@@ -153,7 +153,7 @@ pub enum Error {
     Nobody,
     /// The run's folder can't be used.
     #[error(transparent)]
-    Folder(#[from] folder::Error),
+    Folder(#[from] folder::FolderError),
     /// No load could be offered.
     #[error("no load could be offered: {0}")]
     Load(#[from] load::Error),

@@ -14,6 +14,7 @@ use result::{Run, SCHEMA, SCHEMA_OLDEST, Trial};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::run::bounds;
 use crate::run::older;
@@ -35,7 +36,7 @@ pub struct Folder {
 
 /// Why a run couldn't be kept or taken up again.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum FolderError {
     /// A folder couldn't be made.
     #[error("couldn't make the folder {path}: {source}", path = path.display())]
     Make {
@@ -97,8 +98,8 @@ pub enum Error {
 
 impl Folder {
     /// Makes the folder of a new run below `runs`, with a name that nobody has.
-    pub fn create(runs: &Path, name: &str) -> Result<Folder, Error> {
-        let failed = |path: &Path, source| Error::Make { path: path.into(), source };
+    pub fn create(runs: &Path, name: &str) -> Result<Folder, FolderError> {
+        let failed = |path: &Path, source| FolderError::Make { path: path.into(), source };
         fs::create_dir_all(runs).map_err(|source| failed(runs, source))?;
         let mut path = runs.join(name);
         for number in 2.. {
@@ -115,14 +116,12 @@ impl Folder {
     }
 
     /// Opens the folder of a run, by itself or by its `run.json`, to go on with it.
-    pub fn open(path: &Path) -> Result<(Folder, Run), Error> {
-        let path = match path.is_file() {
-            true => path.parent().unwrap_or(Path::new(".")),
-            false => path,
-        };
+    pub fn open(path: &Path) -> Result<(Folder, Run), FolderError> {
+        let path = if path.is_file() { path.parent().unwrap_or(Path::new(".")) } else { path };
         // `latest` may point elsewhere before the run is over.
-        let path =
-            path.canonicalize().map_err(|source| Error::Read { path: path.into(), source })?;
+        let path = path
+            .canonicalize()
+            .map_err(|source| FolderError::Read { path: path.into(), source })?;
         let _lock = Lock::take(&path)?;
         let run = read(&path.join(FILE))?;
         Ok((Folder { path, _lock }, run))
@@ -139,12 +138,12 @@ impl Folder {
     }
 
     /// Copies a study's folder into it, and says in which folder of studies the copy is.
-    pub fn keep_study(&self, study: &Path) -> Result<PathBuf, Error> {
+    pub fn keep_study(&self, study: &Path) -> Result<PathBuf, FolderError> {
         let studies = self.path.join(OWN_STUDIES);
         let copy = studies.join(study.file_name().unwrap_or_default());
         match copy_folder(study, &copy) {
             Ok(()) => Ok(studies),
-            Err(source) => Err(Error::Make { path: copy, source }),
+            Err(source) => Err(FolderError::Make { path: copy, source }),
         }
     }
 
@@ -160,7 +159,7 @@ impl Folder {
     }
 
     /// Replaces `run.json` with this, which has all trials that were appended.
-    pub fn write(&self, run: &Run) -> Result<(), Error> {
+    pub fn write(&self, run: &Run) -> Result<(), FolderError> {
         let path = self.path.join(FILE);
         let new = self.path.join(NEW_FILE);
         let written = (|| {
@@ -178,12 +177,12 @@ impl Folder {
         })();
         written.map_err(|source| {
             let _ = fs::remove_file(&new);
-            Error::Write { path, source }
+            FolderError::Write { path, source }
         })
     }
 
     /// Adds a trial to what `run.json` has.
-    pub fn append(&self, trial: &Trial) -> Result<(), Error> {
+    pub fn append(&self, trial: &Trial) -> Result<(), FolderError> {
         let path = self.path.join(APPENDED);
         let written = (|| {
             let mut line = serde_json::to_vec(trial)?;
@@ -192,7 +191,7 @@ impl Folder {
             file.write_all(&line)?;
             file.sync_data()
         })();
-        written.map_err(|source| Error::Write { path, source })
+        written.map_err(|source| FolderError::Write { path, source })
     }
 
     /// Lets the link `latest` beside it point to it. It is a convenience, so its
@@ -213,11 +212,11 @@ impl Folder {
 struct Lock(File);
 
 impl Lock {
-    fn take(path: &Path) -> Result<Lock, Error> {
+    fn take(path: &Path) -> Result<Lock, FolderError> {
         let folder =
-            File::open(path).map_err(|source| Error::Read { path: path.into(), source })?;
+            File::open(path).map_err(|source| FolderError::Read { path: path.into(), source })?;
         match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => Err(Error::InUse { path: path.into() }),
+            Err(Errno::WOULDBLOCK) => Err(FolderError::InUse { path: path.into() }),
             // A file system without locks is no reason to measure nothing.
             _ => Ok(Lock(folder)),
         }
@@ -264,25 +263,25 @@ struct Remembered {
 }
 
 /// Reads a `run.json`, with the trials that were appended beside it.
-pub fn read(path: &Path) -> Result<Run, Error> {
+pub fn read(path: &Path) -> Result<Run, FolderError> {
     let run = read_with_appended(path)?;
     match bounds::beyond(&run) {
-        Some(why) => Err(Error::Beyond { path: path.into(), why }),
+        Some(why) => Err(FolderError::Beyond { path: path.into(), why }),
         None => Ok(run),
     }
 }
 
-fn read_with_appended(path: &Path) -> Result<Run, Error> {
+fn read_with_appended(path: &Path) -> Result<Run, FolderError> {
     let (mut run, schema) = read_whole(path)?;
     let path = path.with_file_name(APPENDED);
     let appended = match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(run),
-        appended => appended.map_err(|source| Error::Read { path: path.clone(), source })?,
+        appended => appended.map_err(|source| FolderError::Read { path: path.clone(), source })?,
     };
     // A line without an end was being written when the machine or the disk gave up.
     for line in appended.split_inclusive(|&byte| byte == b'\n').filter(|it| it.ends_with(b"\n")) {
         let trial = older::read_trial(line, schema)
-            .map_err(|source| Error::Content { path: path.clone(), source })?;
+            .map_err(|source| FolderError::Content { path: path.clone(), source })?;
         // Those of the whole file are appended still, if there was a crash before they went.
         let is_aside = run.disturbed.contains(&trial) || run.failed.contains(&trial);
         // A slot is measured once: a second trial of it would count as another block.
@@ -295,14 +294,15 @@ fn read_with_appended(path: &Path) -> Result<Run, Error> {
 }
 
 /// Reads a `run.json`, and tells the schema that it has, as what was appended to it does.
-fn read_whole(path: &Path) -> Result<(Run, u64), Error> {
-    let bytes = fs::read(path).map_err(|source| Error::Read { path: path.into(), source })?;
-    let content = |source| Error::Content { path: path.into(), source };
-    let Versioned { schema: found } = serde_json::from_slice(&bytes).map_err(content)?;
+fn read_whole(path: &Path) -> Result<(Run, u64), FolderError> {
+    let bytes = fs::read(path).map_err(|source| FolderError::Read { path: path.into(), source })?;
+    let content = |source| FolderError::Content { path: path.into(), source };
+    let Versioned { schema: found, study } = serde_json::from_slice(&bytes).map_err(content)?;
     if !(u64::from(SCHEMA_OLDEST)..=u64::from(SCHEMA)).contains(&found) {
-        return Err(Error::Schema { path: path.into(), found });
+        return Err(FolderError::Schema { path: path.into(), found });
     }
-    Ok((older::read(&bytes, found).map_err(content)?, found))
+    let says_kind = study.is_some_and(|study| study.kind.is_some());
+    Ok((older::read(&bytes, found, says_kind).map_err(content)?, found))
 }
 
 /// What all versions have in common. It is read first, because another version's
@@ -310,6 +310,12 @@ fn read_whole(path: &Path) -> Result<(Run, u64), Error> {
 #[derive(Deserialize)]
 struct Versioned {
     schema: u64,
+    study: Option<Kinded>,
+}
+
+#[derive(Deserialize)]
+struct Kinded {
+    kind: Option<IgnoredAny>,
 }
 
 #[cfg(test)]
@@ -350,7 +356,7 @@ mod tests {
         let folder = Folder::create(runs.path(), "web-1").unwrap();
         folder.write(&run()).unwrap();
         let path = folder.path().to_path_buf();
-        let in_use = || matches!(Folder::open(&path), Err(Error::InUse { .. }));
+        let in_use = || matches!(Folder::open(&path), Err(FolderError::InUse { .. }));
         assert!(in_use(), "two would make the trials of a new run");
         assert_eq!(read(&path.join(FILE)).unwrap(), run());
         drop(folder);

@@ -21,7 +21,7 @@ use result::{Run, SCHEMA, Spent, State};
 
 use self::changed::{changed, differs, has_figures};
 use self::command::command;
-pub use self::events::{Early, Ended, Error, Event};
+pub use self::events::{Early, Ended, Event, RunError};
 use self::folder::Folder;
 use self::under_way::{UnderWay, missing};
 use crate::drive::generator::allow_connections;
@@ -72,13 +72,13 @@ pub trait Ladder: std::fmt::Debug {
 /// Makes a new run.
 ///
 /// # Errors
-/// [`Error`], if not one trial could be begun.
+/// [`RunError`], if not one trial could be begun.
 pub fn new(
     options: &Options,
     ladder: &dyn Ladder,
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
-) -> Result<Ended, Error> {
+) -> Result<Ended, RunError> {
     let study = Study::read(&options.studies, &options.study)?;
     let profile = profile(&study, &options.profile)?.clone();
     let study = match &options.only[..] {
@@ -132,8 +132,8 @@ pub struct Asked<'a> {
 /// Makes a new run of a study that was read.
 ///
 /// # Errors
-/// [`Error`], if not one trial could be begun.
-pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, Error> {
+/// [`RunError`], if not one trial could be begun.
+pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Result<Ended, RunError> {
     let (study, (name, profile)) = (asked.study, asked.profile);
     let plan_for = |contenders: &[&Contender]| {
         let plan = plan(name, profile, asked.choice, contenders, (asked.seed, asked.order));
@@ -143,7 +143,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     let intended = plan_for(&study.contenders.iter().collect::<Vec<_>>());
     // Builds may take minutes, for which nobody should wait in vain.
     if intended.slots.is_empty() {
-        return Err(Error::NoLoad);
+        return Err(RunError::NoLoad);
     }
     let intended = Intended {
         study: &study.record(),
@@ -157,7 +157,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
     let ready: Vec<&Contender> =
         prepared.filter(|(_, record)| record.absent.is_none()).map(|(it, _)| it).collect();
     if ready.is_empty() {
-        return Err(Error::Nobody);
+        return Err(RunError::Nobody);
     }
     let plan = plan_for(&ready);
 
@@ -195,7 +195,7 @@ pub fn of_study(asked: Asked, stop: &Stop, tell: &mut dyn FnMut(Event)) -> Resul
 }
 
 /// The study from its copy in the run's folder, with these contenders.
-fn kept_in(folder: &Folder, study: &Study, names: &[String]) -> Result<Study, Error> {
+fn kept_in(folder: &Folder, study: &Study, names: &[String]) -> Result<Study, RunError> {
     let studies = folder.keep_study(&study.folder)?;
     Ok(Study::read(&studies, &study.name)?.only(names)?)
 }
@@ -205,17 +205,16 @@ fn own_digest() -> Option<String> {
     digest::of_file(Path::new("/proc/self/exe")).ok()
 }
 
-fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
-    study.file.profile.get(name).ok_or_else(|| Error::Profile {
+fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, RunError> {
+    study.file.profile.get(name).ok_or_else(|| RunError::Profile {
         study: study.name.clone(),
         profile: name.into(),
         near: did_you_mean(name, study.file.profile.keys().map(String::as_str)),
-        have: match study.file.profile.is_empty() {
-            true => "none".into(),
-            false => {
-                let names: Vec<_> = study.file.profile.keys().map(String::as_str).collect();
-                format!("{}; `--profile NAME` takes one", names.join(", "))
-            }
+        have: if study.file.profile.is_empty() {
+            "none".into()
+        } else {
+            let names: Vec<_> = study.file.profile.keys().map(String::as_str).collect();
+            format!("{}; `--profile NAME` takes one", names.join(", "))
         },
     })
 }
@@ -223,14 +222,14 @@ fn profile<'a>(study: &'a Study, name: &str) -> Result<&'a Profile, Error> {
 /// Makes the trials that an earlier run left out.
 ///
 /// # Errors
-/// [`Error`], if not one trial could be begun.
+/// [`RunError`], if not one trial could be begun.
 pub fn resume(
     studies: &Path,
     folder: &Path,
     ladder: &dyn Ladder,
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
-) -> Result<Ended, Error> {
+) -> Result<Ended, RunError> {
     let (folder, mut run) = Folder::open(folder)?;
     reopen(&mut run);
     let planned: Vec<String> = run
@@ -240,7 +239,7 @@ pub fn resume(
         .map(|contender| contender.name.clone())
         .collect();
     let study = Study::read(studies, &run.study.name)?.only(&planned)?;
-    let refused = |why| Err(Error::Changed { folder: folder.path().into(), why });
+    let refused = |why| Err(RunError::Changed { folder: folder.path().into(), why });
     // Builds may take minutes, for which nobody should wait in vain.
     if let Some(why) = changed(&run, &study) {
         return refused(why);
@@ -299,10 +298,10 @@ fn begin(
     of: &Study,
     stop: &Stop,
     tell: &mut dyn FnMut(Event),
-) -> Result<(Vec<result::plan::Contender>, Vec<String>), Error> {
+) -> Result<(Vec<result::plan::Contender>, Vec<String>), RunError> {
     let Intended { study, contenders, plan, trials, seconds } = intended;
     if let Some(why) = of.missing_variable() {
-        return Err(Error::Environment(why));
+        return Err(RunError::Environment(why));
     }
     allow_connections(plan.slots.iter().map(|slot| &slot.setting))?;
     tell(Event::Intends { study, contenders, plan, trials, seconds });
@@ -319,7 +318,7 @@ fn begin(
                 records.push(*record);
                 continue;
             }
-            Prepared::Interrupted => return Err(Error::Interrupted),
+            Prepared::Interrupted => return Err(RunError::Interrupted),
             Prepared::Absent(why) => why,
             Prepared::Failed(why) => {
                 builds_failed.push(contender.name.clone());
@@ -443,7 +442,7 @@ run = ["$BUILD/server"]
                 }
             });
             match ended {
-                Err(Error::Changed { why, .. }) => (why, prepared),
+                Err(RunError::Changed { why, .. }) => (why, prepared),
                 other => panic!("it was resumed, or failed otherwise: {other:?}"),
             }
         }
@@ -479,13 +478,13 @@ run = ["$BUILD/server"]
             (ended.unwrap_err(), told)
         };
         let (error, all) = told(&options(None));
-        assert!(matches!(error, Error::Nobody), "{error}");
+        assert!(matches!(error, RunError::Nobody), "{error}");
         // Its trial and its twin's, each of a window, a warm-up of its own and what is
         // around them.
         let intends = "s, quick: [\"server\"], 2, 19.0 s";
         assert_eq!(all, [intends, "preparing server", "left out: server"]);
         let (error, all) = told(&options(Some(vec![Cores::All])));
-        assert!(matches!(error, Error::NoLoad), "{error}");
+        assert!(matches!(error, RunError::NoLoad), "{error}");
         assert!(all.is_empty(), "it was built before this was said: {all:?}");
     }
 
@@ -595,7 +594,7 @@ run = ["$BUILD/server"]
         let ended = under_way.go_on(&mut |_| (), Vec::new());
         assert_eq!(ended.run.trials.len(), 1);
         match ended.early {
-            Some(Early::Failed(Error::ChangedMeanwhile { contender, .. })) => {
+            Some(Early::Failed(RunError::ChangedMeanwhile { contender, .. })) => {
                 assert_eq!(contender, "server");
             }
             other => panic!("{other:?}"),

@@ -2,8 +2,8 @@
 //! how runs once looked. It works on JSON, since the types are today's.
 
 use result::SCHEMA;
-use result::figure::{CLIENT_CPU_US, CPU_US, Figure, P50_US, P99_US, RATE};
-use result::plan::Dimension;
+use result::figure::{CLIENT_CPU_US, CPU_US, P50_US, P99_US, RATE};
+use result::kind::Kind;
 use result::{Run, Trial};
 use serde_json::{Map, Value, json};
 
@@ -24,9 +24,10 @@ const FIGURES: [(&str, &str); 5] = [
     ("p99_us", P99_US),
 ];
 
-/// Reads a run of a schema that this version knows.
-pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
-    if schema >= SCHEMA.into() {
+/// Reads a run of a schema that this version knows. `says_kind`: it says of which kind its study
+/// is, as the newest do.
+pub fn read(bytes: &[u8], schema: u64, says_kind: bool) -> serde_json::Result<Run> {
+    if schema >= SCHEMA.into() && says_kind {
         return serde_json::from_slice(bytes);
     }
     let mut run: Value = serde_json::from_slice(bytes)?;
@@ -42,6 +43,9 @@ pub fn read(bytes: &[u8], schema: u64) -> serde_json::Result<Run> {
     }
     if schema < FIGURES_ARE_DESCRIBED {
         describe(&mut run);
+    }
+    if !says_kind && let Some(study) = run.get_mut("study") {
+        study["kind"] = json!(kind(&study["dimensions"]));
     }
     run["schema"] = SCHEMA.into();
     serde_json::from_value(run)
@@ -174,8 +178,8 @@ fn name_drops(of: &mut Value) {
 /// outcomes where there were two.
 fn describe(run: &mut Value) {
     if let Some(study) = run.get_mut("study") {
-        study["dimensions"] = json!(Dimension::of_servers());
-        study["figures"] = json!(Figure::of_generator());
+        study["dimensions"] = json!(Kind::Http.dimensions());
+        study["figures"] = json!(Kind::Http.figures(None));
         for published in each(study, "published") {
             let keep_alive = published["keep_alive"].clone();
             for figure in each(published, "figures") {
@@ -206,6 +210,14 @@ fn describe(run: &mut Value) {
             each(line, "points").for_each(gather_figures);
         }
     }
+}
+
+/// The kind of a study that doesn't say it: that which has these dimensions. Studies of programs
+/// have their own.
+fn kind(dimensions: &Value) -> Kind {
+    let ids = || dimensions.as_array().into_iter().flatten().map(|it| &it["id"]);
+    let are_of = |kind: &Kind| ids().eq(kind.declared().iter().map(|it| it.id));
+    Kind::ALL.into_iter().find(are_of).unwrap_or(Kind::Program)
 }
 
 /// Brings an outcome that one figure ranked to today's form.
@@ -247,7 +259,7 @@ mod tests {
     fn read_as(run: &Value, schema: u64) -> Run {
         let mut run = run.clone();
         run["schema"] = schema.into();
-        read(run.to_string().as_bytes(), schema).unwrap()
+        read(run.to_string().as_bytes(), schema, false).unwrap()
     }
 
     fn is_estimate(now: Option<&Estimate>, then: &Value) -> bool {
@@ -315,6 +327,21 @@ mod tests {
         }
         let paces = now.plan.slots.iter().map(|slot| slot.setting.pace);
         assert!(paces.into_iter().any(|pace| pace == Pace::Equal { percent: 50 }));
+    }
+
+    #[test]
+    fn a_run_that_doesnt_say_its_kind_is_of_the_kind_that_has_its_dimensions() {
+        let mut run = json!(read_as(&run_of_schema_4(), 4));
+        assert_eq!(run["study"]["kind"], "http");
+        let parameter = json!([{ "id": "connections" }]);
+        for (kind, dimensions) in
+            [(Kind::Keys, json!(Kind::Keys.dimensions())), (Kind::Program, parameter)]
+        {
+            let study = run["study"].as_object_mut().unwrap();
+            study.remove("kind");
+            study.insert("dimensions".into(), dimensions);
+            assert_eq!(read_as(&run, SCHEMA.into()).study.kind, kind);
+        }
     }
 
     #[test]

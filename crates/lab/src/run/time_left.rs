@@ -3,22 +3,13 @@
 use std::collections::BTreeMap;
 
 use result::Run;
-use result::plan::{Plan, Setting, Slot, Value};
-use result::setting::{ASKS, KEYS, VALUE_BYTES};
+use result::plan::{Plan, Setting, Slot};
 
-use crate::drive::program::MORE_S;
-use crate::study::{DriverKind, Study, StudyFile};
+use crate::study::{Study, StudyFile};
 
 /// Seconds that a trial takes beside warm-up and window, until the first trials
 /// have shown it: start, contract and stop.
 const OVERHEAD_S: f64 = 0.5;
-/// Seconds that a key takes, about, which is written before a store is asked. The stores of
-/// `studies/kv/README.md` took 1.4 to 3.5 µs for a key with 100 bytes, and 21 to 138 µs with
-/// 20 kB (`preload` in that run's `run.json`).
-const KEY_S: f64 = 4e-6;
-/// Seconds that a byte of its value takes, about.
-const BYTE_S: f64 = 2e-9;
-
 /// Ways in which stores are cut off.
 const WAYS: f64 = 3.0;
 /// Seconds that a cut takes, about: a second or two of writing, two starts, and
@@ -38,21 +29,7 @@ pub(super) fn until_trials(run: &Run) -> f64 {
 
 /// Seconds that a trial takes beside warm-up and window, as far as the study's file tells.
 fn told_by(study: &StudyFile, slot: &Slot) -> f64 {
-    let driver_s = match study.driver.get_ref().kind {
-        DriverKind::Generator => keys_written_s(study, &slot.setting),
-        DriverKind::Program => MORE_S,
-    };
-    OVERHEAD_S + driver_s
-}
-
-/// Seconds that it takes to write all keys before a store is asked for them.
-fn keys_written_s(study: &StudyFile, setting: &Setting) -> f64 {
-    let Some(Value::Word(word)) = setting.value(ASKS) else { return 0.0 };
-    if !study.asks.get(word).is_some_and(|asks| asks.preload) {
-        return 0.0;
-    }
-    let number = |name| setting.number(name).unwrap_or(0) as f64;
-    number(KEYS) * (KEY_S + number(VALUE_BYTES) * BYTE_S)
+    OVERHEAD_S + study.more_s(&slot.setting)
 }
 
 /// Seconds that these trials will take. Each is expected to be as those most like
@@ -137,7 +114,8 @@ impl<'a> Seen<'a> {
 #[cfg(test)]
 mod tests {
     use judge::samples::{contender, run_of, trial};
-    use result::plan::Cores;
+    use result::plan::{Cores, Value};
+    use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
     use super::*;
 
@@ -177,8 +155,11 @@ mod tests {
 
     #[test]
     fn keys_that_are_written_before_take_their_time() {
-        let told = |asks, keys| {
-            let setting = Setting::of_store(16, Cores::One, asks, (keys, 100));
+        let told = |asks: &str, keys| {
+            let mut setting = Setting::closed(16, Cores::One, true);
+            setting.set(ASKS, Value::Word(asks.into()));
+            setting.set(KEYS, Value::Number(keys));
+            setting.set(VALUE_BYTES, 100);
             seconds(&run(&[]), &stores(), [&slot("a", &setting)]) - 1.0
         };
         assert_eq!(told("write", 5_000_000), OVERHEAD_S, "nothing is written before");

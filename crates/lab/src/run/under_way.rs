@@ -13,7 +13,7 @@ use result::plan::PaceKind;
 use result::plan::Slot;
 use result::{LeftOut, Run, State, Trial};
 
-use super::{Early, Ended, Error, Event, Ladder, spent, time_left};
+use super::{Early, Ended, Event, Ladder, RunError, spent, time_left};
 use crate::place::{Host, ThisMachine};
 use crate::plan::pair;
 use crate::plan::repeat::take_back_disturbed;
@@ -22,7 +22,6 @@ use crate::run::folder::{self, Folder};
 use crate::study::Study;
 use crate::study::contender::Contender;
 use crate::trial::Bench;
-use crate::{contract, drive};
 
 /// Trials in a row that came to no load, or in which the contender hung, after which it is
 /// given up: a server that doesn't answer would cost its whole time limit in every trial.
@@ -88,7 +87,7 @@ impl<'a> UnderWay<'a> {
 
     /// Finds out what each store survives that nobody has cut off yet; `false` if that was
     /// interrupted.
-    fn cut_stores_off(&mut self, tell: &mut dyn FnMut(Event)) -> Result<bool, Error> {
+    fn cut_stores_off(&mut self, tell: &mut dyn FnMut(Event)) -> Result<bool, RunError> {
         let cuts = self.run.plan.cuts;
         let study = self.study;
         for store in study.contenders.iter().filter(|_| cuts > 0) {
@@ -112,7 +111,7 @@ impl<'a> UnderWay<'a> {
         Ok(true)
     }
 
-    fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, Error> {
+    fn phases(&mut self, tell: &mut dyn FnMut(Event)) -> Result<Option<Early>, RunError> {
         if !self.cut_stores_off(tell)? {
             return Ok(Some(Early::Interrupted));
         }
@@ -147,7 +146,7 @@ impl<'a> UnderWay<'a> {
         phase: PaceKind,
         block: u32,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, RunError> {
         loop {
             let of_block = |slot: &&Slot| slot.block == block && slot.setting.pace.kind() == phase;
             let slots: Vec<Slot> = missing(&self.run).filter(of_block).cloned().collect();
@@ -185,7 +184,7 @@ impl<'a> UnderWay<'a> {
     }
 
     /// Makes these trials; `false` if that was interrupted.
-    fn trials(&mut self, due: &[Due], tell: &mut dyn FnMut(Event)) -> Result<bool, Error> {
+    fn trials(&mut self, due: &[Due], tell: &mut dyn FnMut(Event)) -> Result<bool, RunError> {
         for (slot, rate) in due {
             if self.is_given_up(&slot.contender) {
                 continue;
@@ -222,8 +221,8 @@ impl<'a> UnderWay<'a> {
     /// Writes something down, and how long that took.
     pub(super) fn keep(
         &mut self,
-        write: impl FnOnce(&Folder, &Run) -> Result<(), folder::Error>,
-    ) -> Result<(), Error> {
+        write: impl FnOnce(&Folder, &Run) -> Result<(), folder::FolderError>,
+    ) -> Result<(), RunError> {
         self.count_time();
         let began = Instant::now();
         write(&self.folder, &self.run)?;
@@ -241,13 +240,12 @@ impl<'a> UnderWay<'a> {
         slot: &Slot,
         rate: Option<f64>,
         tell: &mut dyn FnMut(Event),
-    ) -> Result<Option<Trial>, Error> {
+    ) -> Result<Option<Trial>, RunError> {
         let contender = self.study.contenders.iter().find(|it| it.name == slot.contender);
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
-        let way = self.study.way(contender);
-        let (driver, contract) = (drive::of(&way), contract::of(&way));
+        let (driver, contract) = self.study.of(contender);
         let data = self.study.file.data.as_ref();
         let bench =
             Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: self.stop };
@@ -272,21 +270,21 @@ impl<'a> UnderWay<'a> {
                 }
             };
         }
-        let findings = checks::judge(slot, &evidence);
+        let findings = checks::judge(self.run.study.kind, slot, &evidence);
         Ok(Some(Trial { slot: slot.clone(), started, evidence, findings }))
     }
 }
 
 /// Whether a contender's files are those that the run began with: its trials are compared
 /// as those of one thing.
-fn is_what_it_was(run: &Run, contender: &Contender) -> Result<(), Error> {
+fn is_what_it_was(run: &Run, contender: &Contender) -> Result<(), RunError> {
     let name = &contender.name;
     let record = run.contenders.iter().find(|it| it.name == *name);
     let before = record.and_then(|it| it.source_sha256.as_ref());
     if before.is_none_or(|before| source_digest(contender).as_ref() == Some(before)) {
         return Ok(());
     }
-    Err(Error::ChangedMeanwhile { contender: name.clone(), places: contender.places() })
+    Err(RunError::ChangedMeanwhile { contender: name.clone(), places: contender.places() })
 }
 
 /// The slots of a run's plan that have no trial yet, and aren't left out.

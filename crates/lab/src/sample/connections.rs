@@ -52,9 +52,10 @@ pub fn established(port: u16) -> Option<u32> {
     let of = |family, state| ask(&socket, &request(family, state, port)).ok();
     let v4 = of(AddressFamily::INET, ESTABLISHED)?.established;
     // A server that listens on IPv6 as well has its IPv4 connections there.
-    let v6 = match of(AddressFamily::INET6, LISTEN)?.listening {
-        true => of(AddressFamily::INET6, ESTABLISHED)?.established,
-        false => 0,
+    let v6 = if of(AddressFamily::INET6, LISTEN)?.listening {
+        of(AddressFamily::INET6, ESTABLISHED)?.established
+    } else {
+        0
     };
     Some(v4 + v6)
 }

@@ -122,13 +122,13 @@ impl Expected {
 /// A thread that samples until it is finished.
 #[derive(Debug)]
 pub struct Sampler {
-    tell: Sender<Told>,
+    tell: Sender<Message>,
     thread: JoinHandle<Sampled>,
 }
 
 /// What it is told.
 #[derive(Debug)]
-enum Told {
+enum Message {
     /// The window has begun or ended.
     Passes(Passage),
     /// The load is over.
@@ -171,30 +171,30 @@ impl Sampler {
             let _ = affinity::pin(&client_cpus);
             let began = Instant::now();
             let harness_before = sources.harness_cpu_s();
-            let mut readings = vec![sources.read(Depth::Edge)];
+            let mut readings = vec![sources.read(Extent::Edge)];
             drop(begun);
             let mut schedule = Schedule::default();
             let mut at_the_end = None;
             loop {
                 let (wait, depth) = schedule.next(Instant::now());
                 let depth = match told.recv_timeout(wait) {
-                    Ok(Told::Passes(Passage::Begins { until })) => {
+                    Ok(Message::Passes(Passage::Begins { until })) => {
                         schedule.window_ends = Some(until);
-                        Depth::Window
+                        Extent::Window
                     }
                     // It may be gone before all is over.
-                    Ok(Told::Passes(Passage::Ends)) => {
+                    Ok(Message::Passes(Passage::Ends)) => {
                         at_the_end = Some(sources.of_processes());
-                        Depth::Window
+                        Extent::Window
                     }
                     Err(RecvTimeoutError::Timeout) => sources.affordable(depth),
-                    Ok(Told::Finish) | Err(RecvTimeoutError::Disconnected) => break,
+                    Ok(Message::Finish) | Err(RecvTimeoutError::Disconnected) => break,
                 };
                 let reading = sources.read(depth);
                 schedule.was_read(reading.at, depth);
                 readings.push(reading);
             }
-            readings.push(sources.read(Depth::Edge));
+            readings.push(sources.read(Extent::Edge));
             let (allowed, uses_io_uring) = at_the_end.unwrap_or_else(|| sources.of_processes());
             let harness = sources.harness_cpu_s().zip(harness_before);
             let sampling = Sampling {
@@ -215,14 +215,14 @@ impl Sampler {
     /// Says that the window has begun or ended. When it begins, all connections that are kept
     /// have to be there, and what was used before was used by the warm-up.
     pub fn pass(&self, passage: Passage) {
-        let _ = self.tell.send(Told::Passes(passage));
+        let _ = self.tell.send(Message::Passes(passage));
     }
 
     /// Ends, and writes into the evidence what was seen within the window. The client
     /// has to be alive still.
     pub fn finish(self, began: Moment, window: Duration, evidence: &mut Evidence) {
         let began = Instant::now() - began.elapsed();
-        let _ = self.tell.send(Told::Finish);
+        let _ = self.tell.send(Message::Finish);
         if let Ok(sampled) = self.thread.join() {
             window::write(&sampled, began, window, evidence);
         }
@@ -244,7 +244,7 @@ fn seconds_on(clock: ClockId) -> f64 {
 
 /// How much is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Depth {
+enum Extent {
     /// CPU time.
     Cpu,
     /// What is due.
@@ -311,14 +311,15 @@ impl Sources {
 
     /// So much of it as there is CPU time for: all that is read takes from the whole. What
     /// is put off is counted.
-    fn affordable(&mut self, depth: Depth) -> Depth {
-        if depth == Depth::Cpu {
+    fn affordable(&mut self, depth: Extent) -> Extent {
+        if depth == Extent::Cpu {
             return depth;
         }
         self.whole.spent_s = own_cpu_s();
-        match self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s) {
-            true => depth,
-            false => Depth::Cpu,
+        if self.whole.is_due(self.whole.last_s, self.ahead() * self.edge_s) {
+            depth
+        } else {
+            Extent::Cpu
         }
     }
 
@@ -334,13 +335,14 @@ impl Sources {
         if self.is_in_window { 1.0 } else { 2.0 }
     }
 
-    fn read(&mut self, depth: Depth) -> Reading {
+    fn read(&mut self, depth: Extent) -> Reading {
         let before = own_cpu_s();
-        self.is_in_window |= depth == Depth::Window;
-        if depth != Depth::Cpu {
-            self.pids = match self.group.is_nowhere() {
-                true => process_tree::descendants(self.root),
-                false => self.group.processes(),
+        self.is_in_window |= depth == Extent::Window;
+        if depth != Extent::Cpu {
+            self.pids = if self.group.is_nowhere() {
+                process_tree::descendants(self.root)
+            } else {
+                self.group.processes()
             };
         }
         let at = Instant::now();
@@ -358,20 +360,20 @@ impl Sources {
             established: None,
             others_cpu_s: None,
         };
-        if depth != Depth::Cpu {
+        if depth != Extent::Cpu {
             self.read_more(depth, &mut reading);
         }
-        if depth == Depth::Edge {
+        if depth == Extent::Edge {
             self.edge_s = own_cpu_s() - before;
         }
         reading
     }
 
-    fn read_more(&mut self, depth: Depth, reading: &mut Reading) {
-        if depth != Depth::Edge && self.is_in_window {
+    fn read_more(&mut self, depth: Extent, reading: &mut Reading) {
+        if depth != Extent::Edge && self.is_in_window {
             reading.established = self.counting.established();
         }
-        let (is_due, ahead) = (depth != Depth::Most, self.ahead());
+        let (is_due, ahead) = (depth != Extent::Most, self.ahead());
         if is_due || self.process_reading.is_due_again(ahead) {
             let own = [self.root, std::process::id() as i32];
             let outside = self.outside.iter().map(|outside| outside.pid);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Depth, own_cpu_s};
+use super::{Extent, own_cpu_s};
 
 const EVERY: Duration = Duration::from_millis(250);
 /// Everything is read so many times less often, which is at least once a second, if there
@@ -20,20 +20,20 @@ pub(super) struct Schedule {
 
 impl Schedule {
     /// How long to wait from now on, and what to read then.
-    pub fn next(&self, now: Instant) -> (Duration, Depth) {
+    pub fn next(&self, now: Instant) -> (Duration, Extent) {
         let to_end = self.window_ends.map(|ends| ends.saturating_duration_since(now));
         match to_end.filter(|to_end| *to_end <= EVERY) {
             // What is used from its end on isn't the window's.
-            Some(to_end) => (to_end, Depth::Cpu),
-            None if self.only_cpu + 1 >= RARELY => (EVERY, Depth::Most),
-            None => (EVERY, Depth::Cpu),
+            Some(to_end) => (to_end, Extent::Cpu),
+            None if self.only_cpu + 1 >= RARELY => (EVERY, Extent::Most),
+            None => (EVERY, Extent::Cpu),
         }
     }
 
     /// So much was read then.
-    pub fn was_read(&mut self, at: Instant, depth: Depth) {
+    pub fn was_read(&mut self, at: Instant, depth: Extent) {
         self.window_ends = self.window_ends.filter(|ends| at < *ends);
-        self.only_cpu = if depth == Depth::Cpu { self.only_cpu + 1 } else { 0 };
+        self.only_cpu = if depth == Extent::Cpu { self.only_cpu + 1 } else { 0 };
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     /// What is read for so many readings, each as soon as it is time.
-    fn read(schedule: &mut Schedule, now: &mut Instant, count: usize) -> Vec<(u128, Depth)> {
+    fn read(schedule: &mut Schedule, now: &mut Instant, count: usize) -> Vec<(u128, Extent)> {
         let mut read = || {
             let (wait, depth) = schedule.next(*now);
             *now += wait;
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn everything_is_read_at_each_third_reading() {
         let read = read(&mut Schedule::default(), &mut Instant::now(), 6);
-        let (cpu, most) = ((250, Depth::Cpu), (250, Depth::Most));
+        let (cpu, most) = ((250, Extent::Cpu), (250, Extent::Most));
         assert_eq!(read, [cpu, cpu, most, cpu, cpu, most]);
     }
 
@@ -126,11 +126,11 @@ mod tests {
     fn what_was_put_off_is_asked_for_at_each_reading() {
         let (mut schedule, now) = (Schedule::default(), Instant::now());
         for _ in 0..4 {
-            schedule.was_read(now, Depth::Cpu);
+            schedule.was_read(now, Extent::Cpu);
         }
-        assert_eq!(schedule.next(now), (EVERY, Depth::Most));
-        schedule.was_read(now, Depth::Window);
-        assert_eq!(schedule.next(now), (EVERY, Depth::Cpu));
+        assert_eq!(schedule.next(now), (EVERY, Extent::Most));
+        schedule.was_read(now, Extent::Window);
+        assert_eq!(schedule.next(now), (EVERY, Extent::Cpu));
     }
 
     #[test]
@@ -138,11 +138,11 @@ mod tests {
         let mut now = Instant::now();
         let ends = now + Duration::from_millis(600);
         let mut schedule = Schedule { window_ends: Some(ends), only_cpu: 0 };
-        let (cpu, most) = ((250, Depth::Cpu), (250, Depth::Most));
-        let at_its_end = (100, Depth::Cpu);
+        let (cpu, most) = ((250, Extent::Cpu), (250, Extent::Most));
+        let at_its_end = (100, Extent::Cpu);
         assert_eq!(read(&mut schedule, &mut now, 4), [cpu, cpu, at_its_end, most]);
         let late = Schedule { window_ends: Some(ends), only_cpu: 9 };
-        assert_eq!(late.next(now), (Duration::ZERO, Depth::Cpu), "it ended meanwhile");
+        assert_eq!(late.next(now), (Duration::ZERO, Extent::Cpu), "it ended meanwhile");
     }
 
     /// After how many milliseconds something is read that costs so much each time, within

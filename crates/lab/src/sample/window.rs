@@ -273,9 +273,10 @@ impl<'a> Window<'a> {
 
     /// The growths second by second; none at all where not all seconds were seen.
     fn by_second(&self, table: &Table<i32>) -> Vec<BTreeMap<i32, f64>> {
-        match is_seen(table, self.began, self.ended, GAP_MAX) {
-            true => self.seconds().map(|(from, to)| growths(table, from, to)).collect(),
-            false => Vec::new(),
+        if is_seen(table, self.began, self.ended, GAP_MAX) {
+            self.seconds().map(|(from, to)| growths(table, from, to)).collect()
+        } else {
+            Vec::new()
         }
     }
 

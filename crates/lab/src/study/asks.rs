@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::keys::{Chosen, Operation};
+use load::work::keys::{Chosen, Operation};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use load::work::keys::{Dialect, Resp};
 use result::plan::{BodyBytes, Setting, Tier, Value};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
@@ -116,6 +117,16 @@ pub enum Speaks {
     Redis,
     /// memcached's text protocol.
     Memcached,
+}
+
+impl Speaks {
+    /// The same, as the load generator has it.
+    pub fn dialect(self) -> Dialect {
+        match self {
+            Speaks::Redis => Dialect::Resp(Resp::default()),
+            Speaks::Memcached => Dialect::MemcachedText,
+        }
+    }
 }
 
 /// How many seconds of acknowledged writes a store may lose, by what its documentation says.
@@ -269,10 +280,10 @@ impl Contender {
 
     /// What its file says, with these in its command for [`VARIANT`].
     fn with_arguments(&self, arguments: &[String]) -> ContenderFile {
-        let run = self.file.run.iter().flat_map(|word| match word == VARIANT {
-            true => arguments.to_vec(),
-            false => vec![word.clone()],
-        });
+        let run =
+            self.file.run.iter().flat_map(|word| {
+                if word == VARIANT { arguments.to_vec() } else { vec![word.clone()] }
+            });
         ContenderFile { run: run.collect(), ..self.file.clone() }
     }
 
@@ -432,7 +443,7 @@ impl Contender {
     /// The variables that it is handed on from bakeoff's environment, each once.
     pub fn handed_on(&self) -> BTreeSet<&str> {
         let values = self.file.environment.values();
-        values.flat_map(|value| load::headers::variables(value)).collect()
+        values.flat_map(|value| load::plan::headers::variables(value)).collect()
     }
 
     /// The name of the lighter contract that it keeps, if it does.

@@ -6,8 +6,7 @@ use load::plan::{Expect, Statuses};
 use result::plan::{AskedRequest, Asks, BodyBytes, RightStatus};
 use serde::Deserialize;
 
-use super::request::Request;
-use super::{Driver, DriverKind, Protocol};
+use super::request::{Request, RightAnswer};
 use super::{digest, limits, toml_file};
 use crate::environment;
 
@@ -49,32 +48,13 @@ pub enum Sum {
 #[derive(Debug, Clone)]
 pub struct HttpContract {
     /// What it is asked, each with what it has to answer.
-    pub requests: Vec<load::template::Request>,
+    pub requests: Vec<load::plan::template::Request>,
     /// Whether two answers to the same request must differ.
     pub fresh: bool,
     /// Requests that it has to refuse.
     pub refuses: Vec<Refusal>,
     /// Whether nothing else is asked about.
     pub answers_only: bool,
-}
-
-/// What a contender has to answer.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RightAnswer {
-    /// The statuses that are right.
-    #[serde(deserialize_with = "limits::statuses")]
-    pub status: Statuses,
-    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where nothing
-    /// but answers is asked about, and each contender's own file has the length of its body.
-    #[serde(default, deserialize_with = "limits::not_empty")]
-    pub body: String,
-    /// Whether that is all of it, and no byte may stand around it.
-    #[serde(default)]
-    pub whole_body: bool,
-    /// Whether two answers to the same request must differ, because a part of
-    /// them is made anew each time.
-    pub fresh: bool,
 }
 
 impl ContractFile {
@@ -108,8 +88,8 @@ impl ContractFile {
         self.asked().filter_map(|request| request.file(path)).collect()
     }
 
-    /// What speaks against what it asks and holds to be right.
-    fn http_complaint(&self) -> Option<String> {
+    /// What speaks against what it asks by HTTP and holds to be right.
+    pub(super) fn http_complaint(&self) -> Option<String> {
         if self.request.is_some() && !self.requests.is_empty() {
             return Some("a contract has `request`, or several `requests`, and not both".into());
         }
@@ -139,38 +119,15 @@ impl ContractFile {
                 "no answer to what it asks has a body, so that none can hold `body`".into(),
             );
         }
-        let of = |it: &load::template::Request| {
+        let of = |it: &load::plan::template::Request| {
             it.expect.as_ref()?.check(std::slice::from_ref(it)).err()
         };
         contract.requests.iter().find_map(of)
     }
 
-    /// What speaks against it under this driver, in a study with `[data]` or without.
-    pub(super) fn complaint(&self, driver: &Driver, has_data: bool) -> Option<String> {
-        let is_http =
-            self.asked().next().is_some() || self.answer.is_some() || !self.refuses.is_empty();
-        let what = match driver.kind {
-            DriverKind::Generator if driver.protocol == Some(Protocol::Keys) => (is_http
-                || self.sum.is_some())
-            .then_some("all stores have one contract: theirs has `says` alone")?,
-            DriverKind::Generator if self.http_complaint().is_some() => {
-                return self.http_complaint();
-            }
-            DriverKind::Generator if self.answers_only && !self.refuses.is_empty() => {
-                "with `answers_only` nothing has to be refused: leave `refuses` out"
-            }
-            DriverKind::Generator if self.sum.is_some() => {
-                "`sum` is for contenders that drive themselves"
-            }
-            DriverKind::Program if is_http => {
-                "nobody asks a contender that drives itself: it has `sum`"
-            }
-            DriverKind::Program if self.sum == Some(Sum::Records) && !has_data => {
-                "`sum = \"records\"` takes `[data]`: a command that makes records"
-            }
-            _ => return None,
-        };
-        Some(what.into())
+    /// Whether it has anything that is asked by HTTP.
+    pub(super) fn is_http(&self) -> bool {
+        self.asked().next().is_some() || self.answer.is_some() || !self.refuses.is_empty()
     }
 }
 
@@ -196,7 +153,7 @@ impl HttpContract {
     /// # Errors
     /// Which variable isn't set, or can't stand in a header.
     pub(super) fn with_environment(mut self) -> Result<HttpContract, String> {
-        let filled = |it: &load::template::Request| it.with_environment(environment::value);
+        let filled = |it: &load::plan::template::Request| it.with_environment(environment::value);
         self.requests = self.requests.iter().map(filled).collect::<Result<_, _>>()?;
         Ok(self)
     }
@@ -226,17 +183,17 @@ impl HttpContract {
 }
 
 /// Whether its answer has a body, and is held to no text.
-fn lacks_text(request: &load::template::Request) -> bool {
+fn lacks_text(request: &load::plan::template::Request) -> bool {
     let is_free = |expect: &Expect| expect.body.is_none() && expect.statuses.may_have_body();
     request.method != "HEAD" && request.expect.as_ref().is_none_or(is_free)
 }
 
 /// Whether it is a GET of its path, and no more.
-fn is_plain(request: &load::template::Request) -> bool {
+fn is_plain(request: &load::plan::template::Request) -> bool {
     request.method == "GET" && request.headers.is_empty() && request.body.is_empty()
 }
 
-fn asked_request(request: &load::template::Request) -> AskedRequest {
+fn asked_request(request: &load::plan::template::Request) -> AskedRequest {
     let expect = request.expect.clone().unwrap_or_default();
     AskedRequest {
         method: request.method.clone(),

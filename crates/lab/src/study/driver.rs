@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use result::figure::{Better, Figure, Unit};
+use result::kind::Kind;
 use result::plan::{Dimension, Value};
 use serde::Deserialize;
 use toml::Spanned;
@@ -108,23 +109,20 @@ impl ToldFigure {
 }
 
 impl Driver {
-    /// What speaks against it in a study that has what only programs have, or hasn't.
-    pub(super) fn complaint(&self, is_of_programs: bool) -> Option<&'static str> {
-        match self.kind {
-            DriverKind::Generator if self.protocol.is_none() => {
-                Some("missing key `protocol`: the load generator has to know what it speaks")
-            }
-            DriverKind::Generator if self.unit.is_some() || is_of_programs => Some(
-                "`unit`, `parameter`, `figure` and `data` are for contenders that drive themselves",
-            ),
-            DriverKind::Program if self.unit.is_none() => {
-                Some("missing key `unit`: what contenders do is counted in it")
-            }
-            DriverKind::Program if self.protocol.is_some() => {
-                Some("`protocol` is the load generator's: nobody speaks with these contenders")
-            }
-            _ => None,
+    /// The kind of its study. One that lacks its protocol is refused.
+    pub fn study(&self) -> Kind {
+        match (self.kind, self.protocol) {
+            (DriverKind::Program, _) => Kind::Program,
+            (DriverKind::Generator, Some(Protocol::Keys)) => Kind::Keys,
+            (DriverKind::Generator, _) => Kind::Http,
         }
+    }
+
+    /// What speaks against it whatever its kind.
+    pub(super) fn complaint(&self) -> Option<&'static str> {
+        let is_missing = self.kind == DriverKind::Generator && self.protocol.is_none();
+        is_missing
+            .then_some("missing key `protocol`: the load generator has to know what it speaks")
     }
 }
 
@@ -162,9 +160,10 @@ impl Parameter {
             }
             _ => None,
         };
-        let allowed = || match self.words.is_empty() {
-            true => "a list of whole numbers that aren't negative".to_string(),
-            false => {
+        let allowed = || {
+            if self.words.is_empty() {
+                "a list of whole numbers that aren't negative".to_string()
+            } else {
                 let words = self.words.keys().map(|word| format!("`{word}`"));
                 format!("a list of some of {}", words.collect::<Vec<_>>().join(", "))
             }

@@ -14,15 +14,16 @@ use serde::de::{
 };
 use toml::Spanned;
 
-fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+pub(super) fn checked<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
     allowed: &str,
     is_allowed: impl Fn(&T) -> bool,
 ) -> Result<T, D::Error> {
     let value = T::deserialize(deserializer)?;
-    match is_allowed(&value) {
-        true => Ok(value),
-        false => Err(D::Error::custom(format!("this has to be {allowed}"))),
+    if is_allowed(&value) {
+        Ok(value)
+    } else {
+        Err(D::Error::custom(format!("this has to be {allowed}")))
     }
 }
 
@@ -69,43 +70,9 @@ pub(crate) fn cores<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cores,
     deserializer.deserialize_str(Word)
 }
 
-/// Load levels.
-pub(crate) fn connections<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<u32>, D::Error> {
-    checked(deserializer, "a list of numbers from 1 to 100000", |levels: &Vec<u32>| {
-        !levels.is_empty() && levels.iter().all(|level| (1..=100_000).contains(level))
-    })
-}
-
-/// Numbers of keys.
-pub(crate) fn keys<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
-    let allowed = "a list of numbers from 1 to 1000000000";
-    checked(deserializer, allowed, |counts: &Vec<u64>| {
-        counts.iter().all(|count| (1..=1_000_000_000).contains(count))
-    })
-}
-
-/// Sizes of values: each has room for what says whose it is.
-pub(crate) fn value_bytes<'de, D>(deserializer: D) -> Result<Vec<u64>, D::Error>
-where
-    D: Deserializer<'de>,
-{
-    let (least, most) = (load::keys::VALUE_BYTES_MIN, load::keys::VALUE_BYTES_MAX);
-    let allowed = format!("a list of numbers from {least} to {most}");
-    checked(deserializer, &allowed, |sizes: &Vec<u64>| {
-        sizes.iter().all(|&bytes| (least.into()..=most.into()).contains(&bytes))
-    })
-}
-
 /// Requests, or keys of one, that are asked for together.
 pub(crate) fn together<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
     checked(deserializer, "a number from 1 to 1000", |count| (1..=1000).contains(count))
-}
-
-/// Whether connections are kept alive.
-pub(crate) fn modes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<bool>, D::Error> {
-    checked(deserializer, "a list of true, false or both", |modes: &Vec<bool>| !modes.is_empty())
 }
 
 fn is_share(percent: &u32) -> bool {
@@ -245,7 +212,7 @@ where
 {
     let headers = Spanned::<BTreeMap<String, String>>::deserialize(deserializer)?;
     for (name, value) in headers.get_ref() {
-        load::headers::check(name, value).map_err(D::Error::custom)?;
+        load::plan::headers::check(name, value).map_err(D::Error::custom)?;
         if name.eq_ignore_ascii_case("connection") {
             let what = "the header Connection follows from `kept` of the settings: leave it out";
             return Err(D::Error::custom(what));
@@ -310,7 +277,7 @@ where
         fn visit_seq<A: SeqAccess<'de>>(self, mut names: A) -> Result<Self::Value, A::Error> {
             let mut all = BTreeMap::new();
             while let Some(name) = names.next_element::<String>()? {
-                if !load::headers::is_variable(&name) {
+                if !load::plan::headers::is_variable(&name) {
                     return Err(A::Error::custom(format!(
                         "`{name}` is no name of a variable of the environment, which has letters, \
                          digits and _"

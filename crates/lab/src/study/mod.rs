@@ -6,14 +6,15 @@ pub mod contender;
 mod contract;
 mod data;
 pub(crate) mod digest;
+mod dimension;
 mod driver;
+mod kinds;
 pub(crate) mod limits;
 pub(crate) mod near;
 mod profile;
 mod published;
 mod request;
 pub mod toml_file;
-mod way;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -21,22 +22,26 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use result::figure::Figure;
-use result::plan::{BodyBytes, Claim, Dimension, LighterContract, Value};
+use result::kind::{Kind, Values};
+use result::plan::{Claim, Dimension, LighterContract, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
 pub use self::asks::Asks;
-pub use self::contract::{ContractFile, HttpContract, Refusal, RightAnswer, Sum};
+pub use self::contract::{ContractFile, HttpContract, Refusal, Sum};
 pub use self::data::Data;
+pub use self::dimension::Valued;
 pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
-pub use self::request::Request;
-pub use self::way::Way;
+pub use self::request::{Request, RightAnswer};
 
 use self::contender::Contender;
+use self::dimension::Table;
 use self::near::did_you_mean;
+use crate::contract::Contract;
+use crate::drive;
 
 /// A study with its contenders, as its folder has them.
 #[derive(Debug)]
@@ -172,7 +177,8 @@ impl StudyFile {
             });
         }
         let mut file: StudyFile = toml_file::read(&path, "docs/study-toml.md")?;
-        file.profile.values_mut().for_each(|profile| profile.declare(&file.parameters));
+        let kind = file.kind();
+        file.profile.values_mut().for_each(|profile| profile.declare(kind, &file.parameters));
         if let Some(data) = &mut file.data {
             data.folder = studies.join(name);
         }
@@ -189,31 +195,29 @@ impl StudyFile {
 
     /// In what settings differ.
     pub fn dimensions(&self) -> Vec<Dimension> {
-        match self.driver.get_ref().kind {
-            DriverKind::Generator if self.is_of_stores() => {
-                let words = self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
-                Dimension::of_stores(words.collect())
-            }
-            DriverKind::Generator => Dimension::of_servers(),
-            DriverKind::Program => self.parameters.iter().map(Parameter::dimension).collect(),
-        }
+        let words = || self.asks.iter().map(|(name, asks)| (name.clone(), asks.says.clone()));
+        let own = self.kind().declared().iter().map(|declared| match declared.values {
+            Values::Names => Dimension { words: words().collect(), ..declared.dimension() },
+            Values::Numbers(_) | Values::Flags(..) => declared.dimension(),
+        });
+        own.chain(self.parameters.iter().map(Parameter::dimension)).collect()
     }
 
     /// What contenders are compared by.
     pub fn figures(&self) -> Vec<Figure> {
-        match &self.driver.get_ref().unit {
-            Some(unit) => {
-                let told = self.told.iter().map(ToldFigure::figure);
-                Figure::of_programs(&unit.one, &unit.many).into_iter().chain(told).collect()
-            }
-            None if self.is_of_stores() => Figure::of_stores(),
-            None => Figure::of_generator(),
-        }
+        let unit = self.driver.get_ref().unit.as_ref().map(|it| (&*it.one, &*it.many));
+        let told = self.told.iter().map(ToldFigure::figure);
+        self.kind().figures(unit).into_iter().chain(told).collect()
     }
 
-    /// Whether its contenders are stores, which the load generator asks for keys.
-    pub fn is_of_stores(&self) -> bool {
-        self.driver.get_ref().protocol == Some(Protocol::Keys)
+    /// Which kind of study it is.
+    pub fn kind(&self) -> Kind {
+        self.driver.get_ref().study()
+    }
+
+    /// Seconds that a trial takes beside start, contract, warm-up, window and stop.
+    pub(crate) fn more_s(&self, setting: &Setting) -> f64 {
+        kinds::of(self.kind()).more_s(self, setting)
     }
 
     /// Refuses the id of a figure that contenders aren't compared by.
@@ -263,42 +267,20 @@ impl StudyFile {
             let values = self.values_of(parameter, values, &path)?;
             contender.only.insert(parameter.clone(), values);
         }
-        if self.is_of_stores() && contender.file.speaks.is_none() {
-            let what = "missing key `speaks`: the load generator has to know what a store is \
-                        spoken with, `redis` or `memcached`";
-            return Err(toml_file::refuse(&path, 0..0, what.into()));
-        }
         let lighter = contender.lighter_contract().and_then(|name| self.lighter.get(name));
-        let contract = lighter.unwrap_or(&self.contract).get_ref().http();
-        let body_bytes = &contender.file.body_bytes;
-        let what = match (&contract, body_bytes) {
-            (Some(contract), None) if contract.lacks_text() => Some(
-                "missing key `body` in the contract of its study, or `body_bytes` here: any \
-                 answer would be right"
-                    .into(),
-            ),
-            (Some(contract), Some(BodyBytes::Each(each)))
-                if each.len() != contract.requests.len() =>
-            {
-                let (requests, lengths) = (contract.requests.len(), each.len());
-                Some(format!(
-                    "`body_bytes` has {lengths} numbers, and the contract {requests} requests"
-                ))
-            }
-            _ => None,
-        };
+        let contract = lighter.unwrap_or(&self.contract).get_ref();
+        let what = kinds::of(self.kind()).contender_complaint(&contender, contract);
         if let Some(what) = what {
             return Err(toml_file::refuse(&path, 0..0, what));
         }
         match &contender.file.contract {
             Some(contract) if !self.lighter.contains_key(contract.get_ref()) => {
-                let have = match self.lighter.is_empty() {
-                    true => "the study has one contract, which needs no name".into(),
-                    false => {
-                        let names: Vec<_> =
-                            self.lighter.keys().map(|name| format!("`{name}`")).collect();
-                        format!("allowed: {}, or none for the full one", names.join(" and "))
-                    }
+                let have = if self.lighter.is_empty() {
+                    "the study has one contract, which needs no name".into()
+                } else {
+                    let names: Vec<_> =
+                        self.lighter.keys().map(|name| format!("`{name}`")).collect();
+                    format!("allowed: {}, or none for the full one", names.join(" and "))
                 };
                 let name = contract.get_ref();
                 let near = did_you_mean(name, self.lighter.keys().map(String::as_str));
@@ -345,7 +327,7 @@ impl Study {
         path: &Path,
     ) -> Result<Study, toml_file::Error> {
         let mut own = profile.get_ref().clone();
-        own.declare(&self.file.parameters);
+        own.declare(self.file.kind(), &self.file.parameters);
         self.file.profile = BTreeMap::from([(name.into(), own)]);
         self.check_profiles(path, profile.span())?;
         Ok(self)
@@ -368,10 +350,8 @@ impl Study {
     fn check_profiles(&self, path: &Path, place: Range<usize>) -> Result<(), toml_file::Error> {
         for (name, profile) in &self.file.profile {
             self.check_settings(path, place.clone(), profile)?;
-            let is_of_servers = self.file.driver.get_ref().protocol == Some(Protocol::Http1);
-            if let Some(fixed_rate) = profile.fixed_rate.as_ref().filter(|_| !is_of_servers) {
-                let what = "it is for a driver with `protocol = \"http1\"`";
-                return Err(toml_file::refuse(path, fixed_rate.span(), what.into()));
+            if let Some(fixed_rate) = &profile.fixed_rate {
+                self.check_base(path, fixed_rate)?;
             }
             if profile.settings.is_empty() && profile.fixed_rate.is_none() {
                 let what = format!(
@@ -384,22 +364,18 @@ impl Study {
             let equal_rate = profile.equal_rate.as_ref();
             let curve = profile.curve.as_ref();
             let bases = equal_rate
-                .map(|it| (it.span(), it.get_ref().closed_loop()))
+                .map(|it| Ok((it.span(), self.check_base(path, it)?)))
                 .into_iter()
-                .chain(curve.map(|it| (it.span(), it.get_ref().closed_loop())));
-            for (span, base) in bases {
-                if self.file.driver.get_ref().kind == DriverKind::Program {
-                    let what = "it is the load generator's: contenders that drive themselves \
-                                choose their own pace";
-                    return Err(toml_file::refuse(path, span, what.into()));
-                }
+                .chain(curve.map(|it| Ok((it.span(), self.check_base(path, it)?))));
+            for base in bases {
+                let (span, base) = base?;
                 if !closed_loops.contains(&base) {
-                    let same = match self.file.is_of_stores() {
-                        true => "cores, connections, asks, keys and value_bytes",
-                        false => "cores, connections and kept",
-                    };
+                    let declared = self.file.kind().declared();
+                    let same: Vec<&str> = declared.iter().map(|it| it.id).collect();
+                    let (last, same) = same.split_last().expect("who is asked has dimensions");
+                    let same = same.join(", ");
                     let what = format!(
-                        "its maxima come from the closed loop of the same {same}, which the \
+                        "its maxima come from the closed loop of the same cores, {same} and {last}, which the \
                          profile `{name}` lacks among its `settings`"
                     );
                     return Err(toml_file::refuse(path, span, what));
@@ -415,6 +391,43 @@ impl Study {
         Ok(())
     }
 
+    /// The closed loop that a table is about. Refuses a table that is for another kind of study.
+    fn check_base<T: Table>(
+        &self,
+        path: &Path,
+        table: &Spanned<Valued<T>>,
+    ) -> Result<Setting, toml_file::Error> {
+        let kind = self.file.kind();
+        let what = if !kind.is_asked() {
+            "it is the load generator's: contenders that drive themselves choose their own pace"
+                .into()
+        } else if let [only] = T::KINDS
+            && *only != kind
+        {
+            format!("it is for a driver with `{}`", kinds::of(*only).key())
+        } else if let Some(what) = self.complaint(table.get_ref()) {
+            what
+        } else if let Some(lacking) = table.get_ref().lacks(kind) {
+            format!("missing key `{lacking}`")
+        } else {
+            return Ok(table.get_ref().closed_loop());
+        };
+        Err(toml_file::refuse(path, table.span(), what))
+    }
+
+    /// What speaks against the values that a table has of dimensions.
+    fn complaint<T: Table>(&self, table: &Valued<T>) -> Option<String> {
+        if let Some((id, of)) = table.foreign(self.file.kind()) {
+            return Some(format!("`{id}` is for a driver with `{}`", kinds::of(of).key()));
+        }
+        let known = &self.file.asks;
+        let is_unknown = |name: &&String| !known.contains_key(*name);
+        let unknown = table.names().find(is_unknown)?;
+        let have: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
+        let have = if have.is_empty() { "none".into() } else { have.join(", ") };
+        Some(format!("there is no `[asks.{unknown}]`; the study has {have}"))
+    }
+
     /// Refuses settings that aren't of this study's dimensions.
     fn check_settings(
         &self,
@@ -422,34 +435,29 @@ impl Study {
         place: Range<usize>,
         profile: &Profile,
     ) -> Result<(), toml_file::Error> {
-        let driver = self.file.driver.get_ref();
-        let refuse = |what| Err(toml_file::refuse(path, place.clone(), what));
+        let kind = self.file.kind();
         for settings in &profile.settings {
-            for (name, values) in &settings.parameters {
+            let given = &settings.own.parameters;
+            for (name, values) in given {
                 self.file.values_of(name, values, path)?;
             }
-            if driver.kind == DriverKind::Program && !settings.connections.is_empty() {
-                let what = "`connections` are the load generator's: settings of contenders that \
-                            drive themselves have `parameters`";
-                return refuse(what.into());
-            }
-            if let Some(what) = settings.store_complaint(self.file.is_of_stores(), &self.file.asks)
-            {
-                return refuse(what);
-            }
-            let is_missing = |name: &&String| !settings.parameters.contains_key(*name);
-            let missing = match driver.kind {
-                DriverKind::Generator if settings.connections.is_empty() => Some("connections"),
-                DriverKind::Generator => None,
-                DriverKind::Program => {
-                    let mut names = self.file.parameters.iter().map(|it| it.name.get_ref());
-                    names.find(is_missing).map(String::as_str)
-                }
+            let mut parameters = self.file.parameters.iter().map(|it| &**it.name.get_ref());
+            let lacks = || parameters.find(|name| !given.contains_key(*name));
+            let missing = |name| {
+                format!("missing key `{name}` in the `settings` of a study with this driver")
             };
-            if let Some(name) = missing {
-                return refuse(format!(
-                    "missing key `{name}` in the `settings` of a study with this driver"
-                ));
+            let foreign = settings.foreign(kind).filter(|_| !kind.is_asked());
+            let what = match foreign {
+                Some((id, _)) => Some(format!(
+                    "`{id}` is the load generator's: settings of contenders that drive themselves \
+                     have `parameters`"
+                )),
+                None => self
+                    .complaint(settings)
+                    .or_else(|| settings.lacks(kind).or_else(lacks).map(missing)),
+            };
+            if let Some(what) = what {
+                return Err(toml_file::refuse(path, place, what));
             }
         }
         Ok(())
@@ -457,17 +465,11 @@ impl Study {
 
     /// Refuses a driver that lacks what it needs, and contracts that it can't ask.
     fn check_driver(&self, path: &Path) -> Result<(), toml_file::Error> {
-        let StudyFile { driver, contract, lighter, parameters, told, data, .. } = &self.file;
-        let of_driver = driver.get_ref();
-        let contracts = [contract].into_iter().chain(lighter.values());
-        let has_data = data.is_some();
-        let is_of_programs = !parameters.is_empty() || !told.is_empty() || has_data;
-        if let Some(what) = of_driver.complaint(is_of_programs) {
-            return Err(toml_file::refuse(path, driver.span(), what.into()));
-        }
-        if !self.file.asks.is_empty() && !self.file.is_of_stores() {
-            let what = "`asks` is for a driver with `protocol = \"keys\"`";
-            return Err(toml_file::refuse(path, driver.span(), what.into()));
+        let StudyFile { driver, contract, lighter, parameters, told, .. } = &self.file;
+        let kind = kinds::of(self.file.kind());
+        let of_driver = driver.get_ref().complaint().map(String::from);
+        if let Some(what) = of_driver.or_else(|| kind.complaint(&self.file)) {
+            return Err(toml_file::refuse(path, driver.span(), what));
         }
         for ToldFigure { id, .. } in told {
             if self.file.figures().iter().filter(|figure| figure.id == *id).count() > 1 {
@@ -480,8 +482,8 @@ impl Study {
                 return Err(toml_file::refuse(path, parameter.name.span(), what.into()));
             }
         }
-        for contract in contracts {
-            if let Some(what) = contract.get_ref().complaint(of_driver, has_data) {
+        for contract in [contract].into_iter().chain(lighter.values()) {
+            if let Some(what) = kind.contract_complaint(contract.get_ref(), &self.file) {
                 return Err(toml_file::refuse(path, contract.span(), what));
             }
         }
@@ -552,6 +554,18 @@ impl Study {
         Ok(self)
     }
 
+    /// What its requests take from the environment, and isn't set there, in a sentence.
+    pub fn missing_variable(&self) -> Option<String> {
+        let contracts = self.contenders.iter().map(|contender| self.contract_of(contender));
+        contracts.filter_map(|it| it.http()?.with_environment().err()).next()
+    }
+
+    /// What puts work on one of its contenders, and what that has to do.
+    pub fn of(&self, contender: &Contender) -> (Box<dyn drive::WorkDriver>, Box<dyn Contract>) {
+        let kind = kinds::of(self.file.kind());
+        (kind.driver(self, contender), kind.contract(self, contender))
+    }
+
     /// What a contender of this study must do: the study's contract, or the
     /// lighter one that it names.
     pub fn contract_of(&self, contender: &Contender) -> &ContractFile {
@@ -583,6 +597,7 @@ impl Study {
             title: self.file.title.clone(),
             question: self.file.question.clone(),
             contract: self.file.contract.get_ref().says.clone(),
+            kind: self.file.kind(),
             dimensions: self.file.dimensions(),
             figures: self.file.figures(),
             asks: self.file.contract.get_ref().asks(),

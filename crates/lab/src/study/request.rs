@@ -1,4 +1,5 @@
-//! A request that a contract asks: `request` and `requests` of `study.toml`.
+//! A request that a contract asks, and what has to be answered: `request`, `requests` and `answer`
+//! of `study.toml`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,13 +7,12 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use load::headers::carries_secret;
+use load::plan::headers::carries_secret;
+use load::plan::template::Placeholders;
 use load::plan::{Expect, Statuses, WEIGHT_MAX};
-use load::template::Placeholders;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::contract::RightAnswer;
 use super::{limits, toml_file};
 
 /// The most bytes of a body file. Each trial's client is told it anew.
@@ -52,6 +52,25 @@ pub struct Request {
 
 fn one() -> u32 {
     1
+}
+
+/// What a contender has to answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RightAnswer {
+    /// The statuses that are right.
+    #[serde(deserialize_with = "limits::statuses")]
+    pub status: Statuses,
+    /// What the body holds; may have the request's `{nonce}` and `{counter}`. Empty where nothing
+    /// but answers is asked about, and each contender's own file has the length of its body.
+    #[serde(default, deserialize_with = "limits::not_empty")]
+    pub body: String,
+    /// Whether that is all of it, and no byte may stand around it.
+    #[serde(default)]
+    pub whole_body: bool,
+    /// Whether two answers to the same request must differ, because a part of
+    /// them is made anew each time.
+    pub fresh: bool,
 }
 
 impl Request {
@@ -114,14 +133,14 @@ impl Request {
     }
 
     /// As the load generator sends it, with what its answer has to be.
-    pub(super) fn asked(&self, answer: &RightAnswer) -> load::template::Request {
+    pub(super) fn asked(&self, answer: &RightAnswer) -> load::plan::template::Request {
         let has_body = self.body.is_some() || self.body_file.is_some();
         let method = self.method.as_deref().unwrap_or(if has_body { "POST" } else { "GET" });
         let statuses = self.status.clone().unwrap_or_else(|| answer.status.clone());
         let may_have_body = method != "HEAD" && statuses.may_have_body();
         let of_all = Some(&answer.body).filter(|text| may_have_body && !text.is_empty());
         let text = self.answer_body.as_ref().or(of_all);
-        load::template::Request {
+        load::plan::template::Request {
             method: method.into(),
             path: self.path.clone(),
             headers: self.headers.iter().flat_map(|it| it.get_ref().clone()).collect(),

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use keeper::kept::{Kept, NotStarted};
-use load::template::{Request, filled};
+use load::plan::template::{Request, filled};
 use load::{Stop, requests};
 use result::plan::Cores;
 
@@ -37,14 +37,14 @@ pub struct First {
     /// Whether that is where it was told to listen.
     pub as_told: bool,
     /// Its first answers to each request.
-    pub answers: Vec<Vec<Given>>,
+    pub answers: Vec<Vec<FirstAnswer>>,
     /// Whether it gave them on one connection.
     pub keeps_connections: bool,
 }
 
 /// An answer, and what it is one to.
 #[derive(Debug, Clone)]
-pub struct Given {
+pub struct FirstAnswer {
     /// The answer.
     pub answer: Answer,
     /// The number of its request, and what that one's nonce follows from.
@@ -52,7 +52,7 @@ pub struct Given {
     seed: u64,
 }
 
-impl Given {
+impl FirstAnswer {
     /// A text with placeholders, as its request has it.
     pub fn filled(&self, text: &str) -> String {
         filled(text, self.number, self.seed)
@@ -189,7 +189,7 @@ impl Looking<'_> {
         if let Ok(answers) = self.on_one_connection(address, ANSWERS) {
             return Ok(of(answers, true));
         }
-        let mut all: Vec<Vec<Given>> = vec![Vec::new(); self.requests.len()];
+        let mut all: Vec<Vec<FirstAnswer>> = vec![Vec::new(); self.requests.len()];
         for _ in 0..ANSWERS {
             for (answers, request) in all.iter_mut().zip(self.requests) {
                 answers.push(self.answer(&mut self.open(address)?, address, request)?);
@@ -206,9 +206,9 @@ impl Looking<'_> {
         &self,
         address: SocketAddr,
         count: usize,
-    ) -> Result<Vec<Vec<Given>>, Wrong> {
+    ) -> Result<Vec<Vec<FirstAnswer>>, Wrong> {
         let mut connection = self.open(address)?;
-        let mut all: Vec<Vec<Given>> = vec![Vec::new(); self.requests.len()];
+        let mut all: Vec<Vec<FirstAnswer>> = vec![Vec::new(); self.requests.len()];
         for _ in 0..count {
             for (answers, request) in all.iter_mut().zip(self.requests) {
                 answers.push(self.answer(&mut connection, address, request)?);
@@ -223,11 +223,11 @@ impl Looking<'_> {
         on: &mut Connection,
         address: SocketAddr,
         request: &Request,
-    ) -> Result<Given, Wrong> {
+    ) -> Result<FirstAnswer, Wrong> {
         let number = self.asked.replace(self.asked.get() + 1);
         on.send(&requests::bytes(request, &address.to_string(), number, self.seed))?;
         let answer = on.receive(request.method == "HEAD")?;
-        Ok(Given { answer, number, seed: self.seed })
+        Ok(FirstAnswer { answer, number, seed: self.seed })
     }
 
     /// That there was no answer, and what was seen instead.
@@ -239,11 +239,10 @@ impl Looking<'_> {
         }
         let ports = self.host.listening_ports(self.kept.root());
         let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
-        let listens = match ports.is_empty() {
-            true => {
-                format!("it listens on no port, and was given {} as $PORT", self.address.port())
-            }
-            false => format!("it listens on {}", ports.join(", ")),
+        let listens = if ports.is_empty() {
+            format!("it listens on no port, and was given {} as $PORT", self.address.port())
+        } else {
+            format!("it listens on {}", ports.join(", "))
         };
         format!("it gave no answer within {within} s of its start: {listens}{last}")
     }

@@ -22,7 +22,7 @@ use result::plan::{Plan, Setting, Slot};
 
 use crate::contract::program::Given;
 use crate::contract::{Contract, Depth};
-use crate::drive::{Drive, Driver, Ended, Filled, Readiness};
+use crate::drive::{Drive, DriveEnd, Filled, Readiness, WorkDriver};
 use crate::environment;
 use crate::place::yardstick::{self, Speed};
 use crate::place::{Host, Running};
@@ -50,7 +50,7 @@ pub struct Bench<'a> {
     /// Where they are made.
     pub host: &'a dyn Host,
     /// What puts work on it.
-    pub driver: &'a dyn Driver,
+    pub driver: &'a dyn WorkDriver,
     /// What it works on, where the study makes that.
     pub data: Option<&'a Data>,
     /// What it has to do.
@@ -188,9 +188,10 @@ impl Bench<'_> {
         if contender.runs_already() {
             return Place { server_cpus: Vec::new(), ..place };
         }
-        match !self.driver.is_asked() && place.shared() {
-            true => Place { client_cpus: Vec::new(), ..place },
-            false => place,
+        if !self.driver.is_asked() && place.shared() {
+            Place { client_cpus: Vec::new(), ..place }
+        } else {
+            place
         }
     }
 
@@ -325,9 +326,10 @@ impl Bench<'_> {
             let may_answer = !self.driver.is_asked()
                 || contender.runs_already()
                 || self.host.may_listen(*address);
-            let readiness = match may_answer {
-                true => self.driver.ready(running, self.stop),
-                false => Readiness::NotYet("no connection: nobody listens there".into()),
+            let readiness = if may_answer {
+                self.driver.ready(running, self.stop)
+            } else {
+                Readiness::NotYet("no connection: nobody listens there".into())
             };
             if matches!(readiness, Readiness::Yes) {
                 break;
@@ -424,7 +426,8 @@ impl Bench<'_> {
         let outside = driving.outside();
         let port = running.address.port();
         let setting = &what.slot.setting;
-        let kept = setting.kept().then(|| setting.connections());
+        let is_kept = self.driver.is_asked() && setting.kept();
+        let kept = is_kept.then(|| setting.connections());
         let expected = Expected { kept, warmup: what.warmup(), window: what.window() };
         let kept = &running.kept;
         let sampler = Sampler::start(kept, outside.as_ref(), port, expected, &evidence.place);
@@ -432,9 +435,9 @@ impl Bench<'_> {
         let began = Instant::now();
         let output_bytes = kept.output_bytes();
         let driven = match driving.run(self.stop, &mut |passage| sampler.pass(passage))? {
-            Ended::Driven(driven) => *driven,
-            Ended::Stopped => return Ok(()),
-            Ended::Failed(why) => {
+            DriveEnd::Driven(driven) => *driven,
+            DriveEnd::Stopped => return Ok(()),
+            DriveEnd::Failed(why) => {
                 evidence.process.failure = Some(why);
                 return Ok(());
             }
@@ -447,9 +450,10 @@ impl Bench<'_> {
         sampler.finish(driven.window_began, driven.window, evidence);
         let given = Given { seed: what.seed(), records: &running.records };
         let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
-        match self.driver.is_asked() {
-            true => evidence.contract_under_load = steps,
-            false => evidence.contract = steps,
+        if self.driver.is_asked() {
+            evidence.contract_under_load = steps
+        } else {
+            evidence.contract = steps
         }
         evidence.clients = driven.clients;
         evidence.store = driven.store.map(|seen| StoreSeen { preload, ..seen });

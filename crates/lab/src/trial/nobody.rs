@@ -66,7 +66,7 @@ pub struct Checkup {
     /// Where runs are kept.
     pub runs: Room,
     /// What a study asks for. Without one, many connections, kept and not.
-    pub profiles: Vec<Profile>,
+    pub profiles: Vec<Demands>,
     /// The contenders of the study, if there is one.
     pub contenders: Option<Vec<Tools>>,
 }
@@ -95,7 +95,7 @@ pub struct Room {
 
 /// What is asked of the machine.
 #[derive(Debug)]
-pub struct Profile {
+pub struct Demands {
     /// Its name in the study.
     pub name: Option<String>,
     /// The loads of its closed loop, which are those of its open loops as well.
@@ -207,7 +207,7 @@ impl Room {
     }
 }
 
-fn profiles(study: Option<&Study>) -> Vec<Profile> {
+fn profiles(study: Option<&Study>) -> Vec<Demands> {
     let loads: Vec<(Option<String>, Vec<Setting>)> = match study {
         Some(study) => {
             let profiles = study.file.profile.iter();
@@ -220,7 +220,7 @@ fn profiles(study: Option<&Study>) -> Vec<Profile> {
     };
     let profile = |(name, loads): (Option<String>, Vec<Setting>)| {
         let refused = allow_connections(loads.iter()).err().map(|error| error.to_string());
-        Profile { name, loads, refused }
+        Demands { name, loads, refused }
     };
     loads.into_iter().map(profile).collect()
 }

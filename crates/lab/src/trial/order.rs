@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use keeper::{Order, Scratch};
-use load::headers::with_variables;
+use load::plan::headers::with_variables;
 use result::evidence::Place;
 
 use crate::environment;
@@ -49,9 +49,10 @@ pub fn order(
         files.push((name.clone(), placeholders.fill(&text)));
     }
     Ok(Order {
-        command: match contender.runs_already() {
-            true => NOBODY.map(String::from).to_vec(),
-            false => placeholders.fill_all(&file.run),
+        command: if contender.runs_already() {
+            NOBODY.map(String::from).to_vec()
+        } else {
+            placeholders.fill_all(&file.run)
         },
         environment: environment_of(contender, &placeholders, &dir)?,
         folder: None,

@@ -176,9 +176,10 @@ impl Epoll {
         };
         self.room.clear();
         let spare: &mut [MaybeUninit<epoll::Event>] = self.room.spare_capacity_mut();
-        let mut taken = match self.waits_exactly {
-            true => wait_exactly(&self.epoll, spare, &timeout),
-            false => Err(Errno::NOSYS.into()),
+        let mut taken = if self.waits_exactly {
+            wait_exactly(&self.epoll, spare, &timeout)
+        } else {
+            Err(Errno::NOSYS.into())
         };
         // What is forbidden to a container isn't always said to be unknown.
         if taken.as_ref().is_err_and(|it| is_any(it, &[Errno::NOSYS, Errno::PERM])) {
@@ -298,6 +299,11 @@ fn flush(connection: &mut Connection) {
 }
 
 impl Backend for Epoll {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.setup.clock.now()
+    }
+
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         let socket = socket::open(&self.setup, slot, source, Blocking::No)?;
         let connection = &mut self.connections[slot as usize];
@@ -415,7 +421,7 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::clock::Clock;
+    use crate::pace::clock::Clock;
 
     /// An instance for so many connections to this listener.
     fn backend(listener: &TcpListener, slots: u32) -> Epoll {

@@ -18,7 +18,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use crate::clock::Clock;
+use crate::pace::clock::Clock;
 
 /// A connection of this thread, by number from 0.
 pub(crate) type Slot = u32;
@@ -89,6 +89,18 @@ impl Received {
     /// The high bit of `buffer`: it is the own one of a slot whose bytes have stamps.
     const STAMPED: u32 = 1 << 31;
 
+    /// So many bytes of a backend that keeps those of one event.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn whole(length: usize) -> Received {
+        Received { buffer: 0, start: 0, length: length as u32 }
+    }
+
+    /// How many bytes these are.
+    #[cfg(any(test, feature = "simulator"))]
+    pub(crate) fn length(self) -> usize {
+        self.length as usize
+    }
+
     fn stamped(slot: Slot, length: u32) -> Received {
         Received { buffer: Received::STAMPED | slot, start: 0, length }
     }
@@ -100,6 +112,9 @@ impl Received {
 
 /// Moves bytes on slots.
 pub(crate) trait Backend {
+    /// What the run's clock shows.
+    fn now(&self) -> u64;
+
     /// Begins a connection. What comes of it is an event. Gives the time if it
     /// entered the kernel, as [`Backend::send`] does.
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>>;

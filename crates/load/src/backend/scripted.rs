@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{Backend, Event, Received, Slot};
-use crate::clock::Clock;
+use crate::pace::clock::Clock;
 
 /// What a backend was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Call {
 
 /// An answer to the request on this slot.
 pub(crate) fn answered(slot: Slot) -> Event {
-    Event::Received(slot, Received { buffer: 0, start: 0, length: 0 })
+    Event::Received(slot, Received::whole(0))
 }
 
 /// A backend that gives at each wait the events that a script has for it, each with how long
@@ -34,6 +34,10 @@ pub(crate) struct Scripted<W> {
 }
 
 impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
     fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         self.calls.borrow_mut().push(Call::Connect(slot));
         Ok(None)

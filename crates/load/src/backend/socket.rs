@@ -172,7 +172,7 @@ mod tests {
     use std::net::TcpListener;
 
     use super::*;
-    use crate::clock::Clock;
+    use crate::pace::clock::Clock;
 
     fn port_of(socket: &OwnedFd) -> u16 {
         let address: std::net::SocketAddr =

@@ -397,6 +397,11 @@ impl Drop for Uring<'_> {
 }
 
 impl Backend for Uring<'_> {
+    #[inline(always)]
+    fn now(&self) -> u64 {
+        self.setup.clock.now()
+    }
+
     fn connect(&mut self, slot: Slot, source: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
         let socket = socket::open(&self.setup, slot, source, Blocking::Yes)?;
         if !self.setup.one_shot {
@@ -533,7 +538,7 @@ mod tests {
     use std::sync::mpsc::{self, Sender};
 
     use super::*;
-    use crate::clock::Clock;
+    use crate::pace::clock::Clock;
 
     /// Tasks of the whole machine that wait for a disk now, as far as the kernel can tell.
     fn blocked() -> u32 {

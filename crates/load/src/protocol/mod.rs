@@ -6,8 +6,8 @@ pub mod http1;
 pub mod splits;
 pub mod store;
 
-use crate::keys::Operation;
 use crate::outcome::{ErrorKind, KeysSeen};
+use crate::work::keys::Operation;
 
 /// A request under way, as far as its answer's worth depends on it.
 #[derive(Debug, Clone, Copy, Default)]

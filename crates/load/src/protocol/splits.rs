@@ -3,7 +3,7 @@
 
 use super::{Asked, Fault, Fed, Opening, Protocol};
 use crate::outcome::ErrorKind;
-use crate::template::mix;
+use crate::plan::template::mix;
 
 /// What came of an answer, or of the connection.
 #[derive(Debug, PartialEq)]

@@ -1,9 +1,10 @@
 //! Whether two ways to measure the same agree.
 
 use comfy_table::Table;
-use judge::statistics::{log_ratios, median, median_interval};
+use histogram::median;
+use judge::statistics::{log_ratios, median_interval};
 
-use crate::speed::markdown;
+use crate::page::markdown;
 
 /// How far both may be apart, as a share: a record takes about 100 ns, and the loop around it some
 /// of them, which isn't the same in both. A wrong count or clock would be farther off.

@@ -56,7 +56,7 @@ const WORK: &str = "does";
 const LAB_AT_MOST: Duration = Duration::from_secs(600);
 
 /// Nanoseconds a record, by contender and work.
-type Times = BTreeMap<(String, String), f64>;
+type TimesByWork = BTreeMap<(String, String), f64>;
 
 /// Runs all rounds. Tells whether both agree on all works.
 pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String> {
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
 fn about(rounds: u32) -> String {
     format!(
         "In each of {rounds} rounds the lab made a trial of each work, and JMH measured it in a \
-         fresh JVM: the one first in one round, the other in the next. Times are of one record: \
+         fresh JVM: the one first in one round, the other in the next. TimesByWork are of one record: \
          the median over rounds, with its 95 % interval. The lab's is what its rate comes to; a \
          trial that the lab itself calls invalid is left out with its round. A ratio is made \
          within rounds. It holds if its interval reaches into {:.2} to {:.2}, and the interval's \
@@ -168,7 +168,7 @@ impl Bench<'_> {
 
     /// A run of the lab with one trial of each work. Those that it calls invalid are left out,
     /// and counted by the checks that say so.
-    fn lab(&self, round: u32, left_out: &mut BTreeMap<String, u32>) -> Result<Times, String> {
+    fn lab(&self, round: u32, left_out: &mut BTreeMap<String, u32>) -> Result<TimesByWork, String> {
         let program = Tool::Bakeoff.program()?;
         let runs = self.folder.path().join(format!("runs-{round}"));
         let (program, runs_word) = (program.display(), runs.display());
@@ -193,7 +193,7 @@ impl Bench<'_> {
         }
         let run = lab::run::folder::read(&runs.join("latest/run.json"));
         let run = run.map_err(|why| why.to_string())?;
-        let mut times = Times::new();
+        let mut times = TimesByWork::new();
         // A twin is another trial of the same, which tells the lab of its noise.
         for trial in run.trials.iter().filter(|trial| !trial.slot.twin) {
             let mut invalid =
@@ -211,9 +211,9 @@ impl Bench<'_> {
     }
 
     /// A fresh JVM of JMH's for each work.
-    fn jmh(&self, round: u32) -> Result<Times, String> {
+    fn jmh(&self, round: u32) -> Result<TimesByWork, String> {
         let records = self.records(round)?;
-        let mut times = Times::new();
+        let mut times = TimesByWork::new();
         for (contender, jmh) in &self.jmh {
             let folder = self.folder.path();
             let measured = jmh.measure(&records, &self.cpus, folder, self.interrupt)?;

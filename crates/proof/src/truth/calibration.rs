@@ -115,7 +115,7 @@ impl FromStr for Seen {
 const BUSY: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-struct Server {
+struct CalibrationServer {
     service: Service,
     received: AtomicU64,
     answers: Mutex<Vec<Seen>>,
@@ -130,7 +130,7 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     rustix::net::listen(&listener, 4096).map_err(|error| fail(error.into()))?;
     setsockopt(&listener, sockopt::ReceiveTimestampns, &true)
         .map_err(|error| fail(error.into()))?;
-    let server = Arc::new(Server::new(arguments.service));
+    let server = Arc::new(CalibrationServer::new(arguments.service));
     for (connection, stream) in (0..).zip(listener.incoming()) {
         let stream = stream.map_err(fail)?;
         let server = server.clone();
@@ -143,9 +143,9 @@ pub fn run(arguments: Arguments) -> Result<(), String> {
     Ok(())
 }
 
-impl Server {
-    fn new(service: Service) -> Server {
-        Server { service, received: AtomicU64::new(0), answers: Mutex::new(Vec::new()) }
+impl CalibrationServer {
+    fn new(service: Service) -> CalibrationServer {
+        CalibrationServer { service, received: AtomicU64::new(0), answers: Mutex::new(Vec::new()) }
     }
 
     fn serve(&self, mut stream: TcpStream, connection: u64) -> io::Result<()> {
@@ -309,7 +309,11 @@ mod tests {
         let answers = milliseconds
             .map(|took| Seen { number: 0, connection: 0, arrived: 0, answered: took * 1_000_000 })
             .collect();
-        Server { answers: Mutex::new(answers), ..Server::new("1ms".parse().unwrap()) }.record()
+        CalibrationServer {
+            answers: Mutex::new(answers),
+            ..CalibrationServer::new("1ms".parse().unwrap())
+        }
+        .record()
     }
 
     #[test]
@@ -328,12 +332,12 @@ mod tests {
     }
 
     /// A server, and a connection to it that is its number 7.
-    fn served(service: &str) -> (Arc<Server>, TcpStream) {
+    fn served(service: &str) -> (Arc<CalibrationServer>, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         setsockopt(&listener, sockopt::ReceiveTimestampns, &true).unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (stream, _) = listener.accept().unwrap();
-        let server = Arc::new(Server::new(service.parse().unwrap()));
+        let server = Arc::new(CalibrationServer::new(service.parse().unwrap()));
         let serving = server.clone();
         std::thread::spawn(move || serving.serve(stream, 7));
         (server, client)

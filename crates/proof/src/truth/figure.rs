@@ -2,7 +2,7 @@
 
 use comfy_table::Table;
 
-use crate::speed::markdown;
+use crate::page::markdown;
 
 /// One figure beside what it should be.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, ValueEnum};
-use load::reading::Statistic;
+use histogram::reading::Statistic;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::client::Running;
@@ -57,7 +57,7 @@ enum Part {
 
 /// How much is measured, and how exact it has to be.
 #[derive(Debug, Clone, Copy)]
-struct Effort {
+struct Precision {
     /// The constant service time, in ms.
     constant_ms: u32,
     /// The two-valued one.
@@ -94,7 +94,7 @@ struct Effort {
 
 const BACKENDS: &[&str] = &["io_uring", "epoll"];
 
-const FULL: Effort = Effort {
+const FULL: Precision = Precision {
     constant_ms: 5,
     two_valued: "92%2ms,8%20ms",
     requests: 102_000,
@@ -115,7 +115,7 @@ const FULL: Effort = Effort {
 
 /// Its service times are so long that half a time, or twice it, is out of so wide a
 /// margin.
-const QUICK: Effort = Effort {
+const QUICK: Precision = Precision {
     constant_ms: 50,
     two_valued: "92%30ms,8%200ms",
     requests: 11_000,
@@ -159,12 +159,11 @@ pub fn run(arguments: &Arguments, interrupt: &Interrupt) -> Result<bool, String>
     let effort = if arguments.quick { QUICK } else { FULL };
     let mut page = Page::new("What the calibration measured", "calibrate");
     let chosen = load::chosen_backend();
-    let backends = match BACKENDS.contains(&&*chosen) {
-        true => BACKENDS,
-        false => {
-            page.say(format!("Only what this machine permits: {chosen}."));
-            &BACKENDS[1..]
-        }
+    let backends = if BACKENDS.contains(&&*chosen) {
+        BACKENDS
+    } else {
+        page.say(format!("Only what this machine permits: {chosen}."));
+        &BACKENDS[1..]
     };
     let bench = Bench { effort, backends, place: Place::find()?, interrupt };
     let neighbours = match priority::before_all_others() {
@@ -190,7 +189,7 @@ type Experiment<'a> = Box<dyn Fn() -> Result<Vec<Figure>, String> + 'a>;
 
 /// Where experiments are made.
 struct Bench<'a> {
-    effort: Effort,
+    effort: Precision,
     /// The backends that this machine permits.
     backends: &'static [&'static str],
     place: Place,
@@ -291,7 +290,7 @@ impl Bench<'_> {
     ) -> Result<Vec<Figure>, String> {
         let of = format!("closed loop, {what}, {}, {backend}", side.name());
         let server = self.server(service, side)?;
-        let Effort { requests, users, margin, .. } = self.effort;
+        let Precision { requests, users, margin, .. } = self.effort;
         let options = format!("-c {users} -n {requests} --backend {backend}");
         let report = self.load(&server, &options, 1, no_stall)?.0;
         let record = self.record(&server, &report)?;
@@ -326,7 +325,7 @@ impl Bench<'_> {
     fn open(&self, what: &str, backend: &str) -> Result<Vec<Figure>, String> {
         let side = Side::SameProcessor;
         let of = format!("open loop, {what}, {}, {backend}", side.name());
-        let Effort { rate, margin, rate_margin, .. } = self.effort;
+        let Precision { rate, margin, rate_margin, .. } = self.effort;
         let server = self.server(&self.constant(), side)?;
         let options = format!("{} --warmup 500ms --backend {backend}", self.open_options());
         let report = self.load(&server, &options, 1, no_stall)?.0;
@@ -338,7 +337,7 @@ impl Bench<'_> {
     }
 
     fn open_options(&self) -> String {
-        let Effort { connections, rate, seconds, .. } = self.effort;
+        let Precision { connections, rate, seconds, .. } = self.effort;
         format!("-c {connections} --rate {rate} -d {}ms", milliseconds(seconds))
     }
 
@@ -352,7 +351,7 @@ impl Bench<'_> {
     fn closed_pipeline(&self, users: u32, backend: &str) -> Result<Vec<Figure>, String> {
         let connections = if users == 1 { "one connection" } else { "many connections" };
         let of = format!("closed loop, pipelines of {DEPTH}, {connections}, {backend}");
-        let Effort { pipeline_ms, pipeline_seconds, .. } = self.effort;
+        let Precision { pipeline_ms, pipeline_seconds, .. } = self.effort;
         let rounds = pipeline_seconds * 1e3 / f64::from(pipeline_ms);
         let requests = (f64::from(users * DEPTH) * rounds) as u64;
         let options = format!("-c {users} --pipeline {DEPTH} -n {requests} --backend {backend}");
@@ -383,7 +382,7 @@ impl Bench<'_> {
     /// A high rate where the server answers at once: however requests arrive, and
     /// where each thread has a part of them.
     fn fast(&self, arrivals: Arrivals, threads: u32, backend: &str) -> Result<Vec<Figure>, String> {
-        let Effort { connections, fast_rate_k: rate_k, fast_seconds, rate_margin, .. } =
+        let Precision { connections, fast_rate_k: rate_k, fast_seconds, rate_margin, .. } =
             self.effort;
         let of = format!(
             "open loop, {rate_k}k/s, {} arrivals, {}, {backend}",
@@ -408,7 +407,7 @@ impl Bench<'_> {
     /// An open loop sees a stall as its users would.
     fn open_with_stall(&self, backend: &str) -> Result<Vec<Figure>, String> {
         let of = &*format!("open loop, stalled for 20 %, {backend}");
-        let Effort { rate, margin, .. } = self.effort;
+        let Precision { rate, margin, .. } = self.effort;
         let server = self.server(&self.constant(), Side::OwnProcessor)?;
         let stall = |load: &Running| self.stall(&server, load);
         let options = format!("{} --backend {backend}", self.open_options());
@@ -777,7 +776,7 @@ mod tests {
         let highest = |requests| quantiles(requests).last();
         assert_eq!(highest(FULL.requests.into()), Some(0.999));
         assert_eq!(highest(QUICK.requests.into()), Some(0.99));
-        for Effort { rate, seconds, .. } in [FULL, QUICK] {
+        for Precision { rate, seconds, .. } in [FULL, QUICK] {
             assert_eq!(highest((f64::from(rate) * seconds) as u64), Some(0.99));
         }
     }

@@ -20,10 +20,10 @@ use load::due_times;
 use load::plan::Arrivals;
 
 use crate::client::Running;
+use crate::page::markdown;
 use crate::place::Place;
 use crate::report::{Report, histogram};
 use crate::server::Server;
-use crate::speed::markdown;
 use crate::truth::calibration::{REQUESTS, Record, Seen};
 use crate::truth::figure::{Allowed, Figure, Margin};
 use crate::truth::queue::{Job, response_times};

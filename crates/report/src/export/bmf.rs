@@ -4,7 +4,7 @@ use result::Run;
 use result::figure::Unit;
 use serde_json::{Map, Value, json};
 
-use super::exported_rows;
+use super::rows::exported_rows;
 
 /// As the format's schema has it. It has no place for doubt, so doubt is a part of the name:
 /// a doubtful figure is another benchmark, which no chart draws among the others.

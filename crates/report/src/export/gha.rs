@@ -5,7 +5,7 @@ use result::Run;
 use result::figure::{Better, Figure, Unit};
 use serde_json::{Value, json};
 
-use super::{exported_rows, word};
+use super::rows::{exported_rows, word};
 use crate::figures;
 
 pub(super) fn files(run: &Run) -> Vec<(&'static str, String)> {

@@ -4,8 +4,9 @@
 use result::Run;
 use result::figure::{Better, Figure, Unit};
 
-use super::{ExportedRow, cores, digits, exported_rows, pace, word};
-use crate::text::{sentence_case, visible};
+use super::rows::{ExportedRow, cores, digits, exported_rows, pace, word};
+use crate::text::visible;
+use crate::words::sentence_case;
 
 pub(super) fn text(run: &Run) -> String {
     let mut text = String::new();

@@ -1,6 +1,6 @@
 //! A run as trackers of benchmarks read it: what may be drawn, and nothing else.
 //!
-//! - this file: which figures stand, and what they are called;
+//! - [`rows`]: which figures stand, and what they are called;
 //! - [`go`]: Go's benchmark text, a line a trial;
 //! - [`bmf`]: Bencher Metric Format;
 //! - [`gha`]: the two lists of github-action-benchmark;
@@ -13,15 +13,14 @@ mod bmf;
 mod gha;
 mod go;
 mod openmetrics;
+mod rows;
 
 use result::Run;
-use result::figure::{Figure, Unit};
 use result::finding::Verdict;
-use result::outcome::{Estimate, Outcome, Row};
-use result::plan::{Cores, Pace, Setting};
+use result::plan::{Pace, Setting};
 
+use crate::contenders::who;
 use crate::names;
-use crate::summary::who;
 use crate::text::visible;
 
 /// What trackers read.
@@ -70,88 +69,6 @@ pub fn export(run: &Run, format: Format) -> Export {
         Format::OpenMetrics => vec![("openmetrics.txt", openmetrics::text(run))],
     };
     Export { files, left_out: left_out(run) }
-}
-
-/// A contender's row that stands, under its setting.
-struct ExportedRow<'a> {
-    outcome: &'a Outcome,
-    row: &'a Row,
-}
-
-/// One figure that stands.
-struct Point<'a> {
-    of: &'a ExportedRow<'a>,
-    figure: &'a Figure,
-    estimate: &'a Estimate,
-}
-
-/// All rows that no check calls invalid.
-fn exported_rows(run: &Run) -> Vec<ExportedRow<'_>> {
-    let rows = run
-        .outcomes
-        .iter()
-        .flat_map(|outcome| outcome.rows.iter().map(move |row| ExportedRow { outcome, row }));
-    rows.filter(|it| it.row.verdict != Verdict::Invalid).collect()
-}
-
-impl<'a> ExportedRow<'a> {
-    /// Its figures, in the study's order: no rate where one was given to all, which tells nothing
-    /// of a contender.
-    fn points(&'a self, run: &'a Run) -> impl Iterator<Item = Point<'a>> {
-        let is_offered = self.outcome.offered.is_some();
-        let figures = run.study.figures.iter();
-        let figures = figures.filter(move |it| !is_offered || it.unit != Unit::PerSecond);
-        figures.filter_map(|figure| {
-            let estimate = self.row.figure(&figure.id)?;
-            Some(Point { of: self, figure, estimate })
-        })
-    }
-
-    /// What doubt there is, in a word for a name; `None` where nothing is against its figures.
-    fn doubt(&self) -> Option<&'static str> {
-        match self.row.verdict {
-            Verdict::Suspect => Some("suspect"),
-            _ => None,
-        }
-    }
-
-    /// Study, contender and setting, as a path: `web/go/one/connections=100/kept=true`.
-    fn path(&self, run: &Run) -> String {
-        let setting = &self.outcome.setting;
-        let values = setting.values.iter().map(|(id, value)| format!("{id}={value}"));
-        let pace = pace(setting.pace);
-        let parts = [run.study.name.clone(), self.row.contender.clone(), cores(setting).into()];
-        let parts = parts.into_iter().chain(values).chain(pace);
-        parts.map(|part| word(&part)).collect::<Vec<_>>().join("/")
-    }
-}
-
-fn cores(setting: &Setting) -> &'static str {
-    match setting.cores {
-        Cores::One => "one-core",
-        Cores::All => "all-cores",
-    }
-}
-
-/// How fast work came, where it wasn't as fast as it went.
-fn pace(pace: Pace) -> Option<String> {
-    match pace {
-        Pace::Free => None,
-        Pace::Equal { percent } => Some(format!("rate={percent}-percent-of-lowest")),
-        Pace::Fixed { per_s } => Some(format!("rate={per_s}")),
-        Pace::Own { percent } => Some(format!("rate={percent}-percent-of-own")),
-    }
-}
-
-/// A name without what separates words or parts of one.
-fn word(name: &str) -> String {
-    let kept = |char: char| char.is_ascii_alphanumeric() || "-_.=".contains(char);
-    name.chars().map(|char| if kept(char) { char } else { '-' }).collect()
-}
-
-/// A number as data have it: shortest form that is read as the same.
-fn digits(value: f64) -> String {
-    serde_json::Number::from_f64(value).map_or_else(|| "0".into(), |number| number.to_string())
 }
 
 /// The figures that were asked for and aren't there, by contender and setting.

@@ -4,7 +4,7 @@ use result::Run;
 use result::figure::{Figure, Unit};
 use result::outcome::Estimate;
 
-use super::{ExportedRow, Point, cores, digits, exported_rows, pace};
+use super::rows::{ExportedFigure, ExportedRow, cores, digits, exported_rows, pace};
 use crate::text::visible;
 
 /// A gauge a figure. Its label `stat` says whether a sample is the median or an end of the
@@ -14,7 +14,8 @@ pub(super) fn text(run: &Run) -> String {
     let rows = exported_rows(run);
     for figure in &run.study.figures {
         let points = rows.iter().flat_map(|row| row.points(run));
-        let points: Vec<Point> = points.filter(|point| point.figure.id == figure.id).collect();
+        let points: Vec<ExportedFigure> =
+            points.filter(|point| point.figure.id == figure.id).collect();
         if points.is_empty() {
             continue;
         }
@@ -24,7 +25,7 @@ pub(super) fn text(run: &Run) -> String {
             text.push_str(&format!("# UNIT {name} {unit}\n"));
         }
         text.push_str(&format!("# HELP {name} {}\n", escaped(&figure.title)));
-        for Point { of, estimate, .. } in points {
+        for ExportedFigure { of, estimate, .. } in points {
             for (stat, value) in stats(estimate) {
                 let labels = labels(run, of, stat);
                 let value = digits(value * scale(figure.unit));

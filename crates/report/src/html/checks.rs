@@ -8,31 +8,15 @@ use result::evidence::ErrorKind;
 use result::finding::{Finding, Verdict};
 use result::outcome::{Outcome, Row};
 
-use super::lead::anchor;
-use super::{Detail, prose};
-use crate::summary::{self, ByCheck, Case, Group, Missing};
+use super::detail::Detail;
+use super::markup::prose;
+use super::verdict::{anchor, badge, sign};
+use crate::findings::{self, ByCheck, Case, Group};
+use crate::missing::Missing;
+use crate::names;
 use crate::text::visible;
+use crate::trials;
 use crate::units;
-
-/// A verdict's word and sign. The sign tells it from the others without colour.
-pub fn badge(verdict: Verdict) -> Markup {
-    html! { span.badge.(class(verdict)) { (summary::sign(verdict)) " " (verdict.word()) } }
-}
-
-/// The sign alone, where a table has no room for the word.
-pub fn sign(verdict: Verdict) -> Markup {
-    html! { span.(class(verdict)) title=(verdict.word()) { (summary::sign(verdict)) } }
-}
-
-/// The verdict's name in the style.
-pub fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "valid",
-        Verdict::NotChecked => "not-checked",
-        Verdict::Suspect => "suspect",
-        Verdict::Invalid => "invalid",
-    }
-}
 
 /// Figures that a finding names where there is little room.
 const CASES_MAX: usize = 12;
@@ -40,7 +24,7 @@ const CASES_MAX: usize = 12;
 /// What stands against figures: a line a check, which opens.
 pub fn against(run: &Run, detail: Detail) -> Markup {
     let cases_max = if detail == Detail::Bare { CASES_MAX } else { usize::MAX };
-    let checks = summary::by_check(run);
+    let checks = findings::by_check(run);
     let first = |of: Verdict| checks.iter().position(|it| it.groups[0].verdict == of);
     let check = |at: usize, ByCheck { groups, figures }: &ByCheck| {
         let worst = &groups[0];
@@ -95,13 +79,13 @@ fn case_line(run: &Run, case: &Case) -> Markup {
     html! {
         (case.names())
         @if !case.value.is_empty() { ": " (prose(case.value)) }
-        " " span.quiet { "(" (summary::names(run, &case.settings)) ")" }
+        " " span.quiet { "(" (names::settings(run, &case.settings)) ")" }
     }
 }
 
 /// What a row's badge opens; empty where nothing is left of it on a large run's page.
 pub fn of_row(run: &Run, outcome: &Outcome, row: &Row, detail: Detail) -> Markup {
-    let trials = summary::trials(run, &outcome.setting, &row.contender);
+    let trials = trials::trials(run, &outcome.setting, &row.contender);
     let mut errors: Vec<ErrorKind> = Vec::new();
     for error in trials.iter().filter_map(|it| it.evidence.work.as_ref()).flat_map(|it| &it.errors)
     {
@@ -218,7 +202,7 @@ fn not_against_figure(findings: &[Finding], verdict: Verdict, detail: Detail) ->
 /// was held against; the longest is the whole.
 pub fn all(run: &Run) -> Markup {
     let mut thresholds: BTreeMap<&str, &str> = BTreeMap::new();
-    for finding in summary::findings(run) {
+    for finding in findings::all(run) {
         let known = thresholds.entry(&finding.check).or_default();
         if finding.threshold.len() > known.len() {
             *known = &finding.threshold;

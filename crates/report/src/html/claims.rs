@@ -7,7 +7,7 @@ use result::Run;
 use result::figure::Better;
 use result::outcome::Estimate;
 
-use super::prose;
+use super::markup::prose;
 use crate::claims::{self, Claimed, InSetting, RULE};
 use crate::figures;
 use crate::units;

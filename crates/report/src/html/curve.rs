@@ -7,11 +7,16 @@ use result::finding::Verdict;
 use result::outcome::{Curve, CurveLine, CurvePoint, Estimate};
 
 use super::bars::Axis;
-use super::checks::{in_cell, sign};
+use super::checks::in_cell;
+use super::detail::Detail;
 use super::figures::in_table;
-use super::{Detail, looks, percentiles, prose, scrolling};
+use super::markup::{prose, scrolling};
+use super::verdict::sign;
+use super::{looks, percentiles};
+use crate::contenders;
+use crate::curve;
 use crate::figures;
-use crate::summary;
+use crate::names;
 use crate::text::visible_name;
 use crate::units;
 
@@ -29,7 +34,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
         h2 { "Response time as the rate grows" }
         p {
             "Each at shares of its own maximum in the closed loop: "
-            (summary::names(run, &[&curve.setting])) "."
+            (names::settings(run, &[&curve.setting])) "."
         }
         figure {
             figcaption {
@@ -42,7 +47,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
                 }
             }
             @for line in curve.lines.iter().filter(|line| !line.points.is_empty()) {
-                @let who = summary::who(run, &line.contender);
+                @let who = contenders::who(run, &line.contender);
                 div.row data-contender=(visible_name(&line.contender)) data-verdicts=(verdicts(line)) {
                     span.who { (who) }
                     (axes.chart(run, line, &who))
@@ -53,7 +58,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
         }
         @for line in &curve.lines {
             @if let Some(reason) = &line.left_out {
-                p { strong { (summary::who(run, &line.contender)) } ": " (prose(reason)) }
+                p { strong { (contenders::who(run, &line.contender)) } ": " (prose(reason)) }
             }
         }
         (scrolling("Points of the curve", points(run, curve, detail)))
@@ -63,7 +68,7 @@ fn one(run: &Run, curve: &Curve, detail: Detail) -> Markup {
 /// What 100 % is, with what stands beside the figure of the closed loop that it is of.
 fn hundred_percent(run: &Run, curve: &Curve, line: &CurveLine) -> Markup {
     html! {
-        (summary::hundred_percent(run, curve, line))
+        (curve::hundred_percent(run, curve, line))
         @if let Some(row) = run.row(&curve.setting, &line.contender) {
             " " (sign(row.verdict))
         }
@@ -115,7 +120,7 @@ fn points(run: &Run, curve: &Curve, detail: Detail) -> Markup {
 fn point_row(run: &Run, line: &CurveLine, point: &CurvePoint, detail: Detail) -> Markup {
     html! {
         tr data-contender=(visible_name(&line.contender)) data-verdicts=(point.verdict.word()) {
-            th scope="row" { (summary::who(run, &line.contender)) }
+            th scope="row" { (contenders::who(run, &line.contender)) }
             td.number data-value=(point.percent) { (point.percent) " %" }
             td.number data-value=(units::digits(point.offered_rate)) { (units::count(point.offered_rate)) }
             @for figure in figures::plain(run) {

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use histogram::median;
 use maud::{Markup, html};
 use result::Run;
 use result::evidence::CpuSource;
 use result::plan::{Contender, Cores, TextFile};
 use result::shell;
 
-use super::{checks, prose};
+use super::checks;
+use super::markup::prose;
+use crate::caveats;
 use crate::figures;
-use crate::latency;
-use crate::summary;
+use crate::names;
 use crate::text::{visible, visible_command, visible_lines, visible_name};
 use crate::units;
 
@@ -47,10 +49,10 @@ pub fn disclosure(run: &Run, room: usize) -> Markup {
         h3 id="how-to-read" { "How to read the figures" }
         ul {
             li { "A block holds every contender once, in shuffled order, each as a fresh process. A bar is the median over blocks, a dot is one block." }
-            @if figures::has_times(run) { li { (summary::GOOD_ANSWERS) } }
+            @if figures::has_times(run) { li { (caveats::GOOD_ANSWERS) } }
             li { "(a–b) is the 95 % interval; [a–b] is the lowest and highest block, where there are too few for an interval." }
             li { "Hatched, with ≥: the client was the limit, and the server can do at least that. ≥ at a time: requests that never had an answer are in it, with the time they waited. ≥ or ≤ at a share of the best: one of the two rates behind the share is a bound." }
-            @if summary::shares_memory(run) { li { (summary::SHARED_MEMORY) } }
+            @if caveats::shares_memory(run) { li { (caveats::SHARED_MEMORY) } }
             li { "✓ valid: every check that applies looked, and has nothing against the figure. In the first tables it has no sign." }
             li { "○ not checked: a check could not look, for the reason that it gives, so nothing is said for or against." }
             li { "? suspect: a check says what casts doubt on the figure. It stands with that doubt." }
@@ -137,7 +139,7 @@ fn sampling(run: &Run) -> String {
     let evidence = || run.trials.iter().map(|trial| &trial.evidence);
     let shares: Vec<f64> = evidence().filter_map(|it| it.sampling.core_share()).collect();
     let most = shares.iter().copied().fold(0.0, f64::max);
-    let cost = match latency::median(shares) {
+    let cost = match median(&shares) {
         None => "what it took is unknown".to_string(),
         Some(usual) => format!(
             "it took {} of one core (median; at most {}{})",
@@ -148,7 +150,7 @@ fn sampling(run: &Run) -> String {
     };
     let others: Vec<f64> = evidence().filter_map(|it| it.sampling.harness_cores()).collect();
     let others_most = others.iter().copied().fold(0.0, f64::max);
-    let others = latency::median(others).map_or(String::new(), |usual| {
+    let others = median(&others).map_or(String::new(), |usual| {
         let (usual, most) = (units::percent(usual), units::percent(others_most));
         format!("; the rest of bakeoff and the keeper took {usual} besides (at most {most})")
     });
@@ -180,7 +182,7 @@ fn machine(run: &Run) -> Markup {
         None => "unknown",
     };
     facts(vec![
-        ("processor", html! { (summary::processor(run)) }),
+        ("processor", html! { (names::processor(run)) }),
         ("CPUs used", html! { (cpus(&machine.cpus)) }),
         ("SMT siblings", html! { (siblings) }),
         ("memory", html! { (machine.memory_bytes.map_or("unknown".into(), units::bytes)) }),

@@ -6,7 +6,7 @@ use result::finding::Verdict;
 use result::outcome::{Estimate, Row};
 
 use super::bars::{Axis, Fill};
-use super::figure;
+use super::markup::figure;
 use crate::figures;
 use crate::units;
 

@@ -3,20 +3,26 @@
 use maud::{Markup, html};
 use result::Run;
 use result::figure::{Figure, RATE};
-use result::finding::Verdict;
 use result::outcome::{Outcome, Row};
 use result::plan::{Pace, Setting};
 
 use super::bars::Axis;
-use super::checks::{badge, class};
 use super::figures::Cell;
-use super::{looks, prose};
+use super::looks;
+use super::markup::prose;
+use super::verdict::{anchor, badge, class};
+use crate::contenders;
 use crate::figures;
+use crate::findings;
+use crate::headline;
 use crate::lead;
+use crate::names;
 use crate::rate_by_loss;
-use crate::summary;
+use crate::sections;
+use crate::standing;
 use crate::text::visible_name;
 use crate::units;
+use crate::words;
 
 /// Bars that the first screen of a phone has room for.
 const BARS_MAX: usize = 5;
@@ -30,7 +36,7 @@ pub fn lead(run: &Run) -> Markup {
     let leading = lead::lead(run);
     let leading = leading.and_then(|it| Some((it, figures::ranking(run, it)?)));
     html! {
-        h1 { (prose(&lead::sentence(run))) }
+        h1 { (prose(&headline::sentence(run))) }
         @if let Some(all) = rate_by_loss::rate_by_loss(run) {
             (super::rate_by_loss::rate_by_loss(run, &all))
         } @else if let Some((outcome, figure)) = leading {
@@ -46,22 +52,22 @@ fn chart(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
     let (shown, others) = rows.split_at(rows.len().min(BARS_MAX));
     let axis = Axis::over(shown.iter().filter_map(|row| row.figure(&figure.id)));
     let free = outcome.setting.with(Pace::Free);
-    let at = outcome.offered.as_ref().map(|it| format!(" at {}", summary::requests(run, it.rate)));
+    let at = outcome.offered.as_ref().map(|it| format!(" at {}", figures::requests(run, it.rate)));
     html! {
         figure.lead style=(axis.grid()) {
             figcaption {
                 (figures::heading(figure)) (at.unwrap_or_default()) " "
                 span.quiet {
-                    (figure.better.says()) "; " (summary::names(run, &[&free]))
-                    @if let Some(class) = summary::class_name(run, outcome) { "; " (class) }
+                    (figure.better.says()) "; " (names::settings(run, &[&free]))
+                    @if let Some(class) = sections::class_name(run, outcome) { "; " (class) }
                 }
             }
             @for row in shown {
                 @if let Some(cell) = Cell::of(row, figure) {
                     div.row.ranked data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                         span.who {
-                            span.rank { (summary::rank(outcome, row)) }
-                            (lead::shortened(&summary::who(run, &row.contender), NAME_CHARS))
+                            span.rank { (standing::rank(outcome, row)) }
+                            (words::shortened(&contenders::who(run, &row.contender), NAME_CHARS))
                             @if let Some(can_do) = can_do(run, outcome, &free, &row.contender) {
                                 " " span.quiet.beside { (can_do) }
                             }
@@ -88,7 +94,7 @@ fn can_do(run: &Run, outcome: &Outcome, free: &Setting, contender: &str) -> Opti
 
 /// How many figures have which verdict, each with a way to where that is told.
 fn verdicts(run: &Run) -> Markup {
-    let counts = lead::verdicts(run);
+    let counts = findings::verdicts(run);
     html! {
         @if !counts.is_empty() {
             p.verdicts {
@@ -98,15 +104,5 @@ fn verdicts(run: &Run) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// Where a verdict is told of.
-pub fn anchor(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Valid => "figures",
-        Verdict::NotChecked => "not-checked",
-        Verdict::Suspect => "suspect",
-        Verdict::Invalid => "invalid",
     }
 }

@@ -10,10 +10,12 @@ mod checks;
 mod claims;
 mod curve;
 mod decades;
+mod detail;
 mod disclosure;
 mod figures;
 mod lead;
 mod looks;
+mod markup;
 mod outcome;
 mod overview;
 mod percentiles;
@@ -24,17 +26,22 @@ mod seconds;
 mod survived;
 mod then_and_now;
 mod times;
+mod verdict;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use result::Run;
-use result::finding::Verdict;
 use result::plan::Tier;
 use sha2::{Digest, Sha256};
 
+use self::detail::Detail;
 use self::disclosure::{TEXTS_BYTES, disclosure};
-use crate::summary::{self, Section};
+use self::markup::prose;
+use crate::caveats;
+use crate::names;
+use crate::notes;
+use crate::sections::{self, Section};
 use crate::text::{visible, visible_name};
 
 const STYLE: &str = include_str!("style.css");
@@ -62,40 +69,6 @@ const BYTES_MAX: usize = 1_000_000;
 
 /// What is left of it for the head and for the words around the raw data.
 const AROUND_BYTES: usize = 4_096;
-
-/// How much of the detail of a large run the page has room for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Detail {
-    /// No checks beside figures at all, nor what servers said last, nor first figures of
-    /// comparisons that were made again: what is against figures stands above all loads, and
-    /// names a few of them.
-    Bare,
-    /// No second by second either.
-    Less,
-    /// Of checks that found nothing, or couldn't look, only how many; what others are
-    /// held against is said above all loads only.
-    Brief,
-    /// All.
-    All,
-}
-
-impl Detail {
-    /// What the reader is told of what is left out.
-    fn leaves_out(self) -> Option<&'static str> {
-        match self {
-            Detail::All => None,
-            Detail::Brief => Some("what the checks saw that found nothing"),
-            Detail::Less => {
-                Some("what checks measured that found nothing, and the strips of seconds")
-            }
-            Detail::Bare => Some(
-                "the checks beside each figure, most of the figures that a finding is of, \
-                 what servers said last, the strips of seconds, and the figures of comparisons \
-                 that were made again",
-            ),
-        }
-    }
-}
 
 /// The whole page.
 pub fn html(run: &Run) -> String {
@@ -153,19 +126,19 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
         let outcomes = section.outcomes.iter().map(|it| outcome::outcome(run, it));
         (outcomes.collect::<Vec<_>>(), section)
     };
-    let sections: Vec<_> = summary::sections(run).into_iter().map(with_outcomes).collect();
+    let sections: Vec<_> = sections::sections(run).into_iter().map(with_outcomes).collect();
     move |detail| {
         let header = html! {
             (bars::hatching())
             (percentiles::marks())
             header {
                 (lead::lead(run))
-                @for note in summary::notes(run) { p { (prose(&note)) } }
+                @for note in notes::notes(run) { p { (prose(&note)) } }
                 @if let Some(what) = detail.leaves_out() {
                     p { "So that the page stays small, it leaves out " (what) ": run.json beside it has that." }
                 }
                 p.quiet {
-                    (summary::processor(run)) ", " (visible(&run.machine.kernel)) ", "
+                    (names::processor(run)) ", " (visible(&run.machine.kernel)) ", "
                     (visible(&run.started))
                 }
             }
@@ -178,13 +151,13 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
             (overview::absent(run))
             @for (outcomes, section) in &sections {
                 h2 { (section.name) }
-                @if summary::shares_cores(run, section) { p { (summary::SHARED_CORES) } }
+                @if caveats::shares_cores(run, section) { p { (caveats::SHARED_CORES) } }
                 @for outcome in outcomes { (outcome(detail)) }
             }
             (curve::curves(run, detail))
             (then_and_now::then_and_now(run))
             @if !run.study.cannot_say.is_empty() {
-                h2 { (summary::CANNOT_SAY) }
+                h2 { (caveats::CANNOT_SAY) }
                 ul { @for sentence in &run.study.cannot_say { li { (prose(sentence)) } } }
             }
             (repeated::repeated(run, detail))
@@ -192,31 +165,4 @@ fn front<'a>(run: &'a Run) -> impl Fn(Detail) -> [Markup; 2] + 'a {
         };
         [header, main]
     }
-}
-
-/// A sentence, with what stands between backticks as code.
-fn prose(text: &str) -> Markup {
-    let text = visible(text);
-    let parts: Vec<&str> = text.split('`').collect();
-    if parts.len().is_multiple_of(2) {
-        return html! { (text) };
-    }
-    html! {
-        @for (at, part) in parts.iter().enumerate() {
-            @if at % 2 == 1 { code { (part) } } @else { (part) }
-        }
-    }
-}
-
-/// A figure, struck out where it is invalid.
-fn figure(verdict: Verdict, figure: impl maud::Render) -> Markup {
-    match verdict {
-        Verdict::Invalid => html! { s { (figure) } },
-        _ => figure.render(),
-    }
-}
-
-/// A table that scrolls by itself where the page is too narrow for it.
-fn scrolling(label: &str, table: Markup) -> Markup {
-    html! { div.scroll role="region" aria-label=(label) tabindex="0" { (table) } }
 }

@@ -7,12 +7,20 @@ use result::outcome::{Outcome, Row};
 use result::plan::Tier;
 
 use super::bars::Axis;
-use super::checks::{self, badge, sign};
+use super::checks;
+use super::detail::Detail;
 use super::figures::Cell;
-use super::{Detail, looks, overview, percentiles, prose, seconds, times};
+use super::markup::prose;
+use super::verdict::{badge, sign};
+use super::{looks, overview, percentiles, seconds, times};
+use crate::caveats;
+use crate::contenders;
 use crate::figures;
 use crate::lead;
-use crate::summary;
+use crate::missing;
+use crate::notes;
+use crate::sections;
+use crate::standing;
 use crate::text::visible_name;
 
 /// One setting's part of the page, with so much detail. What that doesn't change is made once,
@@ -22,7 +30,7 @@ pub fn outcome<'a>(run: &'a Run, outcome: &'a Outcome) -> impl Fn(Detail) -> Mar
     let rows = || outcome.rows.iter().map(|row| (&*row.contender, row.verdict));
     let same = html! {
         (limits(run, outcome))
-        (checks::missing(&summary::without_figure(run, outcome)))
+        (checks::missing(&missing::without_figure(run, outcome)))
         @for figure in beside { (unranked(run, outcome, figure)) }
         @if figures::has_times(run) {
             (percentiles::plot(run, &outcome.setting, rows()))
@@ -43,8 +51,8 @@ pub fn outcome<'a>(run: &'a Run, outcome: &'a Outcome) -> impl Fn(Detail) -> Mar
     move |detail| {
         html! {
             section id=(overview::anchor(outcome)) {
-                h3 { (summary::point_name(run, outcome)) }
-                @if let Some(finding) = summary::finding(run, outcome) { p { (prose(&finding)) } }
+                h3 { (sections::point_name(run, outcome)) }
+                @if let Some(finding) = notes::of_outcome(run, outcome) { p { (prose(&finding)) } }
                 @if !is_last { (chart(detail)) }
                 (same)
                 @if detail > Detail::Less { (strips) }
@@ -64,14 +72,14 @@ fn ranked(run: &Run, outcome: &Outcome, figure: &Figure, detail: Detail) -> Mark
             @for row in &outcome.rows {
                 @let line = html! {
                     span.who {
-                        span.rank { (summary::rank(outcome, row)) }
-                        (summary::who(run, &row.contender)) " " span.quiet { (tier(run, row)) }
+                        span.rank { (standing::rank(outcome, row)) }
+                        (contenders::who(run, &row.contender)) " " span.quiet { (tier(run, row)) }
                     }
                     @if let Some(cell) = Cell::of(row, figure) { (cell.bar(&axis, looks::class(run, &row.contender))) (cell.value()) }
                     (badge(row.verdict))
                 };
                 @let opened = html! {
-                    @if let Some(says) = summary::cut_connections(run, outcome, &row.contender) {
+                    @if let Some(says) = caveats::cut_connections(run, outcome, &row.contender) {
                         p { (says) }
                     }
                     (checks::of_row(run, outcome, row, detail))
@@ -103,7 +111,7 @@ fn limits(run: &Run, outcome: &Outcome) -> Markup {
                 ul {
                     @for (row, limit) in limited {
                         li data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-                            (summary::who(run, &row.contender)) ": "
+                            (contenders::who(run, &row.contender)) ": "
                             strong { (limit.by.word()) } ". " (prose(&limit.says))
                         }
                     }
@@ -124,7 +132,7 @@ fn unranked(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
                 @for (row, cell) in known() {
                     div.row id=(overview::figure_anchor(outcome, row, figure))
                         data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-                        span.who { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
+                        span.who { (contenders::who(run, &row.contender)) " " (sign(row.verdict)) }
                         (cell.bar(&axis, looks::class(run, &row.contender))) (cell.value())
                     }
                 }
@@ -135,5 +143,5 @@ fn unranked(run: &Run, outcome: &Outcome, figure: &Figure) -> Markup {
 }
 
 fn tier(run: &Run, row: &Row) -> &'static str {
-    summary::contender(run, &row.contender).and_then(|it| it.tier).map_or("", Tier::word)
+    contenders::contender(run, &row.contender).and_then(|it| it.tier).map_or("", Tier::word)
 }

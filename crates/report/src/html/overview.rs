@@ -8,11 +8,15 @@ use result::outcome::{Outcome, Row};
 use result::plan::Pace;
 use sha2::{Digest, Sha256};
 
-use super::checks::sign;
-use super::{figure, prose, scrolling};
+use super::markup::{figure, prose, scrolling};
+use super::verdict::sign;
+use crate::caveats;
+use crate::contenders;
 use crate::figures;
+use crate::missing;
 use crate::names;
-use crate::summary::{self, Section};
+use crate::sections::{self, Section};
+use crate::standing;
 use crate::text::visible_name;
 use crate::units;
 
@@ -24,7 +28,7 @@ const SIGNED: [Verdict; 3] = [Verdict::NotChecked, Verdict::Suspect, Verdict::In
 pub fn figures(run: &Run) -> Markup {
     html! {
         div id="figures" {
-            @for section in summary::sections(run).into_iter().filter(|_| has_any(run)) {
+            @for section in sections::sections(run).into_iter().filter(|_| has_any(run)) {
                 @if let Some(figure) = figures::ranking(run, section.outcomes[0])
                     && section.outcomes[0].offered.is_none()
                 {
@@ -71,7 +75,7 @@ fn table(run: &Run, section: &Section, figure: &Figure) -> Markup {
             caption {
                 span {
                     (section.name)
-                    @if summary::shares_cores(run, section) { ", shared by server and client" }
+                    @if caveats::shares_cores(run, section) { ", shared by server and client" }
                 }
             }
             thead {
@@ -92,7 +96,7 @@ fn table(run: &Run, section: &Section, figure: &Figure) -> Markup {
             tbody {
                 @for contender in contenders {
                     tr data-contender=(visible_name(contender)) data-verdicts=(verdicts(section, contender)) {
-                        th scope="row" { (summary::who(run, contender)) }
+                        th scope="row" { (contenders::who(run, contender)) }
                         @for outcome in &section.outcomes {
                             @match outcome.rows.iter().find(|row| row.contender == contender) {
                                 None => td.number { (units::NOTHING) },
@@ -119,7 +123,7 @@ fn cell(outcome: &Outcome, row: &Row, of: &Figure) -> Markup {
     html! {
         td.number data-rate data-bound[estimate.is_some_and(|it| it.at_least)]
             data-load=(anchor(outcome)) data-value=[estimate.map(|it| it.median.round())] {
-            @if summary::is_first(outcome, row) { strong { (number) } }
+            @if standing::is_first(outcome, row) { strong { (number) } }
             @else { (figure(row.verdict, number)) }
             @if SIGNED.contains(&row.verdict) { " " (sign(row.verdict)) }
         }
@@ -154,7 +158,7 @@ const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyzABCDEF";
 
 /// Contenders that could not be had.
 pub fn absent(run: &Run) -> Markup {
-    let absent = summary::absent(run);
+    let absent = missing::absent(run);
     html! {
         @if !absent.is_empty() {
             h2 { "Absent" }

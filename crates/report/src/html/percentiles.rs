@@ -9,9 +9,10 @@ use result::plan::{Pace, Setting};
 
 use super::decades::Decades;
 use super::looks::{self, LOOKS};
+use crate::contenders;
 use crate::latency::{self, NoLine, Point};
-use crate::summary;
 use crate::text::visible_name;
+use crate::trials;
 use crate::units;
 
 /// Percentiles that are marked on a line, and named on the axis.
@@ -56,10 +57,10 @@ pub fn plot<'a>(
     let lines: Vec<Line> = contenders
         .map(|(contender, verdict)| Line {
             contender: visible_name(contender).into_owned(),
-            who: summary::who(run, contender).into_owned(),
+            who: contenders::who(run, contender).into_owned(),
             verdict,
             look: looks::place(run, contender),
-            points: latency::line(&summary::trials(run, setting, contender), &MARKED),
+            points: latency::line(&trials::trials(run, setting, contender), &MARKED),
         })
         .collect();
     let Some(axes) = Axes::over(&lines) else {

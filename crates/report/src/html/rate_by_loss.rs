@@ -8,8 +8,8 @@ use result::finding::Verdict;
 use super::decades::Decades;
 use super::looks;
 use super::percentiles::axis_time;
+use crate::names;
 use crate::rate_by_loss::{Loss, RateByLoss, Store, TITLE};
-use crate::summary;
 use crate::text::visible_name;
 use crate::units;
 
@@ -40,7 +40,7 @@ pub fn rate_by_loss(run: &Run, all: &RateByLoss) -> Markup {
             figcaption {
                 (TITLE) " "
                 span.quiet {
-                    "Vertical: writes a second (" (summary::names(run, &[all.writes])) "). Horizontal: "
+                    "Vertical: writes a second (" (names::settings(run, &[all.writes])) "). Horizontal: "
                     "seconds of acknowledged writes that the worst cut took. Up and to the left is better."
                 }
             }

@@ -6,10 +6,13 @@ use result::figure::RATE;
 use result::finding::worst;
 use result::{Run, Trial};
 
-use super::checks::sign;
-use super::{Detail, figure, prose, scrolling};
+use super::detail::Detail;
+use super::markup::{figure, prose, scrolling};
+use super::verdict::sign;
+use crate::contenders;
 use crate::figures;
-use crate::summary::{self, Repeated};
+use crate::names;
+use crate::repeated::{self, Repeated};
 use crate::units;
 
 /// A line a trial that failed and is made again: which, and why.
@@ -24,8 +27,8 @@ pub fn failed(run: &Run) -> Markup {
             ul {
                 @for Trial { slot, evidence, .. } in &run.failed {
                     li {
-                        "Block " (slot.block + 1) ", " (summary::names(run, &[&slot.setting])) ", "
-                        (summary::who(run, &slot.contender)) ": "
+                        "Block " (slot.block + 1) ", " (names::settings(run, &[&slot.setting])) ", "
+                        (contenders::who(run, &slot.contender)) ": "
                         (prose(evidence.process.failure.as_deref().unwrap_or(NO_LOAD)))
                     }
                 }
@@ -40,7 +43,7 @@ const NO_LOAD: &str = "it didn't do its job.";
 /// A table a comparison: what was measured first, why it is not counted, and
 /// what is; without room for that, why alone.
 pub fn repeated(run: &Run, detail: Detail) -> Markup {
-    let repeated = summary::repeated(run);
+    let repeated = repeated::repeated(run);
     html! {
         @if !repeated.is_empty() {
             h2 id="made-again" { "Made again" }
@@ -64,7 +67,7 @@ pub fn repeated(run: &Run, detail: Detail) -> Markup {
 
 fn name(run: &Run, repeated: &Repeated) -> String {
     let when = if repeated.is_made_again(run) { "" } else { " (not yet)" };
-    format!("Block {}, {}{when}", repeated.block + 1, summary::names(run, &[repeated.setting]))
+    format!("Block {}, {}{when}", repeated.block + 1, names::settings(run, &[repeated.setting]))
 }
 
 fn comparison(run: &Run, repeated: &Repeated) -> Markup {
@@ -94,7 +97,7 @@ fn row(run: &Run, aside: &Trial) -> Markup {
     html! {
         tr {
             th scope="row" {
-                (summary::who(run, &aside.slot.contender))
+                (contenders::who(run, &aside.slot.contender))
                 @if aside.slot.twin { " " span.quiet { "the second of an A/A pair" } }
             }
             td.number { s { (rate(aside)) } }

@@ -8,10 +8,12 @@ use result::Trial;
 use result::evidence::Work;
 use result::outcome::Outcome;
 
-use super::checks::sign;
-use super::{figure, looks};
-use crate::summary;
+use super::looks;
+use super::markup::figure;
+use super::verdict::sign;
+use crate::contenders;
 use crate::text::visible_name;
+use crate::trials;
 use crate::units;
 
 /// Height of a strip in units of its own, which are pixels.
@@ -22,19 +24,18 @@ const GAP: f64 = 0.5;
 
 /// A strip a contender, every block of it in turn, on a common axis.
 pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
-    let trials = |name| summary::trials(run, &outcome.setting, name);
+    let trials = |name| trials::trials(run, &outcome.setting, name);
     let all = || outcome.rows.iter().flat_map(|row| trials(&row.contender));
     let seen = |trial| warmup(trial).into_iter().chain(rates(trial));
     let highest = all().flat_map(seen).map(|(_, rate)| rate).fold(0.0, f64::max);
     if highest < 1.0 {
         return html! {};
     }
-    let is_of_lines = all().any(|trial| works(trial).any(|work| !work.intervals.is_empty()));
-    let (title, each, beside) = match is_of_lines {
-        true => {
-            ("Line by line ", "what each program told", "Pale: its warm-up, which isn't counted.")
-        }
-        false => ("Second by second ", "seconds", "Seconds with errors are marked below."),
+    let is_of_lines = !run.study.kind.is_asked();
+    let (title, each, beside) = if is_of_lines {
+        ("Line by line ", "what each program told", "Pale: its warm-up, which isn't counted.")
+    } else {
+        ("Second by second ", "seconds", "Seconds with errors are marked below.")
     };
     html! {
         figure {
@@ -46,7 +47,7 @@ pub fn strips(run: &Run, outcome: &Outcome) -> Markup {
                 }
             }
             @for row in &outcome.rows {
-                @let title = summary::who(run, &row.contender);
+                @let title = contenders::who(run, &row.contender);
                 @let trials = trials(&row.contender);
                 div.row data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
                     span.who {

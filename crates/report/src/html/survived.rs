@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use result::Run;
 
-use super::scrolling;
+use super::markup::scrolling;
 use crate::survived::{HEADS, MEANING, TITLE, lines};
 
 /// A table, a line a store; nothing where nobody looked.

@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use result::Run;
 use result::plan::PublishedFigure;
 
-use super::checks::sign;
-use super::{figure, prose, scrolling};
+use super::markup::{figure, prose, scrolling};
+use super::verdict::sign;
 use crate::figures;
 use crate::names;
 use crate::text::visible_name;

@@ -5,13 +5,15 @@ use result::Run;
 use result::figure::Figure;
 use result::outcome::{Estimate, Outcome, Row};
 
-use super::checks::sign;
 use super::figures::in_table;
-use super::{figure, scrolling};
+use super::markup::{figure, scrolling};
+use super::verdict::sign;
+use crate::contenders;
 use crate::figures;
 use crate::latency;
-use crate::summary;
+use crate::standing;
 use crate::text::visible_name;
+use crate::trials;
 use crate::units;
 
 /// Percentiles that a reader may look for.
@@ -40,7 +42,7 @@ pub fn table(run: &Run, outcome: &Outcome) -> Markup {
                 }
             }
             tbody {
-                @for (it, share) in outcome.rows.iter().zip(summary::shares(run, outcome)) {
+                @for (it, share) in outcome.rows.iter().zip(standing::shares(run, outcome)) {
                     (row(run, outcome, it, share))
                 }
             }
@@ -55,19 +57,19 @@ fn details(run: &Run) -> impl Iterator<Item = &Figure> {
 }
 
 fn row(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Markup {
-    let trials = summary::trials(run, &outcome.setting, &row.contender);
+    let trials = trials::trials(run, &outcome.setting, &row.contender);
     let mut times: Vec<_> =
         PERCENTILES.iter().map(|percentile| latency::percentile(&trials, *percentile)).collect();
     times.push(latency::largest(&trials));
     let memory = trials.iter().filter_map(|trial| trial.evidence.server_rss_max_bytes).max();
     html! {
         tr data-contender=(visible_name(&row.contender)) data-verdicts=(row.verdict.word()) {
-            th scope="row" { (summary::who(run, &row.contender)) " " (sign(row.verdict)) }
+            th scope="row" { (contenders::who(run, &row.contender)) " " (sign(row.verdict)) }
             td.number data-value=[share.map(|ratio| units::digits(ratio.median))] {
                 @match share {
                     None => (units::NOTHING),
                     Some(ratio) => {
-                        (summary::share_of_best(ratio))
+                        (standing::share_of_best(ratio))
                         @if let Some((low, high)) = ratio.interval && low < high {
                             " " span.quiet { "(" (units::percent_range((low, high))) ")" }
                         }

@@ -6,8 +6,10 @@ use result::outcome::Curve;
 use super::escape::{plain, prose};
 use super::table::{Side, table};
 use super::{cell, verdict};
+use crate::contenders;
+use crate::curve;
 use crate::figures;
-use crate::summary;
+use crate::names;
 use crate::units;
 
 /// A heading and a row a point; who has none, with the reason.
@@ -17,7 +19,7 @@ pub fn curve(run: &Run, curve: &Curve) -> Vec<String> {
         .map(|(line, point)| {
             let figures = figures::plain(run)
                 .map(|figure| cell(point.verdict, figure, point.figure(&figure.id)));
-            let who = plain(&summary::who(run, &line.contender));
+            let who = plain(&contenders::who(run, &line.contender));
             [who, format!("{} %", point.percent), units::count(point.offered_rate)]
                 .into_iter()
                 .chain(figures)
@@ -35,13 +37,13 @@ pub fn curve(run: &Run, curve: &Curve) -> Vec<String> {
     .chain(figures)
     .chain([("verdict".into(), Side::Left)])
     .collect();
-    let name = plain(&summary::names(run, &[&curve.setting]));
+    let name = plain(&names::settings(run, &[&curve.setting]));
     let bounds = curve.lines.iter().filter_map(|line| {
-        let who = plain(&summary::who(run, &line.contender));
-        Some(format!("{who}: {}.", summary::bound_of_maximum(run, curve, line)?))
+        let who = plain(&contenders::who(run, &line.contender));
+        Some(format!("{who}: {}.", curve::bound_of_maximum(run, curve, line)?))
     });
     let left_out = curve.lines.iter().filter_map(|line| {
-        let who = plain(&summary::who(run, &line.contender));
+        let who = plain(&contenders::who(run, &line.contender));
         Some(format!("{who}: {}", prose(line.left_out.as_deref()?)))
     });
     [

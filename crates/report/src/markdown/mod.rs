@@ -14,12 +14,18 @@ use result::outcome::{Estimate, Outcome, Row};
 
 use self::escape::{code_block, plain, prose};
 use self::table::{Side, table};
+use crate::caveats;
 use crate::claims;
+use crate::contenders;
 use crate::figures;
-use crate::lead;
+use crate::findings;
+use crate::headline;
+use crate::missing;
 use crate::names;
+use crate::notes;
 use crate::rate_by_loss;
-use crate::summary;
+use crate::sections;
+use crate::standing;
 use crate::survived;
 use crate::then_and_now::{self, MEANING, Today};
 use crate::units;
@@ -50,26 +56,24 @@ enum Points {
 /// too long to be pasted.
 pub fn markdown(run: &Run) -> String {
     let whole = text(run, Points::In);
-    match whole.chars().count() <= CHARS_MAX {
-        true => whole,
-        false => text(run, Points::Out),
-    }
+    if whole.chars().count() <= CHARS_MAX { whole } else { text(run, Points::Out) }
 }
 
 fn text(run: &Run, points: Points) -> String {
-    let mut parts = vec![format!("**{}**", prose(&lead::sentence(run)))];
-    let verdicts: Vec<String> = lead::verdicts(run).iter().map(|it| prose(&it.says())).collect();
+    let mut parts = vec![format!("**{}**", prose(&headline::sentence(run)))];
+    let verdicts: Vec<String> =
+        findings::verdicts(run).iter().map(|it| prose(&it.says())).collect();
     if !verdicts.is_empty() {
         parts.push(verdicts.join(" · "));
     }
     parts.extend(rate_by_loss(run));
-    parts.extend(summary::notes(run).iter().map(|note| prose(note)));
+    parts.extend(notes::notes(run).iter().map(|note| prose(note)));
     parts.extend(claims(run));
     parts.extend(survived(run));
-    for section in summary::sections(run) {
+    for section in sections::sections(run) {
         parts.push(format!("### {}", plain(&section.name)));
-        if summary::shares_cores(run, &section) {
-            parts.push(summary::SHARED_CORES.into());
+        if caveats::shares_cores(run, &section) {
+            parts.push(caveats::SHARED_CORES.into());
         }
         for outcome in section.outcomes {
             parts.extend(outcome_part(run, outcome));
@@ -83,10 +87,10 @@ fn text(run: &Run, points: Points) -> String {
     if !run.outcomes.is_empty() {
         parts.push(MARKS.into());
         if figures::has_times(run) {
-            parts.push(summary::GOOD_ANSWERS.into());
+            parts.push(caveats::GOOD_ANSWERS.into());
         }
-        if summary::figures_share_memory(run) {
-            parts.push(summary::SHARED_MEMORY.into());
+        if caveats::figures_share_memory(run) {
+            parts.push(caveats::SHARED_MEMORY.into());
         }
     }
     parts.extend(absent(run));
@@ -95,7 +99,7 @@ fn text(run: &Run, points: Points) -> String {
     if !run.study.cannot_say.is_empty() {
         let each = run.study.cannot_say.iter().map(|sentence| format!("- {}", prose(sentence)));
         let list = each.collect::<Vec<_>>().join("\n");
-        parts.push(format!("### {}\n\n{list}", summary::CANNOT_SAY));
+        parts.push(format!("### {}\n\n{list}", caveats::CANNOT_SAY));
     }
     parts.push("### How it was measured".into());
     parts.push(machine(run));
@@ -123,10 +127,11 @@ fn rate_by_loss(run: &Run) -> Option<String> {
             vec![plain(&store.who), rate, loss, survives, verdict(store.verdict, &[])]
         })
         .collect();
-    let of = plain(&summary::names(run, &[all.writes]));
-    let missing = match all.missing.is_empty() {
-        true => String::new(),
-        false => format!(" Not in the table: {}.", plain(&all.missing.join(", "))),
+    let of = plain(&names::settings(run, &[all.writes]));
+    let missing = if all.missing.is_empty() {
+        String::new()
+    } else {
+        format!(" Not in the table: {}.", plain(&all.missing.join(", ")))
     };
     let title = rate_by_loss::TITLE;
     Some(format!("### {title}\n\nWrites a second: {of}.{missing}\n\n{}", table(&columns, &rows)))
@@ -144,22 +149,22 @@ fn survived(run: &Run) -> Option<String> {
 
 /// One setting: what was found, and a row a contender.
 fn outcome_part(run: &Run, outcome: &Outcome) -> Vec<String> {
-    let point = plain(&summary::point_name(run, outcome));
-    let heading = match summary::finding(run, outcome) {
+    let point = plain(&sections::point_name(run, outcome));
+    let heading = match notes::of_outcome(run, outcome) {
         Some(finding) => format!("**{point}:** {}", prose(&finding)),
         None => format!("**{point}**"),
     };
     let rows: Vec<Vec<String>> = outcome
         .rows
         .iter()
-        .zip(summary::shares(run, outcome))
+        .zip(standing::shares(run, outcome))
         .map(|(row, share)| cells(run, outcome, row, share))
         .collect();
     let name = |figure: &Figure| (plain(&figures::short(figure)), Side::Right);
     let ranking = figures::ranking(run, outcome);
     let ranking = ranking.map(|it| [name(it), (figures::of_best(it).into(), Side::Right)]);
     let limited = is_limited(outcome).then(|| ("limited by".into(), Side::Left));
-    let tier = summary::has_tiers(run).then(|| ("tier".into(), Side::Left));
+    let tier = contenders::has_tiers(run).then(|| ("tier".into(), Side::Left));
     let columns: Vec<(String, Side)> =
         [("rank".into(), Side::Right), ("contender".into(), Side::Left)]
             .into_iter()
@@ -169,7 +174,7 @@ fn outcome_part(run: &Run, outcome: &Outcome) -> Vec<String> {
             .chain(limited)
             .chain([("verdict".into(), Side::Left)])
             .collect();
-    let missing = missing(summary::without_figure(run, outcome));
+    let missing = missing(missing::without_figure(run, outcome));
     [heading, table(&columns, &rows)].into_iter().chain(missing).collect()
 }
 
@@ -179,24 +184,25 @@ fn is_limited(outcome: &Outcome) -> bool {
 }
 
 /// Who has no figure, and why.
-fn missing<'a>(missing: Vec<summary::Missing<'a>>) -> impl Iterator<Item = String> + 'a {
+fn missing<'a>(missing: Vec<missing::Missing<'a>>) -> impl Iterator<Item = String> + 'a {
     missing
         .into_iter()
         .map(|missing| format!("{} has no figure: {}", plain(&missing.who), prose(missing.reason)))
 }
 
 fn cells(run: &Run, outcome: &Outcome, row: &Row, share: Option<&Estimate>) -> Vec<String> {
-    let mut cells = vec![summary::rank(outcome, row), plain(&summary::who(run, &row.contender))];
-    cells.extend(summary::has_tiers(run).then(|| summary::tier(run, row).into()));
+    let mut cells =
+        vec![standing::rank(outcome, row), plain(&contenders::who(run, &row.contender))];
+    cells.extend(contenders::has_tiers(run).then(|| contenders::tier(run, row).into()));
     if let Some(figure) = figures::ranking(run, outcome) {
-        let ratio = share.map(summary::share_of_best);
+        let ratio = share.map(standing::share_of_best);
         cells.push(with_range(row, figure));
         cells.push(ratio.unwrap_or_else(|| units::NOTHING.into()));
     }
     let beside = figures::beside(run, outcome);
     cells.extend(beside.map(|figure| cell(row.verdict, figure, row.figure(&figure.id))));
     if is_limited(outcome) {
-        cells.push(summary::limited_by(row).into());
+        cells.push(standing::limited_by(row).into());
     }
     cells.push(verdict(row.verdict, &row.findings));
     cells
@@ -228,12 +234,12 @@ fn verdict(verdict: Verdict, findings: &[Finding]) -> String {
         .filter(|finding| finding.verdict == verdict && verdict >= Verdict::Suspect)
         .map(|finding| plain(&finding.check))
         .collect();
-    let word = format!("{} {}", summary::sign(verdict), verdict.word());
+    let word = format!("{} {}", findings::sign(verdict), verdict.word());
     if checks.is_empty() { word } else { format!("{word}: {}", checks.join(", ")) }
 }
 
 fn absent(run: &Run) -> Option<String> {
-    let lines: Vec<String> = summary::absent(run)
+    let lines: Vec<String> = missing::absent(run)
         .iter()
         .map(|(who, reason)| format!("- {}: {}", plain(who), prose(reason)))
         .collect();
@@ -243,14 +249,14 @@ fn absent(run: &Run) -> Option<String> {
 /// What stands against figures. What could not be looked at is in the page.
 fn against(run: &Run) -> Option<String> {
     let mut text = String::new();
-    let groups = summary::findings_against(run);
+    let groups = findings::against(run);
     for group in groups.iter().filter(|group| group.verdict >= Verdict::Suspect) {
-        let (sign, word) = (summary::sign(group.verdict), group.verdict.word());
+        let (sign, word) = (findings::sign(group.verdict), group.verdict.word());
         let (check, says, fix) = (plain(group.check), prose(group.says), prose(group.fix));
         // Writing to a string can't fail.
         let _ = writeln!(text, "- {sign} **{word}: {check}.** {says} {fix}");
         for case in group.cases.iter().take(CASES_MAX) {
-            let loads = plain(&summary::names(run, &case.settings));
+            let loads = plain(&names::settings(run, &case.settings));
             let names = plain(&case.names());
             let _ = writeln!(text, "  - {names}: {} ({loads})", prose(case.value));
         }
@@ -326,7 +332,7 @@ fn then_and_now(run: &Run) -> Option<String> {
 fn rate_today(today: &Today) -> String {
     let verdict = today.row.verdict;
     let mode = today.other_mode.as_ref().map(|mode| format!(", {mode}")).unwrap_or_default();
-    format!("{} {}{mode}", struck(verdict, today.rate()), summary::sign(verdict))
+    format!("{} {}{mode}", struck(verdict, today.rate()), findings::sign(verdict))
 }
 
 fn ratio_today(today: &Today) -> String {
@@ -346,7 +352,7 @@ fn machine(run: &Run) -> String {
     };
     format!(
         "{}, {} used{}{kind}; {}; {}; bakeoff {} ({}), {}. To repeat it:",
-        plain(&summary::processor(run)),
+        plain(&names::processor(run)),
         units::of(machine.cpus.len() as u64, "CPU"),
         memory.unwrap_or_default(),
         plain(&machine.kernel),

@@ -4,12 +4,15 @@ use result::Run;
 use result::finding::Verdict;
 use result::outcome::Outcome;
 
-use super::{BOLD, DIM, MARKS, Mark, PLAIN, Page, Terminal, of_verdict};
+use super::legend::{MARKS, Mark};
+use super::page::{BOLD, DIM, PLAIN, Page, Terminal, of_verdict};
 use crate::figures;
-use crate::lead::shortened;
-use crate::summary::{self, ByCheck, Section};
-use crate::text::sentence_case;
+use crate::findings::{self, ByCheck};
+use crate::missing;
+use crate::notes;
+use crate::sections::{self, Section};
 use crate::units;
+use crate::words::{sentence_case, shortened};
 
 /// Lines of it. With those that say where the report is and what took how long, forty stand in
 /// a window of 80 columns.
@@ -87,7 +90,7 @@ fn fitting<'a>(run: &Run, sections: &'a [Section<'a>], lines: usize) -> Vec<Fitt
     for (section, outcome) in all {
         let figure = |outcome| figures::ranking(run, outcome);
         let has_head = fitting.last().is_none_or(|it| figure(it.outcome) != figure(outcome));
-        let is_missed = !summary::without_figure(run, outcome).is_empty();
+        let is_missed = !missing::without_figure(run, outcome).is_empty();
         let reasons = if outcome.rows.is_empty() { REASON_LINES } else { usize::from(is_missed) };
         let around = 2 + usize::from(has_head) + reasons;
         let mut rows = outcome.rows.len().min(ROWS_MAX);
@@ -106,8 +109,8 @@ fn fitting<'a>(run: &Run, sections: &'a [Section<'a>], lines: usize) -> Vec<Fitt
 
 /// What a table is of.
 fn heading(run: &Run, section: &Section, outcome: &Outcome) -> String {
-    let point = summary::point_name(run, outcome);
-    let rate = outcome.offered.as_ref().map(|it| format!(", {}", summary::requests(run, it.rate)));
+    let point = sections::point_name(run, outcome);
+    let rate = outcome.offered.as_ref().map(|it| format!(", {}", figures::requests(run, it.rate)));
     let rate = rate.unwrap_or_default();
     if point.eq_ignore_ascii_case(&section.name) {
         return format!("{}{rate}", section.name);
@@ -124,7 +127,7 @@ impl Page {
     }
 
     fn brief_notes(&mut self, run: &Run) {
-        for note in summary::urgent_notes(run) {
+        for note in notes::urgent(run) {
             self.paragraph(PLAIN, "", &note);
         }
         if !self.out.is_empty() {
@@ -133,7 +136,7 @@ impl Page {
     }
 
     fn brief_tables(&mut self, run: &Run, room: usize) {
-        let sections = summary::sections(run);
+        let sections = sections::sections(run);
         let fitting = fitting(run, &sections, room);
         let figure = |it: &Fitting| figures::ranking(run, it.outcome);
         for group in fitting.chunk_by(|a, b| figure(a) == figure(b)) {
@@ -165,7 +168,7 @@ impl Page {
             if let more @ 1.. = outcome.rows.len() - count {
                 self.line(&format!("  and {more} more"));
             }
-            let missing = summary::without_figure(run, outcome);
+            let missing = missing::without_figure(run, outcome);
             let missing: Vec<String> =
                 missing.iter().map(|it| format!("{} ({})", it.who, it.reason)).collect();
             let says = format!("  no figure: {}", missing.join(", "));
@@ -189,7 +192,7 @@ impl Page {
     }
 
     fn brief_absent(&mut self, run: &Run) {
-        let absent = summary::absent(run);
+        let absent = missing::absent(run);
         for (who, reason) in absent.iter().take(ABSENT_MAX) {
             self.one_line(PLAIN, &format!("Absent: {who}: {reason}"));
         }
@@ -199,7 +202,7 @@ impl Page {
     }
 
     fn brief_checks(&mut self, run: &Run) {
-        let (unchecked, against): (Vec<ByCheck>, Vec<ByCheck>) = summary::by_check(run)
+        let (unchecked, against): (Vec<ByCheck>, Vec<ByCheck>) = findings::by_check(run)
             .into_iter()
             .partition(|check| check.groups[0].verdict == Verdict::NotChecked);
         if !against.is_empty() {
@@ -208,7 +211,7 @@ impl Page {
         }
         for ByCheck { groups, figures } in against.iter().take(CHECKS_MAX) {
             let worst = &groups[0];
-            let (sign, word) = (summary::sign(worst.verdict), worst.verdict.word());
+            let (sign, word) = (findings::sign(worst.verdict), worst.verdict.word());
             let figures = units::of(*figures as u64, "figure");
             let says = format!("{sign} {word}, {}, {figures}: {}", worst.check, worst.says);
             self.one_line(of_verdict(worst.verdict), &says);

@@ -4,13 +4,15 @@ use comfy_table::CellAlignment;
 use result::Run;
 use result::outcome::{CurveLine, CurvePoint};
 
-use super::{BOLD, Column, PLAIN, Page, mark};
+use super::page::{BOLD, PLAIN, Page};
+use super::table::TableColumn;
+use crate::contenders;
+use crate::curve;
 use crate::figures;
-use crate::summary;
-use crate::text::visible_name;
+use crate::names;
 use crate::units;
 
-fn columns(run: &Run) -> Vec<Column> {
+fn columns(run: &Run) -> Vec<TableColumn> {
     let (left, right) = (CellAlignment::Left, CellAlignment::Right);
     let column = |title: &str, side, narrow| (title.to_string(), side, narrow);
     let mut columns = vec![
@@ -29,7 +31,7 @@ impl Page {
         for curve in &run.curves {
             self.line("");
             self.paragraph(BOLD, "", "Each at shares of its own maximum in the closed loop");
-            self.paragraph(PLAIN, "", &format!("{}.", summary::names(run, &[&curve.setting])));
+            self.paragraph(PLAIN, "", &format!("{}.", names::settings(run, &[&curve.setting])));
             let mut table = self.table(&columns(run));
             for line in &curve.lines {
                 for point in &line.points {
@@ -40,8 +42,8 @@ impl Page {
                 self.line(line);
             }
             for line in &curve.lines {
-                let who = summary::who(run, &line.contender);
-                if let Some(bound) = summary::bound_of_maximum(run, curve, line) {
+                let who = contenders::who(run, &line.contender);
+                if let Some(bound) = curve::bound_of_maximum(run, curve, line) {
                     self.paragraph(PLAIN, "  ", &format!("{who}: {bound}."));
                 }
                 if let Some(reason) = &line.left_out {
@@ -57,15 +59,5 @@ impl Page {
         let figures = figures::plain(run)
             .map(|figure| figures::median_if_any(figure.unit, point.figure(&figure.id)));
         self.row_of(words, offered.chain(figures).collect(), point.verdict)
-    }
-
-    /// A contender's title, or its name where there is no room for that, marked if
-    /// it keeps a lighter contract.
-    pub(super) fn who(&self, run: &Run, contender: &str) -> String {
-        let name = match self.is_wide() {
-            true => summary::title(run, contender),
-            false => visible_name(contender),
-        };
-        format!("{}{name}", mark(run, contender))
     }
 }

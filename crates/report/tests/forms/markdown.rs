@@ -2,7 +2,7 @@
 
 use report::{Terminal, html, markdown, terminal};
 use result::evidence::ProcessUse;
-use result::figure::Figure;
+use result::kind::Kind;
 
 use crate::fixture;
 
@@ -23,7 +23,7 @@ fn a_build_that_is_not_known_is_told() {
 #[test]
 fn that_memory_was_summed_over_processes_is_told_in_every_form() {
     let mut run = fixture::quick();
-    run.study.figures = Figure::of_stores();
+    run.study.figures = Kind::Keys.figures(None);
     run.trials[0].evidence.server.processes = vec![ProcessUse::default(); 2];
     let terminal = terminal(&run, Terminal { columns: 200, colour: false });
     for text in [terminal, markdown(&run), html(&run)] {

@@ -230,6 +230,6 @@ fn memory_is_explained_where_it_is_a_figure() {
         text.contains("memory is summed")
     };
     assert!(!explains(&run));
-    run.study.figures = result::figure::Figure::of_stores();
+    run.study.figures = result::kind::Kind::Keys.figures(None);
     assert!(explains(&run));
 }

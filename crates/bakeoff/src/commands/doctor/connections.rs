@@ -1,6 +1,6 @@
 //! Whether there is room for the connections that the profiles ask for.
 
-use lab::trial::nobody::{Checkup, Profile};
+use lab::trial::nobody::{Checkup, Demands};
 use report::units;
 use result::finding::Verdict;
 use result::plan::Setting;
@@ -23,7 +23,7 @@ pub fn open_files(checkup: &Checkup) -> Option<Line> {
 }
 
 /// Why a profile can't be measured.
-fn refused(profile: &Profile) -> Option<String> {
+fn refused(profile: &Demands) -> Option<String> {
     let why = profile.refused.as_ref()?;
     Some(match &profile.name {
         Some(name) => format!("profile `{name}`: {why}"),
@@ -80,7 +80,7 @@ fn too_many(
     there: u32,
     is_such: impl Fn(&Setting) -> bool,
 ) -> Option<(u32, String)> {
-    let most = |profile: &Profile| {
+    let most = |profile: &Demands| {
         let loads = profile.loads.iter().filter(|load| is_such(load));
         loads.map(|load| load.connections()).max().filter(|&most| most > there)
     };
@@ -88,9 +88,10 @@ fn too_many(
     let names = checkup.profiles.iter().filter(|profile| most(profile).is_some());
     let names: Vec<String> =
         names.filter_map(|it| Some(format!("`{}`", it.name.as_ref()?))).collect();
-    let whose = match names.is_empty() {
-        true => String::new(),
-        false => format!(" in the profile {}", names.join(", ")),
+    let whose = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" in the profile {}", names.join(", "))
     };
     Some((all, whose))
 }

@@ -93,9 +93,10 @@ impl Line {
 
     pub fn sentence(&self) -> String {
         let Line { what, found, advice, .. } = self;
-        match advice.is_empty() {
-            true => format!("{what}: {found}"),
-            false => format!("{what}: {}. {advice}", found.trim_end_matches('.')),
+        if advice.is_empty() {
+            format!("{what}: {found}")
+        } else {
+            format!("{what}: {}. {advice}", found.trim_end_matches('.'))
         }
     }
 }

@@ -71,9 +71,10 @@ pub fn control_groups(trials: &[Nobody]) -> Option<Line> {
         let trees = &seen().next()?.evidence.server.cgroup.as_ref()?.hierarchies;
         return Some(Line::fine(what, trees.join(", ")));
     };
-    let when = match seen().all(|trial| lacks(&trial)) {
-        true => String::new(),
-        false => format!(" {}", on(lacking.cores)),
+    let when = if seen().all(|trial| lacks(&trial)) {
+        String::new()
+    } else {
+        format!(" {}", on(lacking.cores))
     };
     let found = format!(
         "none for contender and client{when}: whether they waited for memory or a disk may \

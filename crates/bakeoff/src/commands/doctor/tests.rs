@@ -1,4 +1,4 @@
-use lab::trial::nobody::{Checkup, Nobody, Profile, Room, Tools};
+use lab::trial::nobody::{Checkup, Demands, Nobody, Room, Tools};
 use report::Terminal;
 use result::evidence::{
     Cgroup, ClientSide, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample,
@@ -115,7 +115,7 @@ fn with_places(places: [Place; 2], change: impl Fn(&mut Evidence)) -> Checkup {
         no_port: None,
         leftovers: Vec::new(),
         runs: Room { at: "/runs".into(), is_writable: true, free_bytes: Some(20 << 30) },
-        profiles: vec![Profile { name: Some("quick".into()), loads: loads.into(), refused: None }],
+        profiles: vec![Demands { name: Some("quick".into()), loads: loads.into(), refused: None }],
         contenders: Some(vec![tools("go", Ok("go version go1.24"))]),
     }
 }
@@ -282,7 +282,7 @@ fn results_that_cant_be_written_stop_a_run_and_little_room_does_not() {
 #[test]
 fn too_few_open_files_stop_a_run_where_no_profile_is_left() {
     let mut checkup = after(|_| {});
-    let profile = |name: Option<&str>, refused: &str| Profile {
+    let profile = |name: Option<&str>, refused: &str| Demands {
         name: name.map(String::from),
         loads: Vec::new(),
         refused: Some(refused.into()),
@@ -300,7 +300,7 @@ fn too_few_open_files_stop_a_run_where_no_profile_is_left() {
 fn a_load_that_the_kernels_settings_have_no_place_for_is_told_with_its_profile() {
     let mut checkup = after(|_| {});
     let loads = |kept| vec![Setting::closed(5_000, Cores::One, kept)];
-    let profile = |loads| Profile { name: Some("full".into()), loads, refused: None };
+    let profile = |loads| Demands { name: Some("full".into()), loads, refused: None };
     checkup.profiles.push(profile(loads(false)));
     let line = only(&checkup);
     assert!(line.starts_with("suspect: listen queue: 4,096 connections may wait "), "{line}");

@@ -4,7 +4,9 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use judge::conditions::{Count, Figure};
-use load::comparison::{Comparison, Complaint, Operator, Unit, did_you_mean, percentile, value};
+use load::verdict::comparison::{
+    Comparison, Complaint, Operator, Unit, did_you_mean, percentile, value,
+};
 
 /// Nanoseconds, which conditions are read in, in a microsecond, which figures are kept in.
 const NS_A_US: f64 = 1e3;
@@ -66,18 +68,18 @@ pub enum Right {
 
 /// A figure by the word for it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Word {
+enum Quantity {
     Measured(Figure),
     Counted(Count),
 }
 
-impl Word {
+impl Quantity {
     fn unit(self) -> Unit {
         match self {
-            Word::Measured(Figure::Rate) => Unit::PerSecond,
-            Word::Measured(_) => Unit::Nanoseconds,
-            Word::Counted(Count::Errors) => Unit::Count,
-            Word::Counted(_) => Unit::Share,
+            Quantity::Measured(Figure::Rate) => Unit::PerSecond,
+            Quantity::Measured(_) => Unit::Nanoseconds,
+            Quantity::Counted(Count::Errors) => Unit::Count,
+            Quantity::Counted(_) => Unit::Share,
         }
     }
 }
@@ -90,16 +92,16 @@ impl FromStr for Gate {
         let Comparison { text, left, operator, right } = comparison;
         let (name, word) = named(&comparison, left)?;
         let test = match word {
-            Word::Measured(figure) => Test::Measured {
+            Quantity::Measured(figure) => Test::Measured {
                 left: Of { name: name.into(), figure },
                 right: held_against(&comparison, right, word)?,
             },
-            Word::Counted(_) if named(&comparison, right).is_ok() => {
+            Quantity::Counted(_) if named(&comparison, right).is_ok() => {
                 let what = "errors are counted, and held against a number; write for example: \
                             new.errors > 0";
                 return Err(comparison.complain(right, what));
             }
-            Word::Counted(count) => Test::Counted {
+            Quantity::Counted(count) => Test::Counted {
                 name: name.into(),
                 count,
                 number: number(&comparison, right, word)?,
@@ -111,7 +113,7 @@ impl FromStr for Gate {
 
 /// A name and the word for its figure, of `NAME.FIGURE`. Names may have points in them, and so
 /// have percentiles.
-fn named<'a>(comparison: &Comparison, text: &'a str) -> Result<(&'a str, Word), Complaint> {
+fn named<'a>(comparison: &Comparison, text: &'a str) -> Result<(&'a str, Quantity), Complaint> {
     let points = text.rmatch_indices('.').map(|(at, _)| at);
     let read = points.clone().find_map(|at| Some((&text[..at], word(&text[at + 1..])?)));
     match read {
@@ -137,16 +139,16 @@ fn named<'a>(comparison: &Comparison, text: &'a str) -> Result<(&'a str, Word), 
 }
 
 /// The figure of a word; `None` where it is no figure.
-fn word(text: &str) -> Option<Result<Word, String>> {
+fn word(text: &str) -> Option<Result<Quantity, String>> {
     let word = match text {
-        "rate" => Word::Measured(Figure::Rate),
-        "cpu" => Word::Measured(Figure::CpuTime),
-        "client_cpu" => Word::Measured(Figure::ClientCpuTime),
-        "errors" => Word::Counted(Count::Errors),
-        "error_share" => Word::Counted(Count::ErrorShare),
-        "good_share" => Word::Counted(Count::GoodShare),
+        "rate" => Quantity::Measured(Figure::Rate),
+        "cpu" => Quantity::Measured(Figure::CpuTime),
+        "client_cpu" => Quantity::Measured(Figure::ClientCpuTime),
+        "errors" => Quantity::Counted(Count::Errors),
+        "error_share" => Quantity::Counted(Count::ErrorShare),
+        "good_share" => Quantity::Counted(Count::GoodShare),
         _ => {
-            let figure = |percentile| Word::Measured(Figure::Percentile(percentile));
+            let figure = |percentile| Quantity::Measured(Figure::Percentile(percentile));
             return Some(percentile(text)?.map(figure));
         }
     };
@@ -154,11 +156,11 @@ fn word(text: &str) -> Option<Result<Word, String>> {
 }
 
 /// The right side of a figure: a number, or a figure, perhaps times a number.
-fn held_against(comparison: &Comparison, text: &str, of: Word) -> Result<Right, Complaint> {
+fn held_against(comparison: &Comparison, text: &str, of: Quantity) -> Result<Right, Complaint> {
     let times = |factor, of_text| {
         let (name, other) = named(comparison, of_text)?;
         match other {
-            Word::Measured(figure) if other.unit() == of.unit() => {
+            Quantity::Measured(figure) if other.unit() == of.unit() => {
                 Ok(Right::Times(factor, Of { name: name.into(), figure }))
             }
             _ => Err(comparison.complain(of_text, "the two sides aren't of the same kind")),
@@ -177,14 +179,18 @@ fn held_against(comparison: &Comparison, text: &str, of: Word) -> Result<Right, 
         };
     }
     let is_number = text.starts_with(|first: char| first.is_ascii_digit() || first == '.');
-    match text.contains('.') && !(is_number && value(text, of.unit()).is_ok()) {
-        true if !is_number || named(comparison, text).is_ok() => times(1.0, text),
-        _ => number(comparison, text, of).map(Right::Number),
+    if text.contains('.')
+        && !(is_number && value(text, of.unit()).is_ok())
+        && (!is_number || named(comparison, text).is_ok())
+    {
+        times(1.0, text)
+    } else {
+        number(comparison, text, of).map(Right::Number)
     }
 }
 
 /// A number with its unit, in the unit that the figure is kept in.
-fn number(comparison: &Comparison, text: &str, of: Word) -> Result<f64, Complaint> {
+fn number(comparison: &Comparison, text: &str, of: Quantity) -> Result<f64, Complaint> {
     let unit = of.unit();
     let number = value(text, unit).map_err(|(part, what)| comparison.complain(part, what))?;
     match unit {
@@ -200,10 +206,7 @@ fn number(comparison: &Comparison, text: &str, of: Word) -> Result<f64, Complain
 impl Gate {
     /// Which way the left side has to lie for it to hold.
     pub fn towards(&self) -> Ordering {
-        match self.operator.is_upwards() {
-            true => Ordering::Greater,
-            false => Ordering::Less,
-        }
+        if self.operator.is_upwards() { Ordering::Greater } else { Ordering::Less }
     }
 
     /// The names that it speaks of, in their order.

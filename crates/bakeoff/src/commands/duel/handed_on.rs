@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use lab::environment;
-use load::headers;
+use load::plan::headers;
 
 use crate::commands::request;
 
@@ -50,12 +50,13 @@ impl Variable {
         if let Some(value) = &self.value {
             environment::give(&self.name, value);
         }
-        match environment::is_set(&self.name) {
-            true => Ok(()),
-            false => Err(format!(
+        if environment::is_set(&self.name) {
+            Ok(())
+        } else {
+            Err(format!(
                 "--env {0}: {0} isn't set in your environment; set it, or give --env {0}=VALUE",
                 self.name
-            )),
+            ))
         }
     }
 }

@@ -53,9 +53,10 @@ impl Seen<'_> {
 
     /// What it answered, a line for each request.
     pub fn lines(&self, asked: &Requests) -> Vec<String> {
-        let place = match self.first.as_told {
-            true => String::new(),
-            false => format!("; it listens at {} whatever PORT says", self.first.address),
+        let place = if self.first.as_told {
+            String::new()
+        } else {
+            format!("; it listens at {} whatever PORT says", self.first.address)
         };
         let line = |nth: usize| {
             let request = match asked.all.len() {
@@ -184,19 +185,20 @@ pub fn difference(seen: &[Seen]) -> Option<String> {
         // So that they differ from each other says nothing.
         return None;
     }
-    Some(match one == two {
-        true => format!(
+    Some(if one == two {
+        format!(
             "{} and {} answer with other bodies of the same length: see that they do the same",
             first.name, other.name
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "{} and {} answer differently, with {} and {}: they may not do the same work, and the \
-             check `answers-alike` says what that does to the figures",
+         check `answers-alike` says what that does to the figures",
             first.name,
             other.name,
             units::of(one, "byte"),
             units::of(two, "byte"),
-        ),
+        )
     })
 }
 

@@ -173,9 +173,10 @@ fn keep(folder: &Path) -> Result<PathBuf, String> {
             folder.display()
         ));
     }
-    match folder.exists() {
-        true => Err(format!("--keep {}: it is there already", folder.display())),
-        false => Ok(folder.into()),
+    if folder.exists() {
+        Err(format!("--keep {}: it is there already", folder.display()))
+    } else {
+        Ok(folder.into())
     }
 }
 
@@ -269,10 +270,7 @@ fn what_it_has(entrant: &Entrant, arguments: &Arguments) -> String {
 /// All cores, where server and load have some of their own then.
 fn usual_cores(machine: &result::plan::Machine) -> Cores {
     use lab::place::Host;
-    match ThisMachine::new(machine).split(Cores::All).shared() {
-        true => Cores::One,
-        false => Cores::All,
-    }
+    if ThisMachine::new(machine).split(Cores::All).shared() { Cores::One } else { Cores::All }
 }
 
 /// Runs the study that was made, and holds the conditions against it.
@@ -333,7 +331,7 @@ fn command(requests: &Requests, seed: u64) -> String {
 /// Which variables a kept study takes in the place of secrets that were written out.
 fn taken_from_environment(requests: &Requests) -> Option<String> {
     let values = requests.headers().iter().map(|(_, value)| value);
-    let names: Vec<&str> = values.flat_map(|value| load::headers::variables(value)).collect();
+    let names: Vec<&str> = values.flat_map(|value| load::plan::headers::variables(value)).collect();
     (!names.is_empty()).then(|| {
         format!("It takes {} from the environment: secrets stand in no file", names.join(", "))
     })

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use lab::environment;
+use load::plan::template::Request;
 use load::plan::{Expect, Statuses};
-use load::template::Request;
 
 use super::handed_on::without_secrets;
 use crate::commands::request::{Body, RequestArguments};
@@ -88,10 +88,7 @@ impl Requests {
 /// The name of a file beside a study's, where these names are taken.
 pub fn free_file(name: &Path, taken: &[&str]) -> String {
     let name = name.to_string_lossy().into_owned();
-    match taken.contains(&&*name) {
-        true => format!("body-{name}"),
-        false => name,
-    }
+    if taken.contains(&&*name) { format!("body-{name}") } else { name }
 }
 
 #[cfg(test)]

@@ -141,13 +141,14 @@ fn counted(
         Count::ErrorShare => "the share of errors in all blocks is",
         Count::GoodShare => "the share of good answers in all blocks is",
     };
-    let seen = match least == most {
-        true => format!("{name}: {what} {}.", value(least)),
-        false => format!(
+    let seen = if least == most {
+        format!("{name}: {what} {}.", value(least))
+    } else {
+        format!(
             "{name}: {what} {} to {}, since some requests had no answer yet.",
             value(least),
             value(most)
-        ),
+        )
     };
     let findings = conditions::doubts(run, name)?;
     match findings.iter().find(|it| it.verdict == Verdict::Invalid && word != Word::Holds) {

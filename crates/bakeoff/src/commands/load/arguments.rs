@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgGroup, ValueEnum};
-use load::condition::{Condition, Metric, Series};
+use load::Plan;
+use load::plan::headers;
+use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, BackendChoice, Http, Until, Work};
-use load::template::{Placeholders, Request};
-use load::{Plan, headers};
+use load::verdict::condition::{Condition, Metric, Series};
 
 use super::keys::KeysArguments;
 use super::pace::{self, ArrivalsChoice};

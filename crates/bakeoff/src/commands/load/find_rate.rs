@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use load::condition::{Condition, Measured, good_share};
-use load::limit::{self, Warning};
 use load::plan::{Plan, Work};
-use load::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
+use load::verdict::condition::{Condition, Measured, good_share};
+use load::verdict::limit::{self, Warning};
+use load::verdict::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
 use load::{Error, Stop};
 use report::units;
 
@@ -181,10 +181,8 @@ pub fn run(
         let is_servers = !matches!(step, Step::ClientLimit(_));
         let is_gone = outcome.connections.established == 0 && is_servers;
         no_answer = outcome.account.good == 0 && (steps.is_empty() || is_gone);
-        let believed = match no_answer {
-            true => None,
-            false => pool.judge(condition, step.clone(), offered, &outcome),
-        };
+        let believed =
+            if no_answer { None } else { pool.judge(condition, step.clone(), offered, &outcome) };
         if let Some(step) = &believed {
             search.record(offered, step.clone());
         }

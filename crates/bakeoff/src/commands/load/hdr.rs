@@ -4,11 +4,11 @@
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{
     IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
 };
+use histogram::Histogram;
 use load::Outcome;
 
 /// Writes one interval, the measured window, for each distribution.

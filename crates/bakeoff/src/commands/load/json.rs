@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use hdrhistogram::Histogram;
-use load::condition::{Measured, Verdict};
-use load::keys::{Chosen, Dialect, Keys, Operation};
-use load::limit::Warning;
-use load::outcome::{Account, KeysSeen, Latency, OperationSeen, Outcome, StatusCount};
+use histogram::Histogram;
+use histogram::Latency;
+use histogram::reading::{Reading, Statistic, read};
+use load::outcome::{Account, KeysSeen, OperationSeen, Outcome, StatusCount};
+use load::plan::template::Placeholders;
 use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Work};
-use load::reading::{Reading, Statistic, read};
-use load::search::Edge;
-use load::template::Placeholders;
+use load::verdict::condition::{Measured, Verdict};
+use load::verdict::limit::Warning;
+use load::verdict::search::Edge;
+use load::work::keys::{Chosen, Dialect, Keys, Operation};
 use report::text::visible_json;
 use serde::Serialize;
 
@@ -44,8 +45,8 @@ pub struct RunDocument {
     interrupted: bool,
     seconds: f64,
     rate: f64,
-    requests: Requests,
-    warmup_requests: Requests,
+    requests: RequestCounts,
+    warmup_requests: RequestCounts,
     bytes: Bytes,
     response_us: Distribution,
     service_us: Distribution,
@@ -122,7 +123,7 @@ struct OperationDocument {
 }
 
 #[derive(Serialize)]
-struct Requests {
+struct RequestCounts {
     scheduled: u64,
     shed: u64,
     sent: u64,
@@ -448,7 +449,7 @@ fn http(http: &Http) -> HttpDocument {
 /// Headers without secrets.
 fn headers(headers: &[(String, String)]) -> Vec<(String, String)> {
     let shown =
-        |(name, value): &(String, String)| (name.clone(), load::headers::shown(name, value));
+        |(name, value): &(String, String)| (name.clone(), load::plan::headers::shown(name, value));
     headers.iter().map(shown).collect()
 }
 
@@ -510,8 +511,8 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
     }
 }
 
-fn requests(account: &Account) -> Requests {
-    Requests {
+fn requests(account: &Account) -> RequestCounts {
+    RequestCounts {
         scheduled: account.scheduled,
         shed: account.shed,
         sent: account.sent,

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use load::keys::{Chosen, Dialect, Keys, Operation, Phase};
+use load::work::keys::{Chosen, Dialect, Keys, Operation, Phase};
 
 use super::quantity;
 use super::target::Store;
@@ -76,7 +76,9 @@ impl KeysArguments {
             Store::Resp(_) if self.meta => {
                 return Err("--meta is for memcached://, which has meta commands".into());
             }
-            Store::Resp(resp) => Dialect::Resp(load::keys::Resp { is_third: self.resp3, ..resp }),
+            Store::Resp(resp) => {
+                Dialect::Resp(load::work::keys::Resp { is_third: self.resp3, ..resp })
+            }
             Store::Memcached if self.resp3 => {
                 return Err("--resp3 is for redis://: memcached doesn't speak RESP".into());
             }

@@ -13,7 +13,7 @@ use super::run::rate;
 /// A line that is rewritten once a second and gone at the end.
 pub struct Live {
     line: ProgressBar,
-    words: Words,
+    words: LiveLine,
 }
 
 impl Live {
@@ -23,7 +23,7 @@ impl Live {
             if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let line = ProgressBar::with_draw_target(None, target);
         line.set_style(ProgressStyle::with_template("{wide_msg}").expect("a constant template"));
-        Live { line, words: Words::of(plan) }
+        Live { line, words: LiveLine::of(plan) }
     }
 
     /// Shows what is new.
@@ -39,7 +39,7 @@ impl Drop for Live {
 }
 
 /// What the line says.
-struct Words {
+struct LiveLine {
     connections: u32,
     end: End,
 }
@@ -52,13 +52,13 @@ enum End {
     Of { requests: u64, ended: u64 },
 }
 
-impl Words {
-    fn of(plan: &Plan) -> Words {
+impl LiveLine {
+    fn of(plan: &Plan) -> LiveLine {
         let end = match plan.until {
             Until::Elapsed(window) => End::After(plan.warmup + window),
             Until::Requests(requests) => End::Of { requests, ended: 0 },
         };
-        Words { connections: plan.connections, end }
+        LiveLine { connections: plan.connections, end }
     }
 
     fn on(&mut self, news: &News) -> String {
@@ -112,9 +112,9 @@ mod tests {
     use super::super::arguments::tests::parse;
     use super::*;
 
-    fn words(arguments: &[&str]) -> Words {
+    fn words(arguments: &[&str]) -> LiveLine {
         let all = [&["http://127.0.0.1:8080/"][..], arguments].concat();
-        Words::of(&parse(&all).unwrap().plan().unwrap())
+        LiveLine::of(&parse(&all).unwrap().plan().unwrap())
     }
 
     fn second(good: u64, errors: u64) -> Progress {

@@ -28,10 +28,11 @@ mod words;
 
 use std::process::ExitCode;
 
-use load::condition::Condition;
 use load::outcome::{ErrorKind, Outcome};
 use load::plan::Until;
-use load::{Plan, Stop, limit};
+use load::verdict::condition::Condition;
+use load::verdict::limit;
+use load::{Plan, Stop};
 use report::text::visible;
 use report::units;
 

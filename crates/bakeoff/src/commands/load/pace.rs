@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use load::condition::{Condition, Metric, Series};
 use load::plan::{Arrivals, Plan, Until, Work};
+use load::verdict::condition::{Condition, Metric, Series};
 use report::units;
 
 use super::quantity;
@@ -71,9 +71,10 @@ fn check_samples(
     if step_length >= shortest {
         return Ok(());
     }
-    let advice = match shortest > quantity::A_DAY {
-        true => "no step is long enough; take a lower percentile".to_string(),
-        false => format!("make it at least {} long (-d)", humantime::format_duration(shortest)),
+    let advice = if shortest > quantity::A_DAY {
+        "no step is long enough; take a lower percentile".to_string()
+    } else {
+        format!("make it at least {} long (-d)", humantime::format_duration(shortest))
     };
     Err(format!(
         "--find-rate '{condition}': even at {} a step of {} has too few samples; {advice}",

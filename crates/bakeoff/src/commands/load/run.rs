@@ -1,8 +1,8 @@
 //! A run with what is made of it.
 
-use load::condition::{Condition, Judgement, Measured, Unit, Verdict};
-use load::limit::Warning;
 use load::plan::{Arrivals, Until};
+use load::verdict::condition::{Condition, Judgement, Measured, Unit, Verdict};
+use load::verdict::limit::Warning;
 use load::{Outcome, Plan};
 use report::units;
 
@@ -116,9 +116,10 @@ pub fn measured(condition: &Condition, measured: Measured) -> String {
 
 /// A rate of requests or answers, as `31.2k/s` or, where they take long, `0.5/s`.
 pub fn rate(per_second: f64) -> String {
-    let number = match per_second < 100.0 {
-        true => units::tick(units::three_digits(per_second)),
-        false => units::count(per_second),
+    let number = if per_second < 100.0 {
+        units::tick(units::three_digits(per_second))
+    } else {
+        units::count(per_second)
     };
     format!("{number}/s")
 }
@@ -129,13 +130,14 @@ pub mod tests {
 
     use super::super::arguments::tests::parse;
     use super::*;
-    use hdrhistogram::Histogram;
-    use load::keys::Operation;
-    use load::limit;
+    use histogram::Histogram;
+    use histogram::Latency;
     use load::outcome::{
-        Account, Connections, ErrorCount, ErrorKind, First, KeysSeen, Latency, OperationSeen,
-        Second, StatusCount, ThreadUse,
+        Account, Connections, ErrorCount, ErrorKind, First, KeysSeen, OperationSeen, Second,
+        StatusCount, ThreadUse,
     };
+    use load::verdict::limit;
+    use load::work::keys::Operation;
 
     fn histogram(samples: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();

@@ -6,12 +6,13 @@ use std::ops::Range;
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
-use load::keys::{Chosen, Keys, Operation, Phase};
-use load::limit::Warning;
-use load::outcome::{Account, Latency, Outcome, StatusCount};
+use histogram::Latency;
+use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
+use load::outcome::{Account, Outcome, StatusCount};
+use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, Plan, Statuses, Target, Until, Work};
-use load::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
-use load::template::{Placeholders, Request};
+use load::verdict::limit::Warning;
+use load::work::keys::{Chosen, Keys, Operation, Phase};
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
@@ -165,8 +166,8 @@ fn operations(outcome: &Outcome) -> Option<String> {
 }
 
 /// Times of which none is a bound.
-fn exact(histogram: &hdrhistogram::Histogram<u64>) -> Latency {
-    Latency { good: histogram.clone(), censored: hdrhistogram::Histogram::new_from(histogram) }
+fn exact(histogram: &histogram::Histogram<u64>) -> Latency {
+    Latency { good: histogram.clone(), censored: histogram::Histogram::new_from(histogram) }
 }
 
 /// The address that the URL's name stands for; `None` where the URL has it itself.

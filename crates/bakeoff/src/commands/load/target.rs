@@ -8,8 +8,8 @@ use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use http::Uri;
-use load::keys::Resp;
 use load::plan::Target;
+use load::work::keys::Resp;
 
 /// Why there is nothing to connect to, as a sentence.
 type Complaint = String;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use load::limit::Warning;
 use load::outcome::ErrorKind;
+use load::verdict::limit::Warning;
 
 /// The sentences of a warning. Parts of them may be a server's words.
 pub fn sentences(warning: &Warning) -> String {
@@ -105,6 +105,10 @@ pub fn sentences(warning: &Warning) -> String {
              answers. Most of the figures is the making of connections. If that is the server's \
              setting, change it there; if it is what you want to measure, say so (--close)."
         ),
+        Warning::Contradiction { what } => format!(
+            "The client's own books contradict each other: {what}. Its figures are wrong. That is a \
+             fault of bakeoff: please report it, with the command."
+        ),
         Warning::Early { early, answers } => format!(
             "{early} of {answers} answers came before their request was sent whole. The server \
              didn't read those requests before it answered, so it did less work than one that \
@@ -126,7 +130,7 @@ fn rate(a_second: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use load::limit::Lateness;
+    use load::verdict::limit::Lateness;
 
     use super::*;
 
@@ -165,6 +169,9 @@ mod tests {
             Warning::Starved { unanswered: 3, connections: 50, answers_max: 4_000 },
             Warning::NotKept { cut: 990, answers: 1_000 },
             Warning::Early { early: 20, answers: 4_000 },
+            Warning::Contradiction {
+                what: "in the window, 20 requests were due, but 18 sent and 1 never sent".into(),
+            },
         ];
         let page = include_str!("../../../../../docs/load.md");
         for warning in &all {

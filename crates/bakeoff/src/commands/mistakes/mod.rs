@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use load::Stop;
-use museum::exhibit::{Error, Exhibit, Museum};
+use museum::exhibit::{Exhibit, ExhibitError, Museum};
 use museum::mistake::{self, Mistake};
 use museum::{figure, verdict};
 
@@ -110,11 +110,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
     let which = if reports_are_written { "Every run has its" } else { "Some runs have no" };
     note(&format!("Took {took}. {which} report in {runs}."));
     match (early, printed.and(written)) {
-        (Some(Error::Interrupted), _) => {
+        (Some(ExhibitError::Interrupted), _) => {
             let left = mistakes.len() - entries.len();
             failed(INTERRUPTED, format!("interrupted; {left} of {} were not made", mistakes.len()))
         }
-        (Some(error @ Error::Stage(_)), _) => failed(BAD_INPUT, error.to_string()),
+        (Some(error @ ExhibitError::Stage(_)), _) => failed(BAD_INPUT, error.to_string()),
         (Some(error), _) => failed(SYSTEM, error.to_string()),
         (None, Err(sentence)) => failed(SYSTEM, sentence),
         (None, Ok(())) if !reports_are_written => SYSTEM.into(),
@@ -123,7 +123,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
 }
 
 /// Makes a mistake, and says what came of it, and whether its reports could be written.
-fn entry(museum: &Museum, mistake: &Mistake) -> Result<(Entry, bool), Error> {
+fn entry(museum: &Museum, mistake: &Mistake) -> Result<(Entry, bool), ExhibitError> {
     let file = &mistake.file;
     let came = |came| Entry {
         number: file.number,
@@ -133,7 +133,7 @@ fn entry(museum: &Museum, mistake: &Mistake) -> Result<(Entry, bool), Error> {
     };
     part_of_note(&format!("{:>2}. {}: ", file.number, file.title));
     let exhibit = match museum.make(mistake, &mut |_| {}) {
-        Err(Error::NotHere(why)) => {
+        Err(ExhibitError::NotHere(why)) => {
             note("can't be made here");
             return Ok((came(Came::NotShown(why)), true));
         }

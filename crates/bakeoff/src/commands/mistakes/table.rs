@@ -62,9 +62,10 @@ pub fn table(entries: &[Entry], known: usize, terminal: Terminal) -> String {
         .set_content_arrangement(ContentArrangement::Dynamic)
         .set_width(terminal.columns)
         .set_header(["", "mistake", "naive figure", "true figure", "caught by", "verdict"]);
-    match terminal.colour {
-        true => table.enforce_styling(),
-        false => table.force_no_tty(),
+    if terminal.colour {
+        table.enforce_styling()
+    } else {
+        table.force_no_tty()
     };
     let mut notes = Vec::new();
     for entry in entries {

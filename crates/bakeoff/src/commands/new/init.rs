@@ -9,9 +9,10 @@ use std::process::ExitCode;
 
 use lab::ready;
 use report::text::visible;
+use result::kind::Kind;
 use serde::Deserialize;
 
-use super::skeleton::{Kind, LANGUAGES, Language, TO_START_FROM, Words, study};
+use super::skeleton::{LANGUAGES, Language, TO_START_FROM, Words, study};
 use super::{check_name, typed};
 use crate::commands::exit_codes::{BAD_INPUT, SYSTEM};
 use crate::commands::printing::{Output, complain};
@@ -81,7 +82,7 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
         fs::create_dir(&contender)?;
         let typed = typed(parent, &format!("{name}/{}", language.option));
         let words = Words { study: name, name: language.option, typed: &typed, contract: CONTRACT };
-        for (file, text) in language.files(Kind::Server, &words).into_iter().flatten() {
+        for (file, text) in language.files(Kind::Http, &words).into_iter().flatten() {
             fs::write(contender.join(file), text)?;
         }
     }
@@ -94,9 +95,10 @@ fn write(folder: &Path, name: &str, languages: &[&Language]) -> io::Result<()> {
 fn tell(folder: &Path, name: &str, here: &[&Language], absent: &[&Language]) -> ExitCode {
     let mut output = Output::to_stdout();
     let options = |all: &[&Language]| all.iter().map(|it| it.option).collect::<Vec<_>>().join(", ");
-    let contenders = match here.is_empty() {
-        true => "no contender, because none of these languages is installed here".into(),
-        false => format!("a contender in each of {}", options(here)),
+    let contenders = if here.is_empty() {
+        "no contender, because none of these languages is installed here".into()
+    } else {
+        format!("a contender in each of {}", options(here))
     };
     output.line(&format!(
         "{} has a study.toml and {contenders}.",

@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use lab::study::{DriverKind, StudyFile};
+use lab::study::StudyFile;
 use report::text::visible;
+use result::kind::Kind;
 use result::shell;
 
-use self::skeleton::{DRIVERS, GENERAL, Kind, LANGUAGES, Words};
+use self::skeleton::{DRIVERS, GENERAL, LANGUAGES, Words};
 use super::exit_codes::{BAD_INPUT, SYSTEM};
 use super::printing::{Output, complain};
 use super::studies::{self, Studies};
@@ -92,11 +93,7 @@ fn contender(arguments: &Arguments) -> Result<New, String> {
     check_name("contender", &name)?;
     let file = StudyFile::read(&studies, &study).map_err(|error| error.to_string())?;
     let language = LANGUAGES.iter().find(|it| Some(it.option) == arguments.language.as_deref());
-    let kind = match file.driver.get_ref().kind {
-        DriverKind::Generator if file.is_of_stores() => Kind::Store,
-        DriverKind::Generator => Kind::Server,
-        DriverKind::Program => Kind::Program,
-    };
+    let kind = file.kind();
     let typed = typed(&studies, &format!("{study}/{name}"));
     let contract = visible(&file.contract.get_ref().says);
     let words = Words { study: &study, name: &name, typed: &typed, contract: &contract };
@@ -106,10 +103,10 @@ fn contender(arguments: &Arguments) -> Result<New, String> {
         files,
         fill_in: match (language, kind) {
             (None, _) => "Fill in `language` and `run`, and put its source or configuration there.",
-            (Some(_), Kind::Server) => {
+            (Some(_), Kind::Http) => {
                 "It starts as it is; look for FILL IN to make it answer right."
             }
-            (Some(_), Kind::Store) => "It keeps the study's contract as it is.",
+            (Some(_), Kind::Keys) => "It keeps the study's contract as it is.",
             (Some(_), Kind::Program) => {
                 "It starts as it is; look for FILL IN to make it do the study's work."
             }
@@ -119,7 +116,7 @@ fn contender(arguments: &Arguments) -> Result<New, String> {
 }
 
 fn no_store() -> String {
-    let is_there = |language: &&skeleton::Language| language.has(Kind::Store);
+    let is_there = |language: &&skeleton::Language| language.has(Kind::Keys);
     let there: Vec<&str> = LANGUAGES.iter().filter(is_there).map(|it| it.option).collect();
     format!(
         "there is no skeleton of a store in this language, but in {}; without `--language`, \
@@ -135,9 +132,10 @@ fn study(arguments: &Arguments, driver: &str) -> Result<New, String> {
     let text = skeleton::study(text, &name, &typed(&studies, &name));
     let language = if driver == "keys" { "python" } else { "go" };
     Ok(New {
-        fill_in: match text.contains("FILL IN") {
-            true => "Look for FILL IN, and give it two contenders or more.",
-            false => "Give it two contenders or more.",
+        fill_in: if text.contains("FILL IN") {
+            "Look for FILL IN, and give it two contenders or more."
+        } else {
+            "Give it two contenders or more."
         },
         files: vec![("study.toml", text)],
         then: format!(

@@ -1,5 +1,7 @@
 //! What `bakeoff new` writes: one table of languages, and one of drivers.
 
+use result::kind::Kind;
+
 /// What to start from in one language.
 pub struct Language {
     /// What `--language` calls it.
@@ -174,17 +176,6 @@ const SPEAKS: &str = "speaks = \"redis\"";
 /// The same where nobody needs it.
 const SPEAKS_NOT: &str = "# speaks = \"redis\"";
 
-/// What a contender is for its study.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// It answers HTTP.
-    Server,
-    /// It keeps values by their keys.
-    Store,
-    /// It drives itself.
-    Program,
-}
-
 /// What a contender is called, and where.
 pub struct Words<'a> {
     /// Its study's name.
@@ -202,7 +193,7 @@ const CONTENDER: &str = include_str!("skeletons/contender.toml");
 impl Language {
     /// Whether there is a skeleton of this kind in it.
     pub fn has(&self, kind: Kind) -> bool {
-        kind != Kind::Store || self.store.is_some()
+        kind != Kind::Keys || self.store.is_some()
     }
 
     /// The files of a contender of this kind, filled in. `None` where there is none of it in this
@@ -215,8 +206,8 @@ impl Language {
                 .replace("{contract}", words.contract)
         };
         let (source, says, speaks) = match kind {
-            Kind::Server => (&self.server, SERVES, SPEAKS_NOT),
-            Kind::Store => (self.store.as_ref()?, SERVES, SPEAKS),
+            Kind::Http => (&self.server, SERVES, SPEAKS_NOT),
+            Kind::Keys => (self.store.as_ref()?, SERVES, SPEAKS),
             Kind::Program => (&self.program, WORKS, SPEAKS_NOT),
         };
         let lines = [

@@ -47,11 +47,8 @@ impl Progress {
             }
             Event::Preparing { contender, number, of } => {
                 let says = format!("preparing {contender}, {number} of {of}");
-                match self.line.is_hidden() {
-                    // A build may take minutes, also where its output goes to a file.
-                    true => self.say(&says),
-                    false => self.show_with_clock(&says),
-                }
+                // A build may take minutes, also where its output goes to a file.
+                if self.line.is_hidden() { self.say(&says) } else { self.show_with_clock(&says) }
             }
             Event::LeftOut { contender, why } => {
                 let why: Vec<_> = why.lines().map(visible).collect();
@@ -139,10 +136,7 @@ impl Progress {
 
     /// Prints text above the line.
     fn say(&self, text: &str) {
-        match self.line.is_hidden() {
-            true => note(text),
-            false => self.line.println(visible_lines(text)),
-        }
+        if self.line.is_hidden() { note(text) } else { self.line.println(visible_lines(text)) }
     }
 
     /// Writes the line anew.
@@ -213,9 +207,10 @@ fn intention(
 fn ready(run: &Run, folder: &Path, trials: usize, seconds: f64) -> String {
     let present = run.contenders.iter().filter(|contender| contender.absent.is_none());
     let present: Vec<&str> = present.map(|contender| contender.name.as_str()).collect();
-    let process = match run.contenders.iter().any(runs_already) {
-        true => "not each a fresh process",
-        false => "each a fresh process",
+    let process = if run.contenders.iter().any(runs_already) {
+        "not each a fresh process"
+    } else {
+        "each a fresh process"
     };
     let places: String = places(run).iter().map(|line| format!("  {line}\n")).collect();
     format!(
@@ -243,7 +238,7 @@ fn places(run: &Run) -> Vec<String> {
     let planned = |cores: &Cores| run.plan.slots.iter().any(|slot| slot.setting.cores == *cores);
     let line = |cores: Cores| {
         let mut place = ThisMachine::new(&run.machine).split(cores);
-        if !run.study.is_asked() {
+        if !run.study.kind.is_asked() {
             place.client_cpus.clear();
         }
         // Somebody else gave it its processors.
@@ -268,7 +263,7 @@ fn warmup(run: &Run) -> String {
     let more: Vec<String> = more
         .map(|contender| format!("{} {} s", contender.name, units::plain(contender.warmup_s)))
         .collect();
-    let what = if run.study.is_asked() { "load" } else { "work" };
+    let what = if run.study.kind.is_asked() { "load" } else { "work" };
     let all = format!("{} s of {what}", units::plain(plan.warmup_s));
     if more.is_empty() { all } else { format!("{all} ({})", more.join(", ")) }
 }
@@ -288,7 +283,7 @@ fn pace_line(study: &Study, plan: &Plan, pace: PaceKind) -> Option<(&'static str
     Some(match pace {
         PaceKind::Free => {
             let all = setting_names(&study.dimensions, &settings);
-            let loops = if study.is_asked() { "closed loop" } else { "settings" };
+            let loops = if study.kind.is_asked() { "closed loop" } else { "settings" };
             (loops, format!("{all}; {blocks}"))
         }
         PaceKind::Equal if percents.is_empty() => {
@@ -318,6 +313,7 @@ pub fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use result::kind::Kind;
     use result::plan::{Machine, Slot};
     use serde_json::json;
 
@@ -347,7 +343,7 @@ mod tests {
             "study": {
                 "name": "web", "title": "Hello-world web servers", "question": "Which?",
                 "contract": "", "published": [],
-                "dimensions": Dimension::of_servers(),
+                "kind": "http", "dimensions": Kind::Http.dimensions(),
             },
             "contenders": [contender("go", None), contender("hyper", None),
                 contender("zig", Some("there is no `zig`"))],

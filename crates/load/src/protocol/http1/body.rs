@@ -2,7 +2,7 @@
 
 use super::head::{Framing, Head};
 use super::show;
-use crate::statuses::has_no_body;
+use crate::plan::statuses::has_no_body;
 
 /// A body under way.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use memchr::memmem::{self, Finder};
 
 use super::{show, show_up_to};
-use crate::template::Template;
+use crate::plan::template::Template;
 
 /// The expected text of a run; one instance serves a thread.
 #[derive(Debug, Clone)]
@@ -84,9 +84,10 @@ impl Expected {
     #[inline]
     pub(crate) fn wrong(&mut self, search: &Search, number: u64) -> Option<String> {
         self.render(number);
-        let is_kept = match self.whole {
-            true => search.kept.is_empty() && search.same == self.needle.len(),
-            false => search.found,
+        let is_kept = if self.whole {
+            search.kept.is_empty() && search.same == self.needle.len()
+        } else {
+            search.found
         };
         (!is_kept).then(|| self.told(search))
     }
@@ -127,9 +128,10 @@ impl Search {
         let mut same = 0;
         if self.kept.is_empty() {
             let due = &needle[self.same..];
-            same = match due.starts_with(piece) {
-                true => piece.len(),
-                false => due.iter().zip(piece).take_while(|(due, came)| due == came).count(),
+            same = if due.starts_with(piece) {
+                piece.len()
+            } else {
+                due.iter().zip(piece).take_while(|(due, came)| due == came).count()
             };
             self.same += same;
         }

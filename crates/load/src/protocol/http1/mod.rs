@@ -25,9 +25,9 @@ use self::head::{Head, Heads};
 use self::reading::{Progress, Reading};
 use super::{Asked, Fault, Fed, Protocol, show, show_up_to};
 use crate::outcome::ErrorKind;
+use crate::plan::rotation::Rotation;
+use crate::plan::template::{Placeholders, Request, Template};
 use crate::plan::{Expect, Http, Plan, Statuses};
-use crate::rotation::Rotation;
-use crate::template::{Placeholders, Request, Template};
 
 /// The encoder and decoder of one thread. A clone shares the encoded requests.
 #[derive(Clone)]
@@ -333,11 +333,9 @@ pub(crate) fn encode(request: &Request, authority: &str, keep_alive: bool) -> En
         Placeholders::Left => 0,
     };
     let head = head.into_bytes().into_iter();
-    let head: Arc<[u8]> = match varies {
-        true => head.collect(),
-        // In one piece, which is made once: a body may be large.
-        false => head.chain(request.body.iter().copied()).collect(),
-    };
+    // In one piece, which is made once: a body may be large.
+    let head: Arc<[u8]> =
+        if varies { head.collect() } else { head.chain(request.body.iter().copied()).collect() };
     Encoded {
         head: Template::parse_up_to(filled, head),
         body: varies.then_some(body),

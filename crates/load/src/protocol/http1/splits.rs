@@ -6,9 +6,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use super::Http1;
 use super::expected::SHOWN;
 use super::head::HEAD_BYTES_MAX;
+use crate::plan::template::{Request, Template};
 use crate::plan::{Expect, Http, Plan, Statuses, Target};
 use crate::protocol::splits::{self, Step, random_cuts};
-use crate::template::{Request, Template};
 
 /// Reads one input of the fuzz target whole and in several splits, which must all come
 /// to the same; gives what came of it, or `None` where the input is too short to be one.

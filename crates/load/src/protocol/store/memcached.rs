@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
-use crate::keys::Operation;
 use crate::protocol::show;
+use crate::work::keys::Operation;
 
 type Key = [u8; KEY_BYTES];
 
@@ -83,7 +83,7 @@ fn end_meta(opaque: u32, room: &mut Vec<u8>) {
 }
 
 /// Whether a line says that the server couldn't or wouldn't.
-fn is_refusal(line: &[u8]) -> bool {
+pub(super) fn is_refusal(line: &[u8]) -> bool {
     line == b"ERROR" || line.starts_with(b"SERVER_ERROR") || line.starts_with(b"CLIENT_ERROR")
 }
 
@@ -96,10 +96,10 @@ fn no_answer(expected: Expected, line: &[u8]) -> String {
 ///
 /// # Errors
 /// What makes it none, for people.
-pub(super) fn parse_text(
+pub(super) fn parse_text<Name: AsRef<[u8]>>(
     bytes: &[u8],
     expected: Expected,
-    name: impl Fn(u16) -> Key,
+    name: impl Fn(u16) -> Name,
     found: &mut Vec<Option<Range<usize>>>,
 ) -> Result<Parsed, String> {
     let mut at = 0;
@@ -123,7 +123,9 @@ pub(super) fn parse_text(
                     return Err(no_answer(expected, first));
                 };
                 // Those before it that weren't sent aren't there.
-                while found.len() < usize::from(expected.keys) && name(found.len() as u16) != key {
+                while found.len() < usize::from(expected.keys)
+                    && name(found.len() as u16).as_ref() != key
+                {
                     found.push(None);
                 }
                 if found.len() == usize::from(expected.keys) {
@@ -148,9 +150,9 @@ pub(super) fn parse_text(
 }
 
 /// The key and the length of `VALUE key flags bytes`, if that is one.
-fn value_head(line: &[u8], expected: Expected) -> Option<(Key, usize)> {
+fn value_head(line: &[u8], expected: Expected) -> Option<(&[u8], usize)> {
     let mut words = line.strip_prefix(b"VALUE ")?.split(|byte| *byte == b' ');
-    let key = Key::try_from(words.next()?).ok()?;
+    let key = words.next()?;
     let _flags = words.next()?;
     Some((key, length(words.next()?, expected.value_bytes_max)?))
 }

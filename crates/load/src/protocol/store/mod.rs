@@ -1,9 +1,11 @@
 //! Key-value stores: requests in a store's dialect, and answers that are held to what was written.
 //!
 //! - [`resp`] and [`memcached`]: the dialects: bytes of requests, and where an answer ends;
+//! - [`replies`]: single answers, read by the same dialects;
 //! - this file: what an answer is worth.
 
 mod memcached;
+pub mod replies;
 mod resp;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
@@ -14,12 +16,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Asked, Fault, Fed, Opening, Protocol, show};
-use crate::keys::choice::{Choice, PRELOADED};
-use crate::keys::register::Register;
-use crate::keys::value::Values;
-use crate::keys::{self, Dialect, Keys, Operation};
 use crate::outcome::{ErrorKind, KeysSeen};
 use crate::plan::Plan;
+use crate::work::keys::choice::{Choice, PRELOADED};
+use crate::work::keys::register::Register;
+use crate::work::keys::value::Values;
+use crate::work::keys::{self, Dialect, Keys, Operation};
 
 /// `key:` and twelve digits, as redis-benchmark's keys.
 const KEY_BYTES: usize = 16;
@@ -376,9 +378,10 @@ impl Protocol for Store {
 
     fn end(&mut self, on: &mut Connection, _of: Asked) -> Fed {
         let kept = std::mem::take(&mut on.kept);
-        let example = match kept.is_empty() {
-            true => "the connection ended before an answer came".into(),
-            false => format!("the connection ended within an answer: \"{}\"", show(&kept)),
+        let example = if kept.is_empty() {
+            "the connection ended before an answer came".into()
+        } else {
+            format!("the connection ended within an answer: \"{}\"", show(&kept))
         };
         Fed::Broken(fault(ErrorKind::ClosedEarly, example))
     }
@@ -418,9 +421,10 @@ fn number(number: usize, room: &mut Vec<u8>) {
 /// That it is longer than any that a store sends.
 fn line(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, String> {
     let Some(end) = memchr::memchr(b'\n', &bytes[..bytes.len().min(LINE_BYTES_MAX)]) else {
-        return match bytes.len() < LINE_BYTES_MAX {
-            true => Ok(None),
-            false => Err(format!("a line without an end: \"{}\"", show(bytes))),
+        return if bytes.len() < LINE_BYTES_MAX {
+            Ok(None)
+        } else {
+            Err(format!("a line without an end: \"{}\"", show(bytes)))
         };
     };
     match bytes[..end].strip_suffix(b"\r") {

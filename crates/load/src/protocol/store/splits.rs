@@ -4,11 +4,11 @@
 use std::ops::RangeInclusive;
 
 use super::{Connection, LINE_BYTES_MAX, Store, resp};
-use crate::keys::value::Values;
-use crate::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
 use crate::outcome::KeysSeen;
 use crate::protocol::Protocol;
 use crate::protocol::splits::{self, Step, random_cuts};
+use crate::work::keys::value::Values;
+use crate::work::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
 
 /// Requests whose answers a stream has.
 const REQUESTS: u64 = 4;

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
-use crate::keys::tests::keys;
-use crate::keys::{Phase, Resp};
 use crate::plan::{Target, Work};
+use crate::work::keys::tests::keys;
+use crate::work::keys::{Phase, Resp};
 
 fn plan(keys: &Keys) -> Plan {
     let address = "127.0.0.1:1".parse().unwrap();

@@ -1,0 +1,379 @@
+//! What parts of a run saw, its threads or others, made into one: whoever has the parts can
+//! merge them in any grouping.
+
+use std::time::Duration;
+
+use histogram::Histogram;
+
+use crate::outcome::{
+    Account, Connections, First, KeysSeen, Latency, OperationSeen, Second, ThreadUse,
+};
+use crate::{Moment, Outcome};
+
+impl Outcome {
+    /// What a part of a run saw whose window began then, and that has seen nothing yet.
+    pub fn nothing(window_began: Moment) -> Outcome {
+        Outcome {
+            account: Account::default(),
+            warmup: Account::default(),
+            window_began,
+            window: Duration::ZERO,
+            answers_in_window: 0,
+            bytes_received: 0,
+            bytes_sent: 0,
+            response: Latency::default(),
+            service: Latency::default(),
+            lateness: histogram::empty(),
+            connection_wait: histogram::empty(),
+            connect: histogram::empty(),
+            opening: histogram::empty(),
+            seen_late: histogram::empty(),
+            connections: Connections { answers_min: u64::MAX, ..Connections::default() },
+            seconds: Vec::new(),
+            sampled_answers: Vec::new(),
+            keys: None,
+            operations: Vec::new(),
+            threads: Vec::new(),
+            backend: String::new(),
+            interrupted: false,
+        }
+    }
+
+    /// What this part and the next one saw, as that of one run.
+    pub fn merge(self, next: Outcome) -> Outcome {
+        let threads = [self.threads, next.threads].concat();
+        Outcome {
+            account: self.account.merge(next.account),
+            warmup: self.warmup.merge(next.warmup),
+            window_began: self.window_began.min(next.window_began),
+            window: self.window.max(next.window),
+            answers_in_window: self.answers_in_window + next.answers_in_window,
+            bytes_received: self.bytes_received + next.bytes_received,
+            bytes_sent: self.bytes_sent + next.bytes_sent,
+            response: self.response.merge(&next.response),
+            service: self.service.merge(&next.service),
+            lateness: all(self.lateness, &next.lateness),
+            connection_wait: all(self.connection_wait, &next.connection_wait),
+            connect: all(self.connect, &next.connect),
+            opening: all(self.opening, &next.opening),
+            seen_late: all(self.seen_late, &next.seen_late),
+            connections: self.connections.merge(next.connections),
+            seconds: seconds(self.seconds, &next.seconds),
+            sampled_answers: [self.sampled_answers, next.sampled_answers].concat(),
+            keys: match (self.keys, next.keys) {
+                (Some(a), Some(b)) => Some(a.merge(b)),
+                (one, other) => one.or(other),
+            },
+            operations: operations(self.operations, next.operations),
+            backend: backends(&threads),
+            threads,
+            interrupted: self.interrupted || next.interrupted,
+        }
+    }
+}
+
+impl KeysSeen {
+    fn merge(self, next: KeysSeen) -> KeysSeen {
+        KeysSeen {
+            hits: self.hits + next.hits,
+            misses: self.misses + next.misses,
+            missing: self.missing + next.missing,
+            wrong: self.wrong + next.wrong,
+            stale: self.stale + next.stale,
+        }
+    }
+}
+
+fn operations(mut all: Vec<OperationSeen>, next: Vec<OperationSeen>) -> Vec<OperationSeen> {
+    for seen in next {
+        match all.iter_mut().find(|it| it.operation == seen.operation) {
+            Some(known) => {
+                known.response.add(&seen.response);
+                known.service.add(&seen.service);
+            }
+            None => all.push(seen),
+        }
+    }
+    all
+}
+
+impl Account {
+    fn merge(self, next: Account) -> Account {
+        let mut errors = [self.errors, next.errors].concat();
+        errors.sort_by_key(|error| (error.kind, error.first));
+        errors.dedup_by(|later, first| {
+            let is_same = later.kind == first.kind;
+            first.count += if is_same { later.count } else { 0 };
+            is_same
+        });
+        let mut statuses = [self.statuses, next.statuses].concat();
+        statuses.sort_by_key(|of_one| of_one.status);
+        statuses.dedup_by(|next, of_one| {
+            let is_same = next.status == of_one.status;
+            if is_same {
+                of_one.count += next.count;
+                of_one.good += next.good;
+            }
+            is_same
+        });
+        Account {
+            scheduled: self.scheduled + next.scheduled,
+            shed: self.shed + next.shed,
+            sent: self.sent + next.sent,
+            good: self.good + next.good,
+            errors,
+            in_flight: self.in_flight + next.in_flight,
+            statuses,
+        }
+    }
+}
+
+impl Connections {
+    fn merge(self, next: Connections) -> Connections {
+        Connections {
+            asked: self.asked + next.asked,
+            established: self.established + next.established,
+            reconnects: self.reconnects + next.reconnects,
+            cut: self.cut + next.cut,
+            resent: self.resent + next.resent,
+            early: self.early + next.early,
+            unasked: self.unasked + next.unasked,
+            first_unasked: first(self.first_unasked, next.first_unasked),
+            failed: self.failed + next.failed,
+            first_failure: first(self.first_failure, next.first_failure),
+            syn_retransmits: self.syn_retransmits + next.syn_retransmits,
+            made_in_window: self.made_in_window + next.made_in_window,
+            syn_retransmits_in_window: self.syn_retransmits_in_window
+                + next.syn_retransmits_in_window,
+            answers_min: self.answers_min.min(next.answers_min),
+            answers_max: self.answers_max.max(next.answers_max),
+            unanswered: self.unanswered + next.unanswered,
+        }
+    }
+}
+
+fn all(mut times: Histogram<u64>, more: &Histogram<u64>) -> Histogram<u64> {
+    times += more;
+    times
+}
+
+/// What came first of its kind.
+fn first<T>(one: Option<First<T>>, another: Option<First<T>>) -> Option<First<T>> {
+    [one, another].into_iter().flatten().min_by_key(|first| first.at)
+}
+
+/// Second by second. A percentile is the longest of the parts': that of all is no longer.
+fn seconds(mut seconds: Vec<Second>, more: &[Second]) -> Vec<Second> {
+    seconds.resize(seconds.len().max(more.len()), Second::default());
+    for (second, more) in seconds.iter_mut().zip(more) {
+        *second = Second {
+            good: second.good + more.good,
+            errors: second.errors + more.errors,
+            bytes: second.bytes + more.bytes,
+            p50: second.p50.max(more.p50),
+            p99: second.p99.max(more.p99),
+        };
+    }
+    seconds
+}
+
+/// The backend of all threads; where they differ, how many had which: each falls back
+/// by itself.
+fn backends(threads: &[ThreadUse]) -> String {
+    let mut counts: Vec<(&str, u32)> = Vec::new();
+    for ThreadUse { backend, .. } in threads {
+        match counts.iter_mut().find(|(known, _)| known == backend) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((backend, 1)),
+        }
+    }
+    match counts[..] {
+        [(all, _)] => all.into(),
+        _ => {
+            let each = counts.iter().map(|(backend, count)| format!("{count} × {backend}"));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::array::{uniform2, uniform3, uniform16};
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
+    use crate::work::keys::Operation;
+
+    fn times() -> impl Strategy<Value = Histogram<u64>> {
+        vec(1..60_000_000_000_u64, 0..3).prop_map(|values| {
+            let mut times = histogram::empty();
+            values.into_iter().for_each(|value| times.record(value).unwrap());
+            times
+        })
+    }
+
+    /// One of a few, so that two are often the same.
+    fn moment() -> impl Strategy<Value = Duration> {
+        (0..4_u64).prop_map(Duration::from_secs)
+    }
+
+    fn kind() -> impl Strategy<Value = ErrorKind> {
+        prop::sample::select(&ErrorKind::ALL[..4])
+    }
+
+    fn error() -> impl Strategy<Value = ErrorCount> {
+        (kind(), 1..9_u64, moment(), "[a-z]").prop_map(|(kind, count, first, example)| ErrorCount {
+            kind,
+            count,
+            first,
+            example,
+        })
+    }
+
+    fn status() -> impl Strategy<Value = StatusCount> {
+        (200..203_u16, 0..9_u64, 0..9_u64).prop_map(|(status, good, bad)| StatusCount {
+            status,
+            count: good + bad,
+            good,
+        })
+    }
+
+    fn account() -> impl Strategy<Value = Account> {
+        (vec(error(), 0..4), vec(status(), 1..4), uniform2(0..9_u64)).prop_map(
+            |(errors, statuses, [shed, in_flight])| {
+                let good = statuses.iter().map(|of_one| of_one.good).sum();
+                let sent = good + in_flight + errors.iter().map(|error| error.count).sum::<u64>();
+                let scheduled = sent + shed;
+                Account { scheduled, shed, sent, good, errors, in_flight, statuses }
+            },
+        )
+    }
+
+    fn second() -> impl Strategy<Value = Second> {
+        ([0..9_u64, 0..9, 0..9], uniform2(option::of(0..9_u64))).prop_map(
+            |([good, errors, bytes], [p50, p99])| Second { good, errors, bytes, p50, p99 },
+        )
+    }
+
+    fn connections() -> impl Strategy<Value = Connections> {
+        let unasked = option::of((moment(), "[a-z]"));
+        let failure = option::of((moment(), (kind(), "[a-z]")));
+        (unasked, failure, uniform16(0..9_u32)).prop_map(|(unasked, failure, n)| Connections {
+            asked: n[0],
+            established: n[1],
+            reconnects: n[2].into(),
+            cut: n[3].into(),
+            resent: n[4].into(),
+            early: n[5].into(),
+            unasked: n[6].into(),
+            first_unasked: unasked.map(|(at, what)| First { at, what }),
+            failed: n[7].into(),
+            first_failure: failure.map(|(at, what)| First { at, what }),
+            syn_retransmits: n[8].into(),
+            made_in_window: n[9].into(),
+            syn_retransmits_in_window: n[10].into(),
+            answers_min: n[11].into(),
+            answers_max: n[12].into(),
+            unanswered: n[13],
+        })
+    }
+
+    prop_compose! {
+        fn part()(
+            [account, warmup] in uniform2(account()),
+            times in prop::array::uniform8(times()),
+            connections in connections(),
+            seconds in vec(second(), 0..3),
+            n in uniform3(0..9_u64),
+            at in moment(),
+            (name, interrupted) in ("[ab]", any::<bool>()),
+        ) -> Outcome {
+            let [good, censored, late, waited, connect, seen_late, service, lost] = times;
+            let lost_too = lost.clone();
+            Outcome {
+                account,
+                warmup,
+                window_began: Moment::now(),
+                window: at,
+                answers_in_window: n[0],
+                bytes_received: n[1],
+                bytes_sent: n[2],
+                response: Latency { good, censored },
+                service: Latency { good: service, censored: lost },
+                lateness: late,
+                connection_wait: waited,
+                connect,
+                opening: seen_late.clone(),
+                seen_late,
+                connections,
+                seconds,
+                sampled_answers: vec![SampledAnswer { at, request: 0, expected: name.clone(), bytes: vec![] }],
+                threads: vec![ThreadUse { backend: name.clone(), ..ThreadUse::default() }],
+                backend: name,
+                keys: Some(KeysSeen { hits: n[0], misses: n[1], stale: n[2], ..KeysSeen::default() }),
+                operations: Operation::ALL[..n[0] as usize % 4]
+                    .iter()
+                    .map(|&operation| OperationSeen {
+                        operation,
+                        response: Latency { good: lost_too.clone(), censored: lost_too.clone() },
+                        service: Latency { good: lost_too.clone(), censored: lost_too.clone() },
+                    })
+                    .collect(),
+                interrupted,
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn parts_are_one_run_however_they_are_grouped(a in part(), b in part(), c in part()) {
+            let (left, right) = (a.clone().merge(b.clone()), b.clone().merge(c.clone()));
+            let all = left.merge(c.clone());
+            prop_assert_eq!(&all, &a.clone().merge(right));
+            prop_assert_eq!(&all, &Outcome::nothing(a.window_began).merge(all.clone()));
+
+            prop_assert_eq!(all.account.contradiction(), None);
+            prop_assert_eq!(all.warmup.contradiction(), None);
+            let sum = |of: fn(&Outcome) -> u64| [&a, &b, &c].map(of).iter().sum::<u64>();
+            let counts: [fn(&Outcome) -> u64; 8] = [
+                |part| part.account.scheduled,
+                |part| part.account.shed,
+                |part| part.account.good,
+                |part| part.account.in_flight,
+                |part| part.account.errors_total(),
+                |part| part.account.statuses.iter().map(|of_one| of_one.count).sum(),
+                |part| part.response.samples() + part.service.samples(),
+                |part| part.seconds.iter().map(|second| second.good).sum(),
+            ];
+            for (nth, of) in counts.into_iter().enumerate() {
+                prop_assert_eq!(of(&all), sum(of), "count {}", nth);
+            }
+            let longest = |part: &Outcome| part.seconds.iter().flat_map(|it| [it.p50, it.p99]).max();
+            prop_assert_eq!(longest(&all), [&a, &b, &c].map(longest).into_iter().max().flatten());
+            let failures = [&a, &b, &c].map(|part| part.connections.first_failure.as_ref());
+            let earliest = failures.into_iter().flatten().map(|first| first.at).min();
+            prop_assert_eq!(all.connections.first_failure.map(|first| first.at), earliest);
+        }
+    }
+
+    #[test]
+    fn a_thread_that_fell_back_is_not_hidden_behind_the_first() {
+        let of = |threads: &[&str]| {
+            let threads = threads
+                .iter()
+                .map(|&backend| ThreadUse { backend: backend.into(), ..ThreadUse::default() });
+            backends(&threads.collect::<Vec<_>>())
+        };
+        assert_eq!(of(&["io_uring", "io_uring"]), "io_uring");
+        let fell_back = "epoll (io_uring: Cannot allocate memory)";
+        assert_eq!(of(&[fell_back]), fell_back);
+        assert_eq!(
+            of(&["io_uring", fell_back, "io_uring"]),
+            "2 × io_uring, 1 × epoll (io_uring: Cannot allocate memory)"
+        );
+    }
+}

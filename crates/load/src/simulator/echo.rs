@@ -1,0 +1,144 @@
+//! A backend that answers each request at once, for next to no instructions of its own: what is
+//! left is what a request costs the client's own code.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use crate::backend::{Backend, Event, Received, Slot};
+use crate::pace::clock::Clock;
+use crate::pace::queue::Queue;
+use crate::pace::turns::Turns;
+use crate::plan::template::Request;
+use crate::plan::{Arrivals, Target, Until};
+use crate::protocol::http1::Http1;
+use crate::run::record_of;
+use crate::thread::Worker;
+use crate::thread::address::Sources;
+use crate::{Plan, Stop};
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!";
+/// How long an answer takes.
+const ANSWER_NS: u64 = 10_000;
+
+/// A load whose requests are counted under a profiler of instructions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Load {
+    /// A closed loop, a request at a time on a connection.
+    Closed,
+    /// A closed loop with sixteen requests at once on a connection.
+    Pipelined,
+    /// An open loop of evenly spaced requests.
+    Open,
+}
+
+/// Asks so many requests of one thread on sixteen connections; gives how many had a good answer.
+pub fn ask(requests: u64, load: Load) -> u64 {
+    let address = "127.0.0.1:1".parse().expect("an address");
+    let target = Target { address, authority: "x".into(), path: "/".into() };
+    let plan = Plan {
+        connections: 16,
+        threads: 1,
+        pipeline: if load == Load::Pipelined { 16 } else { 1 },
+        arrivals: if load == Load::Open { Arrivals::Constant(1e6) } else { Arrivals::Closed },
+        until: Until::Requests(requests),
+        ..Plan::new(target, vec![Request::get("/")])
+    };
+    let (stop, (seconds, _told)) = (Stop::default(), mpsc::channel());
+    let queue = Queue::new(&plan, 1).expect("one thread needs nothing of the kernel");
+    let protocol = Http1::new(&plan, plan.http().expect("a plan of HTTP"));
+    let record = record_of(&plan, 0, plan.connections, seconds);
+    let sources = Sources::new(address, false, plan.connections, 0);
+    let parts = (Echo::default(), protocol, record, Turns::new(&queue, 0));
+    let shares = (plan.connections, 1);
+    let mut worker = Worker::new(&plan, &stop, Clock::start(), shares, sources, parts);
+    let turn_over = |worker: &mut Worker<Echo, Http1>| {
+        while let Some(until) = worker.sleeps_until() {
+            worker.turn_over(until).expect("nothing fails here");
+        }
+    };
+    turn_over(&mut worker);
+    worker.start(plan.window(1_000_000_000));
+    turn_over(&mut worker);
+    worker.finish().account.good
+}
+
+/// A network without latency before a server without work.
+#[derive(Default)]
+struct Echo {
+    now: u64,
+    coming: VecDeque<Event>,
+    bytes: Vec<u8>,
+}
+
+impl Backend for Echo {
+    fn now(&self) -> u64 {
+        self.now
+    }
+
+    fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
+        self.coming.push_back(Event::Connected(slot));
+        Ok(None)
+    }
+
+    fn receive_more(&mut self, _: Slot, _: u64) {}
+
+    unsafe fn send(&mut self, slot: Slot, bytes: *const [u8]) -> Option<u64> {
+        // All requests are alike, so their number follows from the length.
+        let requests = bytes.len() / REQUEST_BYTES;
+        if self.bytes.len() < requests * ANSWER.len() {
+            self.bytes = ANSWER.repeat(requests);
+        }
+        self.coming.push_back(Event::Received(slot, Received::whole(requests * ANSWER.len())));
+        None
+    }
+
+    fn is_sending(&self, _: Slot) -> bool {
+        false
+    }
+
+    fn unsent_bytes(&self, _: Slot) -> u64 {
+        0
+    }
+
+    fn close(&mut self, _: Slot) {}
+
+    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
+        let sleeps = at_most.as_nanos() as u64;
+        self.now += if self.coming.is_empty() { sleeps } else { ANSWER_NS.min(sleeps) };
+        Ok(())
+    }
+
+    fn next(&mut self) -> Option<(u64, Event)> {
+        Some((self.now, self.coming.pop_front()?))
+    }
+
+    fn bytes(&self, received: Received) -> &[u8] {
+        &self.bytes[..received.length()]
+    }
+
+    fn kernel_stamp(&self) -> Option<Duration> {
+        None
+    }
+
+    fn syn_retransmits(&self, _: Slot) -> u64 {
+        0
+    }
+}
+
+/// Bytes of each request.
+const REQUEST_BYTES: usize = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".len();
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_request_is_answered_in_each_load() {
+        for load in [Load::Closed, Load::Pipelined, Load::Open] {
+            assert_eq!(ask(1_000, load), 1_000, "{load:?}");
+        }
+    }
+}

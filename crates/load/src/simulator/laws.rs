@@ -1,0 +1,185 @@
+//! What must hold of what a run tells, whatever happened.
+
+use super::Seen;
+use super::case::Case;
+use crate::outcome::{Account, ErrorKind};
+use crate::pace::schedule::due_times;
+use crate::plan::{Arrivals, Until};
+use crate::thread::SLEEP_NS_MAX;
+
+/// What a histogram's value may differ from the true one.
+const PRECISION: f64 = 0.002;
+
+/// Holds what was told to what happened.
+///
+/// # Errors
+/// The first law that is broken, for people.
+pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
+    [
+        conserved,
+        all_due,
+        none_early,
+        none_lost,
+        none_twice,
+        in_order,
+        ends,
+        littles_law,
+        waits_count_from_when_requests_were_due,
+    ]
+    .into_iter()
+    .try_for_each(|law| law(case, seen))
+}
+
+/// A count over warm-up and window of all threads.
+fn all(seen: &Seen, of: impl Fn(&Account) -> u64) -> u64 {
+    seen.parts.iter().map(|part| of(&part.warmup) + of(&part.account)).sum()
+}
+
+/// The books of each thread agree, and those of all with their seconds.
+fn conserved(_: &Case, seen: &Seen) -> Result<(), String> {
+    for part in &seen.parts {
+        for account in [&part.warmup, &part.account] {
+            if let Some(what) = account.contradiction() {
+                return Err(what);
+            }
+        }
+    }
+    let good: u64 = seen.parts.iter().map(|part| part.account.good).sum();
+    let timed: u64 = seen.seconds.iter().map(|second| second.service.len()).sum();
+    equal("good answers, and their times", good, timed)?;
+    let in_seconds = seen.seconds.iter().map(|second| second.good).sum();
+    equal("good answers, and those of the seconds", all(seen, |it| it.good), in_seconds)
+}
+
+/// Every request that is due is sent, or told as one that never was.
+fn all_due(case: &Case, seen: &Seen) -> Result<(), String> {
+    let in_window: u64 = seen.parts.iter().map(|part| part.account.scheduled).sum();
+    if let Until::Requests(asked) = case.plan.until {
+        return if in_window > asked || in_window < asked && case.temper.is_calm() {
+            Err(format!("{asked} requests were to be sent, and {in_window} were due"))
+        } else {
+            Ok(())
+        };
+    }
+    if case.plan.arrivals == Arrivals::Closed {
+        return Ok(());
+    }
+    let length = seen.window.end - seen.window.start;
+    let due = due_times(case.plan.arrivals, case.plan.seed).take_while(|due| *due < length);
+    equal(
+        "requests due, by the schedule and as told",
+        due.count() as u64,
+        all(seen, |it| it.scheduled),
+    )
+}
+
+/// No request of an open loop goes out before it is due.
+fn none_early(case: &Case, seen: &Seen) -> Result<(), String> {
+    for (number, due) in dues(case, seen) {
+        let early = seen.world.fates.get(&number).filter(|fate| fate.sent < due);
+        if let Some(fate) = early {
+            return Err(format!(
+                "request {number} was sent {} ns before it was due",
+                due - fate.sent
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// When each request of an open loop was due, as far as the server had it.
+fn dues(case: &Case, seen: &Seen) -> impl Iterator<Item = (u64, u64)> {
+    let last = seen.world.fates.keys().last().map_or(0, |last| last + 1);
+    let (start, due) = (seen.window.start, due_times(case.plan.arrivals, case.plan.seed));
+    (0..last).zip(due).map(move |(number, due)| (number, start + due))
+}
+
+/// What came is counted once: a good answer as such, each other answer as an error.
+fn none_lost(case: &Case, seen: &Seen) -> Result<(), String> {
+    let came: u64 = seen.world.fates.values().map(|fate| u64::from(fate.good)).sum();
+    let told = all(seen, |it| it.good);
+    // Who speaks unasked, or answers before the request is sent, spoils what came with it.
+    let is_exact = case.temper.speaks == 0.0;
+    if told > came || is_exact && told != came {
+        return Err(format!("{came} good answers came, and {told} are told"));
+    }
+    let never_asked = seen.world.fates.iter().find(|(_, fate)| fate.asked == 0);
+    never_asked.map_or(Ok(()), |(number, _)| Err(format!("{number} was answered and not asked")))
+}
+
+/// A request is asked again once, on another connection, if it may be, and else never.
+fn none_twice(case: &Case, seen: &Seen) -> Result<(), String> {
+    let is_repeatable = case.plan.http().is_some_and(|http| http.requests[0].method == "GET");
+    let most = if is_repeatable { 2 } else { 1 };
+    for (number, fate) in &seen.world.fates {
+        if fate.asked > most || fate.good > 1 {
+            return Err(format!("request {number} was asked and answered so often: {fate:?}"));
+        }
+    }
+    let (sent, asked) = (all(seen, |it| it.sent), seen.world.fates.len() as u64);
+    if asked > sent { Err(format!("{asked} requests came, and {sent} were sent")) } else { Ok(()) }
+}
+
+/// An answer is taken for that of its own request.
+fn in_order(_: &Case, seen: &Seen) -> Result<(), String> {
+    let of_another = all(seen, |it| {
+        let wrong = it.errors.iter().filter(|error| error.kind == ErrorKind::WrongBody);
+        wrong.map(|error| error.count).sum()
+    });
+    equal("answers that are another request's", 0, of_another)
+}
+
+/// A run that has a time ends in it.
+fn ends(case: &Case, seen: &Seen) -> Result<(), String> {
+    let Until::Elapsed(_) = case.plan.until else { return Ok(()) };
+    let away = if case.temper.away > 0.0 { 8 * 25_000_000 } else { 0 };
+    let latest = seen.window.end
+        + case.plan.patience().as_nanos() as u64
+        + SLEEP_NS_MAX * (1 + seen.parts.len() as u64)
+        + away;
+    if seen.ended > latest {
+        return Err(format!("it ended {} ns late", seen.ended - latest));
+    }
+    Ok(())
+}
+
+/// Little's law: the times of all answers, added up, are the time for which requests were under
+/// way, added up by whoever saw them come and go.
+fn littles_law(case: &Case, seen: &Seen) -> Result<(), String> {
+    let is_whole = case.plan.warmup.is_zero() && case.temper.is_calm();
+    let is_plain = case.plan.pipeline == 1 && case.temper.narrow == 0.0;
+    let told: u64 = all(seen, |it| it.good);
+    if !is_whole || !is_plain || told != seen.world.answered {
+        return Ok(());
+    }
+    let times = seen.seconds.iter().map(|it| it.service.mean() * it.service.len() as f64);
+    let (told, truly): (f64, f64) = (times.sum(), seen.world.under_way_ns as f64);
+    if (told - truly).abs() > PRECISION * truly + 2.0 * seen.world.answered as f64 {
+        return Err(format!("requests were under way for {truly} ns, and {told} are told"));
+    }
+    Ok(())
+}
+
+/// The response times of an open loop count from when requests were due, whatever kept them from
+/// being sent.
+fn waits_count_from_when_requests_were_due(case: &Case, seen: &Seen) -> Result<(), String> {
+    let is_exact = case.temper.is_calm() && case.temper.narrow == 0.0;
+    if case.plan.arrivals == Arrivals::Closed || !is_exact {
+        return Ok(());
+    }
+    let in_window = dues(case, seen).filter(|(_, due)| *due >= seen.window.begin);
+    let fates = in_window.filter_map(|(number, due)| Some((due, seen.world.fates.get(&number)?)));
+    let waits = fates.filter(|(_, fate)| fate.good > 0).map(|(due, fate)| fate.came - due);
+    let (mut truly, mut answers) = (0.0, 0.0);
+    waits.for_each(|wait| (truly, answers) = (truly + wait as f64, answers + 1.0));
+    let good = seen.parts.iter().map(|part| &part.response.good);
+    let told: f64 = good.map(|times| times.mean() * times.len() as f64).sum();
+    if (told - truly).abs() > PRECISION * truly + 2.0 * answers {
+        return Err(format!("users waited for {truly} ns in all, and {told} are told"));
+    }
+    Ok(())
+}
+
+fn equal(what: &str, one: u64, other: u64) -> Result<(), String> {
+    if one == other { Ok(()) } else { Err(format!("{what}: {one} and {other}")) }
+}

@@ -1,0 +1,205 @@
+//! Runs of load without a network, a machine or time: the threads' loops, their queue and their
+//! records are the real ones, the server is made up, and a clock of its own jumps from event to
+//! event. So a hundred thousand runs, each with another server, take a minute.
+//!
+//! - [`case`]: what is asked and of whom, all of it by one seed;
+//! - [`world`]: the clock, the events to come, and what truly happened;
+//! - [`server`]: what a server makes of requests;
+//! - [`backend`]: how a thread's loop meets the world;
+//! - [`echo`]: a backend that only answers, for counts of instructions;
+//! - [`laws`]: what must hold of what was told, whatever happened.
+
+mod backend;
+mod case;
+pub mod echo;
+mod laws;
+mod server;
+mod world;
+
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::rc::Rc;
+use std::sync::mpsc;
+
+use self::backend::Simulated;
+use self::case::Case;
+use self::world::World;
+use crate::outcome::record::SecondOfThread;
+use crate::pace::clock::Clock;
+use crate::pace::queue::Queue;
+use crate::pace::turns::Turns;
+use crate::pace::window::Window;
+use crate::protocol::Protocol;
+use crate::protocol::http1::Http1;
+use crate::run::{put_together_of, record_of, slots_of};
+use crate::thread::Worker;
+use crate::thread::address::Sources;
+use crate::{Outcome, Stop};
+
+/// A thread's loop that meets a made-up world.
+type Thread<'a> = Worker<'a, Simulated, Http1>;
+
+/// Between the last thread's readiness and the common start, as in a real run.
+const START_AHEAD_NS: u64 = 2_000_000;
+/// More steps than any case takes: one that goes on never ends.
+const STEPS_MAX: u64 = 2_000_000;
+
+/// Something that goes wrong in a client's books.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mishap {
+    /// A request under way is forgotten.
+    FlightDropped,
+    /// A good answer is counted twice.
+    CountedTwice,
+    /// A second of a thread never comes to the others.
+    SecondLost,
+}
+
+/// Makes the run of this seed, and holds what it tells to what truly happened.
+///
+/// # Errors
+/// What doesn't hold, with the case, for people.
+pub fn check(seed: u64) -> Result<(), String> {
+    let case = Case::random(seed);
+    let held = panic::catch_unwind(AssertUnwindSafe(|| {
+        let seen = Simulation::new(&case).run(None)?;
+        laws::hold(&case, &seen)
+    }));
+    let held = held.unwrap_or_else(|_| Err("the client panicked, as is said above".into()));
+    held.map_err(|what| format!("{what}\nseed {seed}: {case:#?}"))
+}
+
+/// A sound run of a closed loop in which one request is never answered, with its plan; if asked,
+/// something goes wrong in the client's books after its end.
+pub fn outcome(mishap: Option<Mishap>) -> (crate::Plan, Outcome) {
+    let case = Case::sound();
+    let seen = Simulation::new(&case).run(mishap).expect("a sound run comes to its end");
+    let outcome = put_together_of(&case.plan, (seen.parts, seen.seconds), seen.window);
+    (case.plan, outcome)
+}
+
+/// What came of a run, and what truly happened.
+struct Seen {
+    parts: Vec<Outcome>,
+    seconds: Vec<SecondOfThread>,
+    window: Window,
+    ended: u64,
+    world: World,
+}
+
+/// A run that is to be made.
+struct Simulation<'a> {
+    case: &'a Case,
+    world: Rc<RefCell<World>>,
+}
+
+/// A thread, as whoever turns it over knows it.
+struct Turned<'a> {
+    thread: Thread<'a>,
+    /// Until when it sleeps; `None` once it has come to the end of its stage.
+    until: Option<u64>,
+    /// It is busy until then.
+    busy_until: u64,
+}
+
+impl<'a> Simulation<'a> {
+    fn new(case: &'a Case) -> Simulation<'a> {
+        let world = World::new(case.seed, case.temper, case.threads, case.plan.connections);
+        Simulation { case, world: Rc::new(RefCell::new(world)) }
+    }
+
+    fn run(self, mishap: Option<Mishap>) -> Result<Seen, String> {
+        let (plan, threads) = (&self.case.plan, self.case.threads);
+        let stop = Stop::default();
+        let queue = Queue::new(plan, threads).map_err(|error| error.to_string())?;
+        let (to, seconds) = mpsc::channel();
+        let http = plan.http().ok_or("the simulator asks for pages")?;
+        let protocol = Http1::new(plan, http);
+        let mut all: Vec<Turned> = (0..threads)
+            .map(|thread| {
+                let slots = slots_of(plan, thread, threads);
+                let record = record_of(plan, thread, slots, to.clone());
+                let sources = Sources::new(plan.target.address, false, plan.connections, thread);
+                let backend = Simulated::new(self.world.clone(), thread);
+                let parts =
+                    (backend, protocol.of_thread(thread), record, Turns::new(&queue, thread));
+                let shares = (slots, threads as u32);
+                let thread = Worker::new(plan, &stop, Clock::start(), shares, sources, parts);
+                Turned { thread, until: None, busy_until: 0 }
+            })
+            .collect();
+        drop(to);
+        self.turn_over(&mut all, &queue)?;
+        let start = self.world.borrow().now() + START_AHEAD_NS;
+        let window = plan.window(start);
+        all.iter_mut().for_each(|one| one.thread.start(window));
+        self.turn_over(&mut all, &queue)?;
+        if mishap == Some(Mishap::FlightDropped) {
+            all.iter_mut().any(|one| one.thread.drop_a_flight());
+        }
+        let mut parts: Vec<Outcome> = all.into_iter().map(|one| one.thread.finish()).collect();
+        if mishap == Some(Mishap::CountedTwice) {
+            parts[0].account.good += 1;
+        }
+        let mut seconds: Vec<SecondOfThread> = seconds.iter().collect();
+        if mishap == Some(Mishap::SecondLost) {
+            let most = (0..seconds.len()).max_by_key(|&nth| seconds[nth].good);
+            most.map(|nth| seconds.remove(nth));
+        }
+        let world = self.world.replace(World::new(0, self.case.temper, 0, 0));
+        Ok(Seen { parts, seconds, window, ended: world.now(), world })
+    }
+
+    /// Turns the threads over, each when its time has come, until all are at the end of their
+    /// stage.
+    fn turn_over(&self, all: &mut [Turned], queue: &Queue) -> Result<(), String> {
+        for one in all.iter_mut() {
+            one.until = one.thread.sleeps_until();
+        }
+        for _ in 0..STEPS_MAX {
+            let wakes = |(thread, one): (usize, &Turned)| {
+                let until = one.until?;
+                let world = self.world.borrow();
+                let woken = if queue.is_woken(thread) { world.now() } else { u64::MAX };
+                let event = world.next_event_of(thread).unwrap_or(u64::MAX);
+                Some((until.min(event).min(woken).max(one.busy_until), thread))
+            };
+            let Some((at, thread)) = all.iter().enumerate().filter_map(wakes).min() else {
+                return Ok(());
+            };
+            let one = &mut all[thread];
+            // As if by the kernel, which wakes a thread that sleeps for long now and then.
+            let at = at.min(self.world.borrow().now() + crate::thread::SLEEP_NS_MAX);
+            one.busy_until = self.world.borrow_mut().pass_to(at);
+            let until = one.until.unwrap_or_default();
+            one.thread.turn_over(until).map_err(|error| error.to_string())?;
+            one.until = one.thread.sleeps_until();
+        }
+        Err(format!("the run goes on after {STEPS_MAX} steps: {:#?}", self.case))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many that the suite has time for; `make simulate` makes a hundred thousand.
+    const RUNS: u64 = 1_000;
+
+    #[test]
+    fn whatever_a_server_does_the_account_holds() {
+        for seed in 0..RUNS {
+            check(seed).unwrap_or_else(|what| panic!("{what}"));
+        }
+    }
+
+    #[test]
+    fn a_sound_run_has_no_contradiction_and_a_mishap_is_one() {
+        let told = |mishap| outcome(mishap).1.contradiction();
+        assert_eq!(told(None), None);
+        let mishaps = [Mishap::FlightDropped, Mishap::CountedTwice, Mishap::SecondLost];
+        for mishap in mishaps {
+            assert!(told(Some(mishap)).is_some(), "{mishap:?} can't be seen");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What comes of bytes that came.
+
+use super::*;
+
+impl<B: Backend, P: Protocol> Worker<'_, B, P> {
+    pub(super) fn received(&mut self, slot: Slot, received: Received, mut at: u64) {
+        if P::OPENS
+            && let State::Opening { since, .. } = *self.slots.state(slot)
+        {
+            return self.answered_first_words(slot, since, received, at);
+        }
+        if self.slots.oldest(slot).is_some_and(|flight| at < flight.times.sent) {
+            // It was told of before this request was sent, for something else.
+            at = self.backend.now();
+            self.time.pass_to(at);
+        }
+        let Worker { backend, protocol, record, slots, turns, outboxes, .. } = self;
+        let mut bytes = backend.bytes(received);
+        record.bytes_received(bytes.len());
+        loop {
+            let queued = outboxes.get(slot as usize).map_or(0, |outbox| outbox.queued);
+            let asked = slots.under_way(slot) > queued;
+            let Some(flight) = slots.oldest(slot).filter(|_| asked).copied() else {
+                let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
+                return self.unasked(slot, example, at);
+            };
+            let partial = &mut slots.connection(slot).partial;
+            let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
+            let of = Asked { number: flight.number, sent: flight.times.sent, at };
+            let fed = protocol.feed(partial, bytes, of);
+            let (used, status, mut fault, reusable) = match fed {
+                Fed::More { missing } => return backend.receive_more(slot, missing),
+                Fed::Answer { used, status, fault, reusable } => (used, status, fault, reusable),
+                Fed::Broken(fault) => return self.lost(slot, &fault, at),
+            };
+            let answer = &bytes[..used];
+            bytes = &bytes[used..];
+            let last = slots.under_way(slot) == queued + 1;
+            if last && !bytes.is_empty() && fault.is_none() {
+                let example = format!("bytes after the answer: \"{}\"", show(bytes));
+                fault = Some(Box::new(Fault { kind: ErrorKind::Malformed, example }));
+            }
+            let Some(flight) = slots.pop(slot) else { return };
+            slots.connection(slot).is_used = true;
+            self.under_way -= 1;
+            let phase = turns.phase(flight.times.intended);
+            if fault.is_none() {
+                slots.connection(slot).good += u64::from(phase == Phase::Window);
+                if let Some(stamp) = backend.kernel_stamp() {
+                    record.seen(phase, stamp, self.clock, at);
+                }
+                if is_sampled {
+                    record.sample(of.number, answer);
+                }
+            }
+            record.answered(phase, flight.times, status, fault, at);
+            // What comes before its request was sent says nothing of the rest of that, which
+            // the connection still has to carry.
+            let is_early = last && backend.is_sending(slot);
+            if is_early && phase == Phase::Window {
+                record.outcome.connections.early += 1;
+            }
+            let keeps = reusable && self.plan.keep_alive && !is_early;
+            if !keeps || (last && !bytes.is_empty()) {
+                if !reusable {
+                    self.note_cut(phase);
+                }
+                // Requests behind an answer that closes are not processed (RFC
+                // 9112, 9.6): they go to the next connection, and wait on.
+                return self.replace(slot, at);
+            }
+            if bytes.is_empty() {
+                return self.take_requests(slot, at);
+            }
+        }
+    }
+
+    /// The server ended its side: that may be how an answer ends.
+    pub(super) fn ended(&mut self, slot: Slot, at: u64) {
+        if let State::Opening { .. } = *self.slots.state(slot) {
+            let example = "the connection ended before its first words were answered".into();
+            let fault = Fault { kind: ErrorKind::ClosedEarly, example };
+            return self.connect_failed(slot, fault);
+        }
+        let Some(&mut flight) = self.slots.oldest(slot) else {
+            return self.ended_unasked(slot, at);
+        };
+        let partial = &mut self.slots.connection(slot).partial;
+        let has_begun = P::is_under_way(partial);
+        let of = Asked { number: flight.number, sent: flight.times.sent, at };
+        match self.protocol.end(partial, of) {
+            Fed::Answer { status, fault, .. } => {
+                self.slots.pop(slot);
+                self.under_way -= 1;
+                let phase = self.turns.phase(flight.times.intended);
+                let is_good = fault.is_none() && phase == Phase::Window;
+                self.slots.connection(slot).good += u64::from(is_good);
+                self.record.answered(phase, flight.times, status, fault, at);
+                self.note_cut(phase);
+                self.replace(slot, at);
+            }
+            Fed::Broken(fault) => {
+                self.settle_lost(slot, &fault, has_begun, at);
+                self.replace(slot, at);
+            }
+            Fed::More { .. } => unreachable!("nothing comes after the end"),
+        }
+    }
+
+    /// A connection on which nothing was asked has ended, which costs no request.
+    pub(super) fn ended_unasked(&mut self, slot: Slot, at: u64) {
+        if self.turns.goes_on(at) {
+            self.note_cut(self.turns.phase(at));
+        }
+        if !self.turns.is_open_loop() || !self.plan.keep_alive || !self.slots.is_open(slot) {
+            return self.replace(slot, at);
+        }
+        self.close(slot, at);
+        self.line.enter_ended(slot);
+        self.free_since.get_or_insert(at);
+    }
+
+    /// The server spoke on a connection on which nothing was asked. Whatever that means, it
+    /// is no answer to what is asked next.
+    pub(super) fn unasked(&mut self, slot: Slot, example: String, at: u64) {
+        self.record.unasked(example.clone(), at);
+        self.lost(slot, &Fault { kind: ErrorKind::Malformed, example }, at);
+    }
+
+    /// The server ends a connection that was to be kept.
+    pub(super) fn note_cut(&mut self, phase: Phase) {
+        self.record.outcome.connections.cut +=
+            u64::from(self.plan.keep_alive && phase == Phase::Window);
+    }
+}

@@ -1,0 +1,228 @@
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::sync::mpsc;
+use std::thread::sleep;
+
+use super::*;
+use crate::backend::scripted::{Call, Scripted, answered};
+use crate::outcome::record::Since;
+use crate::pace::queue::Queue;
+use crate::plan::template::Request;
+use crate::plan::{Arrivals, Target};
+use crate::protocol::http1::Http1;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn plan(connections: u32) -> Plan {
+    let target =
+        Target { address: "127.0.0.1:1".parse().unwrap(), authority: "x".into(), path: "/".into() };
+    Plan { connections, ..Plan::new(target, vec![Request::get("/")]) }
+}
+
+/// Carries a plan out on one thread, which stands still for so long before the run and
+/// meets with what the script has for its waits; gives what was seen, and what
+/// was asked of the backend in the run.
+fn run(
+    plan: &Plan,
+    still: Duration,
+    script: impl FnMut() -> Vec<(Duration, Event)>,
+) -> (Outcome, Vec<Call>) {
+    let (clock, stop, (seconds, _)) = (Clock::start(), Stop::default(), mpsc::channel());
+    let calls = Rc::new(RefCell::new(Vec::new()));
+    let backend = Scripted { clock, script, calls: calls.clone(), events: VecDeque::new() };
+    let is_apart = !plan.keep_alive || plan.arrivals != Arrivals::Closed;
+    let record = Record::new(0, is_apart.then_some(Since::Intended), seconds);
+    let sources = Sources::new(plan.target.address, false, plan.connections, 0);
+    let queue = Queue::new(plan, 1).unwrap();
+    let parts = (backend, Http1::new(plan, plan.http().unwrap()), record, Turns::new(&queue, 0));
+    let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
+    while let Some(until) = worker.sleeps_until() {
+        worker.turn_over(until).unwrap();
+    }
+    calls.borrow_mut().clear();
+    sleep(still);
+    let now = clock.now();
+    let end = match plan.until {
+        Until::Elapsed(time) => now + time.as_nanos() as u64,
+        Until::Requests(_) => u64::MAX,
+    };
+    let window = Window { start: now, begin: now, end };
+    worker.start(window);
+    while let Some(until) = worker.sleeps_until() {
+        worker.turn_over(until).unwrap();
+    }
+    (worker.finish(), calls.take())
+}
+
+#[test]
+fn a_thread_that_was_ready_early_begins_with_the_others() {
+    let plan = Plan { keep_alive: false, until: Until::Requests(1), ..plan(1) };
+    let mut events = [Event::Connected(0), answered(0)].into_iter();
+    let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+    let (seen, calls) = run(&plan, 5 * MS, script);
+    assert_eq!(seen.account.good, 1);
+    assert_eq!(calls[0], Call::Connect(0), "it slept, though the start had come: {calls:?}");
+}
+
+#[test]
+fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
+    let plan = Plan { until: Until::Requests(2), timeout: 40 * MS, threads: 1, ..plan(2) };
+    let at_once = |events: [Event; 2]| Vec::from(events.map(|event| (Duration::ZERO, event)));
+    let mut wait = 0;
+    let (seen, _) = run(&plan, Duration::ZERO, || {
+        wait += 1;
+        match wait {
+            1 => at_once([Event::Connected(0), Event::Connected(1)]),
+            2 => {
+                // A signal ends this wait.
+                sleep(200 * MS);
+                Vec::new()
+            }
+            _ => at_once([answered(0), answered(1)]),
+        }
+    });
+    assert_eq!((seen.account.good, seen.account.errors.len()), (2, 0), "away in a wait");
+    let mut wait = 0;
+    let (seen, _) = run(&plan, Duration::ZERO, || {
+        wait += 1;
+        match wait {
+            1 => at_once([Event::Connected(0), Event::Connected(1)]),
+            2 => vec![(200 * MS, answered(0))],
+            _ => vec![(Duration::ZERO, answered(1))],
+        }
+    });
+    assert_eq!((seen.account.good, seen.account.errors.len()), (2, 0), "away between events");
+}
+
+#[test]
+fn what_fell_due_in_a_last_sleep_that_was_too_long_is_late_and_not_shed() {
+    for keep_alive in [true, false] {
+        let plan = Plan {
+            arrivals: Arrivals::Constant(1000.0),
+            until: Until::Elapsed(20 * MS),
+            timeout: 10 * MS,
+            keep_alive,
+            ..plan(20)
+        };
+        let mut is_ahead = keep_alive;
+        let (seen, _) = run(&plan, Duration::ZERO, || {
+            if std::mem::take(&mut is_ahead) {
+                return (0..20).map(|slot| (Duration::ZERO, Event::Connected(slot))).collect();
+            }
+            sleep(40 * MS);
+            Vec::new()
+        });
+        let tally = &seen.account;
+        assert_eq!((tally.sent, tally.shed), (20, 0), "keep_alive: {keep_alive}");
+    }
+}
+
+#[test]
+fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() {
+    let timeout = 30 * MS;
+    let never_connected = |keep_alive| {
+        let plan = Plan { keep_alive, until: Until::Requests(2), timeout, ..plan(1) };
+        // A first connection is made and lost, and no other.
+        let mut events = [Event::Connected(0), Event::Ended(0)].into_iter();
+        let (seen, _) = run(&plan, Duration::ZERO, || {
+            sleep(MS);
+            events.next().map(|event| (Duration::ZERO, event)).into_iter().collect()
+        });
+        let kinds: Vec<_> = seen.account.errors.iter().map(|error| error.kind).collect();
+        assert_eq!(kinds, [ErrorKind::ClosedEarly, ErrorKind::ConnectTimeout]);
+        seen
+    };
+    // As precise as a histogram is.
+    let all = timeout.as_nanos() as u64 * 99 / 100;
+    let seen = never_connected(false);
+    assert_eq!(seen.service.censored.len(), 1, "the second was never sent");
+    let longest = seen.response.censored.max();
+    assert!(longest >= all, "{longest} ns");
+    // Where connections are kept in a closed loop, both times are one.
+    let waits = never_connected(true).service.censored;
+    assert!(waits.len() == 2 && waits.max() >= all, "{} waits, {} ns", waits.len(), waits.max());
+}
+
+/// Else who waited for a server that accepts nobody is told that the client was late.
+#[test]
+fn a_request_that_waits_for_connections_that_come_to_nothing_waits_for_a_connection() {
+    let plan = Plan {
+        arrivals: Arrivals::Constant(100.0),
+        until: Until::Elapsed(120 * MS),
+        timeout: 40 * MS,
+        keep_alive: false,
+        ..plan(1)
+    };
+    let (seen, _) = run(&plan, Duration::ZERO, || {
+        sleep(MS);
+        Vec::new()
+    });
+    // The second was due after 10 ms, and had to wait for the first one's timeout.
+    let waits = &seen.connection_wait;
+    let longest = Duration::from_nanos(waits.max());
+    assert!(longest >= 20 * MS, "{} waits, {longest:?} at most", waits.len());
+}
+
+/// Else SYNs that were lost before anything was measured would be held against the window.
+#[test]
+fn connections_that_are_made_before_the_window_are_none_of_it() {
+    let lost = Duration::from_nanos(SYN_LOST_NS);
+    for (made_again, in_window) in [(false, 0), (true, 1)] {
+        let plan = Plan { until: Until::Elapsed(lost + 300 * MS), timeout: 10 * lost, ..plan(1) };
+        let mut waits = [
+            vec![(lost, Event::Connected(0))],
+            if made_again { vec![(MS, Event::Ended(0))] } else { vec![] },
+            if made_again { vec![(lost, Event::Connected(0))] } else { vec![] },
+        ]
+        .into_iter();
+        let (seen, _) = run(&plan, Duration::ZERO, || waits.next().unwrap_or_default());
+        let seen = &seen.connections;
+        assert_eq!((seen.made_in_window, seen.syn_retransmits_in_window), (in_window, in_window));
+        assert_eq!(seen.syn_retransmits, 1 + in_window, "each lost one");
+    }
+}
+
+#[test]
+fn a_connection_that_is_made_for_a_request_is_of_its_phase() {
+    let plan = Plan { keep_alive: false, until: Until::Requests(1), ..plan(1) };
+    let mut events = [Event::Connected(0), answered(0)].into_iter();
+    let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+    let (seen, _) = run(&plan, Duration::ZERO, script);
+    let seen = &seen.connections;
+    assert_eq!((seen.made_in_window, seen.syn_retransmits_in_window), (1, 0));
+}
+
+#[test]
+fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept() {
+    for (keep_alive, cut) in [(true, 1), (false, 0)] {
+        let plan = Plan {
+            arrivals: Arrivals::Constant(10.0),
+            until: Until::Elapsed(30 * MS),
+            timeout: 10 * MS,
+            keep_alive,
+            ..plan(2)
+        };
+        // A request that is due at once is on the first.
+        let mut waits =
+            [vec![Event::Connected(0), Event::Connected(1)], vec![Event::Ended(1)]].into_iter();
+        let (seen, _) = run(&plan, Duration::ZERO, || {
+            let events = waits.next().unwrap_or_default();
+            events.into_iter().map(|event| (Duration::ZERO, event)).collect()
+        });
+        assert_eq!(seen.connections.cut, cut, "keep_alive: {keep_alive}");
+    }
+}
+
+/// Else server and client would read and write more often for as many requests: what is answered
+/// in parts would be asked in parts from then on.
+#[test]
+fn a_pipeline_that_is_answered_in_parts_is_asked_again_as_a_whole() {
+    let plan = Plan { pipeline: 4, until: Until::Requests(12), ..plan(1) };
+    let mut events = std::iter::once(Event::Connected(0)).chain((0..12).map(|_| answered(0)));
+    let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+    let (seen, calls) = run(&plan, Duration::ZERO, script);
+    assert_eq!(seen.account.good, 12);
+    let sends = calls.iter().filter(|&&call| call == Call::Send(0)).count();
+    assert_eq!(sends, 3, "{calls:?}");
+}

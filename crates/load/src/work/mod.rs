@@ -1,0 +1,3 @@
+//! What is asked, and what an answer is worth.
+
+pub mod keys;

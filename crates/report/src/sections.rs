@@ -1,0 +1,71 @@
+//! The outcomes of a run in sections, as tables and headings have them.
+
+use result::Run;
+use result::outcome::Outcome;
+use result::plan::Pace;
+
+use crate::figures;
+use crate::lead::lead;
+use crate::list::entry;
+use crate::names;
+use crate::text::visible_name;
+
+/// The outcomes that differ in the study's first dimension only.
+pub struct Section<'a> {
+    /// What they have in common.
+    pub name: String,
+    /// One for each value of that dimension.
+    pub outcomes: Vec<&'a Outcome>,
+}
+
+/// All outcomes, in sections: those first that compare what the leading one does.
+pub fn sections(run: &Run) -> Vec<Section<'_>> {
+    let dimensions = &run.study.dimensions;
+    let mut sections: Vec<Section> = Vec::new();
+    for outcome in &run.outcomes {
+        let is_alike = |section: &Section| {
+            let first = section.outcomes[0];
+            names::is_same_section(dimensions, &first.setting, &outcome.setting)
+                && first.class == outcome.class
+        };
+        let make = || Section { name: section_name(run, outcome), outcomes: vec![] };
+        entry(&mut sections, is_alike, make).outcomes.push(outcome);
+    }
+    let figure = |outcome: &Outcome| outcome.ranking().map(|ranking| ranking.figure.clone());
+    let leading = lead(run).and_then(figure);
+    sections.sort_by_key(|section| figure(section.outcomes[0]) != leading);
+    sections
+}
+
+fn section_name(run: &Run, outcome: &Outcome) -> String {
+    let name = match (&outcome.offered, figures::ranking(run, outcome)) {
+        (Some(_), Some(figure)) => {
+            format!("One rate for all: {}", visible_name(&figure.title))
+        }
+        (Some(_), None) => "One rate for all".into(),
+        (None, _) => names::section_name(&run.study.dimensions, &outcome.setting),
+    };
+    match class_name(run, outcome) {
+        Some(class) => format!("{name}: {class}"),
+        None => name,
+    }
+}
+
+/// Which stores an outcome compares: only those of one class are rivals. `None` where
+/// contenders have no classes.
+pub fn class_name(run: &Run, outcome: &Outcome) -> Option<String> {
+    match outcome.class {
+        Some(class) => Some(format!("stores that {}", class.stores())),
+        None if run.durability.is_empty() => None,
+        None => Some("stores of which nobody knows what they survive".into()),
+    }
+}
+
+/// What tells an outcome from the others of its section.
+pub fn point_name(run: &Run, outcome: &Outcome) -> String {
+    match &outcome.offered {
+        // It is alone there.
+        Some(_) => names::settings(run, &[outcome.setting.with(Pace::Free)]),
+        None => names::point_name(&run.study.dimensions, &outcome.setting),
+    }
+}

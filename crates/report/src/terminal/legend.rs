@@ -1,0 +1,91 @@
+//! The marks of tables, explained.
+
+use result::Run;
+use result::figure::Unit;
+use result::finding::Verdict;
+use result::outcome::{CurvePoint, Estimate, Row};
+
+use super::page::{DIM, Page};
+use super::table::mark;
+use crate::caveats;
+use crate::figures::{self, Spread};
+
+/// A mark in the tables: whether a run has it, and what it says.
+pub(super) type Mark = (fn(&Run) -> bool, &'static str);
+
+pub(super) const MARKS: [Mark; 12] = [
+    (figures::has_times, "requests a second count good answers only"),
+    (
+        |run| rows(run).any(|row| !mark(run, &row.contender).is_empty()),
+        "* keeps a lighter contract, as said above",
+    ),
+    (|run| ranges(run).any(|it| matches!(it, Spread::Interval(_))), "(a–b) 95 % interval"),
+    (
+        |run| ranges(run).any(|it| matches!(it, Spread::Blocks(_))),
+        "[a–b] lowest and highest block, too few for an interval",
+    ),
+    (
+        |run| estimates(run, &[Unit::PerSecond]).any(|it| it.at_least),
+        "≥ before a rate: the client was the limit",
+    ),
+    (
+        |run| ratios(run).any(|it| it.at_least || it.at_most),
+        "≥ or ≤ before a share: one of the two figures behind it is a bound",
+    ),
+    (
+        |run| estimates(run, &[Unit::Micros]).any(|it| it.at_least),
+        "≥ before a time: requests without an answer are in it",
+    ),
+    (caveats::figures_share_memory, "memory is summed over processes: what two share counts twice"),
+    (|run| is_said(run, Verdict::Valid), "✓ valid"),
+    (|run| is_said(run, Verdict::NotChecked), "○ not checked in full"),
+    (|run| is_said(run, Verdict::Suspect), "? doubtful, for the reason below"),
+    (|run| is_said(run, Verdict::Invalid), "✗ not a figure to use, for the reason below"),
+];
+
+fn rows(run: &Run) -> impl Iterator<Item = &Row> {
+    run.outcomes.iter().flat_map(|outcome| &outcome.rows)
+}
+
+fn points(run: &Run) -> impl Iterator<Item = &CurvePoint> {
+    run.curves.iter().flat_map(|curve| &curve.lines).flat_map(|line| &line.points)
+}
+
+fn is_said(run: &Run, verdict: Verdict) -> bool {
+    let of_rows = rows(run).map(|row| row.verdict);
+    of_rows.chain(points(run).map(|point| point.verdict)).any(|it| it == verdict)
+}
+
+/// How far the figures that rank may be off.
+fn ranges(run: &Run) -> impl Iterator<Item = Spread> {
+    let ranked = run.outcomes.iter().filter_map(|it| Some((it, it.ranking()?)));
+    ranked
+        .flat_map(|(outcome, ranking)| {
+            outcome.rows.iter().filter_map(|row| row.figure(&ranking.figure))
+        })
+        .map(figures::spread)
+}
+
+fn ratios(run: &Run) -> impl Iterator<Item = &Estimate> {
+    rows(run).flat_map(|row| row.standings.values()).filter_map(|it| it.ratio.as_ref())
+}
+
+/// The figures in tables that are measured in one of these.
+fn estimates<'a>(run: &'a Run, units: &'static [Unit]) -> impl Iterator<Item = &'a Estimate> {
+    let figures = || figures::plain(run).filter(|figure| units.contains(&figure.unit));
+    let of_rows = rows(run).flat_map(move |row| figures().filter_map(|it| row.figure(&it.id)));
+    of_rows
+        .chain(points(run).flat_map(move |point| figures().filter_map(|it| point.figure(&it.id))))
+}
+
+impl Page {
+    /// Explains the marks, those only that were used.
+    pub(super) fn legend(&mut self, run: &Run) {
+        let used: Vec<&str> =
+            MARKS.iter().filter(|(is_used, _)| is_used(run)).map(|(_, says)| *says).collect();
+        if !used.is_empty() {
+            self.line("");
+            self.paragraph(DIM, "", &used.join(" · "));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The kinds of study that there are. Each has a file with its descriptor: what judging, reports
+//! and the lab have to know of all studies of the kind.
+
+mod http;
+mod keys;
+mod program;
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Figure;
+use crate::setting::Dimension;
+
+/// A kind of study, as `run.json` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// Servers, which the load generator asks by HTTP/1.1.
+    Http,
+    /// Stores, which it asks for keys.
+    Keys,
+    /// Programs that drive themselves.
+    Program,
+}
+
+/// What holds for all studies of a kind.
+#[derive(Debug)]
+struct Descriptor {
+    is_asked: bool,
+    keeps_data: bool,
+    dimensions: &'static [Declared],
+    /// What contenders are compared by, whose work is counted in one or many of something.
+    figures: fn(&str, &str) -> Vec<Figure>,
+}
+
+/// A dimension of all studies of a kind, with the values that a study may choose from.
+#[derive(Debug)]
+pub struct Declared {
+    /// What values stand under in a setting, and in `study.toml`.
+    pub id: &'static str,
+    /// What one of it is called, where its values are numbers.
+    pub one: &'static str,
+    /// What many of it are called.
+    pub many: &'static str,
+    /// Its values.
+    pub values: Values,
+}
+
+/// What the values of a dimension may be.
+#[derive(Debug)]
+pub enum Values {
+    /// Numbers from here to there.
+    Numbers(RangeInclusive<u64>),
+    /// Yes and no, in these words. Yes, where a study doesn't say.
+    Flags(&'static str, &'static str),
+    /// Names, for which each study has its own words.
+    Names,
+}
+
+impl Declared {
+    const fn numbers(
+        id: &'static str,
+        (one, many): (&'static str, &'static str),
+        values: RangeInclusive<u64>,
+    ) -> Declared {
+        Declared { id, one, many, values: Values::Numbers(values) }
+    }
+
+    /// As a run's record has it, without the words of names.
+    pub fn dimension(&self) -> Dimension {
+        let words = match self.values {
+            Values::Flags(yes, no) => {
+                BTreeMap::from([("true", yes), ("false", no)].map(|(a, b)| (a.into(), b.into())))
+            }
+            Values::Numbers(_) | Values::Names => BTreeMap::new(),
+        };
+        let (id, one, many) = (self.id.into(), self.one.into(), self.many.into());
+        Dimension { id, one, many, words }
+    }
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Http, Kind::Keys, Kind::Program];
+
+    fn descriptor(self) -> &'static Descriptor {
+        match self {
+            Kind::Http => &http::HTTP,
+            Kind::Keys => &keys::KEYS,
+            Kind::Program => &program::PROGRAM,
+        }
+    }
+
+    /// Whether the load generator asks contenders. Others drive themselves, and tell what they
+    /// did in units that their study names.
+    pub fn is_asked(self) -> bool {
+        self.descriptor().is_asked
+    }
+
+    /// Whether contenders keep what they are given: every value is compared with what was
+    /// written, a disk is a part of the work, and what survives is of a class of durability.
+    pub fn keeps_data(self) -> bool {
+        self.descriptor().keeps_data
+    }
+
+    /// In what settings of all its studies differ, in the order of their values. A study may
+    /// declare others.
+    pub fn declared(self) -> &'static [Declared] {
+        self.descriptor().dimensions
+    }
+
+    /// The same as a run's record has them, without the words of names.
+    pub fn dimensions(self) -> Vec<Dimension> {
+        self.declared().iter().map(Declared::dimension).collect()
+    }
+
+    /// What contenders are compared by, whose work is counted in one or many of something: in
+    /// requests, unless the study says otherwise.
+    pub fn figures(self, unit: Option<(&str, &str)>) -> Vec<Figure> {
+        let (one, many) = unit.unwrap_or(("request", "requests"));
+        (self.descriptor().figures)(one, many)
+    }
+}
