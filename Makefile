@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -124,6 +124,16 @@ SEED ?= 0
 simulate: RUNS ?= 100000
 simulate: ## RUNS=100000 simulated runs of the generator from SEED=0 on, each held to what truly happened (a minute)
 	cargo run --locked --release -p load --features simulator --example simulate -- $(RUNS) $(SEED)
+
+instructions: ## instructions a request of the generator, as released (valgrind; a minute)
+	cargo build --locked --release -p load --features simulator --example instructions
+	@for load in closed pipelined open; do \
+		for requests in 20000 60000; do \
+			valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+				$(target)/release/examples/instructions $$load $$requests 2>&1 | \
+				sed -n 's/.*Collected : *//p'; \
+		done | paste -sd' ' | awk -v load=$$load '{ printf "%-10s %.1f\n", load, ($$2 - $$1) / 40000 }'; \
+	done
 
 fuzz: ## feed each decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run
