@@ -19,17 +19,17 @@ pub struct Valued<T> {
     /// Its own keys.
     pub own: T,
     /// The values that it has, by the dimension's id.
-    pub given: Given,
+    pub given: GivenValues,
     /// The values of all dimensions of its study, in their order. They follow from elsewhere in
     /// the file.
     pub values: Vec<(String, Vec<Value>)>,
 }
 
 /// Values by the id of their dimension.
-pub type Given = BTreeMap<&'static str, Vec<Value>>;
+pub type GivenValues = BTreeMap<&'static str, Vec<Value>>;
 
 /// The own keys of a table that has values of dimensions.
-pub trait Table {
+pub trait OwnKeys {
     /// The kinds of study that may have it.
     const KINDS: &'static [Kind] = &Kind::ALL;
     /// Whether it has lists of values, and not one of each dimension.
@@ -44,12 +44,12 @@ pub trait Table {
     }
 
     /// What speaks against them with these values beside them.
-    fn complaint(&self, _given: &Given) -> Option<&'static str> {
+    fn complaint(&self, _given: &GivenValues) -> Option<&'static str> {
         None
     }
 }
 
-impl<T: Table> Valued<T> {
+impl<T: OwnKeys> Valued<T> {
     /// Tells it which dimensions its study has.
     pub(super) fn declare(&mut self, kind: Kind, parameters: &[Parameter]) {
         let of_kind = kind.declared().iter().filter_map(|declared| {
@@ -116,9 +116,9 @@ fn if_not_given(declared: &Declared) -> Option<Vec<Value>> {
     }
 }
 
-impl<'de, T: Table + Deserialize<'de>> Deserialize<'de> for Valued<T> {
+impl<'de, T: OwnKeys + Deserialize<'de>> Deserialize<'de> for Valued<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Valued<T>, D::Error> {
-        let mut given = Given::new();
+        let mut given = GivenValues::new();
         let (kinds, lists) = (T::KINDS, T::HAS_LISTS);
         let own = T::deserialize(Apart { of: deserializer, kinds, lists, given: &mut given })?;
         match own.complaint(&given) {
@@ -134,7 +134,7 @@ struct Apart<'a, Of> {
     of: Of,
     kinds: &'static [Kind],
     lists: bool,
-    given: &'a mut Given,
+    given: &'a mut GivenValues,
 }
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Apart<'_, D> {

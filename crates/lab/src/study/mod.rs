@@ -38,7 +38,7 @@ pub use self::published::{ClaimFile, PublishedRow};
 pub use self::request::{Request, RightAnswer};
 
 use self::contender::Contender;
-use self::dimension::Table;
+use self::dimension::OwnKeys;
 use self::near::did_you_mean;
 use crate::contract::Contract;
 use crate::drive;
@@ -392,7 +392,7 @@ impl Study {
     }
 
     /// The closed loop that a table is about. Refuses a table that is for another kind of study.
-    fn check_base<T: Table>(
+    fn check_base<T: OwnKeys>(
         &self,
         path: &Path,
         table: &Spanned<Valued<T>>,
@@ -416,7 +416,7 @@ impl Study {
     }
 
     /// What speaks against the values that a table has of dimensions.
-    fn complaint<T: Table>(&self, table: &Valued<T>) -> Option<String> {
+    fn complaint<T: OwnKeys>(&self, table: &Valued<T>) -> Option<String> {
         if let Some((id, of)) = table.foreign(self.file.kind()) {
             return Some(format!("`{id}` is for a driver with `{}`", kinds::of(of).key()));
         }

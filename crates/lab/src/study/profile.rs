@@ -9,7 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Parameter;
-use super::dimension::{Given, Table, Valued};
+use super::dimension::{GivenValues, OwnKeys, Valued};
 use super::limits;
 
 /// What is expected of contenders beside their contract: `[expects]`.
@@ -110,7 +110,7 @@ pub struct Curve {
     pub blocks: u32,
 }
 
-impl Table for Settings {
+impl OwnKeys for Settings {
     const HAS_LISTS: bool = true;
 
     fn cores(&self) -> Cores {
@@ -121,20 +121,20 @@ impl Table for Settings {
         Some(&self.parameters)
     }
 
-    fn complaint(&self, given: &Given) -> Option<&'static str> {
+    fn complaint(&self, given: &GivenValues) -> Option<&'static str> {
         (!given.contains_key(CONNECTIONS) && self.parameters.is_empty()).then_some(
             "missing key `connections`, or `parameters` of contenders that drive themselves",
         )
     }
 }
 
-impl Table for EqualRate {
+impl OwnKeys for EqualRate {
     fn cores(&self) -> Cores {
         self.cores
     }
 }
 
-impl Table for FixedRate {
+impl OwnKeys for FixedRate {
     const KINDS: &'static [Kind] = &[Kind::Http];
 
     fn cores(&self) -> Cores {
@@ -142,7 +142,7 @@ impl Table for FixedRate {
     }
 }
 
-impl Table for Curve {
+impl OwnKeys for Curve {
     fn cores(&self) -> Cores {
         self.cores
     }

@@ -8,9 +8,9 @@ use crate::drive::{self, WorkDriver};
 use crate::study::contender::Contender;
 use crate::study::{ContractFile, HttpContract, Study, StudyFile};
 
-pub(super) struct Http;
+pub(super) struct HttpKind;
 
-impl Kind for Http {
+impl Kind for HttpKind {
     fn key(&self) -> &'static str {
         "protocol = \"http1\""
     }

@@ -16,9 +16,9 @@ const KEY_S: f64 = 4e-6;
 /// Seconds that a byte of its value takes, about.
 const BYTE_S: f64 = 2e-9;
 
-pub(super) struct Keys;
+pub(super) struct KeysKind;
 
-impl Kind for Keys {
+impl Kind for KeysKind {
     fn key(&self) -> &'static str {
         "protocol = \"keys\""
     }

@@ -49,9 +49,9 @@ pub trait Kind {
 pub fn of(kind: result::kind::Kind) -> &'static dyn Kind {
     use result::kind::Kind;
     match kind {
-        Kind::Http => &http::Http,
-        Kind::Keys => &keys::Keys,
-        Kind::Program => &program::Program,
+        Kind::Http => &http::HttpKind,
+        Kind::Keys => &keys::KeysKind,
+        Kind::Program => &program::ProgramKind,
     }
 }
 
@@ -68,6 +68,6 @@ fn has_of_programs(study: &StudyFile) -> Option<String> {
 
 /// What speaks against a study that has work for stores, and none of them.
 fn has_of_stores(study: &StudyFile) -> Option<String> {
-    let what = || format!("`asks` is for a driver with `{}`", keys::Keys.key());
+    let what = || format!("`asks` is for a driver with `{}`", keys::KeysKind.key());
     (!study.asks.is_empty()).then(what)
 }

@@ -9,9 +9,9 @@ use crate::drive::{self, WorkDriver};
 use crate::study::contender::Contender;
 use crate::study::{ContractFile, Study, StudyFile, Sum};
 
-pub(super) struct Program;
+pub(super) struct ProgramKind;
 
-impl Kind for Program {
+impl Kind for ProgramKind {
     fn key(&self) -> &'static str {
         "kind = \"program\""
     }
