@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-durability false-alarms calibrate calibrate-programs simulate fuzz
+.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -26,15 +26,19 @@ contenders:
 program:
 	cargo build --locked --release -p bakeoff
 
+SHOW ?= --quiet
 test: ## install what is missing, then lint and run every test
 	@setup/install test
 	@if cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; then \
-		$(MAKE) --no-print-directory lint; \
+		$(MAKE) --no-print-directory lint-own; \
 	fi
-	@# Tests wait for servers, clients and windows half of the time: twice as many as cores.
-	cargo test --locked --workspace --no-fail-fast -- --quiet --test-threads=$$(($$(nproc) * 2))
-	@# The store of studies/kv is no member: its own tests are those of the engines that this machine has.
-	cargo test --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features "$$($(store)/buildable | paste -sd,)" -- --quiet
+	@# Tests wait for servers, clients and windows most of the time: twice as many as cores.
+	.ci/tests $(SHOW) --test-threads=$$(($$(nproc) * 2))
+	@# The store of studies/kv is no member. Its engines that are crates take a minute to compile.
+	$(test-store) "$$($(store)/buildable | grep -vxe fjall -e postgres -e redb | paste -sd,)" -- --quiet
+
+# Its own tests are those of the engines that this machine has.
+test-store := cargo test --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features
 
 mistakes: ## make every known mistake again, and see whether its check names it (a quarter of an hour)
 	@setup/install mistakes
@@ -66,25 +70,34 @@ check-programs: ## every contender of studies of programs does each kind of its 
 			$(bakeoff) check $$study/$$contender || echo "^ $$study/$$contender" >>$(target)/unkept; \
 		done; \
 	done
-	cargo test --locked -p bakeoff --test studies -- --ignored
+	cargo test --locked -p bakeoff --test studies codecs:: -- --ignored
 	@if [ -s $(target)/unkept ]; then cat $(target)/unkept; rm $(target)/unkept; exit 1; fi
+
+check-servers: ## every contender that serves keeps its contract, and bears what no client of its study sends (ten minutes)
+	@setup/install test
+	cargo test --locked -p bakeoff --test command contenders:: -- --ignored
+	cargo test --locked -p bakeoff --test studies web:: -- --ignored
+	$(test-store) "$$($(store)/buildable | paste -sd,)"
 
 check-durability: ## stores that lose what comes between two moments are found out (some minutes)
 	@setup/install test
 	cargo test --locked -p bakeoff --test command durability:: -- --ignored
 
-lint: ## formatting and clippy, warnings denied
-	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
+.PHONY: lint-own
+lint: lint-own ## formatting and clippy, warnings denied: of all that is written in Rust here
 	@# Contenders in Rust are no members: what they depend on is their own affair.
 	@set -e; for manifest in studies/*/*/Cargo.toml; do \
-		echo "$$manifest: formatting and clippy"; \
-		cargo fmt --check --manifest-path $$manifest; \
+		echo "$$manifest: clippy"; \
 		cargo clippy --locked --manifest-path $$manifest --target-dir $(target)/contenders -- -D warnings; \
 	done
 	cargo clippy --locked --manifest-path $(store)/Cargo.toml --target-dir $(target)/contenders --features "$$($(store)/buildable | paste -sd,)" --all-targets -- -D warnings
+
+# What `make test` has of it: what contenders depend on takes longer than all else.
+lint-own:
+	cargo fmt --all --check
+	@set -e; for manifest in studies/*/*/Cargo.toml fuzz/Cargo.toml; do cargo fmt --check --manifest-path $$manifest; done
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	@# Nothing is linked here, so libFuzzer, which takes a C++ compiler, need not be built.
-	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	CUSTOM_LIBFUZZER_PATH=/dev/null cargo clippy --locked --manifest-path fuzz/Cargo.toml --target-dir $(target) -- -D warnings
 
 .PHONY: proof
@@ -111,6 +124,16 @@ SEED ?= 0
 simulate: RUNS ?= 100000
 simulate: ## RUNS=100000 simulated runs of the generator from SEED=0 on, each held to what truly happened (a minute)
 	cargo run --locked --release -p load --features simulator --example simulate -- $(RUNS) $(SEED)
+
+instructions: ## instructions a request of the generator, as released (valgrind; a minute)
+	cargo build --locked --release -p load --features simulator --example instructions
+	@for load in closed pipelined open; do \
+		for requests in 20000 60000; do \
+			valgrind --tool=callgrind --callgrind-out-file=/dev/null \
+				$(target)/release/examples/instructions $$load $$requests 2>&1 | \
+				sed -n 's/.*Collected : *//p'; \
+		done | paste -sd' ' | awk -v load=$$load '{ printf "%-10s %.1f\n", load, ($$2 - $$1) / 40000 }'; \
+	done
 
 fuzz: ## feed each decoder anything for five minutes (needs `cargo install --locked cargo-fuzz`)
 	fuzz/run

@@ -2,9 +2,9 @@
 //! because both are read by the same decoder.
 
 use crate::plan::template::Template;
-use crate::protocol::http1::expected::{Expected, Search};
 use crate::protocol::http1::head::Heads;
 use crate::protocol::http1::reading::{Progress, Reading};
+use crate::work::expected::{Expected, Search};
 
 /// Reads one answer after the other from the bytes of a connection.
 #[derive(Debug, Default)]

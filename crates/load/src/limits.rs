@@ -10,6 +10,7 @@ use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
 use crate::thread::TOGETHER_BYTES;
 use crate::thread::slots::Flight;
+use crate::work::pages::Pages;
 use crate::{Error, Plan};
 
 /// Descriptors beside the connections and the threads: output, libraries.
@@ -57,7 +58,7 @@ const UNDER_WAY_BYTES_MAX: u64 = 4 << 30;
 /// [`Error::Plan`] with what they would take.
 pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
     let (rendered, largest) = match &plan.work {
-        Work::Http(http) => bytes_of(&Http1::new(plan, http)),
+        Work::Http(http) => bytes_of(&Http1::new(plan, http, Pages::new(plan, http))),
         Work::Keys(keys) => bytes_of(&Store::new(plan, keys)),
     };
     // Requests that go out together lie together, and else only those that vary.

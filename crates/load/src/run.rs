@@ -28,6 +28,7 @@ use crate::protocol::store::Store;
 use crate::thread::Worker;
 use crate::thread::address::Sources;
 use crate::thread::connects;
+use crate::work::pages::Pages;
 use crate::{Error, Moment, News, Outcome, Progress, Stop, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
@@ -44,7 +45,9 @@ pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outc
     let plan = &plan.with_environment().map_err(Error::Plan)?;
     // Once: a large body is in memory once.
     match &plan.work {
-        Work::Http(http) => run_as(&Http1::new(plan, http), plan, stop, tell),
+        Work::Http(http) => {
+            run_as(&Http1::new(plan, http, Pages::new(plan, http)), plan, stop, tell)
+        }
         Work::Keys(keys) => run_as(&Store::new(plan, keys), plan, stop, tell),
     }
 }
@@ -95,7 +98,8 @@ fn run_as<P: Protocol>(
         });
         // Those that ran nothing tell nothing: the error is that of the one that failed.
         let parts: Vec<Option<Outcome>> = told.collect::<Result<_, Error>>()?;
-        Ok(put_together(plan, stop, parts.into_iter().flatten(), collected))
+        let began = clock.moment(window.begin);
+        Ok(put_together(plan, stop, (began, parts.into_iter().flatten()), collected))
     })
 }
 
@@ -226,7 +230,7 @@ impl Share<'_> {
         let cpu = self.crew.cpus[self.thread % self.crew.cpus.len()];
         limits::bind(cpu)?;
         limits::wake_on_time();
-        let mut record = record_of(self.plan, self.thread, self.slots(), seconds);
+        let mut record = record_of(self.plan, &protocol, self.thread, self.slots(), seconds);
         record.usage.cpu = Some(cpu);
         // Whether they are, is found now rather than within the window.
         let _ = seconds_apart(&[]);
@@ -312,8 +316,9 @@ pub(crate) fn slots_of(plan: &Plan, thread: usize, threads: usize) -> u32 {
 }
 
 /// The empty books of a thread with so many connections.
-pub(crate) fn record_of(
+pub(crate) fn record_of<P: Protocol>(
     plan: &Plan,
+    protocol: &P,
     thread: usize,
     slots: u32,
     seconds: Sender<SecondOfThread>,
@@ -323,11 +328,7 @@ pub(crate) fn record_of(
         (Arrivals::Closed, false) => Some(Since::Begun),
         _ => Some(Since::Intended),
     };
-    let record = Record::new(thread, since, seconds);
-    let mut record = match plan.work {
-        Work::Http(_) => record,
-        Work::Keys(_) => record.by_operation(),
-    };
+    let mut record = Record::new(thread, since, seconds).by_class(protocol.classes());
     record.gathers = plan.pipeline > 1;
     record.outcome.connections.asked = slots;
     record
@@ -431,10 +432,10 @@ impl Collected {
 fn put_together(
     plan: &Plan,
     stop: &Stop,
-    parts: impl Iterator<Item = Outcome>,
+    (began, parts): (Moment, impl Iterator<Item = Outcome>),
     collected: Collected,
 ) -> Outcome {
-    let mut all = parts.reduce(Outcome::merge).unwrap_or_else(|| Outcome::nothing(Moment::now()));
+    let mut all = parts.fold(Outcome::nothing(began), Outcome::merge);
     all.seconds = collected.within(all.window);
     all.answers_in_window = all.seconds.iter().map(|second| second.good).sum();
     all.bytes_received = all.seconds.iter().map(|second| second.bytes).sum();
@@ -445,7 +446,7 @@ fn put_together(
     if plan.arrivals == Arrivals::Closed && plan.keep_alive {
         // A request is due when it can be sent: both times are the same.
         all.response = all.service.clone();
-        for seen in &mut all.operations {
+        for seen in &mut all.classes {
             seen.response = seen.service.clone();
         }
     }
@@ -463,8 +464,9 @@ pub(crate) fn put_together_of(
     let threads = parts.len();
     seconds.into_iter().for_each(|second| to.send(second).expect("the other end is here"));
     drop(to);
-    let collected = Collected::collect(&from, threads, window, Clock::start(), &mut |_| {});
-    put_together(plan, &Stop::default(), parts.into_iter(), collected)
+    let clock = Clock::start();
+    let collected = Collected::collect(&from, threads, window, clock, &mut |_| {});
+    put_together(plan, &Stop::default(), (clock.moment(window.begin), parts.into_iter()), collected)
 }
 
 /// Of how many connections of a thread it is looked how late their answers are seen: few,
@@ -504,6 +506,7 @@ mod tests {
     use std::thread;
 
     use super::*;
+    use crate::outcome::AnswerKind;
     use crate::outcome::record::Times;
     use crate::pace::window::Phase;
     use crate::plan::Target;
@@ -591,7 +594,8 @@ mod tests {
             for number in 0..3 {
                 record.begin_second(number, 1);
                 record.account(Phase::Window).sent += 1;
-                record.answered(Phase::Window, Times::default(), 200, None, time);
+                let kind = AnswerKind { status: 200, class: 0 };
+                record.answered(Phase::Window, Times::default(), kind, None, time);
             }
             record.finish(Clock::start(), WINDOW, 0, [0, 0]);
         }

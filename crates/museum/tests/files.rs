@@ -225,7 +225,7 @@ fn a_run_that_is_none_of_its_study_is_refused_with_its_line() {
     let error = refused("\"pingpong\"", "\"pong\"");
     assert!(error.contains("m.toml:13:52: this has to be a list of some of"), "{error}");
     let error = refused("parameters = { does = [\"pingpong\"] }", "connections = [1]");
-    assert!(error.contains("m.toml:8:1: `connections` are the load generator's"), "{error}");
+    assert!(error.contains("m.toml:8:1: `connections` is the load generator's"), "{error}");
     let error = refused("\"cpp-coroutines\"]", "\"cpp\"]");
     assert!(error.contains("m.toml:9:30: there is no contender `cpp`; the study"), "{error}");
 }

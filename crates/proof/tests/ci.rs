@@ -1,4 +1,4 @@
-//! What `.ci/run` makes of the test runner's words.
+//! What `.ci/run` makes of the test runner's words, and `.ci/tests` of the test programs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,6 +7,11 @@ use std::process::Command;
 
 /// The last line of `.ci/run` where `make test` says this.
 fn counted(said: &str) -> String {
+    told(said).lines().last().unwrap().to_string()
+}
+
+/// What `.ci/run` says then.
+fn told(said: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".ci")).unwrap();
     let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/run");
@@ -16,7 +21,7 @@ fn counted(said: &str) -> String {
     fs::write(folder.path().join("said"), said).unwrap();
     fs::write(folder.path().join("Makefile"), "test:\n\t@cat said\n").unwrap();
     let output = Command::new(folder.path().join(".ci/run")).output().unwrap();
-    String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_string()
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
@@ -28,6 +33,38 @@ fn a_test_that_the_machine_cant_make_is_not_counted_as_passed() {
         test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n\
         test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
     assert_eq!(counted(said), "14 passed, 1 failed, 2 skipped");
+}
+
+/// Whether `.ci/tests` succeeds where these are the test programs, each another program by a name
+/// of its own.
+fn succeeds(programs: &[(&str, &str)]) -> bool {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path().display();
+    fs::create_dir(folder.path().join(".ci")).unwrap();
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.ci/tests");
+    symlink(tests.canonicalize().unwrap(), folder.path().join(".ci/tests")).unwrap();
+    let built = programs.iter().map(|(name, program)| {
+        symlink(program, folder.path().join(name)).unwrap();
+        format!(
+            r#"{{"manifest_path":"{at}/Cargo.toml","profile":{{"test":true}},"executable":"{at}/{name}"}}"#
+        ) + "\n"
+    });
+    fs::write(folder.path().join("built"), built.collect::<String>()).unwrap();
+    // A function in the place of cargo, as bash takes it from its environment.
+    let mut tests = Command::new(folder.path().join(".ci/tests"));
+    tests.env("BASH_FUNC_cargo%%", "() { cat built; }").output().unwrap().status.success()
+}
+
+#[test]
+fn one_test_program_that_fails_fails_them_all_and_so_does_none() {
+    let (good, bad) = ("/bin/true", "/bin/false");
+    assert!(succeeds(&[("load-1", good), ("forms-2", good), ("lab-3", good)]));
+    assert!(
+        !succeeds(&[("load-1", bad), ("forms-2", good), ("lab-3", good)]),
+        "of those that time"
+    );
+    assert!(!succeeds(&[("load-1", good), ("forms-2", bad), ("lab-3", good)]), "of the others");
+    assert!(!succeeds(&[]), "nothing was tested");
 }
 
 /// All files in Rust below a folder.
@@ -49,6 +86,19 @@ fn no_test_says_that_it_is_skipped_where_the_test_runner_keeps_it() {
         let says = fs::read_to_string(&path).unwrap().contains(&kept);
         assert!(!says, "{}: `.ci/run` takes this test for passed", path.display());
     }
+}
+
+/// Whoever makes a test that takes a minute sees it.
+#[test]
+fn the_slowest_ten_are_named_the_slowest_first() {
+    let line = |number: u32| format!("test of::number_{number} ... ok <{number}.250s>\n");
+    let said: String = (1..=12).map(line).collect();
+    let told = told(&said);
+    let (_, slowest) = told.split_once("The slowest tests:\n").expect(&told);
+    let slowest: Vec<&str> = slowest.lines().take(11).collect();
+    assert_eq!(slowest[0], "12.250 s  of::number_12");
+    assert_eq!(slowest[9], "3.250 s  of::number_3");
+    assert_eq!(slowest[10], "0 passed, 0 failed, 0 skipped");
 }
 
 #[test]

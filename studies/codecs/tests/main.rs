@@ -417,16 +417,21 @@ fn each_contender_has_its_format() {
 
 #[test]
 fn contenders_of_a_format_decode_each_others_bytes() {
-    bytes_are_exchanged(|name| LIGHT.contains(&name) || SOON_BUILT.contains(&name));
+    let is_tried = |name: &str| LIGHT.contains(&name) || SOON_BUILT.contains(&name);
+    bytes_are_exchanged(is_tried, &[("utf8", 1), ("defaults", 100)]);
 }
 
 #[test]
 #[ignore = "`make check-programs` builds all"]
 fn all_contenders_of_a_format_decode_each_others_bytes() {
-    bytes_are_exchanged(|_| true);
+    bytes_are_exchanged(
+        |_| true,
+        &[("utf8", 1), ("utf8", 100), ("defaults", 1), ("defaults", 100)],
+    );
 }
 
-fn bytes_are_exchanged(is_tried: impl Fn(&str) -> bool) {
+/// Of these data sets, so many records at once.
+fn bytes_are_exchanged(is_tried: impl Fn(&str) -> bool, of: &[(&str, usize)]) {
     let mut builds = builds();
     let study = study();
     for format in FORMATS {
@@ -437,7 +442,7 @@ fn bytes_are_exchanged(is_tried: impl Fn(&str) -> bool) {
             .filter(of_format)
             .filter(|it| is_built(it, &mut builds))
             .collect();
-        for (data, at_once) in [("utf8", 1), ("utf8", 100), ("defaults", 1), ("defaults", 100)] {
+        for &(data, at_once) in of {
             let (Some(own), Some(others)) = (printed(data, 7), printed(data, 8)) else { return };
             for writer in &contenders {
                 let folder = tempfile::tempdir().unwrap();

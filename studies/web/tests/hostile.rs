@@ -1,9 +1,9 @@
 //! What no client of the study sends, and anybody else may: each server refuses it or ends
-//! the connection, and the next client has its answer.
+//! the connection, and the next client has its answer. `make check-servers` asks all.
 
 use lab::contract::http_client::{Answer, Wrong};
 
-use super::server::{Server, contenders, is_built};
+use super::server::{Server, contenders, is_built, is_light};
 
 /// More than a server has open here.
 const FILES: u64 = 1024;
@@ -227,10 +227,20 @@ fn wrongs(server: &mut Server) -> Vec<String> {
 
 #[test]
 fn what_is_hostile_is_refused_and_the_next_client_has_its_answer() {
+    hostile_clients_are_refused(is_light);
+}
+
+#[test]
+#[ignore = "`make check-servers` builds all"]
+fn what_is_hostile_is_refused_by_all_and_the_next_client_has_its_answer() {
+    hostile_clients_are_refused(|_| true);
+}
+
+fn hostile_clients_are_refused(is_tried: impl Fn(&str) -> bool) {
     let mut all = Vec::new();
     // Files are served by the same nginx as all else of nginx.
     for contender in contenders().iter().filter(|it| it.lighter_contract().is_none()) {
-        if is_built(&contender.name) {
+        if is_tried(&contender.name) && is_built(&contender.name) {
             let mut server = Server::start(contender, FILES);
             let wrongs = wrongs(&mut server);
             all.extend(wrongs.iter().map(|wrong| format!("{}: {wrong}", contender.name)));

@@ -26,6 +26,12 @@ const WITHIN: Duration = Duration::from_secs(60);
 /// A build's word that something is missing which no package is known to give.
 pub const ABSENT: i32 = 69;
 
+/// Whether its build takes a few seconds, and it accepts or parses in code that no other one here
+/// has.
+pub fn is_light(name: &str) -> bool {
+    ["erlang", "erlang-engine", "go", "jdk-virtual-threads", "nginx-module", "node"].contains(&name)
+}
+
 /// The contenders of the study.
 pub fn contenders() -> Vec<Contender> {
     let study = Study::read(&Path::new(ROOT).join("studies"), "web");

@@ -76,7 +76,7 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
         output.line(&format!("  {}: {}", visible(&version.of), visible(&version.says)));
     }
     let machine = ThisMachine::new(&machine::describe());
-    let (driver, contract) = study.of(contender);
+    let (driver, contract) = study.driver_and_contract(contender);
     let data = study.file.data.as_ref();
     let bench = Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: &stop };
     let works = works(&study, contender);

@@ -285,10 +285,17 @@ fn where_the_pair_is_invalid_another_contender_is_measured_twice_too() {
     lab.assert_nothing_is_left();
 }
 
+/// For tests that look at what is planned, and wait for no trial.
+fn of_who_ends_at_once() -> Lab {
+    let lab = Lab::new();
+    lab.contender("good", "[\"false\"]", "");
+    lab.contender("other", "[\"false\"]", "");
+    lab
+}
+
 #[test]
 fn the_same_seed_plans_the_same_trials() {
-    let lab = Lab::with_good();
-    lab.server("other", "good", "");
+    let lab = of_who_ends_at_once();
     let plan = || {
         lab.bakeoff(&["run", "s", "--cores", "1", "--connections", "2,3", "--seed", "5"]);
         lab.run().plan
@@ -332,10 +339,9 @@ fn a_study_is_run_by_its_folder_for_as_long_as_is_asked_for_and_resumed_from_any
 
 #[test]
 fn a_profile_of_the_studys_own_is_run_by_its_name_and_the_command_repeats_it() {
-    let lab = Lab::with_good();
+    let lab = of_who_ends_at_once();
     lab.change_study("[profile.full]", "[profile.\"two short\"]");
     lab.change_study("blocks = 6", "blocks = 2");
-    lab.server("other", "good", "");
     lab.bakeoff(&["run", "s", "--profile", "two short", "--only", "good,other", "--seed", "5"]);
     let run = lab.run();
     assert_eq!((&*run.plan.profile, run.plan.blocks), ("two short", 2));

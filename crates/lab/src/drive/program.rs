@@ -10,6 +10,7 @@
 //! `t` are seconds by its own clock, `done` what it has done since its start, and `sum` the sum
 //! of those units' payloads or records, modulo 2^32. After the result it ends with 0.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -30,8 +31,11 @@ use crate::place::Running;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a program may take beyond its seconds: to end a unit, and to sum up.
 const BEYOND: Duration = Duration::from_secs(30);
-/// What it is told to work beyond warm-up and window, each of which begins and ends with a line.
-pub const MORE_S: f64 = 1.0;
+/// What it is told to work beyond warm-up and window: until the line after the one that ends the
+/// window, so that it lives while it is looked at for the last time.
+pub const MORE_S: f64 = 0.2;
+/// A line that comes so little before its time is in time: the next one would be far too late.
+const EARLY: Duration = Duration::from_millis(20);
 /// Intervals of a program: so many of its lines are told at most, and one of them is `ready`.
 const INTERVALS_MAX: usize = LINES_MAX - 2;
 /// Numbers of a result.
@@ -40,8 +44,11 @@ const RESULT_MAX: usize = 20;
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Contenders that drive themselves.
-#[derive(Debug, Clone, Copy)]
-pub struct ProgramDriver;
+#[derive(Debug, Default)]
+pub struct ProgramDriver {
+    /// When the one that runs said that it is ready, by CLOCK_MONOTONIC.
+    ready_at: Cell<Duration>,
+}
 
 impl WorkDriver for ProgramDriver {
     fn is_asked(&self) -> bool {
@@ -62,7 +69,10 @@ impl WorkDriver for ProgramDriver {
             return Readiness::NotYet("it printed nothing".into());
         };
         match Said::of(&line) {
-            Ok(Said::Ready { ready: true }) => Readiness::Yes,
+            Ok(Said::Ready { ready: true }) => {
+                self.ready_at.set(line.at);
+                Readiness::Yes
+            }
             Ok(Said::Ready { ready: false }) => Readiness::NotYet("it isn't ready".into()),
             Ok(_) => Readiness::Failed("it worked before it said that it is ready".into()),
             Err(why) => Readiness::Failed(why),
@@ -75,7 +85,8 @@ impl WorkDriver for ProgramDriver {
         what: &Drive,
     ) -> Result<Box<dyn Driving + 'a>, Error> {
         let (warmup, window) = (what.warmup(), what.window());
-        Ok(Box::new(Working { kept: &on.kept, warmup, window }))
+        let ready_at = self.ready_at.get();
+        Ok(Box::new(Working { kept: &on.kept, ready_at, warmup, window }))
     }
 }
 
@@ -121,6 +132,7 @@ impl Said {
 /// A program that works.
 struct Working<'a> {
     kept: &'a Kept,
+    ready_at: Duration,
     warmup: Duration,
     window: Duration,
 }
@@ -175,6 +187,7 @@ impl Driving for Working<'_> {
                 }
                 Ok(Said::Result { result }) => {
                     heard.result = result;
+                    heard.closes(self.window).into_iter().for_each(&mut *tell);
                     break;
                 }
                 Ok(Said::Interval { t, done, sum }) => {
@@ -188,7 +201,8 @@ impl Driving for Working<'_> {
                     if let Some(why) = heard.fault() {
                         return Ok(DriveEnd::Failed(why));
                     }
-                    let passes = heard.passes(arrived >= self.warmup, self.window);
+                    let is_warm = line.at + EARLY >= self.ready_at + self.warmup;
+                    let passes = heard.passes(is_warm, self.window);
                     passes.into_iter().for_each(&mut *tell);
                 }
             }
@@ -230,12 +244,28 @@ impl Heard {
                 self.begins = Some(last);
                 Some(Passage::Begins { until: Instant::now() + window })
             }
-            (Some(begins), None) if self.intervals[last].0 - self.intervals[begins].0 >= window => {
+            (Some(begins), None) if self.since(begins) + EARLY >= window => {
                 self.ends = Some(last);
                 Some(Passage::Ends)
             }
             _ => None,
         }
+    }
+
+    /// Has the last interval of all end a window that no other did, where lines came late: it is
+    /// shorter then, and at least half as long.
+    fn closes(&mut self, window: Duration) -> Option<Passage> {
+        let is_late = self.ends.is_none() && self.since(self.begins?) >= window / 2;
+        is_late.then(|| {
+            self.ends = Some(self.intervals.len() - 1);
+            Passage::Ends
+        })
+    }
+
+    /// From this interval to the last one.
+    fn since(&self, interval: usize) -> Duration {
+        let last = self.intervals.len() - 1;
+        self.intervals[last].0 - self.intervals[interval].0
     }
 
     fn driven(self) -> Option<Driven> {
@@ -278,6 +308,9 @@ fn intervals(told: &[Told]) -> Vec<Interval> {
 
 #[cfg(test)]
 mod tests {
+    use judge::samples::run_of;
+    use result::plan::{Cores, Plan, Setting, Slot};
+
     use super::*;
 
     fn said(text: &str) -> Result<Said, String> {
@@ -330,10 +363,47 @@ mod tests {
         assert_eq!((done(&work.warmup), done(&work.intervals)), (vec![10, 40], vec![100, 140]));
     }
 
+    /// Else a line that is a moment early costs the length of an interval, which a program isn't
+    /// told to work.
+    #[test]
+    fn a_line_that_is_a_moment_early_is_in_time() {
+        let mut all = heard(&[(0.4, 10)]);
+        assert!(all.passes(true, Duration::from_millis(600)).is_some());
+        all.intervals.push(heard(&[(0.99, 20)]).intervals.remove(0));
+        assert!(matches!(all.passes(true, Duration::from_millis(600)), Some(Passage::Ends)));
+    }
+
+    #[test]
+    fn the_last_line_ends_a_window_that_lines_came_too_late_for_if_half_of_it_is_over() {
+        let ends_at = |last: f64| {
+            let window = Duration::from_secs(2);
+            let mut all = heard(&[(0.5, 10)]);
+            assert!(all.passes(true, window).is_some());
+            all.intervals.push(heard(&[(last, 20)]).intervals.remove(0));
+            assert!(all.passes(true, window).is_none(), "{last}");
+            let closes = matches!(all.closes(window), Some(Passage::Ends));
+            (closes, all.driven().map(|driven| driven.window))
+        };
+        assert_eq!(ends_at(1.5), (true, Some(Duration::from_secs(1))));
+        assert_eq!(ends_at(1.25), (false, None));
+    }
+
+    /// It would be waited for in each trial.
+    #[test]
+    fn a_program_is_told_to_work_hardly_longer_than_warm_up_and_window() {
+        let setting = Setting::closed(1, Cores::One, true);
+        let slot = Slot { number: 0, block: 0, contender: "p".into(), twin: false, setting };
+        let plan = Plan { measure_s: 0.6, ..run_of(&[], vec![]).plan };
+        let what = Drive { plan: &plan, slot: &slot, warmup_s: 0.4, rate: None, cpus: &[] };
+        let arguments = ProgramDriver::default().arguments(&what);
+        assert_eq!(arguments[arguments.len() - 2..], ["--seconds", "1.200"]);
+    }
+
     #[test]
     fn who_ends_before_its_window_has_no_figure() {
         let mut all = heard(&[(0.2, 10), (0.4, 20)]);
         assert!(all.passes(true, Duration::from_secs(2)).is_some());
+        assert!(all.closes(Duration::from_secs(2)).is_none());
         assert!(all.driven().is_none());
     }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use load::Stop;
 use load::outcome::{KeysSeen, Outcome};
+use load::plan::keys::{Keys, Operation, Phase};
 use load::plan::{Target, Until, Work};
-use load::work::keys::{Keys, Operation, Phase};
 use procfs::Current;
 use result::evidence::{OperationSeen, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
@@ -179,9 +179,9 @@ impl Asking<'_> {
     /// What became of the keys, and what the store says of them.
     fn seen(&self, seen: &Outcome) -> StoreSeen {
         let KeysSeen { hits, misses, missing, wrong, stale } = seen.keys.unwrap_or_default();
-        let asked = seen.operations.iter().filter(|it| it.response.samples() > 0);
+        let asked = seen.classes.iter().filter(|it| it.response.samples() > 0);
         let operations = asked.map(|it| OperationSeen {
-            operation: it.operation.name().into(),
+            operation: it.name.clone(),
             response_us: latency(&it.response),
             service_us: latency(&it.service),
         });
@@ -231,7 +231,7 @@ fn keys_due(keys: &Keys, sent: u64, good: u64) -> Option<(u64, u64)> {
     if keys.are_there {
         return Some((count, count));
     }
-    let is_in_turn = keys.chosen == load::work::keys::Chosen::Sequential;
+    let is_in_turn = keys.chosen == load::plan::keys::Chosen::Sequential;
     let least = if !is_in_turn || share(Operation::Set) != 1.0 {
         0
     } else if sent <= count {
@@ -265,7 +265,7 @@ impl Flushes {
 
 #[cfg(test)]
 mod tests {
-    use load::work::keys::{Chosen, Dialect};
+    use load::plan::keys::{Chosen, Dialect};
 
     use super::*;
 

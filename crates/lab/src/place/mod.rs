@@ -10,6 +10,9 @@ pub mod ports;
 pub(crate) mod processors;
 pub mod yardstick;
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::iter;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -18,7 +21,8 @@ use keeper::cgroup::{Group, Trees};
 use keeper::kept::{Kept, NotStarted};
 use keeper::leftovers;
 use keeper::process_tree::Sockets;
-use procfs::net::{TcpNetEntry, TcpState};
+use procfs::net::{TcpNetEntries, TcpNetEntry};
+use procfs::{FromBufReadSI, current_system_info};
 use result::evidence::Place;
 use result::plan::{Cores, Machine};
 
@@ -178,11 +182,18 @@ fn takes(listener: SocketAddr, asked: SocketAddr) -> bool {
 
 /// All TCP sockets here that listen.
 fn listeners() -> impl Iterator<Item = TcpNetEntry> {
-    [procfs::net::tcp(), procfs::net::tcp6()]
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|socket| socket.state == TcpState::Listen)
+    ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().filter_map(listening).flatten()
+}
+
+/// Those that the kernel tells of in this file, which it does first: of connections, and of
+/// thousands in TIME_WAIT, it tells behind them.
+fn listening(file: &str) -> Option<Vec<TcpNetEntry>> {
+    let mut lines = BufReader::new(File::open(file).ok()?).lines().map_while(Result::ok);
+    let head = lines.next()?;
+    let listens = |line: &String| line.split_whitespace().nth(3) == Some("0A");
+    let lines: Vec<String> = iter::once(head).chain(lines.take_while(listens)).collect();
+    let text = lines.join("\n");
+    TcpNetEntries::from_buf_read(text.as_bytes(), current_system_info()).ok().map(|all| all.0)
 }
 
 /// The process that holds a socket, for people.

@@ -245,7 +245,7 @@ impl<'a> UnderWay<'a> {
         let contender = contender.expect("a plan is resumed with the contenders that it names");
         is_what_it_was(&self.run, contender)?;
         let machine = ThisMachine::new(&self.run.machine);
-        let (driver, contract) = self.study.of(contender);
+        let (driver, contract) = self.study.driver_and_contract(contender);
         let data = self.study.file.data.as_ref();
         let bench =
             Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: self.stop };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use load::work::keys::{Chosen, Operation};
+use load::plan::keys::{Chosen, Operation};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 

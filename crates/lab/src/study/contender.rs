@@ -5,7 +5,7 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use load::work::keys::{Dialect, Resp};
+use load::plan::keys::{Dialect, Resp};
 use result::plan::{BodyBytes, Setting, Tier, Value};
 use serde::{Deserialize, Serialize};
 use toml::Spanned;

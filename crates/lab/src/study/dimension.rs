@@ -81,13 +81,9 @@ impl<T: Table> Valued<T> {
         all.into_iter().map(|values| Setting { cores, values, pace: Pace::Free }).collect()
     }
 
-    /// The setting at a free pace that has the first value of each dimension: of a table without
-    /// lists the only one.
+    /// The first of these settings: of a table without lists the only one.
     pub fn closed_loop(&self) -> Setting {
-        let first =
-            |(id, values): &(String, Vec<Value>)| Some((id.clone(), values.first()?.clone()));
-        let values = self.values.iter().filter_map(first).collect();
-        Setting { cores: self.own.cores(), values, pace: Pace::Free }
+        self.combinations().swap_remove(0)
     }
 
     /// The first dimension of this kind that it lacks, and whose values have to be given.

@@ -31,7 +31,7 @@ pub use self::asks::Asks;
 pub use self::contract::{ContractFile, HttpContract, Refusal, Sum};
 pub use self::data::Data;
 pub use self::dimension::Valued;
-pub use self::driver::{Driver, DriverKind, Noun, Parameter, Protocol, ToldFigure};
+pub use self::driver::{Driver, Noun, Parameter, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
@@ -361,22 +361,22 @@ impl Study {
                 return Err(toml_file::refuse(path, place, what));
             }
             let closed_loops = profile.free_settings();
-            let equal_rate = profile.equal_rate.as_ref();
-            let curve = profile.curve.as_ref();
-            let bases = equal_rate
-                .map(|it| Ok((it.span(), self.check_base(path, it)?)))
-                .into_iter()
-                .chain(curve.map(|it| Ok((it.span(), self.check_base(path, it)?))));
-            for base in bases {
-                let (span, base) = base?;
+            let mut bases = Vec::new();
+            if let Some(equal_rate) = &profile.equal_rate {
+                bases.push((equal_rate.span(), self.check_base(path, equal_rate)?));
+            }
+            if let Some(curve) = &profile.curve {
+                bases.push((curve.span(), self.check_base(path, curve)?));
+            }
+            for (span, base) in bases {
                 if !closed_loops.contains(&base) {
-                    let declared = self.file.kind().declared();
-                    let same: Vec<&str> = declared.iter().map(|it| it.id).collect();
-                    let (last, same) = same.split_last().expect("who is asked has dimensions");
-                    let same = same.join(", ");
+                    let mut same = vec!["cores"];
+                    same.extend(self.file.kind().declared().iter().map(|it| it.id));
+                    let last = same.pop().unwrap_or_default();
                     let what = format!(
-                        "its maxima come from the closed loop of the same cores, {same} and {last}, which the \
-                         profile `{name}` lacks among its `settings`"
+                        "its maxima come from the closed loop of the same {} and {last}, which \
+                         the profile `{name}` lacks among its `settings`",
+                        same.join(", ")
                     );
                     return Err(toml_file::refuse(path, span, what));
                 }
@@ -408,7 +408,7 @@ impl Study {
         } else if let Some(what) = self.complaint(table.get_ref()) {
             what
         } else if let Some(lacking) = table.get_ref().lacks(kind) {
-            format!("missing key `{lacking}`")
+            format!("missing key `{lacking}`; docs/study-toml.md explains each")
         } else {
             return Ok(table.get_ref().closed_loop());
         };
@@ -561,7 +561,10 @@ impl Study {
     }
 
     /// What puts work on one of its contenders, and what that has to do.
-    pub fn of(&self, contender: &Contender) -> (Box<dyn drive::WorkDriver>, Box<dyn Contract>) {
+    pub fn driver_and_contract(
+        &self,
+        contender: &Contender,
+    ) -> (Box<dyn drive::WorkDriver>, Box<dyn Contract>) {
         let kind = kinds::of(self.file.kind());
         (kind.driver(self, contender), kind.contract(self, contender))
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use result::kind::Kind;
 use result::plan::{Cores, Setting};
+use result::setting::CONNECTIONS;
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -121,7 +122,7 @@ impl Table for Settings {
     }
 
     fn complaint(&self, given: &Given) -> Option<&'static str> {
-        (given.is_empty() && self.parameters.is_empty()).then_some(
+        (!given.contains_key(CONNECTIONS) && self.parameters.is_empty()).then_some(
             "missing key `connections`, or `parameters` of contenders that drive themselves",
         )
     }

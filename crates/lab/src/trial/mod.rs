@@ -132,7 +132,7 @@ impl Bench<'_> {
     }
 
     /// Starts a contender under a setting, goes through its contract, and stops it. One that
-    /// drives itself works for about a second.
+    /// drives itself works for some tenths of a second.
     ///
     /// # Errors
     /// Where the machine let no contender start.
@@ -151,7 +151,7 @@ impl Bench<'_> {
             profile: String::new(),
             seed: 1,
             blocks: 1,
-            measure_s: 0.2,
+            measure_s: 0.3,
             warmup_s: 0.1,
             may_idle: false,
             cuts: 0,

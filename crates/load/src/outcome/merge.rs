@@ -6,7 +6,7 @@ use std::time::Duration;
 use histogram::Histogram;
 
 use crate::outcome::{
-    Account, Connections, First, KeysSeen, Latency, OperationSeen, Second, ThreadUse,
+    Account, ClassSeen, Connections, First, KeysSeen, Latency, Second, ThreadUse,
 };
 use crate::{Moment, Outcome};
 
@@ -32,7 +32,7 @@ impl Outcome {
             seconds: Vec::new(),
             sampled_answers: Vec::new(),
             keys: None,
-            operations: Vec::new(),
+            classes: Vec::new(),
             threads: Vec::new(),
             backend: String::new(),
             interrupted: false,
@@ -64,7 +64,7 @@ impl Outcome {
                 (Some(a), Some(b)) => Some(a.merge(b)),
                 (one, other) => one.or(other),
             },
-            operations: operations(self.operations, next.operations),
+            classes: classes(self.classes, next.classes),
             backend: backends(&threads),
             threads,
             interrupted: self.interrupted || next.interrupted,
@@ -84,9 +84,9 @@ impl KeysSeen {
     }
 }
 
-fn operations(mut all: Vec<OperationSeen>, next: Vec<OperationSeen>) -> Vec<OperationSeen> {
+fn classes(mut all: Vec<ClassSeen>, next: Vec<ClassSeen>) -> Vec<ClassSeen> {
     for seen in next {
-        match all.iter_mut().find(|it| it.operation == seen.operation) {
+        match all.iter_mut().find(|it| it.name == seen.name) {
             Some(known) => {
                 known.response.add(&seen.response);
                 known.service.add(&seen.service);
@@ -205,7 +205,6 @@ mod tests {
 
     use super::*;
     use crate::outcome::{ErrorCount, ErrorKind, SampledAnswer, StatusCount};
-    use crate::work::keys::Operation;
 
     fn times() -> impl Strategy<Value = Histogram<u64>> {
         vec(1..60_000_000_000_u64, 0..3).prop_map(|values| {
@@ -314,10 +313,10 @@ mod tests {
                 threads: vec![ThreadUse { backend: name.clone(), ..ThreadUse::default() }],
                 backend: name,
                 keys: Some(KeysSeen { hits: n[0], misses: n[1], stale: n[2], ..KeysSeen::default() }),
-                operations: Operation::ALL[..n[0] as usize % 4]
+                classes: ["a", "b", "c"][..n[0] as usize % 4]
                     .iter()
-                    .map(|&operation| OperationSeen {
-                        operation,
+                    .map(|&name| ClassSeen {
+                        name: name.into(),
                         response: Latency { good: lost_too.clone(), censored: lost_too.clone() },
                         service: Latency { good: lost_too.clone(), censored: lost_too.clone() },
                     })

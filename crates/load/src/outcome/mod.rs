@@ -1,5 +1,6 @@
 //! What a run of load saw.
 
+pub(crate) mod fault;
 pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod samples;
@@ -10,7 +11,6 @@ use histogram::{Histogram, Latency};
 use serde::{Deserialize, Serialize};
 
 use crate::pace::clock::Moment;
-use crate::work::keys::Operation;
 
 /// What a run saw, or a part of it. Histograms are in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,9 +65,9 @@ pub struct Outcome {
     /// What became of the keys that a store was asked for; `None` where none was.
     #[serde(default)]
     pub keys: Option<KeysSeen>,
-    /// The same by operation on keys; empty where there are none.
+    /// The times by class of request, of the window's requests; empty where all are of one.
     #[serde(default)]
-    pub operations: Vec<OperationSeen>,
+    pub classes: Vec<ClassSeen>,
     /// What the client's threads spent.
     pub threads: Vec<ThreadUse>,
     /// The backend that carried the load, and why not the other, if asked; where it
@@ -159,6 +159,15 @@ impl Account {
     }
 }
 
+/// What kind of answer it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AnswerKind {
+    /// Its status, below 1000; 0 where the protocol has none.
+    pub status: u16,
+    /// The class of its request.
+    pub class: u16,
+}
+
 /// What became of the keys that gets asked a store for, from the run's start on: in a request
 /// with several keys each is counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,11 +184,11 @@ pub struct KeysSeen {
     pub stale: u64,
 }
 
-/// The times of one operation on keys, of the window's requests.
+/// The times of one class of requests, of the window's requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OperationSeen {
-    /// Which.
-    pub operation: Operation,
+pub struct ClassSeen {
+    /// Its name: of a store's requests the operation's.
+    pub name: String,
     /// From the intended start to the whole answer.
     pub response: Latency,
     /// From the send to the whole answer.

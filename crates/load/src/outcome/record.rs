@@ -7,13 +7,12 @@ use std::time::{Duration, SystemTime};
 use histogram::{Histogram, Latency};
 
 use crate::interrupts::seconds_apart;
+use crate::outcome::fault::Fault;
 use crate::outcome::{
-    Account, ErrorCount, ErrorKind, First, OperationSeen, StatusCount, ThreadUse,
+    Account, AnswerKind, ClassSeen, ErrorCount, ErrorKind, First, StatusCount, ThreadUse,
 };
 use crate::pace::clock::Clock;
 use crate::pace::window::{Phase, Window};
-use crate::protocol::Fault;
-use crate::work::keys::Operation;
 use crate::{Moment, Outcome};
 
 /// Answers of one second of a thread that are kept as samples: two, because they differ at
@@ -77,8 +76,8 @@ pub(crate) struct Record {
     pub outcome: Outcome,
     /// Answers by phase and status: bad ones and good ones.
     statuses: Box<[[[u64; 2]; 1000]; 2]>,
-    /// The times of the window's requests by operation on keys; empty where they are none.
-    operations: Vec<OperationSeen>,
+    /// The times of the window's requests by class; empty where all are of one.
+    classes: Vec<ClassSeen>,
     /// From when response times count; `None` where they are service times, so that they
     /// aren't kept.
     since: Option<Since>,
@@ -96,7 +95,7 @@ pub(crate) struct Record {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Good {
     phase: Phase,
-    status: u16,
+    kind: AnswerKind,
     times: Times,
     /// When it was seen.
     at: u64,
@@ -148,7 +147,7 @@ impl Record {
         Record {
             outcome: Outcome::nothing(Moment::now()),
             statuses: Box::new([[[0; 2]; 1000]; 2]),
-            operations: Vec::new(),
+            classes: Vec::new(),
             since,
             usage: ThreadUse::default(),
             gathers: false,
@@ -158,14 +157,11 @@ impl Record {
         }
     }
 
-    /// Keeps the times of each operation on keys apart.
-    pub(crate) fn by_operation(self) -> Record {
-        let nothing = |operation| OperationSeen {
-            operation,
-            response: Latency::default(),
-            service: Latency::default(),
-        };
-        Record { operations: Operation::ALL.map(nothing).into(), ..self }
+    /// Keeps the times of each class of requests apart.
+    pub(crate) fn by_class(self, names: Vec<String>) -> Record {
+        let nothing =
+            |name| ClassSeen { name, response: Latency::default(), service: Latency::default() };
+        Record { classes: names.into_iter().map(nothing).collect(), ..self }
     }
 
     pub(crate) fn account(&mut self, phase: Phase) -> &mut Account {
@@ -244,23 +240,22 @@ impl Record {
         }
     }
 
-    /// A whole answer came to a request of this phase, with a status below 1000: a good one,
-    /// unless it has a fault.
+    /// A whole answer came to a request of this phase: a good one, unless it has a fault.
     #[inline(always)]
     pub(crate) fn answered(
         &mut self,
         phase: Phase,
         times: Times,
-        status: u16,
+        kind: AnswerKind,
         fault: Option<Box<Fault>>,
         now: u64,
     ) {
-        let good = Good { phase, status, times, at: now };
+        let good = Good { phase, kind, times, at: now };
         match fault {
             None if self.gathers => self.gather(good),
             None => self.write(good, 1),
             Some(fault) => {
-                self.statuses[phase as usize][usize::from(status)][0] += 1;
+                self.statuses[phase as usize][usize::from(kind.status)][0] += 1;
                 self.error(phase, *fault, now);
             }
         }
@@ -293,8 +288,8 @@ impl Record {
     /// Writes down that so many answers like this one came.
     #[inline(always)]
     fn write(&mut self, good: Good, count: u64) {
-        let Good { phase, status, times, at } = good;
-        self.statuses[phase as usize][usize::from(status)][1] += count;
+        let Good { phase, kind, times, at } = good;
+        self.statuses[phase as usize][usize::from(kind.status)][1] += count;
         self.second.good += count;
         self.account(phase).good += count;
         if phase == Phase::Warmup {
@@ -302,16 +297,16 @@ impl Record {
         }
         let service = at.saturating_sub(times.sent);
         self.second.service.saturating_record_n(service, count);
-        let of_operation = self.operations.get_mut(usize::from(status));
+        let of_class = self.classes.get_mut(usize::from(kind.class));
         if let Some(since) = self.since {
             let response = at.saturating_sub(since.of(times));
             self.outcome.response.good.saturating_record_n(response, count);
-            if let Some(seen) = of_operation {
+            if let Some(seen) = of_class {
                 seen.service.good.saturating_record_n(service, count);
                 seen.response.good.saturating_record_n(response, count);
             }
             self.late(since, times, count);
-        } else if let Some(seen) = of_operation {
+        } else if let Some(seen) = of_class {
             seen.service.good.saturating_record_n(service, count);
         }
     }
@@ -340,15 +335,9 @@ impl Record {
         }
     }
 
-    /// A request had no answer until now, so that it is only known to have taken longer. Of
-    /// keys its operation is given.
-    pub(crate) fn censored(
-        &mut self,
-        phase: Phase,
-        times: Times,
-        now: u64,
-        operation: Option<Operation>,
-    ) {
+    /// A request of this class had no answer until now, so that it is only known to have taken
+    /// longer.
+    pub(crate) fn censored(&mut self, phase: Phase, times: Times, now: u64, class: u16) {
         if phase == Phase::Warmup {
             return;
         }
@@ -359,7 +348,7 @@ impl Record {
             Some(_) => (times.sent != Times::NEVER).then_some(times.sent),
         };
         let since = self.since;
-        for (response, service) in self.latencies(operation) {
+        for (response, service) in self.latencies(class) {
             if let Some(then) = served_since {
                 service.censored.saturating_record(now.saturating_sub(then));
             }
@@ -372,22 +361,18 @@ impl Record {
         }
     }
 
-    /// A request of the window was never sent, though it was due so long ago. Of keys its
-    /// operation is given.
-    pub(crate) fn shed(&mut self, waited: u64, operation: Option<Operation>) {
+    /// A request of the window and of this class was never sent, though it was due so long ago.
+    pub(crate) fn shed(&mut self, waited: u64, class: u16) {
         if self.since.is_some() {
-            for (response, _) in self.latencies(operation) {
+            for (response, _) in self.latencies(class) {
                 response.censored.saturating_record(waited);
             }
         }
     }
 
-    /// Response and service times of all requests, and of this operation.
-    fn latencies(
-        &mut self,
-        operation: Option<Operation>,
-    ) -> impl Iterator<Item = (&mut Latency, &mut Latency)> {
-        let of_one = operation.and_then(|it| self.operations.get_mut(it as usize));
+    /// Response and service times of all requests, and of this class.
+    fn latencies(&mut self, class: u16) -> impl Iterator<Item = (&mut Latency, &mut Latency)> {
+        let of_one = self.classes.get_mut(usize::from(class));
         let all = (&mut self.outcome.response, &mut self.outcome.service);
         std::iter::once(all).chain(of_one.map(|seen| (&mut seen.response, &mut seen.service)))
     }
@@ -409,9 +394,7 @@ impl Record {
                 count: bad + good,
                 good,
             });
-            // A store's answers have none: there it is the number of the operation.
-            let has_statuses = self.operations.is_empty();
-            let statuses = counted.filter(|it| has_statuses && it.count > 0).collect();
+            let statuses = counted.filter(|it| it.status > 0 && it.count > 0).collect();
             let account = self.account(phase);
             account.statuses = statuses;
             account.scheduled = scheduled[phase as usize];
@@ -420,7 +403,7 @@ impl Record {
             }
         }
         Outcome {
-            operations: self.operations,
+            classes: self.classes,
             window_began: clock.moment(window.begin),
             window: Duration::from_nanos(window_end.saturating_sub(window.begin)),
             threads: vec![self.usage],
@@ -513,6 +496,19 @@ pub(crate) fn fault_of(errno: i32, connecting: bool) -> Fault {
 mod tests {
     use super::*;
 
+    const GET: u16 = 0;
+    const SET: u16 = 1;
+    const DELETE: u16 = 2;
+
+    fn names() -> Vec<String> {
+        ["get", "set", "delete"].map(String::from).into()
+    }
+
+    /// An answer of a class.
+    fn of(class: u16) -> AnswerKind {
+        AnswerKind { status: 0, class }
+    }
+
     #[test]
     fn waiting_for_a_processor_is_read_only_where_the_kernel_counts_it() {
         assert_eq!(run_delay("1500000000 250000000 42\n"), Some(0.25));
@@ -525,29 +521,29 @@ mod tests {
     fn what_comes_together_is_written_down_as_if_it_came_one_by_one() {
         let seen = |gathers: bool| {
             let (seconds, told) = std::sync::mpsc::channel();
-            let mut record = Record::new(0, Some(Since::Intended), seconds).by_operation();
+            let mut record = Record::new(0, Some(Since::Intended), seconds).by_class(names());
             record.gathers = gathers;
             let times = |sent| Times { intended: 500, begun: 700, sent };
-            let mut answered = |phase, operation, sent, at| {
-                record.answered(phase, times(sent), operation as u16, None, at);
+            let mut answered = |phase, class, sent, at| {
+                record.answered(phase, times(sent), of(class), None, at);
             };
             for _ in 0..3 {
-                answered(Phase::Warmup, Operation::Get, 1_000, 2_000);
-                answered(Phase::Window, Operation::Get, 1_000, 2_000);
-                answered(Phase::Window, Operation::Get, 1_000, 2_000);
-                answered(Phase::Window, Operation::Set, 1_000, 2_000);
-                answered(Phase::Window, Operation::Set, 1_500, 2_000);
-                answered(Phase::Window, Operation::Set, 1_500, 3_000);
+                answered(Phase::Warmup, GET, 1_000, 2_000);
+                answered(Phase::Window, GET, 1_000, 2_000);
+                answered(Phase::Window, GET, 1_000, 2_000);
+                answered(Phase::Window, SET, 1_000, 2_000);
+                answered(Phase::Window, SET, 1_500, 2_000);
+                answered(Phase::Window, SET, 1_500, 3_000);
             }
             record.begin_second(0, 1);
-            record.answered(Phase::Window, times(1_000), Operation::Get as u16, None, 4_000);
+            record.answered(Phase::Window, times(1_000), of(GET), None, 4_000);
             (record.outcome.account.sent, record.outcome.warmup.sent) = (16, 3);
             let window = Window { start: 0, begin: 0, end: 5_000 };
             let outcome = record.finish(Clock::start(), window, 5_000, [3, 16]);
             let told: Vec<_> = told.iter().map(|second| (second.good, second.service)).collect();
             let times = |latency: Latency| (latency.good, latency.censored);
             let all = (times(outcome.response), outcome.lateness, outcome.account.good);
-            let apart = outcome.operations.into_iter();
+            let apart = outcome.classes.into_iter();
             let apart: Vec<_> = apart.map(|it| (times(it.response), times(it.service))).collect();
             (told, all, apart)
         };
@@ -559,26 +555,26 @@ mod tests {
     #[test]
     fn an_operation_has_its_own_answers_and_its_own_waits() {
         let (seconds, _) = std::sync::mpsc::channel();
-        let mut record = Record::new(0, Some(Since::Intended), seconds).by_operation();
+        let mut record = Record::new(0, Some(Since::Intended), seconds).by_class(names());
         let times = Times { intended: 1_000, begun: 1_500, sent: 2_000 };
-        record.answered(Phase::Window, times, Operation::Get as u16, None, 3_000);
-        record.answered(Phase::Warmup, times, Operation::Get as u16, None, 3_000);
-        record.censored(Phase::Window, times, 3_000, Some(Operation::Set));
-        record.censored(Phase::Warmup, times, 3_000, Some(Operation::Set));
-        record.shed(500, Some(Operation::Delete));
+        record.answered(Phase::Window, times, of(GET), None, 3_000);
+        record.answered(Phase::Warmup, times, of(GET), None, 3_000);
+        record.censored(Phase::Window, times, 3_000, SET);
+        record.censored(Phase::Warmup, times, 3_000, SET);
+        record.shed(500, DELETE);
         (record.outcome.account.sent, record.outcome.warmup.sent) = (2, 2);
         let window = Window { start: 0, begin: 0, end: 4_000 };
         let outcome = record.finish(Clock::start(), window, 4_000, [2, 3]);
-        let of = |operation: Operation| {
-            let seen = &outcome.operations[operation as usize];
-            assert_eq!(seen.operation, operation);
+        let of = |class: u16| {
+            let seen = &outcome.classes[usize::from(class)];
+            assert_eq!(seen.name, names()[usize::from(class)]);
             let times = |latency: &Latency| [latency.good.max(), latency.censored.max()];
             (times(&seen.response), times(&seen.service))
         };
         // A histogram tells these apart to the nanosecond.
-        assert_eq!(of(Operation::Get), ([2_000, 0], [1_000, 0]));
-        assert_eq!(of(Operation::Set), ([0, 2_000], [0, 1_000]));
-        assert_eq!(of(Operation::Delete), ([0, 500], [0, 0]));
+        assert_eq!(of(GET), ([2_000, 0], [1_000, 0]));
+        assert_eq!(of(SET), ([0, 2_000], [0, 1_000]));
+        assert_eq!(of(DELETE), ([0, 500], [0, 0]));
         assert_eq!(outcome.response.samples(), 3, "all of them are a part of the whole");
     }
 }

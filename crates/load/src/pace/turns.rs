@@ -277,7 +277,7 @@ mod tests {
         for until in [Until::Elapsed(Duration::from_secs(1)), Until::Requests(24)] {
             let plan = Plan {
                 pipeline: 4,
-                work: Work::Keys(crate::work::keys::tests::keys()),
+                work: Work::Keys(crate::plan::keys::tests::keys()),
                 ..plan(Arrivals::Closed, until)
             };
             let queue = Queue::new(&plan, 2).unwrap();

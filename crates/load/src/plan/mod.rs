@@ -1,6 +1,7 @@
 //! What a run of load is asked to do.
 
 pub mod headers;
+pub mod keys;
 pub(crate) mod rotation;
 pub mod statuses;
 pub mod template;
@@ -11,10 +12,9 @@ use std::time::Duration;
 use histogram::neglect::PATIENCE_MAX;
 use serde::{Deserialize, Serialize};
 
+pub use self::keys::Keys;
 pub use crate::plan::statuses::Statuses;
 use crate::plan::template::Request;
-use crate::work::keys;
-pub use crate::work::keys::Keys;
 
 /// Everything that decides a run, apart from chance: the same plan against the
 /// same server offers the same load.
@@ -56,6 +56,17 @@ pub enum Work {
     Http(Http),
     /// Operations on keys of a store.
     Keys(Keys),
+}
+
+impl Work {
+    /// The share of the requests that are of the class with this name, from 0 to 1; `None`
+    /// where there is no such class.
+    pub fn share_of_class(&self, name: &str) -> Option<f64> {
+        match self {
+            Work::Http(_) => None,
+            Work::Keys(keys) => keys::Operation::of_name(name).map(|it| keys.share_of(it)),
+        }
+    }
 }
 
 /// Requests of HTTP/1.1.

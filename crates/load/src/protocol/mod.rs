@@ -1,34 +1,16 @@
-//! What the bytes mean: an encoder of requests and an incremental decoder of
-//! answers, which takes any split of the byte stream.
+//! Frames: an encoder of requests and an incremental decoder of answers, which takes any split
+//! of the byte stream. What an answer is worth, the [work](crate::work) says.
 
 pub mod http1;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
 pub mod store;
 
-use crate::outcome::{ErrorKind, KeysSeen};
-use crate::work::keys::Operation;
+use crate::outcome::fault::Fault;
+use crate::outcome::{AnswerKind, KeysSeen};
+use crate::work::Asked;
 
-/// A request under way, as far as its answer's worth depends on it.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Asked {
-    /// Its number in the run.
-    pub number: u64,
-    /// When it was sent first, in ns of the run's clock.
-    pub sent: u64,
-    /// When these bytes were seen.
-    pub at: u64,
-}
-
-#[cfg(any(test, feature = "fuzzing"))]
-impl Asked {
-    /// The request with this number, at no time.
-    pub(crate) fn numbered(number: u64) -> Asked {
-        Asked { number, ..Asked::default() }
-    }
-}
-
-/// Turns numbered requests into bytes, and bytes into answers.
+/// Turns numbered requests into bytes, and bytes into answers. It knows no socket and no clock.
 ///
 /// One instance serves a thread; what belongs to one connection is apart, in
 /// [`Protocol::Connection`].
@@ -36,28 +18,23 @@ pub(crate) trait Protocol: Send + Sync {
     /// What is kept of a connection, above all of an answer that came only in part.
     type Connection: Default;
 
-    /// Whether a connection may have words of its own to say before its first request, and
-    /// await an answer to them.
+    /// Whether a connection may have something to say before its first request.
     const OPENS: bool = false;
 
     /// The same for the thread with this number.
     fn of_thread(&self, thread: usize) -> Self;
 
-    /// Appends a new connection's first words to `room`, if it has any. It carries requests
-    /// once they are answered: see [`Protocol::feed_opening`]. Asked for only if it
-    /// [`OPENS`](Protocol::OPENS).
-    fn open(&mut self, _on: &mut Self::Connection, _room: &mut Vec<u8>) {}
-
-    /// Takes bytes that answer a connection's first words.
-    fn feed_opening(&mut self, _on: &mut Self::Connection, _bytes: &[u8]) -> Opening {
-        Opening::Done { used: 0 }
+    /// A new connection has heard this: nothing, when it is just established. Appends to `room`
+    /// what it has to say before its first request.
+    fn open(&mut self, _on: &mut Self::Connection, _heard: &[u8], _room: &mut Vec<u8>) -> Opened {
+        Opened::Ready { used: 0 }
     }
 
     /// The bytes of the request with this number, if they need no rendering.
-    fn fixed_request(&self, number: u64) -> Option<&[u8]>;
+    fn fixed(&self, number: u64) -> Option<&[u8]>;
 
     /// Appends the bytes of the request with this number to `room`.
-    fn render_request(&mut self, number: u64, room: &mut Vec<u8>);
+    fn ask(&mut self, number: u64, room: &mut Vec<u8>);
 
     /// Whether the request with this number may be asked again where nobody knows whether
     /// it was processed.
@@ -78,10 +55,11 @@ pub(crate) trait Protocol: Send + Sync {
     /// The server ended its side while this answer was awaited.
     fn end(&mut self, connection: &mut Self::Connection, of: Asked) -> Fed;
 
-    /// The operation on keys that the request with this number is, if it is one.
-    fn operation(&self, _number: u64) -> Option<Operation> {
-        None
-    }
+    /// The classes that requests fall into, by name: see [`Work::classes`].
+    fn classes(&self) -> Vec<String>;
+
+    /// The class of the request with this number: its place in [`Protocol::classes`].
+    fn class(&self, number: u64) -> u16;
 
     /// What was read of keys so far, where that is asked for.
     fn keys_seen(&self) -> Option<KeysSeen> {
@@ -101,8 +79,8 @@ pub(crate) enum Fed {
     Answer {
         /// Bytes used; those after them belong to the next answer.
         used: usize,
-        /// Its status, below 1000; of a store the number of the operation.
-        status: u16,
+        /// What kind of answer it is.
+        kind: AnswerKind,
         /// Why it doesn't count as good, if it doesn't.
         fault: Option<Box<Fault>>,
         /// Whether the connection may carry another request.
@@ -112,42 +90,19 @@ pub(crate) enum Fed {
     Broken(Box<Fault>),
 }
 
-/// What came of bytes while a connection's first words are to be answered.
+/// How far a new connection is.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Opening {
-    /// The answer isn't whole yet; all bytes were used.
-    More {
+pub(crate) enum Opened {
+    /// It is ready for requests.
+    Ready {
+        /// Bytes used of what it heard.
+        used: usize,
+    },
+    /// It has to hear more. All bytes were used.
+    Awaits {
         /// So many bytes are still to come, at least.
         missing: u64,
     },
-    /// The connection is ready for requests.
-    Done {
-        /// Bytes used.
-        used: usize,
-    },
-    /// It will never be: that is why.
+    /// It will never be ready: that is why.
     Broken(Box<Fault>),
-}
-
-/// What is wrong with an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fault {
-    /// Its kind.
-    pub kind: ErrorKind,
-    /// What it looked like, for people: bounded and escaped.
-    pub example: String,
-}
-
-/// Shows hostile bytes to people: escaped, and cut to a line.
-pub(crate) fn show(bytes: &[u8]) -> String {
-    show_up_to(120, bytes)
-}
-
-/// The same, cut to so many bytes.
-pub(crate) fn show_up_to(most: usize, bytes: &[u8]) -> String {
-    let mut text = bytes[..bytes.len().min(most)].escape_ascii().to_string();
-    if bytes.len() > most {
-        text.push('…');
-    }
-    text
 }

@@ -1,8 +1,8 @@
 //! Reads a stream of answers in any split, of whatever protocol: what holds a decoder to coming to the
 //! same in each, within its bounds.
 
-use super::{Asked, Fault, Fed, Opening, Protocol};
-use crate::outcome::ErrorKind;
+use super::{Asked, Fault, Fed, Opened, Protocol};
+use crate::outcome::{AnswerKind, ErrorKind};
 use crate::plan::template::mix;
 
 /// What came of an answer, or of the connection.
@@ -12,8 +12,10 @@ pub enum Step {
     Answer {
         /// Where it ended.
         end: usize,
-        /// Its status; of a store the number of the operation.
+        /// Its status; 0 of a store.
         status: u16,
+        /// The class of its request.
+        class: u16,
         /// What was wrong with it.
         fault: Option<ErrorKind>,
         /// Whether the next request may follow.
@@ -53,9 +55,8 @@ pub(crate) fn read<P: Protocol>(
     is_bounded: impl Fn(&P::Connection) -> bool,
 ) -> Vec<Step> {
     let mut on = P::Connection::default();
-    let mut first_words = Vec::new();
-    decoder.open(&mut on, &mut first_words);
-    let mut is_opening = !first_words.is_empty();
+    let opened = decoder.open(&mut on, &[], &mut Vec::new());
+    let mut is_opening = opened != Opened::Ready { used: 0 };
     let mut steps = Vec::new();
     let mut start = 0;
     let mut ends_from = 0;
@@ -64,7 +65,7 @@ pub(crate) fn read<P: Protocol>(
         while at < end {
             let piece = &stream[at..end];
             let fed = if is_opening {
-                decoder.feed_opening(&mut on, piece).into()
+                decoder.open(&mut on, piece, &mut Vec::new()).into()
             } else {
                 decoder.feed(&mut on, piece, Asked::numbered(steps.len() as u64)).into()
             };
@@ -130,14 +131,15 @@ enum Took {
 /// A whole answer.
 struct Answer {
     status: u16,
+    class: u16,
     fault: Option<ErrorKind>,
     reusable: bool,
 }
 
 impl Answer {
     fn ended_at(&self, end: usize) -> Step {
-        let &Answer { status, fault, reusable } = self;
-        Step::Answer { end, status, fault, reusable }
+        let &Answer { status, class, fault, reusable } = self;
+        Step::Answer { end, status, class, fault, reusable }
     }
 }
 
@@ -145,21 +147,21 @@ impl From<Fed> for Took {
     fn from(fed: Fed) -> Took {
         match fed {
             Fed::More { missing } => Took::More { missing },
-            Fed::Answer { used, status, fault, reusable } => {
+            Fed::Answer { used, kind: AnswerKind { status, class }, fault, reusable } => {
                 let fault = fault.map(|fault| kind(&fault));
-                Took::Whole { used, answer: Some(Answer { status, fault, reusable }) }
+                Took::Whole { used, answer: Some(Answer { status, class, fault, reusable }) }
             }
             Fed::Broken(fault) => Took::Broken(kind(&fault)),
         }
     }
 }
 
-impl From<Opening> for Took {
-    fn from(opening: Opening) -> Took {
-        match opening {
-            Opening::More { missing } => Took::More { missing },
-            Opening::Done { used } => Took::Whole { used, answer: None },
-            Opening::Broken(fault) => Took::Broken(kind(&fault)),
+impl From<Opened> for Took {
+    fn from(opened: Opened) -> Took {
+        match opened {
+            Opened::Awaits { missing } => Took::More { missing },
+            Opened::Ready { used } => Took::Whole { used, answer: None },
+            Opened::Broken(fault) => Took::Broken(kind(&fault)),
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::protocol::http1::Http1;
 use crate::run::record_of;
 use crate::thread::Worker;
 use crate::thread::address::Sources;
+use crate::work::pages::Pages;
 use crate::{Plan, Stop};
 
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nHello, World!";
@@ -48,13 +49,14 @@ pub fn ask(requests: u64, load: Load) -> u64 {
     };
     let (stop, (seconds, _told)) = (Stop::default(), mpsc::channel());
     let queue = Queue::new(&plan, 1).expect("one thread needs nothing of the kernel");
-    let protocol = Http1::new(&plan, plan.http().expect("a plan of HTTP"));
-    let record = record_of(&plan, 0, plan.connections, seconds);
+    let http = plan.http().expect("a plan of HTTP");
+    let protocol = Http1::new(&plan, http, Pages::new(&plan, http));
+    let record = record_of(&plan, &protocol, 0, plan.connections, seconds);
     let sources = Sources::new(address, false, plan.connections, 0);
     let parts = (Echo::default(), protocol, record, Turns::new(&queue, 0));
     let shares = (plan.connections, 1);
     let mut worker = Worker::new(&plan, &stop, Clock::start(), shares, sources, parts);
-    let turn_over = |worker: &mut Worker<Echo, Http1>| {
+    let turn_over = |worker: &mut Worker<Echo, Http1<Pages>>| {
         while let Some(until) = worker.sleeps_until() {
             worker.turn_over(until).expect("nothing fails here");
         }
@@ -133,12 +135,88 @@ const REQUEST_BYTES: usize = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".len();
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+    use crate::skipped::skipped;
+
+    const LOADS: [(&str, Load); 3] =
+        [("closed", Load::Closed), ("pipelined", Load::Pipelined), ("open", Load::Open)];
+    /// What the counted process is told: a load, and how many requests.
+    const TOLD: &str = "INSTRUCTIONS_OF";
+    /// Set, the counts are written down anew.
+    const WRITE: &str = "WRITE_INSTRUCTIONS";
+    const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulator/instructions.txt");
+    /// How much a count may differ from the one that is kept.
+    const DIFFER_MAX: f64 = 0.02;
 
     #[test]
     fn every_request_is_answered_in_each_load() {
-        for load in [Load::Closed, Load::Pipelined, Load::Open] {
-            assert_eq!(ask(1_000, load), 1_000, "{load:?}");
+        for (name, load) in LOADS {
+            assert_eq!(ask(1_000, load), 1_000, "{name}");
         }
+    }
+
+    /// What is run to be counted: no test by itself.
+    #[test]
+    #[ignore = "is counted by another test"]
+    fn asks_what_it_is_told() {
+        let told = std::env::var(TOLD).unwrap_or_default();
+        let (name, requests) = told.split_once(' ').expect("a load and a number");
+        let (_, load) = LOADS.into_iter().find(|it| it.0 == name).expect("a load");
+        ask(requests.parse().expect("a number"), load);
+    }
+
+    /// A change that makes each request dearer shows here before anybody measures it. The counts
+    /// are those of the build that tests use; `make instructions` has those of a release.
+    #[test]
+    fn a_request_takes_no_more_instructions_than_it_did() {
+        let Some(version) = said(Command::new("rustc").arg("--version")) else {
+            return skipped("there is no rustc to ask for its version");
+        };
+        let mut now = format!("instructions a request, by {version}");
+        for (name, _) in LOADS {
+            let (Some(few), Some(many)) = (counted(name, 1_000), counted(name, 5_000)) else {
+                return skipped("valgrind can't count here");
+            };
+            now += &format!("{name} {}\n", (many - few) / 4_000);
+        }
+        if std::env::var_os(WRITE).is_some() {
+            std::fs::write(KEPT, &now).unwrap();
+        }
+        let kept = std::fs::read_to_string(KEPT).unwrap();
+        let (mut kept_lines, mut now_lines) = (kept.lines(), now.lines());
+        if kept_lines.next() != now_lines.next() {
+            return skipped("the counts that are kept are of another compiler");
+        }
+        for (kept, now) in kept_lines.zip(now_lines) {
+            let count = |line: &str| line.split(' ').nth(1).unwrap().parse::<f64>().unwrap();
+            let differ = count(now) / count(kept) - 1.0;
+            assert!(
+                differ.abs() <= DIFFER_MAX,
+                "{now} instructions a request, and it was {kept}; if that has to be so, write it \
+                 down: {WRITE}=1 cargo test -p load instructions"
+            );
+        }
+    }
+
+    /// Instructions of a process of its own that asks so many requests.
+    fn counted(load: &str, requests: u64) -> Option<u64> {
+        let counted = Command::new("valgrind")
+            .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+            .arg(std::env::current_exe().ok()?)
+            .args(["--exact", "simulator::echo::tests::asks_what_it_is_told", "--ignored"])
+            .env(TOLD, format!("{load} {requests}"))
+            .output()
+            .ok()
+            .filter(|output| output.status.success())?;
+        let told = String::from_utf8_lossy(&counted.stderr).into_owned();
+        told.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok())
+    }
+
+    /// What a program says, if it ends well.
+    fn said(command: &mut Command) -> Option<String> {
+        let output = command.output().ok().filter(|output| output.status.success())?;
+        String::from_utf8(output.stdout).ok()
     }
 }

@@ -34,10 +34,11 @@ use crate::protocol::http1::Http1;
 use crate::run::{put_together_of, record_of, slots_of};
 use crate::thread::Worker;
 use crate::thread::address::Sources;
+use crate::work::pages::Pages;
 use crate::{Outcome, Stop};
 
 /// A thread's loop that meets a made-up world.
-type Thread<'a> = Worker<'a, Simulated, Http1>;
+type Thread<'a> = Worker<'a, Simulated, Http1<Pages>>;
 
 /// Between the last thread's readiness and the common start, as in a real run.
 const START_AHEAD_NS: u64 = 2_000_000;
@@ -114,11 +115,11 @@ impl<'a> Simulation<'a> {
         let queue = Queue::new(plan, threads).map_err(|error| error.to_string())?;
         let (to, seconds) = mpsc::channel();
         let http = plan.http().ok_or("the simulator asks for pages")?;
-        let protocol = Http1::new(plan, http);
+        let protocol = Http1::new(plan, http, Pages::new(plan, http));
         let mut all: Vec<Turned> = (0..threads)
             .map(|thread| {
                 let slots = slots_of(plan, thread, threads);
-                let record = record_of(plan, thread, slots, to.clone());
+                let record = record_of(plan, &protocol, thread, slots, to.clone());
                 let sources = Sources::new(plan.target.address, false, plan.connections, thread);
                 let backend = Simulated::new(self.world.clone(), thread);
                 let parts =

@@ -5,9 +5,9 @@ use super::*;
 impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     pub(super) fn received(&mut self, slot: Slot, received: Received, mut at: u64) {
         if P::OPENS
-            && let State::Opening { since, .. } = *self.slots.state(slot)
+            && let State::Opening { begun, since } = *self.slots.state(slot)
         {
-            return self.answered_first_words(slot, since, received, at);
+            return self.hears(slot, (begun, since), Some(received), at);
         }
         if self.slots.oldest(slot).is_some_and(|flight| at < flight.times.sent) {
             // It was told of before this request was sent, for something else.
@@ -28,9 +28,9 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             let is_sampled = record.lacks_samples() && !P::is_under_way(partial);
             let of = Asked { number: flight.number, sent: flight.times.sent, at };
             let fed = protocol.feed(partial, bytes, of);
-            let (used, status, mut fault, reusable) = match fed {
+            let (used, kind, mut fault, reusable) = match fed {
                 Fed::More { missing } => return backend.receive_more(slot, missing),
-                Fed::Answer { used, status, fault, reusable } => (used, status, fault, reusable),
+                Fed::Answer { used, kind, fault, reusable } => (used, kind, fault, reusable),
                 Fed::Broken(fault) => return self.lost(slot, &fault, at),
             };
             let answer = &bytes[..used];
@@ -40,12 +40,12 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 let example = format!("bytes after the answer: \"{}\"", show(bytes));
                 fault = Some(Box::new(Fault { kind: ErrorKind::Malformed, example }));
             }
-            let Some(flight) = slots.pop(slot) else { return };
-            slots.connection(slot).is_used = true;
+            let connection = slots.drop_oldest(slot);
+            connection.is_used = true;
             self.under_way -= 1;
             let phase = turns.phase(flight.times.intended);
             if fault.is_none() {
-                slots.connection(slot).good += u64::from(phase == Phase::Window);
+                connection.good += u64::from(phase == Phase::Window);
                 if let Some(stamp) = backend.kernel_stamp() {
                     record.seen(phase, stamp, self.clock, at);
                 }
@@ -53,7 +53,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                     record.sample(of.number, answer);
                 }
             }
-            record.answered(phase, flight.times, status, fault, at);
+            record.answered(phase, flight.times, kind, fault, at);
             // What comes before its request was sent says nothing of the rest of that, which
             // the connection still has to carry.
             let is_early = last && backend.is_sending(slot);
@@ -89,13 +89,13 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         let has_begun = P::is_under_way(partial);
         let of = Asked { number: flight.number, sent: flight.times.sent, at };
         match self.protocol.end(partial, of) {
-            Fed::Answer { status, fault, .. } => {
+            Fed::Answer { kind, fault, .. } => {
                 self.slots.pop(slot);
                 self.under_way -= 1;
                 let phase = self.turns.phase(flight.times.intended);
                 let is_good = fault.is_none() && phase == Phase::Window;
                 self.slots.connection(slot).good += u64::from(is_good);
-                self.record.answered(phase, flight.times, status, fault, at);
+                self.record.answered(phase, flight.times, kind, fault, at);
                 self.note_cut(phase);
                 self.replace(slot, at);
             }

@@ -42,33 +42,77 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         if is_in_window || self.plan.keep_alive {
             self.record.outcome.connect.saturating_record(at - since);
         }
-        if P::OPENS && self.says_first_words(slot, since, at) {
-            return;
+        if P::OPENS {
+            self.hears(slot, (since, at), None, at);
+        } else {
+            self.opened(slot, at);
         }
-        self.opened(slot, at);
     }
 
-    /// Sends the first words of a connection that was begun at one time and established at
-    /// another, if it has any.
-    pub(super) fn says_first_words(&mut self, slot: Slot, begun: u64, since: u64) -> bool {
-        let words = match self.outboxes.get_mut(slot as usize) {
-            Some(outbox) => &mut outbox.bytes,
-            None => &mut self.rooms[slot as usize],
-        };
+    /// A connection that was begun at one time and established at another has heard something by
+    /// this time, or nothing yet: it says what it has to say before its first request.
+    pub(super) fn hears(
+        &mut self,
+        slot: Slot,
+        (begun, since): (u64, u64),
+        received: Option<Received>,
+        at: u64,
+    ) {
+        let Worker { backend, protocol, slots, record, outboxes, .. } = self;
+        let heard = received.map_or(&[][..], |received| backend.bytes(received));
+        record.bytes_received(heard.len());
+        let mut none = Vec::new();
+        let words = outboxes.get_mut(slot as usize).map_or(&mut none, |outbox| &mut outbox.bytes);
+        let is_sending = received.is_some() && backend.is_sending(slot);
+        // While a send is on its way its bytes have to stay where they are.
+        let words = if is_sending { &mut none } else { words };
         words.clear();
-        self.protocol.open(&mut self.slots.connection(slot).partial, words);
+        let fault = |example| Fault { kind: ErrorKind::Malformed, example };
+        let fault = match protocol.open(&mut slots.connection(slot).partial, heard, words) {
+            Opened::Broken(fault) => *fault,
+            Opened::Awaits { .. } if is_sending && !words.is_empty() => {
+                fault("an answer to first words that weren't sent yet".into())
+            }
+            Opened::Awaits { missing } => {
+                let words: *const [u8] = words.as_slice();
+                if received.is_some() {
+                    backend.receive_more(slot, missing);
+                } else {
+                    *slots.state(slot) = State::Opening { begun, since };
+                    self.note_begun_late(slot, since);
+                }
+                return self.say(slot, words);
+            }
+            Opened::Ready { used } if used < heard.len() => {
+                let more = show(&heard[used..]);
+                fault(format!("bytes after the answer to its first words: \"{more}\""))
+            }
+            Opened::Ready { .. } if is_sending => {
+                fault("an answer to first words that weren't sent yet".into())
+            }
+            Opened::Ready { .. } => {
+                if received.is_some() {
+                    backend.receive_more(slot, 1);
+                    if self.plan.keep_alive || self.is_in_window(slot, at) {
+                        self.record.outcome.opening.saturating_record(at.saturating_sub(since));
+                    }
+                }
+                return self.opened(slot, at);
+            }
+        };
+        self.connect_failed(slot, fault);
+    }
+
+    /// Sends words of a connection that carries no requests yet.
+    fn say(&mut self, slot: Slot, words: *const [u8]) {
         if words.is_empty() {
-            return false;
+            return;
         }
-        *self.slots.state(slot) = State::Opening { begun, since };
-        let bytes: *const [u8] = words.as_slice();
-        self.note_begun_late(slot, since);
-        // SAFETY: nothing else is written there before they are answered and sent, or the slot
-        // is closed.
-        if let Some(now) = unsafe { self.backend.send(slot, bytes) } {
+        // SAFETY: they lie in the slot's outbox, and nothing else is written there before they
+        // are answered and sent, or the slot is closed.
+        if let Some(now) = unsafe { self.backend.send(slot, words) } {
             self.time.pass_to(now);
         }
-        true
     }
 
     /// What this thread needed to see that a connection is ready, which a request waits for as
@@ -78,40 +122,6 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             let place = self.slots.place(slot, 0);
             self.slots.flight(place).times.begun += self.now() - ready;
         }
-    }
-
-    /// Bytes that came by this time answer a connection's first words.
-    pub(super) fn answered_first_words(
-        &mut self,
-        slot: Slot,
-        since: u64,
-        received: Received,
-        at: u64,
-    ) {
-        let Worker { backend, protocol, slots, record, .. } = self;
-        let bytes = backend.bytes(received);
-        record.bytes_received(bytes.len());
-        let fault = |kind, example| Fault { kind, example };
-        let fault = match protocol.feed_opening(&mut slots.connection(slot).partial, bytes) {
-            Opening::More { missing } => return backend.receive_more(slot, missing),
-            Opening::Broken(fault) => *fault,
-            Opening::Done { used } if used < bytes.len() => {
-                let more = show(&bytes[used..]);
-                let example = format!("bytes after the answer to its first words: \"{more}\"");
-                fault(ErrorKind::Malformed, example)
-            }
-            Opening::Done { .. } if backend.is_sending(slot) => {
-                fault(ErrorKind::Malformed, "an answer to first words that weren't sent yet".into())
-            }
-            Opening::Done { .. } => {
-                backend.receive_more(slot, 1);
-                if self.plan.keep_alive || self.is_in_window(slot, at) {
-                    self.record.outcome.opening.saturating_record(at.saturating_sub(since));
-                }
-                return self.opened(slot, at);
-            }
-        };
-        self.connect_failed(slot, fault);
     }
 
     /// A connection that is ready since then carries requests from now on.

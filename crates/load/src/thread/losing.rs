@@ -70,8 +70,8 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.under_way -= 1;
         let phase = self.turns.phase(flight.times.intended);
         self.record.error(phase, fault, self.now());
-        let operation = self.protocol.operation(flight.number);
-        self.record.censored(phase, flight.times, self.now(), operation);
+        let class = self.protocol.class(flight.number);
+        self.record.censored(phase, flight.times, self.now(), class);
     }
 
     /// Ends what took too long by this time, at which was looked for all that had come. What

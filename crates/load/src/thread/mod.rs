@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use self::stages::{Ahead, Offering, Stage};
 use crate::backend::{Backend, Event, Received, Slot};
+use crate::outcome::fault::{Fault, show};
 use crate::outcome::record::{Record, SecondOfThread, Spent, Times, fault_of};
 use crate::outcome::{Account, ErrorKind};
 use crate::pace::clock::Clock;
@@ -28,12 +29,13 @@ use crate::pace::queue::Free;
 use crate::pace::turns::{Turn, Turns};
 use crate::pace::window::{Phase, Window};
 use crate::plan::{Plan, Until};
-use crate::protocol::{Asked, Fault, Fed, Opening, Protocol, show};
+use crate::protocol::{Fed, Opened, Protocol};
 use crate::thread::address::Sources;
 use crate::thread::connects::Connects;
 use crate::thread::line::{Line, Place};
 use crate::thread::now::Now;
 use crate::thread::slots::{Flight, Slots, State};
+use crate::work::Asked;
 use crate::{Outcome, Stop};
 
 /// The longest sleep: how soon a request to stop is heard.
@@ -68,12 +70,11 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     line: Line,
     /// Since when there was always something in the line.
     free_since: Option<u64>,
-    /// Room for the requests that need rendering and for connections' first words, by slot,
-    /// where one request is under way at a time.
-    rooms: Vec<Vec<u8>>,
-    /// What is to be sent, by slot, where several requests are under way: those that are
-    /// taken together go out together.
+    /// What is to be sent, by slot, where it isn't the same bytes each time or several requests
+    /// are under way.
     outboxes: Vec<Outbox>,
+    /// Whether several requests are under way on a connection.
+    is_pipelined: bool,
     /// Slots whose outbox is to be looked at before this thread sleeps.
     touched: Vec<Slot>,
     /// Open connections.
@@ -90,12 +91,12 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     scan_from: Slot,
 }
 
-/// Pipelined requests of one connection on their way out.
+/// What goes out on one connection.
 #[derive(Default)]
 struct Outbox {
     /// The bytes that were handed to the kernel last.
     bytes: Vec<u8>,
-    /// So many of the requests under way, the last ones, weren't handed over yet.
+    /// So many of the pipelined requests under way, the last ones, weren't handed over yet.
     queued: u16,
     is_touched: bool,
 }
@@ -111,10 +112,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         (backend, protocol, record, turns): (B, P, Record, Turns<'a>),
     ) -> Self {
         let room = protocol.rendered_bytes_max();
-        let is_pipelined = plan.pipeline > 1;
-        let needs_room = room > 0 || P::OPENS;
-        let rooms = if needs_room && !is_pipelined { slots } else { 0 };
-        let outboxes = if is_pipelined { slots } else { 0 };
+        let outboxes = if room > 0 || plan.pipeline > 1 { slots } else { 0 };
+        let outbox = |_| Outbox { bytes: Vec::with_capacity(room), ..Outbox::default() };
         let is_paced = plan.keep_alive || !turns.is_open_loop();
         let now = backend.now();
         Worker {
@@ -129,9 +128,9 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
             turns,
             line: Line::new(slots, plan.pipeline),
             free_since: None,
-            outboxes: (0..outboxes).map(|_| Outbox::default()).collect(),
+            outboxes: (0..outboxes).map(outbox).collect(),
+            is_pipelined: plan.pipeline > 1,
             touched: Vec::new(),
-            rooms: (0..rooms).map(|_| Vec::with_capacity(room)).collect(),
             open: 0,
             under_way: 0,
             clock,

@@ -17,7 +17,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 }
                 Place::Open(slot) => {
                     let flight = self.take_up(slot, turn, free_since);
-                    if self.outboxes.is_empty() {
+                    if !self.is_pipelined {
                         self.send(slot, flight);
                     } else {
                         self.outboxes[slot as usize].queued += 1;
@@ -37,10 +37,10 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.free_since.get_or_insert(since);
     }
 
-    /// This slot may have something to send before this thread sleeps.
+    /// This slot may have pipelined requests to send before this thread sleeps.
     pub(super) fn touch(&mut self, slot: Slot) {
-        if let Some(outbox) = self.outboxes.get_mut(slot as usize)
-            && !std::mem::replace(&mut outbox.is_touched, true)
+        if self.is_pipelined
+            && !std::mem::replace(&mut self.outboxes[slot as usize].is_touched, true)
         {
             self.touched.push(slot);
         }
@@ -92,9 +92,9 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             }
             let (number, intended) = (flight.number, flight.times.intended);
             let before = outbox.bytes.len();
-            match self.protocol.fixed_request(number) {
+            match self.protocol.fixed(number) {
                 Some(fixed) => outbox.bytes.extend_from_slice(fixed),
-                None => self.protocol.render_request(number, &mut outbox.bytes),
+                None => self.protocol.ask(number, &mut outbox.bytes),
             }
             if self.turns.phase(intended) == Phase::Window {
                 self.record.outcome.bytes_sent += (outbox.bytes.len() - before) as u64;
@@ -121,12 +121,12 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             let place = self.slots.place(slot, nth);
             let was_sent = self.slots.flight(place).times.sent != Times::NEVER;
             self.record.outcome.connections.resent += u64::from(was_sent);
-            if self.outboxes.is_empty() {
+            if !self.is_pipelined {
                 self.send(slot, place);
             }
         }
-        if let Some(outbox) = self.outboxes.get_mut(slot as usize) {
-            outbox.queued = self.slots.under_way(slot);
+        if self.is_pipelined {
+            self.outboxes[slot as usize].queued = self.slots.under_way(slot);
             self.touch(slot);
         }
     }
@@ -140,7 +140,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         if self.turns.is_open_loop() {
             return self.stand_in_line(slot, since);
         }
-        if !self.outboxes.is_empty() {
+        if self.is_pipelined {
             return self.touch(slot);
         }
         if self.slots.has_room(slot)
@@ -182,12 +182,12 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         // One that is asked again took as long as it takes since it was first asked.
         flight.times.sent = flight.times.sent.min(now);
         let Flight { number, times } = *flight;
-        let bytes: *const [u8] = match self.protocol.fixed_request(number) {
+        let bytes: *const [u8] = match self.protocol.fixed(number) {
             Some(fixed) => fixed,
             None => {
-                let room = &mut self.rooms[place];
+                let room = &mut self.outboxes[place].bytes;
                 room.clear();
-                self.protocol.render_request(number, room);
+                self.protocol.ask(number, room);
                 room.as_slice()
             }
         };

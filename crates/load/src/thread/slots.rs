@@ -169,16 +169,22 @@ impl<C: Default> Slots<C> {
 
     /// Takes the oldest request off a slot.
     pub(crate) fn pop(&mut self, slot: Slot) -> Option<Flight> {
-        if self.under_way(slot) == 0 {
-            return None;
-        }
-        let flight = self.flights[self.place(slot, 0)];
+        let flight = *self.oldest(slot)?;
+        self.drop_oldest(slot);
+        Some(flight)
+    }
+
+    /// Takes the oldest request off a slot that has one, and is looked at already; gives the
+    /// connection.
+    #[inline(always)]
+    pub(crate) fn drop_oldest(&mut self, slot: Slot) -> &mut Connection<C> {
         let depth = self.depth;
         let connection = self.connection(slot);
+        debug_assert!(connection.under_way > 0, "slot {slot} has no request");
         connection.first = if connection.first + 1 == depth { 0 } else { connection.first + 1 };
         connection.under_way -= 1;
         connection.again = connection.again.saturating_sub(1);
-        Some(flight)
+        connection
     }
 }
 

@@ -246,8 +246,8 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         let Some(turn) = self.turns.take(self.now()) else { return false };
         self.record.account(turn.phase).shed += 1;
         if turn.phase == Phase::Window {
-            let operation = self.protocol.operation(turn.number);
-            self.record.shed(self.now() - turn.intended, operation);
+            let class = self.protocol.class(turn.number);
+            self.record.shed(self.now() - turn.intended, class);
         }
         true
     }
@@ -271,9 +271,9 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             }
             while let Some(flight) = self.slots.pop(slot) {
                 let phase = self.turns.phase(flight.times.intended);
-                let operation = self.protocol.operation(flight.number);
+                let class = self.protocol.class(flight.number);
                 self.record.account(phase).in_flight += 1;
-                self.record.censored(phase, flight.times, self.now(), operation);
+                self.record.censored(phase, flight.times, self.now(), class);
             }
             let good = self.slots.connection(slot).good;
             let is_unanswered = self.slots.is_unanswered(slot);

@@ -11,6 +11,7 @@ use crate::pace::queue::Queue;
 use crate::plan::template::Request;
 use crate::plan::{Arrivals, Target};
 use crate::protocol::http1::Http1;
+use crate::work::pages::Pages;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -35,7 +36,9 @@ fn run(
     let record = Record::new(0, is_apart.then_some(Since::Intended), seconds);
     let sources = Sources::new(plan.target.address, false, plan.connections, 0);
     let queue = Queue::new(plan, 1).unwrap();
-    let parts = (backend, Http1::new(plan, plan.http().unwrap()), record, Turns::new(&queue, 0));
+    let http = plan.http().unwrap();
+    let protocol = Http1::new(plan, http, Pages::new(plan, http));
+    let parts = (backend, protocol, record, Turns::new(&queue, 0));
     let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
     while let Some(until) = worker.sleeps_until() {
         worker.turn_over(until).unwrap();

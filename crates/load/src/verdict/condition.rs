@@ -13,7 +13,6 @@ pub use crate::verdict::comparison::Unit;
 use crate::verdict::comparison::{
     Comparison, Complaint, Operator, did_you_mean, percentile, value,
 };
-use crate::work::keys::Operation;
 use histogram::Latency;
 use histogram::reading::{self, Reading, Statistic};
 
@@ -28,7 +27,7 @@ pub struct Condition {
 }
 
 /// What a condition looks at.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Metric {
     /// A statistic of one of the measured times.
     Time(Series, Statistic),
@@ -45,7 +44,7 @@ pub enum Metric {
 }
 
 /// The measured times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Series {
     /// From the intended start to the whole answer.
     Response,
@@ -55,13 +54,13 @@ pub enum Series {
     Lateness,
     /// From the SYN to the established connection.
     Connect,
-    /// The response time of one operation on keys.
-    Of(Operation),
+    /// The response time of the requests of the class with this name.
+    Class(String),
 }
 
 impl Metric {
     /// The unit of its values.
-    pub fn unit(self) -> Unit {
+    pub fn unit(&self) -> Unit {
         match self {
             Metric::Time(..) => Unit::Nanoseconds,
             Metric::Rate => Unit::PerSecond,
@@ -71,7 +70,7 @@ impl Metric {
     }
 
     /// Its value in a run.
-    fn measure(self, outcome: &Outcome) -> Measured {
+    fn measure(&self, outcome: &Outcome) -> Measured {
         let exact = |value| Measured::Value { value, at_least: false };
         let account = &outcome.account;
         match self {
@@ -89,14 +88,14 @@ impl Metric {
                 }
             }
             Metric::GoodShare => exact(good_share(outcome)),
-            Metric::Time(series, statistic) => {
+            &Metric::Time(ref series, statistic) => {
                 let reading = match series {
                     Series::Response => reading::read(&outcome.response, statistic),
                     Series::Service => reading::read(&outcome.service, statistic),
                     Series::Lateness => reading::read_exact(&outcome.lateness, statistic),
                     Series::Connect => reading::read_exact(&outcome.connect, statistic),
-                    Series::Of(operation) => {
-                        let seen = outcome.operations.iter().find(|it| it.operation == operation);
+                    Series::Class(name) => {
+                        let seen = outcome.classes.iter().find(|it| it.name == *name);
                         seen.map_or_else(
                             || reading::read(&Latency::default(), statistic),
                             |seen| reading::read(&seen.response, statistic),
@@ -170,8 +169,8 @@ pub enum Measured {
 
 impl Condition {
     /// What it looks at.
-    pub fn metric(&self) -> Metric {
-        self.metric
+    pub fn metric(&self) -> &Metric {
+        &self.metric
     }
 
     /// The name of what it looks at, as it was written.
@@ -213,7 +212,7 @@ impl Condition {
             Metric::Time(..) | Metric::Errors | Metric::ErrorShare => self.operator.is_upwards(),
             Metric::GoodShare => !self.operator.is_upwards(),
         };
-        match (above, self.metric) {
+        match (above, &self.metric) {
             (false, _) => Ok(()),
             (true, Metric::GoodShare) => Err("it holds above a rate and not below, so that no \
                                               highest rate ends it; write it with > or >="),
@@ -263,33 +262,40 @@ fn metric(text: &str) -> Result<Metric, String> {
         "good_share" => return Ok(Metric::GoodShare),
         _ => {}
     }
-    let (series, statistic) = match text.split_once('_') {
+    if let Some((class, of_it)) = text.split_once('.')
+        && let Some(statistic) = statistic(of_it)
+    {
+        return Ok(Metric::Time(Series::Class(class.into()), statistic?));
+    }
+    let (series, of_it) = match text.split_once('_') {
         None => (Series::Response, text),
-        Some(("service", statistic)) => (Series::Service, statistic),
-        Some(("lateness", statistic)) => (Series::Lateness, statistic),
-        Some(("connect", statistic)) => (Series::Connect, statistic),
-        Some((name, statistic)) => match Operation::of_name(name) {
-            Some(operation) => (Series::Of(operation), statistic),
-            None => return Err(unknown_metric(text)),
-        },
+        Some(("service", of_it)) => (Series::Service, of_it),
+        Some(("lateness", of_it)) => (Series::Lateness, of_it),
+        Some(("connect", of_it)) => (Series::Connect, of_it),
+        Some(_) => return Err(unknown_metric(text)),
     };
-    let statistic = match statistic {
-        "max" => Statistic::Max,
-        "mean" => Statistic::Mean,
+    let statistic = statistic(of_it).ok_or_else(|| unknown_metric(text))?;
+    Ok(Metric::Time(series, statistic?))
+}
+
+/// The statistic of this name; `None` where there is no such.
+fn statistic(name: &str) -> Option<Result<Statistic, String>> {
+    match name {
+        "max" => Some(Ok(Statistic::Max)),
+        "mean" => Some(Ok(Statistic::Mean)),
         _ => {
-            let percentile = percentile(statistic).ok_or_else(|| unknown_metric(text))?;
-            Statistic::Percentile(percentile.map_err(|why| format!("{why}; the largest is max"))?)
+            let percentile = percentile(name)?.map_err(|why| format!("{why}; the largest is max"));
+            Some(percentile.map(Statistic::Percentile))
         }
-    };
-    Ok(Metric::Time(series, statistic))
+    }
 }
 
 fn unknown_metric(text: &str) -> String {
     let what = if text.is_empty() { "there is no metric" } else { "there is no such metric" };
     format!(
         "{what}; there are p50, p90, p99, p99.9 (or any other), mean and max of the response \
-         time, the same with service_, lateness_ or connect_ before them, or with get_, set_ or \
-         delete_ of a store's operation, rate, errors, error_share and good_share{}",
+         time, the same with service_, lateness_ or connect_ before them, or with get., set. or \
+         delete. of a store's operation, rate, errors, error_share and good_share{}",
         did_you_mean(text, ["rate", "errors", "error_share", "good_share", "mean", "max"])
     )
 }
@@ -300,7 +306,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::Moment;
-    use crate::outcome::{Account, ErrorCount, ErrorKind, OperationSeen};
+    use crate::outcome::{Account, ClassSeen, ErrorCount, ErrorKind};
 
     /// A run of ten seconds with these response times and waits without answer,
     /// in µs; its service times are half of them.
@@ -378,10 +384,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_operation_is_judged_by_its_own_times() {
-        let of = |operation, response_us: u64, waits: u64| {
-            let mut seen = OperationSeen {
-                operation,
+    fn a_class_is_judged_by_its_own_times() {
+        let of = |name: &str, response_us: u64, waits: u64| {
+            let mut seen = ClassSeen {
+                name: name.into(),
                 response: Latency::default(),
                 service: Latency::default(),
             };
@@ -391,15 +397,15 @@ pub(crate) mod tests {
             seen
         };
         let mut outcome = outcome(&[1_000; 10_000], &[]);
-        outcome.operations = vec![of(Operation::Get, 300, 0), of(Operation::Set, 2_000, 200)];
-        for holds in ["get_p99 < 1ms", "get_max < 301us", "get_mean > 299us", "set_p50 > 1.9ms"] {
+        outcome.classes = vec![of("get", 300, 0), of("set", 2_000, 200)];
+        for holds in ["get.p99 < 1ms", "get.max < 301us", "get.mean > 299us", "set.p50 > 1.9ms"] {
             assert_eq!(verdict(holds, &outcome), Verdict::Holds, "{holds}");
         }
-        assert_eq!(verdict("set_p50 < 1ms", &outcome), Verdict::Fails);
-        assert_eq!(verdict("set_p99 < 6s", &outcome), Verdict::Unknown, "some had no answer");
-        let too_few = "get_p99.9 < 1ms";
+        assert_eq!(verdict("set.p50 < 1ms", &outcome), Verdict::Fails);
+        assert_eq!(verdict("set.p99 < 6s", &outcome), Verdict::Unknown, "some had no answer");
+        let too_few = "get.p99.9 < 1ms";
         assert_eq!(verdict(too_few, &outcome), Verdict::Unknown, "{too_few}");
-        let judgement = condition("delete_max < 1ms").judge(&outcome);
+        let judgement = condition("delete.max < 1ms").judge(&outcome);
         assert_eq!(judgement.verdict, Verdict::Unknown);
         assert_eq!(judgement.measured, Measured::TooFewSamples { samples: 0, needed: 1 });
     }

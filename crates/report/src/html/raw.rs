@@ -1,6 +1,6 @@
 //! The data behind the page, within it.
 
-use std::io::Write;
+use std::io::BufWriter;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -50,8 +50,8 @@ fn compressed(run: &Run) -> std::io::Result<Vec<u8>> {
             percentiles.histogram.clear();
         }
     }
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    serde_json::to_writer(&mut encoder, &run)?;
-    encoder.flush()?;
-    encoder.finish()
+    // JSON is written in thousands of pieces, and the encoder has work to do with each.
+    let mut to = BufWriter::new(GzEncoder::new(Vec::new(), Compression::best()));
+    serde_json::to_writer(&mut to, &run)?;
+    to.into_inner()?.finish()
 }

@@ -13,12 +13,11 @@ mod scriptless;
 #[path = "../fixture/skipped.rs"]
 mod skipped;
 
-use std::path::Path;
-
 use chromium::{Browser, browser, title, written};
 use result::Run;
 use result::outcome::Row;
 use result::plan::Contender;
+use serde_json::Value;
 
 /// Put into a copy of the page: opens all that opens, and names what sticks out
 /// of the page, or of its own box and is cut there, and text in drawings that the drawing
@@ -73,34 +72,56 @@ fn runs() -> [(&'static str, Run); 4] {
 #[test]
 fn nothing_sticks_out_of_a_phone_or_a_desk() {
     let Some(browser) = browser() else { return };
-    let widths: &[u32] = &[400, 1400];
-    let all = runs().into_iter().map(|(name, run)| (name, run, widths));
+    let all =
+        runs().into_iter().flat_map(|(name, run)| [(name, run.clone(), 400), (name, run, 1400)]);
     // What is too wide shows on a phone first, and this one takes a browser long.
-    let phone: &[u32] = &[400];
-    let largest = ("largest", fixture::largest(), phone);
-    for (name, run, widths) in all.chain([largest]) {
-        for &width in widths {
-            // Who writes names to be in the way gets a table that scrolls.
-            let desk = if name == "hostile" { "width > 9999" } else { "width >= 1400" };
-            let measure = MEASURE.replace("width >= 1400", desk);
-            assert_eq!(
-                measured(&browser, name, &run, width, &measure),
-                format!(r#"{{"width":{width},"scroll":{width},"out":[]}}"#),
-                "{name} at {width} pixels"
-            );
-        }
+    let largest = ("largest", fixture::largest(), 400);
+    let all: Vec<_> = all.chain([largest]).collect();
+    let views = all.iter().map(|(name, run, width)| {
+        // Who writes names to be in the way gets a table that scrolls.
+        let desk = if *name == "hostile" { "width > 9999" } else { "width >= 1400" };
+        View { page: with_script(run, &MEASURE.replace("width >= 1400", desk)), width: *width }
+    });
+    let told = measured(&browser, "measured", &views.collect::<Vec<_>>());
+    for ((name, _, width), told) in all.iter().zip(told) {
+        let expected = format!(r#"{{"width":{width},"scroll":{width},"out":[]}}"#);
+        assert_eq!(told, expected, "{name} at {width} pixels");
     }
 }
 
-/// What this script tells of a run's page that is as wide as asked.
-fn measured(browser: &Browser, name: &str, run: &Run, width: u32, script: &str) -> String {
-    let page = report::html(run)
-        .replacen("http-equiv", "data-was", 1)
-        .replace("</body>", &format!("{script}</body>"));
-    let page = written(&format!("{name}-{width}"), &page);
-    let frame = written(&format!("{name}-{width}-frame"), &frame(&page, width));
-    let dom = browser.open(&frame).stdout;
-    title(&String::from_utf8_lossy(&dom)).to_string()
+/// A page as it is seen in so many pixels of width.
+struct View {
+    page: String,
+    width: u32,
+}
+
+/// A run's page with a script of the test's own, which the page's own policy would forbid.
+fn with_script(run: &Run, script: &str) -> String {
+    let page = report::html(run).replacen("http-equiv", "data-was", 1);
+    page.replace("</body>", &format!("{script}</body>"))
+}
+
+/// What the scripts of these pages tell, all of which are open at once: starting a browser is
+/// most of what it costs. A window would not become as narrow as a phone.
+fn measured(browser: &Browser, name: &str, views: &[View]) -> Vec<String> {
+    const HEARS: &str = r#"<!doctype html><title></title><script>
+const told = [];
+addEventListener("message", event => {
+  const frames = [...document.querySelectorAll("iframe")];
+  told[frames.findIndex(it => it.contentWindow === event.source)] = event.data;
+  document.title = JSON.stringify(told);
+});
+</script>"#;
+    let frames = views.iter().enumerate().map(|(number, View { page, width })| {
+        let page = written(&format!("{name}-{number}"), page);
+        let page = page.display();
+        format!(
+            "<iframe src=\"file://{page}\" style=\"border: 0; width: {width}px; height: 900px\"></iframe>"
+        )
+    });
+    let frames: String = frames.collect();
+    let dom = browser.open(&written(&format!("{name}-frames"), &[HEARS, &frames].concat())).stdout;
+    serde_json::from_str(title(&String::from_utf8_lossy(&dom))).expect("each page tells something")
 }
 
 /// Labels stand beyond the box of a plot's drawing, which must not cut them.
@@ -108,7 +129,8 @@ fn measured(browser: &Browser, name: &str, run: &Run, width: u32, script: &str) 
 fn text_that_a_drawing_cuts_is_found() {
     let Some(browser) = browser() else { return };
     let script = format!("<style>.plot svg {{ overflow: hidden }}</style>{MEASURE}");
-    let out = measured(&browser, "cut", &fixture::quick(), 400, &script);
+    let cut = View { page: with_script(&fixture::quick(), &script), width: 400 };
+    let out = measured(&browser, "cut", &[cut]).remove(0);
     assert!(out.contains("\"out\":[\"text."), "{out}");
 }
 
@@ -150,14 +172,13 @@ addEventListener("load", () => {
 #[test]
 fn strips_of_seconds_are_drawn_with_marks_where_errors_were() {
     let Some(browser) = browser() else { return };
-    for width in [400, 1400] {
-        let told = measured(&browser, "strips", &fixture::web(), width, STRIPS);
-        // Three contenders of one colour each, which differ.
-        assert_eq!(told, "[12,12,1,[1,1,1],3]", "at {width} pixels");
-    }
+    let page = with_script(&fixture::web(), STRIPS);
+    let views = [400, 1400].map(|width| View { page: page.clone(), width });
+    // Three contenders of one colour each, which differ.
+    assert_eq!(measured(&browser, "strips", &views), ["[12,12,1,[1,1,1],3]"; 2]);
 }
 
-/// Beside two frames of a page, for a desk and a phone: which parts of the first screen lie
+/// Beside two frames of each page, for a desk and a phone: which parts of the first screen lie
 /// outside of it, what of them is cut off, how far the page is too wide, whether the chart has
 /// bars, and the colours of the page.
 const FIRST_SCREEN: &str = r#"<script>
@@ -181,27 +202,35 @@ addEventListener("load", () => {
     const bars = page.querySelectorAll("figure.lead svg.bar rect, figure.lead .lines use").length > 0;
     return { below, cut, wide, bars };
   };
+  const told = [];
   const frames = [...document.querySelectorAll("iframe")];
-  const page = frames[0].contentDocument;
-  const style = page.defaultView.getComputedStyle(page.documentElement);
-  const colours = ["--paper", "--ink", "--look0", "--rule"].map(name => style.getPropertyValue(name).trim());
-  document.title = JSON.stringify({ seen: frames.map(seen), colours });
+  for (let at = 0; at < frames.length; at += 2) {
+    const page = frames[at].contentDocument;
+    const style = page.defaultView.getComputedStyle(page.documentElement);
+    const colours = ["--paper", "--ink", "--look0", "--rule"].map(name => style.getPropertyValue(name).trim());
+    told.push({ seen: [frames[at], frames[at + 1]].map(seen), colours });
+  }
+  document.title = JSON.stringify(told);
 });
 </script>"#;
 
-/// What [`FIRST_SCREEN`] tells of a page.
-fn first_screens(browser: &Browser, name: &str, page: &str, is_dark: bool) -> serde_json::Value {
-    let page = page.replace('&', "&amp;").replace('"', "&quot;");
-    let frame = |(width, height): (u32, u32)| {
-        format!(
-            "<iframe srcdoc=\"{page}\" style=\"border: 0; width: {width}px; height: {height}px\"></iframe>"
-        )
-    };
-    let frames: String = [(1400, 900), (400, 800)].map(frame).concat();
+/// What [`FIRST_SCREEN`] tells of each of these pages.
+fn first_screens(browser: &Browser, name: &str, pages: &[String], is_dark: bool) -> Vec<Value> {
+    let frames =
+        pages.iter().flat_map(|page| [(1400, 900), (400, 800)].map(|size| frame(page, size)));
+    let frames: String = frames.collect();
     let outside = format!("<!doctype html><title></title>{FIRST_SCREEN}{frames}");
     let file = written(&format!("{name}-first-{is_dark}"), &outside);
     let opened = if is_dark { browser.open_in_the_dark(&file) } else { browser.open(&file) };
     serde_json::from_str(title(&String::from_utf8_lossy(&opened.stdout))).unwrap()
+}
+
+/// A page within another, whose scripts see into it.
+fn frame(page: &str, (width, height): (u32, u32)) -> String {
+    let page = page.replace('&', "&amp;").replace('"', "&quot;");
+    format!(
+        "<iframe srcdoc=\"{page}\" style=\"border: 0; width: {width}px; height: {height}px\"></iframe>"
+    )
 }
 
 /// Else a stranger has to scroll for who won.
@@ -210,14 +239,15 @@ fn sentence_chart_and_verdicts_are_on_the_first_screen() {
     let Some(browser) = browser() else { return };
     let largest = ("largest", fixture::largest());
     let whole = serde_json::json!({ "below": [], "cut": [], "wide": 0, "bars": true });
-    for (name, run) in runs().into_iter().chain([largest]) {
-        let page = report::html(&run);
-        let [light, dark] = [false, true].map(|it| first_screens(&browser, name, &page, it));
-        for (told, looks) in [(&light, "light"), (&dark, "dark")] {
+    let (names, pages): (Vec<_>, Vec<_>) =
+        runs().into_iter().chain([largest]).map(|(name, run)| (name, report::html(&run))).unzip();
+    let [light, dark] = [false, true].map(|it| first_screens(&browser, "all", &pages, it));
+    for ((name, light), dark) in names.iter().zip(&light).zip(&dark) {
+        for (told, looks) in [(light, "light"), (dark, "dark")] {
             assert_eq!(told["seen"], serde_json::json!([whole, whole]), "{name}, {looks}");
         }
-        let [light, dark] = [light, dark].map(|it| it["colours"].as_array().unwrap().clone());
-        for (light, dark) in light.iter().zip(&dark) {
+        let [light, dark] = [light, dark].map(|it| it["colours"].as_array().unwrap());
+        for (light, dark) in light.iter().zip(dark) {
             assert!(light != "" && light != dark, "{name}: {light} in the light and the dark");
         }
     }
@@ -231,8 +261,9 @@ fn what_spoils_the_first_screen_is_found() {
                  p.verdicts { width: 9px; overflow: hidden; white-space: nowrap }\
                  :root { --ink: red !important }</style></head>";
     let page = report::html(&fixture::web()).replacen("</head>", style, 1);
+    let pages = [page];
     let [light, dark] =
-        [false, true].map(|is_dark| first_screens(&browser, "spoiled", &page, is_dark));
+        [false, true].map(|is_dark| first_screens(&browser, "spoiled", &pages, is_dark).remove(0));
     assert_eq!(light["colours"][1], dark["colours"][1], "the dark is not told from the light");
     for seen in light["seen"].as_array().unwrap() {
         assert_eq!(seen["below"].as_array().unwrap().len(), 3, "{seen}");
@@ -242,22 +273,36 @@ fn what_spoils_the_first_screen_is_found() {
     }
 }
 
+/// Tells of each page within this one its title, whether its own script ran, and whether it has
+/// filters.
+const RAN: &str = r#"<script>
+addEventListener("load", () => {
+  const pages = [...document.querySelectorAll("iframe")].map(it => it.contentDocument);
+  const told = page => [page.title, page.querySelector(".controls") !== null, page.querySelector("select") !== null];
+  document.title = JSON.stringify(pages.map(told));
+});
+</script>"#;
+
 #[test]
 fn the_console_stays_silent() {
     let Some(browser) = browser() else { return };
-    let loud = written("loud", "<!doctype html><title></title><script>console.error('!')</script>");
-    let heard = browser.open(&loud).stderr;
-    assert!(String::from_utf8_lossy(&heard).contains("CONSOLE"), "nothing would be heard");
-    for (name, run) in runs() {
-        let file = written(&format!("{name}-console"), &report::html(&run));
-        let opened = browser.open(&file);
-        let log = String::from_utf8_lossy(&opened.stderr);
-        let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
-        assert!(said.is_empty(), "{name}: the console said {said:#?}");
-        let dom = String::from_utf8_lossy(&opened.stdout);
-        assert!(!dom.contains("<title>owned"), "{name}: a server's script ran");
-        assert!(dom.contains("class=\"controls\""), "{name}: the page's own script didn't run");
-        assert!(!dom.contains("<select"), "{name}: filters for rows that are seen at once");
+    let pages = runs().map(|(name, run)| (name, report::html(&run)));
+    let loud = "<!doctype html><script>console.error('of the test')</script>";
+    let frames = pages.iter().map(|(_, page)| frame(page, (1400, 900)));
+    let frames: String = frames.chain([frame(loud, (100, 100))]).collect();
+    let outside = format!("<!doctype html><title></title>{RAN}{frames}");
+    let opened = browser.open(&written("console", &outside));
+    let log = String::from_utf8_lossy(&opened.stderr);
+    let said: Vec<&str> = log.lines().filter(|line| line.contains("CONSOLE")).collect();
+    // Else nothing would be heard.
+    let is_the_tests = said.len() == 1 && said[0].contains("of the test");
+    assert!(is_the_tests, "the console said {said:#?}");
+    let told: Vec<(String, bool, bool)> =
+        serde_json::from_str(title(&String::from_utf8_lossy(&opened.stdout))).unwrap();
+    for ((name, _), (title, ran, filters)) in pages.iter().zip(told) {
+        assert!(!title.starts_with("owned"), "{name}: a server's script ran");
+        assert!(ran, "{name}: the page's own script didn't run");
+        assert!(!filters, "{name}: filters for rows that are seen at once");
     }
 }
 
@@ -307,10 +352,7 @@ addEventListener("load", () => {
 #[test]
 fn a_script_sorts_filters_and_shows_ratios() {
     let Some(browser) = browser() else { return };
-    let page = report::html(&crowded())
-        .replacen("http-equiv", "data-was", 1)
-        .replace("</body>", &format!("{USE}</body>"));
-    let dom = browser.open(&written("web-used", &page)).stdout;
+    let dom = browser.open(&written("web-used", &with_script(&crowded(), USE))).stdout;
     insta::assert_snapshot!(title(&String::from_utf8_lossy(&dom)));
 }
 
@@ -326,15 +368,4 @@ fn crowded() -> Run {
         }
     }
     run
-}
-
-/// A page that shows another as wide as asked. A window would not become as
-/// narrow as a phone.
-fn frame(page: &Path, width: u32) -> String {
-    let page = page.display();
-    format!(
-        r#"<!doctype html><title></title>
-<script>addEventListener("message", event => document.title = event.data)</script>
-<iframe src="file://{page}" style="border: 0; width: {width}px; height: 900px"></iframe>"#
-    )
 }

@@ -1,17 +1,18 @@
 //! The page without JavaScript: whole, and with nothing on it that needs scripts.
 
 use scraper::{Html, Selector};
+use serde_json::{Value, json};
 
 use crate::chromium::{browser, title, written};
+use crate::frame;
 
 /// All that a reader is to see.
 const PARTS: [&str; 4] = ["table", ":not(svg) > svg:not(.definitions)", "figure", ".finding"];
 
-/// Opens all that opens, by a reader's clicks, and tells what can't be seen or read
-/// then. Scripts of the frame's own are forbidden; this one stands outside.
+/// Opens all that opens in each frame, by a reader's clicks, and tells what can't be seen or read
+/// then. Scripts of the frames' own are forbidden; this one stands outside.
 const LOOK: &str = r#"<script>
-addEventListener("load", () => {
-  const page = document.querySelector("iframe").contentDocument;
+const look = page => {
   const view = page.defaultView;
   const all = selector => [...page.querySelectorAll(selector)];
   all("details:not([open]) > summary").forEach(summary => summary.click());
@@ -43,7 +44,7 @@ addEventListener("load", () => {
   // What hangs over a part of a chart when it is pointed at has the browser's own colours.
   const has_text = element => element.tagName !== "title" && [...element.childNodes].some(it => it.nodeType === 3 && it.data.trim());
   const root = page.documentElement;
-  document.title = JSON.stringify({
+  return {
     width: root.clientWidth,
     scroll: root.scrollWidth,
     dark: view.matchMedia("(prefers-color-scheme: dark)").matches,
@@ -51,7 +52,11 @@ addEventListener("load", () => {
     counts: parts.map(part => all(part).length),
     unseen: all([texts, ...parts].join()).filter(it => !it.closest("defs") && !seen(it)).map(name),
     faint: all("body, body *").filter(it => has_text(it) && contrast(it) < 4.5).map(name),
-  });
+  };
+};
+addEventListener("load", () => {
+  const frames = [...document.querySelectorAll("iframe")];
+  document.title = JSON.stringify(frames.map(frame => look(frame.contentDocument)));
 });
 </script>"#;
 
@@ -60,25 +65,26 @@ fn without_scripts_all_is_seen_and_nothing_needs_them() {
     let Some(browser) = browser() else { return };
     let parts = serde_json::to_string(&PARTS).unwrap();
     let look = LOOK.replace("PARTS", &parts);
-    for (name, run) in crate::runs() {
-        let page = report::html(&run);
-        let parsed = Html::parse_document(&page);
-        let counts = PARTS.map(|part| parsed.select(&Selector::parse(part).unwrap()).count());
-        assert!(counts.iter().all(|count| *count > 0), "{name} lacks one of {PARTS:?}");
-        for (width, dark) in [(400, false), (400, true), (1400, true)] {
-            let outside = format!(
-                "<!doctype html><title></title>{look}<iframe sandbox=\"allow-same-origin\" \
-                 srcdoc=\"{}\" style=\"border: 0; width: {width}px; height: 900px\"></iframe>",
-                page.replace('&', "&amp;").replace('"', "&quot;")
-            );
-            let file = written(&format!("{name}-{width}-{dark}-scriptless"), &outside);
-            let opened = if dark { browser.open_in_the_dark(&file) } else { browser.open(&file) };
-            let dom = String::from_utf8_lossy(&opened.stdout);
-            let expected = format!(
-                r#"{{"width":{width},"scroll":{width},"dark":{dark},"controls":[],"counts":{},"unseen":[],"faint":[]}}"#,
-                serde_json::to_string(&counts).unwrap()
-            );
-            assert_eq!(title(&dom), expected, "{name} at {width} pixels, dark: {dark}");
+    let pages = crate::runs().map(|(name, run)| (name, report::html(&run)));
+    for (dark, widths) in [(false, &[400][..]), (true, &[400, 1400])] {
+        let views = || pages.iter().flat_map(|page| widths.iter().map(move |width| (page, width)));
+        let frames = views().map(|((_, page), width)| {
+            frame(page, (*width, 900)).replace("<iframe", "<iframe sandbox=\"allow-same-origin\"")
+        });
+        let outside = format!("<!doctype html><title></title>{look}{}", frames.collect::<String>());
+        let file = written(&format!("scriptless-{dark}"), &outside);
+        let opened = if dark { browser.open_in_the_dark(&file) } else { browser.open(&file) };
+        let dom = String::from_utf8_lossy(&opened.stdout);
+        let told: Vec<Value> = serde_json::from_str(title(&dom)).unwrap();
+        for (((name, page), width), told) in views().zip(told) {
+            let parsed = Html::parse_document(page);
+            let counts = PARTS.map(|part| parsed.select(&Selector::parse(part).unwrap()).count());
+            assert!(counts.iter().all(|count| *count > 0), "{name} lacks one of {PARTS:?}");
+            let expected = json!({
+                "width": width, "scroll": width, "dark": dark, "controls": [], "counts": counts,
+                "unseen": [], "faint": [],
+            });
+            assert_eq!(told, expected, "{name} at {width} pixels, dark: {dark}");
         }
     }
 }

@@ -6,31 +6,33 @@ use std::process::Command;
 
 use crate::fixture::{Lab, skipped};
 
-/// On Netty, because any JDK that the study takes will do for it.
-const CONTENDER: &str = "netty-epoll";
+/// It is built without Maven.
+const CONTENDER: &str = "jdk-virtual-threads";
 /// So little for what is new that a few hundred answers fill it.
 const SMALL_HEAP: &str = r#""-Xmx32m", "-Xmn1m", "#;
 
 #[test]
 fn a_real_jvm_tells_how_long_it_collected_and_compiled() {
     let lab = Lab::new();
-    lab.change_study("measure_s = 0.3", "measure_s = 2");
+    lab.change_study("measure_s = 0.3", "measure_s = 1");
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies/web");
     // By another process: a script that was just written can't be run while another
     // test's child still holds it open (ETXTBSY).
     let mut copy = Command::new("cp");
-    copy.arg("-r").args(["netty", "jvm"].map(|name| web.join(name))).arg(lab.path("studies/s"));
+    copy.arg("-r").arg(web.join("jvm")).arg(lab.path("studies/s"));
     assert!(copy.status().unwrap().success());
-    let as_it_is = include_str!("../../netty-epoll/contender.toml");
+    let as_it_is = include_str!("../../jdk-virtual-threads/contender.toml");
     let mut toml = as_it_is.to_string();
     for (from, to) in [
         ("\"-XX:Active", format!("{SMALL_HEAP}\"-XX:Active")),
-        ("warmup_s = 8", "warmup_s = 0.1".into()),
+        ("warmup_s = 6", "warmup_s = 0.1".into()),
     ] {
         assert!(toml.contains(from), "contender.toml doesn't say {from:?}");
         toml = toml.replace(from, &to);
     }
     lab.write(&format!("studies/s/{CONTENDER}/contender.toml"), &toml);
+    let server = include_str!("../../jdk-virtual-threads/Server.java");
+    lab.write(&format!("studies/s/{CONTENDER}/Server.java"), server);
 
     let said = lab.bakeoff(&["run", "s"]);
     if said.code == Some(1) {

@@ -146,7 +146,7 @@ const AFTER_HELP: &str = "\
 Conditions are METRIC OPERATOR VALUE:
   p50 p90 p99 p99.9 (or any other) mean max   of the response time, in us, ms, s
   service_p99 lateness_p99 connect_p99 …      the same of the other times
-  get_p99 set_mean delete_max …               the same of the response time of an operation
+  get.p99 set.mean delete.max …               the same of the response time of an operation
   rate                                        requests a second with a good answer, as 20k
   errors                                      requests that failed
   error_share                                 their share, in %
@@ -210,7 +210,7 @@ impl Arguments {
             Speaks::Http => self.http(&target.path)?,
             Speaks::Keys(store) => (self.keys_of(store)?, !self.close),
         };
-        self.check_operations(&work)?;
+        self.check_classes(&work)?;
         let until = match self.requests {
             Some(requests) => Until::Requests(requests),
             None => Until::Elapsed(self.duration.unwrap_or(DURATION)),
@@ -336,28 +336,26 @@ impl Arguments {
         }
     }
 
-    /// Refuses conditions on operations that aren't asked for.
-    fn check_operations(&self, work: &Work) -> Result<(), String> {
+    /// Refuses conditions on classes of requests that aren't asked for.
+    fn check_classes(&self, work: &Work) -> Result<(), String> {
         let searched = self.find_rate.iter().map(|condition| ("--find-rate", condition));
         let all = self.fail_if.iter().map(|condition| ("--fail-if", condition)).chain(searched);
         for (name, condition) in all {
-            let Metric::Time(Series::Of(operation), _) = condition.metric() else { continue };
-            let operation_name = operation.name();
-            match work {
-                Work::Keys(keys) if keys.share_of(operation) > 0.0 => {}
-                Work::Keys(_) => {
-                    return Err(format!(
-                        "{name} '{condition}': the mix (--mix) has no {operation_name}, so that \
-                         nothing would decide it"
-                    ));
+            let Metric::Time(Series::Class(class), _) = condition.metric() else { continue };
+            let wrong = match (work.share_of_class(class), work) {
+                (Some(share), _) if share > 0.0 => continue,
+                (Some(_), _) => {
+                    format!("the mix (--mix) has no {class}, so that nothing would decide it")
                 }
-                Work::Http(_) => {
-                    return Err(format!(
-                        "{name} '{condition}': a {operation_name} is asked of stores alone, \
-                         redis:// or memcached://; take the response time, as 'p99 < 10ms'"
-                    ));
+                (None, Work::Keys(_)) => {
+                    format!("there is no operation {class}; there are get, set and delete")
                 }
-            }
+                (None, Work::Http(_)) => format!(
+                    "a {class} is asked of stores alone, redis:// or memcached://; take the \
+                     response time, as 'p99 < 10ms'"
+                ),
+            };
+            return Err(format!("{name} '{condition}': {wrong}"));
         }
         Ok(())
     }
@@ -612,15 +610,16 @@ pub mod tests {
         };
         let redis = "redis://127.0.0.1";
         let complaints = [
-            told("http://127.0.0.1/", &["--fail-if", "get_p99 > 1ms"]),
-            told("http://127.0.0.1/", &["--find-rate", "set_mean < 1ms"]),
-            told(redis, &["--fail-if", "delete_max > 1ms"]),
-            told(redis, &["--mix", "get=1,set=0", "--find-rate", "set_p99 < 1ms"]),
+            told("http://127.0.0.1/", &["--fail-if", "get.p99 > 1ms"]),
+            told("http://127.0.0.1/", &["--find-rate", "set.mean < 1ms"]),
+            told(redis, &["--fail-if", "delete.max > 1ms"]),
+            told(redis, &["--fail-if", "home.p99 > 1ms"]),
+            told(redis, &["--mix", "get=1,set=0", "--find-rate", "set.p99 < 1ms"]),
         ];
         insta::assert_snapshot!(complaints.join("\n"));
         for line in [
-            &["--fail-if", "get_p99 > 1ms", "--fail-if", "set_mean > 1s"][..],
-            &["--mix", "delete=1", "--find-rate", "delete_max < 1s"],
+            &["--fail-if", "get.p99 > 1ms", "--fail-if", "set.mean > 1s"][..],
+            &["--mix", "delete=1", "--find-rate", "delete.max < 1s"],
         ] {
             let plan = parse(&[&[redis], line].concat()).unwrap().plan();
             assert!(plan.is_ok(), "{line:?}: {plan:?}");

@@ -6,13 +6,13 @@ use std::io;
 use histogram::Histogram;
 use histogram::Latency;
 use histogram::reading::{Reading, Statistic, read};
-use load::outcome::{Account, KeysSeen, OperationSeen, Outcome, StatusCount};
+use load::outcome::{Account, ClassSeen, KeysSeen, Outcome, StatusCount};
+use load::plan::keys::{Chosen, Dialect, Keys, Operation};
 use load::plan::template::Placeholders;
 use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Work};
 use load::verdict::condition::{Measured, Verdict};
 use load::verdict::limit::Warning;
 use load::verdict::search::Edge;
-use load::work::keys::{Chosen, Dialect, Keys, Operation};
 use report::text::visible_json;
 use serde::Serialize;
 
@@ -117,7 +117,7 @@ struct KeysDocument {
 
 #[derive(Serialize)]
 struct OperationDocument {
-    operation: Operation,
+    operation: String,
     response_us: Distribution,
     service_us: Distribution,
 }
@@ -302,7 +302,7 @@ pub fn run(run: &Run) -> RunDocument {
         open_us: exact(&outcome.opening),
         seen_late_us: exact(&outcome.seen_late),
         keys: outcome.keys,
-        operations: outcome.operations.iter().map(operation).collect(),
+        operations: outcome.classes.iter().map(operation).collect(),
         errors: errors(&outcome.account),
         connections: ConnectionsDocument {
             asked: outcome.connections.asked,
@@ -424,9 +424,9 @@ fn warnings(warnings: &[Warning]) -> Vec<WarningDocument> {
     warnings.iter().map(document).collect()
 }
 
-fn operation(seen: &OperationSeen) -> OperationDocument {
+fn operation(seen: &ClassSeen) -> OperationDocument {
     OperationDocument {
-        operation: seen.operation,
+        operation: seen.name.clone(),
         response_us: distribution(&seen.response),
         service_us: distribution(&seen.service),
     }

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use load::work::keys::{Chosen, Dialect, Keys, Operation, Phase};
+use load::plan::keys::{Chosen, Dialect, Keys, Operation, Phase};
 
 use super::quantity;
 use super::target::Store;
@@ -77,7 +77,7 @@ impl KeysArguments {
                 return Err("--meta is for memcached://, which has meta commands".into());
             }
             Store::Resp(resp) => {
-                Dialect::Resp(load::work::keys::Resp { is_third: self.resp3, ..resp })
+                Dialect::Resp(load::plan::keys::Resp { is_third: self.resp3, ..resp })
             }
             Store::Memcached if self.resp3 => {
                 return Err("--resp3 is for redis://: memcached doesn't speak RESP".into());

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use load::plan::{Arrivals, Plan, Until, Work};
+use load::plan::{Arrivals, Plan, Until};
 use load::verdict::condition::{Condition, Metric, Series};
 use report::units;
 
@@ -99,7 +99,7 @@ pub fn lowest_rate(condition: &Condition, plan: &Plan) -> f64 {
 /// The share of the requests that the condition looks at, from 0 to 1.
 fn share(condition: &Condition, plan: &Plan) -> f64 {
     match (condition.metric(), &plan.work) {
-        (Metric::Time(Series::Of(operation), _), Work::Keys(keys)) => keys.share_of(operation),
+        (Metric::Time(Series::Class(class), _), work) => work.share_of_class(class).unwrap_or(1.0),
         _ => 1.0,
     }
 }
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(lowest("p99 < 1ms"), 1_200.0);
         assert_eq!(lowest("max < 1ms"), 10.0);
         assert_eq!(lowest("errors < 1"), 10.0);
-        assert_eq!(lowest("set_p99 < 1ms"), 4_800.0, "one of four requests is one");
+        assert_eq!(lowest("set.p99 < 1ms"), 4_800.0, "one of four requests is one");
     }
 
     #[test]

@@ -133,11 +133,10 @@ pub mod tests {
     use histogram::Histogram;
     use histogram::Latency;
     use load::outcome::{
-        Account, Connections, ErrorCount, ErrorKind, First, KeysSeen, OperationSeen, Second,
+        Account, ClassSeen, Connections, ErrorCount, ErrorKind, First, KeysSeen, Second,
         StatusCount, ThreadUse,
     };
     use load::verdict::limit;
-    use load::work::keys::Operation;
 
     fn histogram(samples: impl IntoIterator<Item = (u64, u64)>) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_bounds(1, 3_600_000_000_000, 3).unwrap();
@@ -197,7 +196,7 @@ pub mod tests {
             ],
             sampled_answers: vec![],
             keys: None,
-            operations: vec![],
+            classes: vec![],
             threads: vec![
                 ThreadUse {
                     cpu: Some(0),
@@ -313,15 +312,12 @@ pub mod tests {
         outcome.account.errors = vec![ErrorCount { kind, count: 2_000, first, example }];
         outcome.keys =
             Some(KeysSeen { hits: 278_800, misses: 0, missing: 2_000, wrong: 0, stale: 0 });
-        let seen = |operation, us, count| {
+        let seen = |name: &str, us, count| {
             let times = Latency { good: histogram([(us, count)]), censored: histogram([]) };
-            OperationSeen { operation, response: times.clone(), service: times }
+            ClassSeen { name: name.into(), response: times.clone(), service: times }
         };
-        outcome.operations = vec![
-            seen(Operation::Get, 85, 278_800),
-            seen(Operation::Set, 120, 31_200),
-            seen(Operation::Delete, 0, 0),
-        ];
+        outcome.classes =
+            vec![seen("get", 85, 278_800), seen("set", 120, 31_200), seen("delete", 0, 0)];
         run
     }
 

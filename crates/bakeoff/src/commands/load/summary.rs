@@ -9,10 +9,10 @@ use comfy_table::{CellAlignment, Table, presets};
 use histogram::Latency;
 use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::outcome::{Account, Outcome, StatusCount};
+use load::plan::keys::{Chosen, Keys, Operation, Phase};
 use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, Plan, Statuses, Target, Until, Work};
 use load::verdict::limit::Warning;
-use load::work::keys::{Chosen, Keys, Operation, Phase};
 use report::{text, units};
 
 use super::run::{Run, rate, sentence};
@@ -156,12 +156,12 @@ fn keys(outcome: &Outcome) -> Option<String> {
 
 /// The response times of each operation on keys, where there are several.
 fn operations(outcome: &Outcome) -> Option<String> {
-    let asked: Vec<_> = outcome.operations.iter().filter(|it| it.response.samples() > 0).collect();
+    let asked: Vec<_> = outcome.classes.iter().filter(|it| it.response.samples() > 0).collect();
     if asked.len() < 2 {
         return None;
     }
     let columns: Vec<(&str, &Latency)> =
-        asked.iter().map(|seen| (seen.operation.name(), &seen.response)).collect();
+        asked.iter().map(|seen| (seen.name.as_str(), &seen.response)).collect();
     Some(distributions("operation", &columns))
 }
 

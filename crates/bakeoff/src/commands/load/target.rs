@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::Uri;
 use load::plan::Target;
-use load::work::keys::Resp;
+use load::plan::keys::Resp;
 
 /// Why there is nothing to connect to, as a sentence.
 type Complaint = String;

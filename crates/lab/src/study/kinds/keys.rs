@@ -65,7 +65,7 @@ fn speaks(contender: &Contender) -> Speaks {
 
 #[cfg(test)]
 mod tests {
-    use load::work::keys::{VALUE_BYTES_MAX, VALUE_BYTES_MIN};
+    use load::plan::keys::{VALUE_BYTES_MAX, VALUE_BYTES_MIN};
     use result::kind::Values;
 
     use super::*;

@@ -40,7 +40,7 @@ impl Kind for Program {
     }
 
     fn driver(&self, _: &Study, _: &Contender) -> Box<dyn WorkDriver> {
-        Box::new(drive::program::ProgramDriver)
+        Box::new(drive::program::ProgramDriver::default())
     }
 
     fn contract(&self, study: &Study, contender: &Contender) -> Box<dyn Contract> {

@@ -1,7 +1,7 @@
 //! Where a body ends.
 
 use super::head::{Framing, Head};
-use super::show;
+use crate::outcome::fault::show;
 use crate::plan::statuses::has_no_body;
 
 /// A body under way.

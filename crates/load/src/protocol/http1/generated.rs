@@ -227,6 +227,7 @@ fn conversation() -> impl Strategy<Value = (Asked, Vec<u8>, Vec<Step>)> {
         for (number, answer) in answers.iter().enumerate() {
             answer.write(number, &mut stream);
             truth.push(Step::Answer {
+                class: 0,
                 end: stream.len(),
                 status: answer.status,
                 fault: answer.fault(number, whole_body),

@@ -2,7 +2,7 @@
 
 use memchr::memchr_iter;
 
-use super::show;
+use crate::outcome::fault::show;
 
 /// The most bytes that a head may have.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;

@@ -2,12 +2,10 @@
 //!
 //! - [`head`]: status line and headers, and what they say of the body;
 //! - [`body`]: where a body ends: by length, by chunks, by the connection's end;
-//! - [`expected`]: the text that a body must hold or be;
 //! - [`reading`]: an answer as a whole, from pieces;
-//! - this file: requests, and what is good.
+//! - this file: requests, and answers that came in one piece. What one is worth says the work.
 
 mod body;
-pub(crate) mod expected;
 #[cfg(test)]
 mod generated;
 pub(crate) mod head;
@@ -20,24 +18,43 @@ mod tests;
 use std::sync::Arc;
 
 use self::body::Body;
-use self::expected::{Expected, Search};
 use self::head::{Head, Heads};
 use self::reading::{Progress, Reading};
-use super::{Asked, Fault, Fed, Protocol, show, show_up_to};
+use super::{Fed, Protocol};
+use crate::outcome::AnswerKind;
 use crate::outcome::ErrorKind;
+use crate::outcome::fault::Fault;
 use crate::plan::rotation::Rotation;
 use crate::plan::template::{Placeholders, Request, Template};
-use crate::plan::{Expect, Http, Plan, Statuses};
+use crate::plan::{Http, Plan};
+use crate::work::pages::{Looked, Page, PageBody};
+use crate::work::{Asked, Work};
 
 /// The encoder and decoder of one thread. A clone shares the encoded requests.
 #[derive(Clone)]
-pub(crate) struct Http1 {
+pub(crate) struct Http1<W> {
     requests: Arc<[Encoded]>,
     /// Which of several is next.
     rotation: Rotation,
-    /// What is known of the answers to each.
-    answers: Vec<Answers>,
+    /// What is known of the frames of the answers to each.
+    frames: Vec<Frames>,
     seed: u64,
+    work: W,
+}
+
+/// What is known of the frames of the answers to a request.
+#[derive(Clone)]
+struct Frames {
+    /// What their heads were last.
+    heads: Heads,
+    /// Answers to HEAD have no body, whatever their heads say.
+    to_head_method: bool,
+}
+
+impl Frames {
+    fn of(request: &Request) -> Frames {
+        Frames { heads: Heads::default(), to_head_method: request.method == "HEAD" }
+    }
 }
 
 /// A request, as far as it can be made ahead.
@@ -47,40 +64,6 @@ pub(crate) struct Encoded {
     body: Option<Template>,
     /// Whether asking twice does no more than asking once (RFC 9110, 9.2.2).
     is_idempotent: bool,
-}
-
-/// What is known of the answers to a request, and what is good.
-#[derive(Clone)]
-struct Answers {
-    is_head_method: bool,
-    heads: Heads,
-    expected: Option<Expected>,
-    /// How long a body must be.
-    body_bytes: Option<u64>,
-    /// Those that are good.
-    statuses: Statuses,
-}
-
-impl Answers {
-    /// Of a request, of whose answers this is expected.
-    fn new(request: &Request, expect: &Expect, seed: u64) -> Answers {
-        let Expect { body, whole_body, body_bytes, statuses } = expect;
-        // Every body holds the empty text, also one that isn't there.
-        let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
-        // It stands for itself where that is so for all that could be meant by it.
-        let filled = if request.placeholders == Placeholders::Left { 0 } else { usize::MAX };
-        let expected = text.map(|text| {
-            let text = Template::parse_up_to(filled, text.as_bytes());
-            Expected::new(text, *whole_body, seed)
-        });
-        Answers {
-            is_head_method: request.method == "HEAD",
-            heads: Heads::default(),
-            expected,
-            body_bytes: *body_bytes,
-            statuses: statuses.clone(),
-        }
-    }
 }
 
 impl Encoded {
@@ -111,25 +94,24 @@ impl Encoded {
 
 /// An answer that came in part.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Partial {
+pub(crate) struct Partial<L> {
     reading: Reading,
-    search: Search,
-    /// Bytes of its body so far.
-    body_bytes: u64,
+    looked: L,
 }
 
-impl Http1 {
-    pub(crate) fn new(plan: &Plan, http: &Http) -> Http1 {
+impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
+    pub(crate) fn new(plan: &Plan, http: &Http, work: W) -> Http1<W> {
         let encoded = |it| encode(it, &plan.target.authority, plan.keep_alive);
-        let answers = |it| Answers::new(it, http.expect_of(it), plan.seed);
         Http1 {
             requests: http.requests.iter().map(encoded).collect(),
             rotation: Rotation::new(&http.requests, plan.seed),
-            answers: http.requests.iter().map(answers).collect(),
+            frames: http.requests.iter().map(Frames::of).collect(),
             seed: plan.seed,
+            work,
         }
     }
 
+    #[inline]
     fn index(&self, number: u64) -> usize {
         match self.requests.len() {
             // Spares the divisions in the common case.
@@ -138,28 +120,33 @@ impl Http1 {
         }
     }
 
-    /// Takes a good answer that came in one piece, with the last one's head again and
-    /// with a length, as nearly all do; anything else is for [`Http1::take_part`].
+    /// Takes an answer that came in one piece, with the last one's head again and with a
+    /// length, as nearly all do; anything else is for [`Http1::take_part`].
     #[inline]
-    fn take_whole(&mut self, bytes: &[u8], number: u64) -> Option<Fed> {
-        let index = self.index(number);
-        let answers = &mut self.answers[index];
-        let (head, start) = answers.heads.known(bytes)?;
-        let Body::Length(length) = Body::of(&head, answers.is_head_method) else { return None };
+    fn take_whole(&mut self, bytes: &[u8], of: Asked) -> Option<Fed> {
+        let index = self.index(of.number);
+        let Frames { heads, to_head_method } = &mut self.frames[index];
+        let (head, start) = heads.known(bytes)?;
+        let Body::Length(length) = Body::of(&head, *to_head_method) else { return None };
         let end = start.checked_add(usize::try_from(length).ok()?)?;
-        let body = bytes.get(start..end)?;
-        let is_good = answers.statuses.contains(head.status)
-            && answers.body_bytes.is_none_or(|due| due == length)
-            && answers.expected.as_mut().is_none_or(|text| text.is_kept_by(body, number));
+        let body = PageBody::Whole(bytes.get(start..end)?);
         let (status, reusable) = (head.status, head.keep_alive);
-        is_good.then_some(Fed::Answer { used: end, status, fault: None, reusable })
+        let fault = self.work.worth(of, Page { which: index, status, body });
+        let class = self.work.class(of.number);
+        let kind = AnswerKind { status, class };
+        Some(Fed::Answer { used: end, kind, fault, reusable })
     }
 
     /// The same for any answer, of which earlier parts may be kept.
     #[inline(never)]
-    fn take_part(&mut self, kept: &mut Option<Box<Partial>>, bytes: &[u8], number: u64) -> Fed {
+    fn take_part(
+        &mut self,
+        kept: &mut Option<Box<Partial<W::Looked>>>,
+        bytes: &[u8],
+        of: Asked,
+    ) -> Fed {
         let mut fresh = Partial::default();
-        let fed = self.decode(kept.as_deref_mut().unwrap_or(&mut fresh), bytes, number);
+        let fed = self.decode(kept.as_deref_mut().unwrap_or(&mut fresh), bytes, of);
         match fed {
             Ok(more @ Fed::More { .. }) => {
                 kept.get_or_insert_with(|| Box::new(fresh));
@@ -176,83 +163,67 @@ impl Http1 {
         }
     }
 
-    /// Takes bytes of the answer to request `number`.
+    /// Takes bytes of an answer.
     ///
     /// # Errors
     /// What is wrong with it, for people.
-    fn decode(&mut self, partial: &mut Partial, bytes: &[u8], number: u64) -> Result<Fed, String> {
-        let index = self.index(number);
-        let Answers { heads, is_head_method, expected, .. } = &mut self.answers[index];
-        let Partial { reading, search, body_bytes } = partial;
-        let look = |piece: &[u8]| {
-            *body_bytes += piece.len() as u64;
-            if let Some(expected) = expected {
-                expected.look(search, piece, number);
-            }
-        };
-        Ok(match reading.take(heads, *is_head_method, bytes, look)? {
+    fn decode(
+        &mut self,
+        partial: &mut Partial<W::Looked>,
+        bytes: &[u8],
+        of: Asked,
+    ) -> Result<Fed, String> {
+        let index = self.index(of.number);
+        let (work, Frames { heads, to_head_method }) = (&mut self.work, &mut self.frames[index]);
+        let Partial { reading, looked } = partial;
+        let look = |piece: &[u8]| work.look(looked, (index, of.number), piece);
+        Ok(match reading.take(heads, *to_head_method, bytes, look)? {
             Progress::More { missing } => Fed::More { missing },
             Progress::Whole { head, used } => {
-                self.answer(partial, head, used, head.keep_alive, number)
+                self.answer(partial, (index, head), (used, head.keep_alive), of)
             }
         })
     }
 
-    /// Closes an answer: is it good?
+    /// Closes an answer to one of the requests, of which so many bytes were used now: is it good?
     fn answer(
         &mut self,
-        partial: &mut Partial,
-        head: Head,
-        used: usize,
-        reusable: bool,
-        number: u64,
+        partial: &mut Partial<W::Looked>,
+        (which, head): (usize, Head),
+        (used, reusable): (usize, bool),
+        of: Asked,
     ) -> Fed {
-        let search = std::mem::take(&mut partial.search);
-        let body_bytes = std::mem::take(&mut partial.body_bytes);
-        let fault = self.fault(head, (&search, body_bytes), number);
-        Fed::Answer { used, status: head.status, fault, reusable }
-    }
-
-    /// What is wrong with an answer, if its status or its body is another than expected.
-    fn fault(
-        &mut self,
-        head: Head,
-        (search, body_bytes): (&Search, u64),
-        number: u64,
-    ) -> Option<Box<Fault>> {
-        let index = self.index(number);
-        let answers = &mut self.answers[index];
-        if !answers.statuses.contains(head.status) {
-            let example = format!("status {}", head.status);
-            return Some(Box::new(Fault { kind: ErrorKind::WrongStatus, example }));
-        }
-        if answers.is_head_method {
-            // An answer to HEAD has no body that could hold anything.
-            return None;
-        }
-        let length = answers.body_bytes.filter(|&due| due != body_bytes);
-        let length = length.map(|due| format!("expected a body of {due} bytes, got {body_bytes}"));
-        let text = || answers.expected.as_mut()?.wrong(search, number);
-        let example = length.or_else(text)?;
-        Some(Box::new(Fault { kind: ErrorKind::WrongBody, example }))
+        let looked = std::mem::take(&mut partial.looked);
+        let (status, body) = (head.status, PageBody::Looked(&looked));
+        let fault = self.work.worth(of, Page { which, status, body });
+        let kind = AnswerKind { status, class: self.work.class(of.number) };
+        Fed::Answer { used, kind, fault, reusable }
     }
 }
 
-impl Protocol for Http1 {
+impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1<W> {
     /// Present within an answer only: one in one piece needs no room, and thousands of
     /// connections have this beside what each answer looks at.
-    type Connection = Option<Box<Partial>>;
+    type Connection = Option<Box<Partial<W::Looked>>>;
 
-    fn of_thread(&self, _thread: usize) -> Http1 {
-        self.clone()
+    fn of_thread(&self, thread: usize) -> Http1<W> {
+        Http1 { work: self.work.of_thread(thread), ..self.clone() }
+    }
+
+    fn classes(&self) -> Vec<String> {
+        self.work.classes()
+    }
+
+    fn class(&self, number: u64) -> u16 {
+        self.work.class(number)
     }
 
     #[inline]
-    fn fixed_request(&self, number: u64) -> Option<&[u8]> {
+    fn fixed(&self, number: u64) -> Option<&[u8]> {
         self.requests[self.index(number)].fixed()
     }
 
-    fn render_request(&mut self, number: u64, room: &mut Vec<u8>) {
+    fn ask(&mut self, number: u64, room: &mut Vec<u8>) {
         self.requests[self.index(number)].render(number, self.seed, room);
     }
 
@@ -276,20 +247,21 @@ impl Protocol for Http1 {
 
     #[inline]
     fn feed(&mut self, kept: &mut Self::Connection, bytes: &[u8], of: Asked) -> Fed {
-        let number = of.number;
         if kept.is_none()
-            && let Some(answer) = self.take_whole(bytes, number)
+            && let Some(answer) = self.take_whole(bytes, of)
         {
             return answer;
         }
-        self.take_part(kept, bytes, number)
+        self.take_part(kept, bytes, of)
     }
 
     fn end(&mut self, kept: &mut Self::Connection, of: Asked) -> Fed {
-        let number = of.number;
         let mut partial = kept.take().unwrap_or_default();
         match partial.reading.end() {
-            Ok(head) => self.answer(&mut partial, head, 0, false, number),
+            Ok(head) => {
+                let which = self.index(of.number);
+                self.answer(&mut partial, (which, head), (0, false), of)
+            }
             Err(example) => Fed::Broken(Box::new(Fault { kind: ErrorKind::ClosedEarly, example })),
         }
     }

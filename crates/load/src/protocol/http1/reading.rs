@@ -3,7 +3,7 @@
 
 use super::body::{Body, Taken};
 use super::head::{Head, Heads};
-use super::show;
+use crate::outcome::fault::show;
 
 /// The most interim answers (1xx) before one answer: many more than any server
 /// has a use for, and few enough that a flood of them ends.

@@ -4,11 +4,12 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use super::Http1;
-use super::expected::SHOWN;
 use super::head::HEAD_BYTES_MAX;
 use crate::plan::template::{Request, Template};
 use crate::plan::{Expect, Http, Plan, Statuses, Target};
 use crate::protocol::splits::{self, Step, random_cuts};
+use crate::work::expected::SHOWN;
+use crate::work::pages::Pages;
 
 /// Reads one input of the fuzz target whole and in several splits, which must all come
 /// to the same; gives what came of it, or `None` where the input is too short to be one.
@@ -60,7 +61,7 @@ pub struct Asked {
 /// Reads answers to the same requests again and again with one decoder, which
 /// may remember what it read before, but must not be led astray by it.
 pub struct Reader {
-    decoder: Http1,
+    decoder: Http1<Pages>,
     requests: usize,
     /// The most bytes of a body that are kept.
     kept_max: usize,
@@ -90,7 +91,7 @@ impl Asked {
         let plan = Plan::new(target, Vec::new());
         let text = self.expected.as_deref().unwrap_or_default().as_bytes();
         Reader {
-            decoder: Http1::new(&plan, &http),
+            decoder: Http1::new(&plan, &http, Pages::new(&plan, &http)),
             requests: self.head.len(),
             kept_max: Template::parse(text).length_max().max(SHOWN + 1),
         }
@@ -108,7 +109,7 @@ impl Reader {
         splits::read(&mut self.decoder, self.requests, stream, cuts, |kept| {
             kept.as_ref().is_none_or(|partial| {
                 partial.reading.head.len() <= HEAD_BYTES_MAX
-                    && partial.search.kept.len() <= kept_max
+                    && partial.looked.kept_bytes() <= kept_max
             })
         })
     }

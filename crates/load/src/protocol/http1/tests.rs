@@ -6,6 +6,7 @@ use super::*;
 use crate::plan::Target;
 use crate::protocol;
 use crate::protocol::splits::Step;
+use crate::work::pages::Pages;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
@@ -37,7 +38,7 @@ fn answer(asked: &Asked, stream: &str, fault: Option<ErrorKind>, reusable: bool)
 
 /// A good answer that ends at this byte.
 fn good(end: usize) -> Step {
-    Step::Answer { end, status: 200, fault: None, reusable: true }
+    Step::Answer { end, class: 0, status: 200, fault: None, reusable: true }
 }
 
 /// The answer ends at this byte, and others follow it.
@@ -423,6 +424,7 @@ fn switching_protocols_ends_the_connection() {
     let stream = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5\r\n\r\n";
     let expected = Step::Answer {
         end: stream.len(),
+        class: 0,
         status: 101,
         fault: Some(ErrorKind::WrongStatus),
         reusable: false,
@@ -607,13 +609,21 @@ fn nothing_of_a_large_body_is_kept() {
         );
         let partial = kept.as_deref().expect("the answer isn't whole");
         assert_eq!(
-            partial.reading.head.capacity() + partial.search.kept.capacity(),
+            partial.reading.head.capacity() + partial.looked.kept_bytes(),
             0,
             "bytes are kept"
         );
     }
     let fed = decoder.feed(&mut kept, &[b'x'; 4000], protocol::Asked::numbered(0));
-    assert_eq!(fed, Fed::Answer { used: 4000, status: 200, fault: None, reusable: true });
+    assert_eq!(
+        fed,
+        Fed::Answer {
+            used: 4000,
+            kind: AnswerKind { status: 200, class: 0 },
+            fault: None,
+            reusable: true
+        }
+    );
 }
 
 #[test]
@@ -625,7 +635,15 @@ fn an_answer_in_one_piece_costs_no_room() {
         let fed =
             decoder.feed(&mut kept, stream.as_bytes(), protocol::Asked::numbered(number as u64));
         let used = stream.len();
-        assert_eq!(fed, Fed::Answer { used, status: 200, fault: None, reusable: true });
+        assert_eq!(
+            fed,
+            Fed::Answer {
+                used,
+                kind: AnswerKind { status: 200, class: 0 },
+                fault: None,
+                reusable: true
+            }
+        );
         assert_eq!(kept, None, "room for an answer that needs none");
     }
 }
@@ -648,11 +666,12 @@ fn the_room_of_a_head_in_parts_is_given_back() {
 
 // Requests.
 
-fn http1(plan: &Plan) -> Http1 {
-    Http1::new(plan, plan.http().unwrap())
+fn http1(plan: &Plan) -> Http1<Pages> {
+    let http = plan.http().unwrap();
+    Http1::new(plan, http, Pages::new(plan, http))
 }
 
-fn decoder(requests: Vec<Request>, expected: Option<&str>) -> Http1 {
+fn decoder(requests: Vec<Request>, expected: Option<&str>) -> Http1<Pages> {
     let mut plan = plan(requests);
     plan.http_mut().unwrap().expect.body = expected.map(Into::into);
     http1(&plan)
@@ -670,10 +689,10 @@ fn plan(requests: Vec<Request>) -> Plan {
 fn sent(request: Request, number: u64) -> String {
     let mut encoder = http1(&plan(vec![request]));
     let mut room = Vec::new();
-    let bytes = match encoder.fixed_request(number) {
+    let bytes = match encoder.fixed(number) {
         Some(fixed) => fixed.to_vec(),
         None => {
-            encoder.render_request(number, &mut room);
+            encoder.ask(number, &mut room);
             assert!(room.len() <= encoder.rendered_bytes_max(), "the room is too small");
             room
         }
@@ -726,8 +745,8 @@ fn given_headers_stand_in_for_those_that_are_made() {
     plan.keep_alive = false;
     let mut room = Vec::new();
     let mut encoder = http1(&plan);
-    assert_eq!(encoder.fixed_request(4), None);
-    encoder.render_request(4, &mut room);
+    assert_eq!(encoder.fixed(4), None);
+    encoder.ask(4, &mut room);
     assert_eq!(room, b"GET /4 HTTP/1.1\r\nhost: a\r\nConnection: x\r\n\r\n");
 }
 
@@ -736,7 +755,7 @@ fn a_connection_for_one_request_says_so() {
     let mut plan = plan(vec![Request::get("/")]);
     plan.keep_alive = false;
     let encoder = http1(&plan);
-    let bytes = encoder.fixed_request(0).unwrap();
+    let bytes = encoder.fixed(0).unwrap();
     assert!(bytes.ends_with(b"\r\nConnection: close\r\n\r\n"));
 }
 
@@ -774,7 +793,7 @@ fn requests_are_encoded_once_for_all_threads() {
     let post = Request { method: "POST".into(), body: body.into(), ..Request::get("/") };
     let first = http1(&plan(vec![post]));
     let second = first.clone();
-    let of = |of: &Http1| of.fixed_request(0).unwrap().as_ptr();
+    let of = |of: &Http1<Pages>| of.fixed(0).unwrap().as_ptr();
     assert_eq!(of(&first), of(&second), "each thread would have a body of its own");
 }
 
@@ -782,8 +801,8 @@ fn requests_are_encoded_once_for_all_threads() {
 fn several_requests_take_turns() {
     let mut encoder = http1(&plan(vec![Request::get("/a"), Request::get("/b{counter}")]));
     let mut room = Vec::new();
-    assert!(encoder.fixed_request(2).unwrap().starts_with(b"GET /a "));
-    assert_eq!(encoder.fixed_request(3), None);
-    encoder.render_request(3, &mut room);
+    assert!(encoder.fixed(2).unwrap().starts_with(b"GET /a "));
+    assert_eq!(encoder.fixed(3), None);
+    encoder.ask(3, &mut room);
     assert!(room.starts_with(b"GET /b3 "));
 }

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
-use crate::protocol::show;
-use crate::work::keys::Operation;
+use crate::outcome::fault::show;
+use crate::plan::keys::Operation;
 
 type Key = [u8; KEY_BYTES];
 

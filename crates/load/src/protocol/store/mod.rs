@@ -2,7 +2,8 @@
 //!
 //! - [`resp`] and [`memcached`]: the dialects: bytes of requests, and where an answer ends;
 //! - [`replies`]: single answers, read by the same dialects;
-//! - this file: what an answer is worth.
+//! - this file: requests and answers, whatever the dialect. What an answer is worth says the
+//!   work.
 
 mod memcached;
 pub mod replies;
@@ -15,16 +16,15 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Asked, Fault, Fed, Opening, Protocol, show};
-use crate::outcome::{ErrorKind, KeysSeen};
+use super::{Fed, Opened, Protocol};
+use crate::outcome::fault::{Fault, show};
+use crate::outcome::{AnswerKind, ErrorKind, KeysSeen};
 use crate::plan::Plan;
-use crate::work::keys::choice::{Choice, PRELOADED};
-use crate::work::keys::register::Register;
+use crate::plan::keys::{Dialect, Keys, Operation};
 use crate::work::keys::value::Values;
-use crate::work::keys::{self, Dialect, Keys, Operation};
+use crate::work::keys::{KEY_BYTES, KeysWork, Reply, choice};
+use crate::work::{Asked, Work};
 
-/// `key:` and twelve digits, as redis-benchmark's keys.
-const KEY_BYTES: usize = 16;
 /// Bytes of an answer beside its values: a head a value, and the end.
 const AROUND_VALUE_MAX: usize = 128;
 /// The longest line that isn't a value's: what a server says of an error.
@@ -33,17 +33,12 @@ const LINE_BYTES_MAX: usize = 4096;
 /// The encoder and decoder of one thread.
 #[derive(Debug, Clone)]
 pub(crate) struct Store {
-    keys: Arc<Keys>,
-    choice: Choice,
-    values: Values,
-    register: Register,
-    /// The thread: the writer that its values name.
-    writer: u32,
+    work: KeysWork,
+    dialect: Dialect,
     /// What a connection says first, and how many answers that has.
     greeting: (Arc<[u8]>, u32),
     /// Where the values lie of an answer with several; `None` of one that isn't there.
     found: Vec<Option<Range<usize>>>,
-    seen: KeysSeen,
 }
 
 /// One connection's part.
@@ -105,154 +100,37 @@ impl Store {
             Dialect::MemcachedText | Dialect::MemcachedMeta => (Vec::new(), 0),
         };
         Store {
-            choice: Choice::new(keys, seed),
-            values,
-            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }),
-            writer: 0,
+            work: KeysWork::new(keys, values, seed),
+            dialect: keys.dialect.clone(),
             greeting: (greeting.0.into(), greeting.1),
             found: Vec::new(),
-            keys: Arc::new(keys.clone()),
-            seen: KeysSeen::default(),
         }
     }
 
-    /// How many keys a request asks for.
-    fn keys_of(&self, operation: Operation) -> u16 {
-        match operation {
-            Operation::Get => self.keys.together,
-            Operation::Set | Operation::Delete => 1,
-        }
-    }
-
-    fn expected(&self, asked: keys::choice::Asked) -> Expected {
+    fn expected(&self, asked: choice::Asked) -> Expected {
         Expected {
             operation: asked.operation,
-            keys: self.keys_of(asked.operation),
-            value_bytes_max: self.keys.value_bytes_max(),
+            keys: self.work.keys_of(asked.operation),
+            value_bytes_max: self.work.keys().value_bytes_max(),
             opaque: asked.write as u32,
         }
     }
 
     fn parse(&mut self, bytes: &[u8], expected: Expected, first: u64) -> Result<Parsed, String> {
         self.found.clear();
-        match self.keys.dialect {
+        match self.dialect {
             Dialect::Resp(_) => resp::parse(bytes, expected, &mut self.found),
             Dialect::MemcachedText => {
-                let name = |place| key_name(self.choice.nth(first, place));
+                let name = |place| self.work.name(first, place);
                 memcached::parse_text(bytes, expected, name, &mut self.found)
             }
             Dialect::MemcachedMeta => memcached::parse_meta(bytes, expected),
         }
     }
-
-    /// What an answer that is whole counts as.
-    fn judge(
-        &mut self,
-        bytes: &[u8],
-        answer: Answer,
-        asked: keys::choice::Asked,
-        of: Asked,
-    ) -> Option<Box<Fault>> {
-        match answer {
-            Answer::Refused(words) => {
-                let words = &bytes[words];
-                let advice = match self.keys.dialect {
-                    Dialect::Resp(_) => resp::advice(words),
-                    Dialect::MemcachedText | Dialect::MemcachedMeta => "",
-                };
-                let example = format!("the server says: \"{}\"{advice}", show(words));
-                Some(fault(ErrorKind::ServerError, example))
-            }
-            Answer::Stored | Answer::Removed(_) => {
-                self.register.is_done(asked.key, asked.write, of.at);
-                None
-            }
-            Answer::Value(value) => self.judge_key(bytes, value, asked.key, of),
-            Answer::Values => {
-                let found = std::mem::take(&mut self.found);
-                let faults = (0..).zip(&found).filter_map(|(place, value)| {
-                    let key = self.choice.nth(asked.key, place);
-                    self.judge_key(bytes, value.clone(), key, of)
-                });
-                // Of several, the first.
-                let first = faults.fold(None, |first, fault| first.or(Some(fault)));
-                self.found = found;
-                first
-            }
-        }
-    }
-
-    /// What a key's value counts as, which lies there in an answer, or isn't there.
-    fn judge_key(
-        &mut self,
-        bytes: &[u8],
-        value: Option<Range<usize>>,
-        key: u64,
-        of: Asked,
-    ) -> Option<Box<Fault>> {
-        match value {
-            Some(range) => self.judge_value(&bytes[range], key, of),
-            None => self.judge_miss(key, of),
-        }
-    }
-
-    fn judge_value(&mut self, value: &[u8], key: u64, of: Asked) -> Option<Box<Fault>> {
-        let header = match self.values.check(value, key) {
-            Ok(header) => header,
-            Err(why) => {
-                self.seen.wrong += 1;
-                return Some(fault(ErrorKind::WrongValue, format!("{} has {why}", shown(key))));
-            }
-        };
-        if !self.choice.is_write_of(header.write, key) {
-            self.seen.wrong += 1;
-            let example = format!("{} has a value that was never written", shown(key));
-            return Some(fault(ErrorKind::WrongValue, example));
-        }
-        let is_own = header.writer == self.writer && header.write & PRELOADED == 0;
-        if let Some(last) = self.register.overwritten_by(key, header.write, is_own, of.sent) {
-            self.seen.stale += 1;
-            let which = match header.write & PRELOADED {
-                0 => format!("of request {}", header.write),
-                _ => "of the preload".into(),
-            };
-            let example = format!(
-                "{} has the value {which}, and that of request {last} was acknowledged before \
-                 this was asked",
-                shown(key)
-            );
-            return Some(fault(ErrorKind::Stale, example));
-        }
-        self.seen.hits += 1;
-        None
-    }
-
-    fn judge_miss(&mut self, key: u64, of: Asked) -> Option<Box<Fault>> {
-        let must_be_there = self.keys.are_there || self.register.was_written(key, of.sent);
-        if self.keys.may_be_gone() || !must_be_there {
-            self.seen.misses += 1;
-            return None;
-        }
-        self.seen.missing += 1;
-        Some(fault(ErrorKind::Missing, format!("{} isn't there, and was written", shown(key))))
-    }
 }
 
 fn fault(kind: ErrorKind, example: String) -> Box<Fault> {
     Box::new(Fault { kind, example })
-}
-
-fn key_name(key: u64) -> [u8; KEY_BYTES] {
-    let mut name = *b"key:000000000000";
-    let mut buffer = itoa::Buffer::new();
-    let digits = buffer.format(key).as_bytes();
-    name[KEY_BYTES - digits.len()..].copy_from_slice(digits);
-    name
-}
-
-/// A key's name, for people.
-fn shown(key: u64) -> String {
-    String::from_utf8_lossy(&key_name(key)).into_owned()
 }
 
 impl Protocol for Store {
@@ -261,76 +139,72 @@ impl Protocol for Store {
     const OPENS: bool = true;
 
     fn of_thread(&self, thread: usize) -> Store {
-        Store { writer: thread as u32, ..self.clone() }
+        Store { work: self.work.of_thread(thread), ..self.clone() }
     }
 
-    fn open(&mut self, on: &mut Connection, room: &mut Vec<u8>) {
-        room.extend_from_slice(&self.greeting.0);
-        on.greetings = self.greeting.1;
-    }
-
-    fn feed_opening(&mut self, on: &mut Connection, bytes: &[u8]) -> Opening {
+    fn open(&mut self, on: &mut Connection, heard: &[u8], room: &mut Vec<u8>) -> Opened {
+        if heard.is_empty() && on.greetings == 0 {
+            room.extend_from_slice(&self.greeting.0);
+            on.greetings = self.greeting.1;
+        }
         let before = on.kept.len();
-        on.kept.extend_from_slice(bytes);
+        on.kept.extend_from_slice(heard);
         let mut taken = 0;
         while on.greetings > 0 {
             match resp::skip(&on.kept[taken..]) {
                 Ok(Some(end)) => taken += end,
                 Ok(None) => {
                     on.kept.drain(..taken);
-                    return Opening::More { missing: 1 };
+                    return Opened::Awaits { missing: 1 };
                 }
                 Err((kind, why)) => {
                     on.kept.clear();
-                    return Opening::Broken(fault(kind, why));
+                    return Opened::Broken(fault(kind, why));
                 }
             }
             on.greetings -= 1;
         }
         on.kept.clear();
-        Opening::Done { used: taken - before }
+        Opened::Ready { used: taken - before }
     }
 
-    fn fixed_request(&self, _number: u64) -> Option<&[u8]> {
+    fn classes(&self) -> Vec<String> {
+        self.work.classes()
+    }
+
+    fn class(&self, number: u64) -> u16 {
+        self.work.class(number)
+    }
+
+    fn fixed(&self, _number: u64) -> Option<&[u8]> {
         None
     }
 
-    fn render_request(&mut self, number: u64, room: &mut Vec<u8>) {
-        let asked = self.choice.of(number);
-        let keys =
-            (0..self.keys_of(asked.operation)).map(|nth| key_name(self.choice.nth(asked.key, nth)));
-        if asked.operation != Operation::Get {
-            self.register.begins(asked.key, asked.write);
-        }
-        let (values, writer) = (&self.values, self.writer);
-        let value = |room: &mut Vec<u8>| values.append(asked.write, asked.key, writer, room);
+    fn ask(&mut self, number: u64, room: &mut Vec<u8>) {
+        let asked = self.work.asks(number);
+        self.work.begins(asked);
+        let work = &self.work;
+        let (key, expires) = (work.name(asked.key, 0), work.keys().expires_s);
+        let keys = work.names(asked.key, work.keys_of(asked.operation));
+        let value = |room: &mut Vec<u8>| work.append_value(asked, room);
         // Of a get it isn't asked for.
-        let length = || values.length(asked.write) as usize;
-        match self.keys.dialect {
-            Dialect::Resp(_) => match asked.operation {
-                Operation::Get => resp::get(keys, room),
-                Operation::Set => {
-                    resp::set(key_name(asked.key), length(), self.keys.expires_s, value, room);
-                }
-                Operation::Delete => resp::delete(key_name(asked.key), room),
-            },
-            Dialect::MemcachedText => match asked.operation {
-                Operation::Get => memcached::get(keys, room),
-                Operation::Set => {
-                    memcached::set(key_name(asked.key), length(), self.keys.expires_s, value, room);
-                }
-                Operation::Delete => memcached::delete(key_name(asked.key), room),
-            },
-            Dialect::MemcachedMeta => {
-                let (key, opaque) = (key_name(asked.key), asked.write as u32);
-                match asked.operation {
-                    Operation::Get => memcached::meta_get(key, opaque, room),
-                    Operation::Set => {
-                        let expires = self.keys.expires_s;
-                        memcached::meta_set(key, opaque, length(), expires, value, room);
-                    }
-                    Operation::Delete => memcached::meta_delete(key, opaque, room),
-                }
+        let length = || work.value_bytes(asked);
+        let opaque = asked.write as u32;
+        match (&self.dialect, asked.operation) {
+            (Dialect::Resp(_), Operation::Get) => resp::get(keys, room),
+            (Dialect::Resp(_), Operation::Set) => resp::set(key, length(), expires, value, room),
+            (Dialect::Resp(_), Operation::Delete) => resp::delete(key, room),
+            (Dialect::MemcachedText, Operation::Get) => memcached::get(keys, room),
+            (Dialect::MemcachedText, Operation::Set) => {
+                memcached::set(key, length(), expires, value, room);
+            }
+            (Dialect::MemcachedText, Operation::Delete) => memcached::delete(key, room),
+            (Dialect::MemcachedMeta, Operation::Get) => memcached::meta_get(key, opaque, room),
+            (Dialect::MemcachedMeta, Operation::Set) => {
+                memcached::meta_set(key, opaque, length(), expires, value, room);
+            }
+            (Dialect::MemcachedMeta, Operation::Delete) => {
+                memcached::meta_delete(key, opaque, room);
             }
         }
     }
@@ -344,8 +218,8 @@ impl Protocol for Store {
     }
 
     fn request_bytes_max(&self) -> usize {
-        let keys = usize::from(self.keys.together) * (KEY_BYTES + 16);
-        (AROUND_VALUE_MAX + keys + self.keys.value_bytes_max()).max(self.greeting.0.len())
+        let keys = usize::from(self.work.keys().together) * (KEY_BYTES + 16);
+        (AROUND_VALUE_MAX + keys + self.work.keys().value_bytes_max()).max(self.greeting.0.len())
     }
 
     fn is_under_way(on: &Connection) -> bool {
@@ -362,8 +236,8 @@ impl Protocol for Store {
             let before = kept.len() - bytes.len();
             return match self.feed(on, &kept, of) {
                 // Of what came only now it is told how much was used.
-                Fed::Answer { used, status, fault, reusable } => {
-                    Fed::Answer { used: used - before, status, fault, reusable }
+                Fed::Answer { used, kind, fault, reusable } => {
+                    Fed::Answer { used: used - before, kind, fault, reusable }
                 }
                 other => other,
             };
@@ -386,25 +260,45 @@ impl Protocol for Store {
         Fed::Broken(fault(ErrorKind::ClosedEarly, example))
     }
 
-    fn operation(&self, number: u64) -> Option<Operation> {
-        Some(self.choice.of(number).operation)
-    }
-
     fn keys_seen(&self) -> Option<KeysSeen> {
-        Some(self.seen)
+        self.work.keys_seen()
     }
 }
 
 impl Store {
+    /// What an answer that is whole counts as.
+    fn worth(&mut self, bytes: &[u8], answer: Answer, of: Asked) -> Option<Box<Fault>> {
+        match answer {
+            Answer::Refused(words) => {
+                let words = &bytes[words];
+                let advice = match self.dialect {
+                    Dialect::Resp(_) => resp::advice(words),
+                    Dialect::MemcachedText | Dialect::MemcachedMeta => "",
+                };
+                self.work.worth(of, Reply::Refused { words, advice })
+            }
+            Answer::Stored | Answer::Removed(_) => self.work.worth(of, Reply::Done),
+            Answer::Value(value) => {
+                self.work.worth(of, Reply::Value(value.map(|range| &bytes[range])))
+            }
+            Answer::Values => {
+                let found = self.found.iter();
+                let mut values = found.map(|value| value.clone().map(|range| &bytes[range]));
+                self.work.worth(of, Reply::Values(&mut values))
+            }
+        }
+    }
+
     /// Takes an answer from its first byte on.
     fn take(&mut self, bytes: &[u8], of: Asked) -> Fed {
-        let asked = self.choice.of(of.number);
+        let asked = self.work.asks(of.number);
         match self.parse(bytes, self.expected(asked), asked.key) {
             Err(example) => Fed::Broken(fault(ErrorKind::Malformed, example)),
             Ok(Parsed::More(missing)) => Fed::More { missing: missing as u64 },
             Ok(Parsed::Whole(used, answer)) => {
-                let fault = self.judge(&bytes[..used], answer, asked, of);
-                Fed::Answer { used, status: asked.operation as u16, fault, reusable: true }
+                let fault = self.worth(&bytes[..used], answer, of);
+                let kind = AnswerKind { status: 0, class: asked.operation as u16 };
+                Fed::Answer { used, kind, fault, reusable: true }
             }
         }
     }

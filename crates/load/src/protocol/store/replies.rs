@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::{Answer, Expected, Parsed, line, memcached, resp};
-use crate::work::keys::{Dialect, Operation};
+use crate::plan::keys::{Dialect, Operation};
 
 /// The longest value that is read.
 const VALUE_BYTES_MAX: usize = 64 << 20;
@@ -141,7 +141,7 @@ mod tests {
         for (name, input) in seeds("store_answer") {
             let [asked, _, stream @ ..] = &input[..] else { panic!("a seed is a whole input") };
             let dialect = match asked & 3 {
-                0 => Dialect::Resp(crate::work::keys::Resp::default()),
+                0 => Dialect::Resp(crate::plan::keys::Resp::default()),
                 1 => Dialect::MemcachedText,
                 // Meta commands repeat a word of each request, others are greeted, and nobody
                 // asks for several keys beside the load.

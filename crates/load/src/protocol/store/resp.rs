@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
 use crate::outcome::ErrorKind;
-use crate::protocol::show;
-use crate::work::keys::{Operation, Resp};
+use crate::outcome::fault::show;
+use crate::plan::keys::{Operation, Resp};
 
 /// Nested values that are skipped in an answer to a greeting.
 const DEPTH_MAX: u32 = 8;

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 
 use super::{Connection, LINE_BYTES_MAX, Store, resp};
 use crate::outcome::KeysSeen;
+use crate::plan::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
 use crate::protocol::Protocol;
 use crate::protocol::splits::{self, Step, random_cuts};
 use crate::work::keys::value::Values;
-use crate::work::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
 
 /// Requests whose answers a stream has.
 const REQUESTS: u64 = 4;
@@ -85,12 +85,12 @@ fn keys(asked: u8) -> Keys {
 fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
     let mut store = Store::of_values(Values::new(SEED, VALUE_BYTES), SEED, keys);
     let mut requests = Vec::new();
-    (0..REQUESTS).for_each(|number| store.render_request(number, &mut requests));
+    (0..REQUESTS).for_each(|number| store.ask(number, &mut requests));
     assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());
     let kept_max = kept_max(keys);
     let is_bounded = |on: &Connection| on.kept.len() <= kept_max;
     let steps = splits::read(&mut store, REQUESTS as usize, stream, cuts, is_bounded);
-    Came { steps, keys: store.seen }
+    Came { steps, keys: store.keys_seen().unwrap_or_default() }
 }
 
 /// The most bytes of an answer that is not whole: values, each with a line before it, and a line

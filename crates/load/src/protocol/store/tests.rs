@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::*;
+use crate::plan::keys::tests::keys;
+use crate::plan::keys::{Phase, Resp};
 use crate::plan::{Target, Work};
-use crate::work::keys::tests::keys;
-use crate::work::keys::{Phase, Resp};
+use crate::work::keys::choice::PRELOADED;
+use crate::work::keys::key_name;
 
 fn plan(keys: &Keys) -> Plan {
     let address = "127.0.0.1:1".parse().unwrap();
@@ -64,15 +66,15 @@ type Contents = HashMap<u64, Vec<u8>>;
 
 /// The answer of an honest store to a request of one key.
 fn answer(store: &Store, contents: &mut Contents, number: u64) -> Vec<u8> {
-    let asked = store.choice.of(number);
-    let (dialect, opaque) = (&store.keys.dialect, asked.write as u32);
+    let asked = store.work.asks(number);
+    let (dialect, opaque) = (&store.dialect, asked.write as u32);
     match asked.operation {
         Operation::Get => {
             found(dialect, asked.key, opaque, contents.get(&asked.key).map(|it| &**it))
         }
         Operation::Set => {
             let mut value = Vec::new();
-            store.values.append(asked.write, asked.key, store.writer, &mut value);
+            store.work.values.append(asked.write, asked.key, store.work.writer, &mut value);
             contents.insert(asked.key, value);
             stored(dialect, opaque)
         }
@@ -84,9 +86,9 @@ fn answer(store: &Store, contents: &mut Contents, number: u64) -> Vec<u8> {
 }
 
 fn preloaded(store: &Store) -> Contents {
-    let all = (0..store.keys.count).map(|key| {
+    let all = (0..store.work.keys().count).map(|key| {
         let mut value = Vec::new();
-        store.values.append(PRELOADED | key, key, 9, &mut value);
+        store.work.values.append(PRELOADED | key, key, 9, &mut value);
         (key, value)
     });
     all.collect()
@@ -95,7 +97,7 @@ fn preloaded(store: &Store) -> Contents {
 /// Renders a request and feeds its answer in pieces; the kind of its fault.
 fn ask(store: &mut Store, number: u64, answer: &[u8], pieces: usize) -> Option<ErrorKind> {
     let mut on = Connection::default();
-    store.render_request(number, &mut Vec::new());
+    store.ask(number, &mut Vec::new());
     let at = number * 10;
     let of = Asked { number, sent: at, at: at + 5 };
     let mut pieces = answer.chunks(pieces.max(1)).peekable();
@@ -131,7 +133,7 @@ proptest! {
                 let answer = answer(&store, &mut contents, number);
                 prop_assert_eq!(ask(&mut store, number, &answer, pieces), None);
             }
-            prop_assert_eq!(store.seen.hits + store.seen.misses, gets(&store));
+            prop_assert_eq!(store.keys_seen().unwrap().hits + store.keys_seen().unwrap().misses, gets(&store));
         }
     }
 
@@ -166,12 +168,12 @@ proptest! {
 }
 
 fn gets(store: &Store) -> u64 {
-    (0..200).filter(|&it| store.choice.of(it).operation == Operation::Get).count() as u64
+    (0..200).filter(|&it| store.work.asks(it).operation == Operation::Get).count() as u64
 }
 
 /// The first request of a kind, of a key that no request before it was of.
 fn first(store: &Store, operation: Operation) -> u64 {
-    (0..).find(|&number| store.choice.of(number).operation == operation).unwrap()
+    (0..).find(|&number| store.work.asks(number).operation == operation).unwrap()
 }
 
 #[test]
@@ -182,10 +184,10 @@ fn a_miss_is_no_hit_and_no_fault_where_it_may_be() {
             change(&mut keys);
             let mut store = store(&keys);
             let number = first(&store, Operation::Get);
-            let asked = store.choice.of(number);
+            let asked = store.work.asks(number);
             let miss = found(&keys.dialect, asked.key, asked.write as u32, None);
             let fault = ask(&mut store, number, &miss, usize::MAX);
-            (fault, store.seen.hits, store.seen.misses)
+            (fault, store.keys_seen().unwrap().hits, store.keys_seen().unwrap().misses)
         };
         assert_eq!(with(|_| {}), (Some(ErrorKind::Missing), 0, 0), "it was written before");
         assert_eq!(with(|keys| keys.are_there = false), (None, 0, 1));
@@ -196,12 +198,12 @@ fn a_miss_is_no_hit_and_no_fault_where_it_may_be() {
 
 /// A write and a read of the same key that it is the latest own write of.
 fn written_and_read(store: &Store) -> (u64, u64) {
-    let is_set = |number: &u64| store.choice.of(*number).operation == Operation::Set;
+    let is_set = |number: &u64| store.work.asks(*number).operation == Operation::Set;
     let pair = (0..).filter(is_set).find_map(|write| {
-        let key = store.choice.of(write).key;
-        let of_key = |number: &u64| store.choice.of(*number).key == key;
+        let key = store.work.asks(write).key;
+        let of_key = |number: &u64| store.work.asks(*number).key == key;
         let next = (write + 1..write + 200).find(of_key)?;
-        (store.choice.of(next).operation == Operation::Get).then_some((write, next))
+        (store.work.asks(next).operation == Operation::Get).then_some((write, next))
     });
     pair.unwrap()
 }
@@ -212,13 +214,13 @@ fn a_lost_write_is_found_by_the_older_value_that_comes_back() {
         let keys = Keys { dialect, count: 20, ..keys() };
         let mut store = store(&keys);
         let (write, read) = written_and_read(&store);
-        let key = store.choice.of(write).key;
+        let key = store.work.asks(write).key;
         let before = preloaded(&store).remove(&key).unwrap();
         let (dialect, opaque) = (keys.dialect.clone(), |number: u64| number as u32);
         assert_eq!(ask(&mut store, write, &stored(&dialect, opaque(write)), 9), None);
         let stale = found(&dialect, key, opaque(read), Some(&before));
         assert_eq!(ask(&mut store, read, &stale, 9), Some(ErrorKind::Stale));
-        assert_eq!(store.seen.stale, 1);
+        assert_eq!(store.keys_seen().unwrap().stale, 1);
     }
 }
 
@@ -228,7 +230,7 @@ fn another_value_than_was_written_is_wrong() {
         let keys = Keys { dialect: dialect.clone(), ..keys() };
         let mut store = store(&keys);
         let number = first(&store, Operation::Get);
-        let asked = store.choice.of(number);
+        let asked = store.work.asks(number);
         let contents = preloaded(&store);
         let mut wrong = |value: &[u8]| {
             let answer = found(&dialect, asked.key, asked.write as u32, Some(value));
@@ -301,7 +303,7 @@ fn of_several_keys_each_is_looked_at() {
         let keys = Keys { dialect: dialect.clone(), together: 3, evicts: true, ..keys() };
         let mut store = store(&keys);
         let number = first(&store, Operation::Get);
-        let key = store.choice.of(number).key;
+        let key = store.work.asks(number).key;
         let contents = preloaded(&store);
         // The one in the middle isn't there.
         let answer = match dialect {
@@ -319,7 +321,7 @@ fn of_several_keys_each_is_looked_at() {
             }
         };
         assert_eq!(ask(&mut store, number, &answer, 11), None);
-        assert_eq!((store.seen.hits, store.seen.misses), (2, 1));
+        assert_eq!((store.keys_seen().unwrap().hits, store.keys_seen().unwrap().misses), (2, 1));
     }
 }
 
@@ -328,14 +330,14 @@ fn greeting() -> (Store, String) {
     let resp = Resp { is_third: true, password: Some("x".into()), database: 2, user: None };
     let mut store = store(&Keys { dialect: Dialect::Resp(resp), ..keys() });
     let mut words = Vec::new();
-    store.open(&mut Connection::default(), &mut words);
+    store.open(&mut Connection::default(), &[], &mut words);
     (store, String::from_utf8(words).unwrap())
 }
 
 /// A connection of that store that has said them.
 fn opening(store: &mut Store) -> Connection {
     let mut on = Connection::default();
-    store.open(&mut on, &mut Vec::new());
+    store.open(&mut on, &[], &mut Vec::new());
     on
 }
 
@@ -349,10 +351,10 @@ fn a_connections_first_words_are_answered_before_it_is_ready() {
     for cut in 0..answers.len() {
         let mut on = opening(&mut store);
         let (first, second) = answers.split_at(cut);
-        let more = Opening::More { missing: 1 };
-        assert_eq!(store.feed_opening(&mut on, first), more, "cut at {cut}");
-        let done = Opening::Done { used: second.len() };
-        assert_eq!(store.feed_opening(&mut on, second), done, "cut at {cut}");
+        let more = Opened::Awaits { missing: 1 };
+        assert_eq!(store.open(&mut on, first, &mut Vec::new()), more, "cut at {cut}");
+        let done = Opened::Ready { used: second.len() };
+        assert_eq!(store.open(&mut on, second, &mut Vec::new()), done, "cut at {cut}");
         assert!(!Store::is_under_way(&on), "cut at {cut}: something is kept");
     }
 }
@@ -361,8 +363,8 @@ fn a_connections_first_words_are_answered_before_it_is_ready() {
 fn first_words_are_refused_in_the_servers_words() {
     let (mut store, _) = greeting();
     let mut on = opening(&mut store);
-    match store.feed_opening(&mut on, b"-WRONGPASS invalid username-password pair\r\n") {
-        Opening::Broken(fault) => {
+    match store.open(&mut on, b"-WRONGPASS invalid username-password pair\r\n", &mut Vec::new()) {
+        Opened::Broken(fault) => {
             assert_eq!(fault.kind, ErrorKind::ServerError);
             assert!(fault.example.contains("WRONGPASS"), "{}", fault.example);
         }
@@ -378,9 +380,9 @@ fn an_endless_answer_to_first_words_ends_the_connection() {
     for piece in [endless.len(), 1_000] {
         let mut on = opening(&mut store);
         let mut pieces = endless.chunks(piece);
-        let refused = pieces.find_map(|piece| match store.feed_opening(&mut on, piece) {
-            Opening::More { .. } => None,
-            Opening::Broken(fault) => Some(fault.kind),
+        let refused = pieces.find_map(|piece| match store.open(&mut on, piece, &mut Vec::new()) {
+            Opened::Awaits { .. } => None,
+            Opened::Broken(fault) => Some(fault.kind),
             done => panic!("{done:?}"),
         });
         assert_eq!(refused, Some(ErrorKind::Malformed));
@@ -392,8 +394,8 @@ fn a_preload_is_known_by_its_keys() {
     let preload = Keys { phase: Phase::Preload, count: 20, ..keys() };
     let mut store = store(&preload);
     let mut room = Vec::new();
-    store.render_request(5, &mut room);
+    store.ask(5, &mut room);
     let mut value = Vec::new();
-    store.values.append(PRELOADED | 5, 5, 0, &mut value);
+    store.work.values.append(PRELOADED | 5, 5, 0, &mut value);
     assert!(room.ends_with(&[&value[..], b"\r\n"].concat()));
 }

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 
-use super::{Chosen, Keys, Operation, Phase};
+use crate::plan::keys::{Chosen, Keys, Operation, Phase};
 use crate::plan::template::mix;
 
 /// Sets requests of a preload apart from those of the mix, which count from 0.
@@ -180,8 +180,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::tests::keys;
     use super::*;
+    use crate::plan::keys::tests::keys;
 
     fn choice(chosen: Chosen, count: u64) -> Choice {
         Choice::new(&Keys { chosen, count, ..keys() }, 7)

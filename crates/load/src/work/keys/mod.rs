@@ -1,284 +1,222 @@
-//! What is asked of a key-value store, and what it may answer.
+//! Operations on keys of a store, whose values have to be those that were written.
 //!
 //! Operation, key and value follow from a request's number and the seed: nothing is stored, runs
 //! repeat, and threads needn't talk. The parts:
 //!
-//! - this file: what a plan says;
 //! - [`choice`]: which operation, of which key;
 //! - [`value`]: bytes that tell which write they are of;
-//! - [`register`]: which of its own writes a thread may no longer read.
+//! - [`register`]: which of its own writes a thread may no longer read;
+//! - this file: what an answer is worth.
 
 pub(crate) mod choice;
 pub(crate) mod register;
 pub(crate) mod value;
 
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use self::choice::{Choice, PRELOADED};
+use self::register::Register;
+use self::value::Values;
+use crate::outcome::fault::{Fault, show};
+use crate::outcome::{ErrorKind, KeysSeen};
+use crate::plan::keys::{Keys, Operation};
+use crate::work::{Asked, Work};
 
-/// What is asked of a store.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Keys {
-    /// How it is spoken with.
-    pub dialect: Dialect,
-    /// Whether every key is written once, in order, or the mix is asked.
-    pub phase: Phase,
-    /// The operations, each with its weight.
-    pub mix: Vec<(Operation, u32)>,
-    /// How many keys there are.
-    pub count: u64,
-    /// Which of them are asked for.
-    pub chosen: Chosen,
-    /// Bytes of a value.
-    pub value_bytes: RangeInclusive<u32>,
-    /// Keys that one get asks for.
-    pub together: u16,
-    /// Seconds after which the store may forget a value; 0 for never.
-    pub expires_s: u32,
-    /// Whether all keys were written before, by a run with this seed.
-    pub are_there: bool,
-    /// Whether the store may throw values away.
-    pub evicts: bool,
+/// `key:` and twelve digits, as redis-benchmark's keys.
+pub(crate) const KEY_BYTES: usize = 16;
+
+/// What a thread asks of a store, and what it remembers of that.
+#[derive(Debug, Clone)]
+pub(crate) struct KeysWork {
+    keys: Arc<Keys>,
+    choice: Choice,
+    pub(crate) values: Values,
+    register: Register,
+    /// The thread: the writer that its values name.
+    pub(crate) writer: u32,
+    seen: KeysSeen,
 }
 
-/// What is done with keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Each is written once, in order.
-    Preload,
-    /// Operations are drawn from the mix.
-    Mix,
+/// What a store answers, as its frames tell it.
+pub(crate) enum Reply<'a> {
+    /// A key's value, or that it isn't there.
+    Value(Option<&'a [u8]>),
+    /// The same of several keys.
+    Values(&'a mut dyn Iterator<Item = Option<&'a [u8]>>),
+    /// A key was stored or removed.
+    Done,
+    /// The store refused, in these words; with what a client may do about it.
+    Refused { words: &'a [u8], advice: &'static str },
 }
 
-/// What is done with a key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    /// Its value is read.
-    Get,
-    /// It is given a value.
-    Set,
-    /// It is removed.
-    Delete,
-}
-
-impl Operation {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Operation; 3] = [Operation::Get, Operation::Set, Operation::Delete];
-
-    /// Its name in output and in conditions.
-    pub fn name(self) -> &'static str {
-        match self {
-            Operation::Get => "get",
-            Operation::Set => "set",
-            Operation::Delete => "delete",
+impl KeysWork {
+    pub(crate) fn new(keys: &Keys, values: Values, seed: u64) -> KeysWork {
+        KeysWork {
+            choice: Choice::new(keys, seed),
+            values,
+            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }),
+            writer: 0,
+            keys: Arc::new(keys.clone()),
+            seen: KeysSeen::default(),
         }
     }
 
-    /// The one of this name.
-    pub fn of_name(name: &str) -> Option<Operation> {
-        Operation::ALL.into_iter().find(|operation| operation.name() == name)
+    /// The plan.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
     }
-}
 
-/// Which keys are asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Chosen {
-    /// One after the other, round and round.
-    Sequential,
-    /// All alike, at random.
-    Uniform,
-    /// A few often and most of them seldom: the one of rank `r` as often as `1 / r^skew`.
-    Zipf {
-        /// The exponent, above 0.
-        skew: f64,
-    },
-    /// Writes one after the other; reads by a Zipf distribution, those written last most often.
-    Latest {
-        /// The exponent, above 0.
-        skew: f64,
-    },
-    /// A share of the requests asks for a share of the keys, out of 100.
-    Hot {
-        /// Of the requests.
-        requests: u8,
-        /// Of the keys.
-        keys: u8,
-    },
-}
+    /// What the request with this number asks.
+    pub(crate) fn asks(&self, number: u64) -> choice::Asked {
+        self.choice.of(number)
+    }
 
-/// As people write it: `zipf:0.99`. The error is what it has to be.
-impl FromStr for Chosen {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Chosen, &'static str> {
-        const ALLOWED: &str = "sequential, uniform, zipf:0.99, latest:0.99 or hot:90:10";
-        const SKEW: f64 = 0.99;
-        let mut words = text.split(':');
-        let name = words.next().unwrap_or_default();
-        let given: Vec<&str> = words.collect();
-        let skew = || given.first().map_or(Ok(SKEW), |it| it.parse::<f64>()).map_err(|_| ALLOWED);
-        let share = |text: &str| text.parse::<u8>().map_err(|_| ALLOWED);
-        match (name, given.len()) {
-            ("sequential", 0) => Ok(Chosen::Sequential),
-            ("uniform", 0) => Ok(Chosen::Uniform),
-            ("zipf", 0 | 1) => Ok(Chosen::Zipf { skew: skew()? }),
-            ("latest", 0 | 1) => Ok(Chosen::Latest { skew: skew()? }),
-            ("hot", 2) => Ok(Chosen::Hot { requests: share(given[0])?, keys: share(given[1])? }),
-            _ => Err(ALLOWED),
+    /// How many keys an operation asks for.
+    pub(crate) fn keys_of(&self, operation: Operation) -> u16 {
+        match operation {
+            Operation::Get => self.keys.together,
+            Operation::Set | Operation::Delete => 1,
         }
     }
-}
 
-/// How a store is spoken with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Dialect {
-    /// What Redis and Valkey speak.
-    Resp(Resp),
-    /// memcached's text protocol.
-    MemcachedText,
-    /// memcached's meta commands, whose answers say which request they are of.
-    MemcachedMeta,
-}
-
-/// A connection's first words with a store that speaks RESP.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resp {
-    /// Whether it is version 3 of the protocol, and not 2.
-    pub is_third: bool,
-    /// Who asks: the default user, if none is given.
-    pub user: Option<String>,
-    /// What they know.
-    pub password: Option<String>,
-    /// The number of the database.
-    pub database: u32,
-}
-
-impl Keys {
-    /// Whether a value that was written may be gone, without any fault of the store's.
-    pub(crate) fn may_be_gone(&self) -> bool {
-        self.evicts
-            || self.expires_s > 0
-            || self.mix.iter().any(|(operation, _)| *operation == Operation::Delete)
+    /// The names of the keys that a request asks for, the first of which is this.
+    pub(crate) fn names(
+        &self,
+        first: u64,
+        keys: u16,
+    ) -> impl ExactSizeIterator<Item = [u8; KEY_BYTES]> {
+        (0..keys).map(move |nth| self.name(first, nth))
     }
 
-    /// Whether what is written is read in the same run, so that a value may be an old one.
-    pub(crate) fn reads_what_it_writes(&self) -> bool {
-        let has = |read: bool| self.mix.iter().any(|(it, _)| (*it == Operation::Get) == read);
-        self.phase == Phase::Mix && has(true) && has(false)
+    /// The name of a request's key, by its place.
+    pub(crate) fn name(&self, first: u64, place: u16) -> [u8; KEY_BYTES] {
+        key_name(self.choice.nth(first, place))
     }
 
-    /// The most bytes of a value.
-    pub(crate) fn value_bytes_max(&self) -> usize {
-        *self.value_bytes.end() as usize
+    /// A write is about to be sent.
+    pub(crate) fn begins(&mut self, asked: choice::Asked) {
+        if asked.operation != Operation::Get {
+            self.register.begins(asked.key, asked.write);
+        }
     }
 
-    /// The share of the requests that are of this operation, from 0 to 1.
-    pub fn share_of(&self, operation: Operation) -> f64 {
-        let weight = |of: &(Operation, u32)| f64::from(of.1);
-        let all: f64 = self.mix.iter().map(weight).sum();
-        let its: f64 = self.mix.iter().filter(|of| of.0 == operation).map(weight).sum();
-        if all > 0.0 { its / all } else { 0.0 }
+    /// How many bytes the value of a write has.
+    pub(crate) fn value_bytes(&self, asked: choice::Asked) -> usize {
+        self.values.length(asked.write) as usize
     }
 
-    /// What speaks against it, for people.
-    ///
-    /// # Errors
-    /// The first thing that does.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        let (least, most) = (*self.value_bytes.start(), *self.value_bytes.end());
-        let wrong = if self.count == 0 {
-            "there are no keys to ask for".into()
-        } else if self.count > COUNT_MAX {
-            format!("there are at most {COUNT_MAX} keys")
-        } else if self.mix.iter().all(|(_, weight)| *weight == 0) {
-            "no operation is asked for".into()
-        } else if least > most {
-            format!("values of {least} to {most} bytes are none")
-        } else if least < VALUE_BYTES_MIN {
-            format!("a value has at least {VALUE_BYTES_MIN} bytes, which say whose it is")
-        } else if most > VALUE_BYTES_MAX {
-            format!("a value has at most {VALUE_BYTES_MAX} bytes")
-        } else if self.together == 0 {
-            "a get asks for at least one key".into()
-        } else if self.together > 1 && self.dialect == Dialect::MemcachedMeta {
-            "a meta command asks for one key: ask for several by the text protocol".into()
-        } else if let Chosen::Zipf { skew } | Chosen::Latest { skew } = self.chosen
-            && !(skew > 0.0 && skew.is_finite())
-        {
-            "the skew of a Zipf distribution is above 0".into()
-        } else if let Chosen::Hot { requests, keys } = self.chosen
-            && (requests > 100 || keys == 0 || keys > 100)
-        {
-            "a hot set is a share of the requests and of the keys, out of 100".into()
-        } else {
-            return Ok(());
+    /// Appends the value of a write.
+    pub(crate) fn append_value(&self, asked: choice::Asked, room: &mut Vec<u8>) {
+        self.values.append(asked.write, asked.key, self.writer, room);
+    }
+
+    /// What a key's value counts as, or that it isn't there.
+    fn judge_key(&mut self, value: Option<&[u8]>, key: u64, of: Asked) -> Option<Box<Fault>> {
+        match value {
+            Some(value) => self.judge_value(value, key, of),
+            None => self.judge_miss(key, of),
+        }
+    }
+
+    fn judge_value(&mut self, value: &[u8], key: u64, of: Asked) -> Option<Box<Fault>> {
+        let header = match self.values.check(value, key) {
+            Ok(header) => header,
+            Err(why) => {
+                self.seen.wrong += 1;
+                return Some(fault(ErrorKind::WrongValue, format!("{} has {why}", shown(key))));
+            }
         };
-        Err(wrong)
+        if !self.choice.is_write_of(header.write, key) {
+            self.seen.wrong += 1;
+            let example = format!("{} has a value that was never written", shown(key));
+            return Some(fault(ErrorKind::WrongValue, example));
+        }
+        let is_own = header.writer == self.writer && header.write & PRELOADED == 0;
+        if let Some(last) = self.register.overwritten_by(key, header.write, is_own, of.sent) {
+            self.seen.stale += 1;
+            let which = match header.write & PRELOADED {
+                0 => format!("of request {}", header.write),
+                _ => "of the preload".into(),
+            };
+            let example = format!(
+                "{} has the value {which}, and that of request {last} was acknowledged before \
+                 this was asked",
+                shown(key)
+            );
+            return Some(fault(ErrorKind::Stale, example));
+        }
+        self.seen.hits += 1;
+        None
+    }
+
+    fn judge_miss(&mut self, key: u64, of: Asked) -> Option<Box<Fault>> {
+        let must_be_there = self.keys.are_there || self.register.was_written(key, of.sent);
+        if self.keys.may_be_gone() || !must_be_there {
+            self.seen.misses += 1;
+            return None;
+        }
+        self.seen.missing += 1;
+        Some(fault(ErrorKind::Missing, format!("{} isn't there, and was written", shown(key))))
     }
 }
 
-/// Keys have twelve digits.
-const COUNT_MAX: u64 = 1_000_000_000_000;
-/// What Redis and memcached take at most lies above.
-pub const VALUE_BYTES_MAX: u32 = 64 << 20;
-/// A value's header says whose it is.
-pub const VALUE_BYTES_MIN: u32 = value::HEADER_BYTES as u32;
+impl Work for KeysWork {
+    type Looked = ();
+    type Answer<'a> = Reply<'a>;
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
+    fn of_thread(&self, thread: usize) -> KeysWork {
+        KeysWork { writer: thread as u32, ..self.clone() }
+    }
 
-    /// Ten thousand keys with values of 100 bytes, all of them there, nine reads a write.
-    pub(crate) fn keys() -> Keys {
-        Keys {
-            dialect: Dialect::Resp(Resp::default()),
-            phase: Phase::Mix,
-            mix: vec![(Operation::Get, 90), (Operation::Set, 10)],
-            count: 10_000,
-            chosen: Chosen::Uniform,
-            value_bytes: 100..=100,
-            together: 1,
-            expires_s: 0,
-            are_there: true,
-            evicts: false,
+    fn classes(&self) -> Vec<String> {
+        Operation::ALL.map(|operation| operation.name().into()).into()
+    }
+
+    fn class(&self, number: u64) -> u16 {
+        self.asks(number).operation as u16
+    }
+
+    fn worth(&mut self, of: Asked, reply: Reply) -> Option<Box<Fault>> {
+        let asked = self.asks(of.number);
+        match reply {
+            Reply::Refused { words, advice } => {
+                let example = format!("the server says: \"{}\"{advice}", show(words));
+                Some(fault(ErrorKind::ServerError, example))
+            }
+            Reply::Done => {
+                self.register.is_done(asked.key, asked.write, of.at);
+                None
+            }
+            Reply::Value(value) => self.judge_key(value, asked.key, of),
+            Reply::Values(values) => {
+                let faults = (0..).zip(values).filter_map(|(place, value)| {
+                    let key = self.choice.nth(asked.key, place);
+                    self.judge_key(value, key, of)
+                });
+                // Of several, the first; but each is looked at.
+                faults.fold(None, |first, fault| first.or(Some(fault)))
+            }
         }
     }
 
-    #[test]
-    fn choices_of_keys_are_read_or_refused() {
-        assert_eq!("zipf:1.2".parse(), Ok(Chosen::Zipf { skew: 1.2 }));
-        assert_eq!("hot:90:10".parse(), Ok(Chosen::Hot { requests: 90, keys: 10 }));
-        for wrong in ["", "zipf:x", "hot:90", "hot:900:10", "uniform:1"] {
-            assert!(wrong.parse::<Chosen>().is_err(), "{wrong}");
-        }
+    fn keys_seen(&self) -> Option<KeysSeen> {
+        Some(self.seen)
     }
+}
 
-    #[test]
-    fn what_no_store_could_be_asked_is_refused() {
-        let wrong = |change: fn(&mut Keys)| {
-            let mut keys = keys();
-            change(&mut keys);
-            keys.check().unwrap_err()
-        };
-        assert_eq!(keys().check(), Ok(()));
-        assert!(wrong(|keys| keys.count = 0).contains("no keys"));
-        assert!(wrong(|keys| keys.count = u64::MAX).contains("at most"));
-        assert!(wrong(|keys| keys.mix.clear()).contains("no operation"));
-        assert!(wrong(|keys| keys.value_bytes = 8..=8).contains("at least 24"));
-        assert!(
-            wrong(|keys| keys.value_bytes = RangeInclusive::new(200, 100)).contains("are none")
-        );
-        assert!(wrong(|keys| keys.value_bytes = 100..=u32::MAX).contains("at most"));
-        assert!(wrong(|keys| keys.chosen = Chosen::Zipf { skew: 0.0 }).contains("skew"));
-        assert!(wrong(|keys| keys.chosen = Chosen::Hot { requests: 90, keys: 0 }).contains("hot"));
-        let several = |keys: &mut Keys| {
-            (keys.together, keys.dialect) = (10, Dialect::MemcachedMeta);
-        };
-        assert!(wrong(several).contains("text protocol"));
-    }
+fn fault(kind: ErrorKind, example: String) -> Box<Fault> {
+    Box::new(Fault { kind, example })
+}
+
+pub(crate) fn key_name(key: u64) -> [u8; KEY_BYTES] {
+    let mut name = *b"key:000000000000";
+    let mut buffer = itoa::Buffer::new();
+    let digits = buffer.format(key).as_bytes();
+    name[KEY_BYTES - digits.len()..].copy_from_slice(digits);
+    name
+}
+
+/// A key's name, for people.
+fn shown(key: u64) -> String {
+    String::from_utf8_lossy(&key_name(key)).into_owned()
 }

@@ -5,12 +5,13 @@
 //! So a value is made and checked without a look at memory beside it, and no store that looks for
 //! words that it saw before makes it smaller.
 
+use crate::plan::keys::VALUE_BYTES_MIN;
 use std::ops::RangeInclusive;
 
 use crate::plan::template::mix;
 
 /// Write, key, writer, length: two numbers of eight bytes, two of four.
-pub(crate) const HEADER_BYTES: usize = 24;
+pub(crate) const HEADER_BYTES: usize = VALUE_BYTES_MIN as usize;
 /// Bytes of a word of filler.
 const WORD: usize = 8;
 /// From a word of filler to the next: 2⁶⁴ by the golden ratio, so that all of its bytes change.

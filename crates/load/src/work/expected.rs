@@ -2,7 +2,7 @@
 
 use memchr::memmem::{self, Finder};
 
-use super::{show, show_up_to};
+use crate::outcome::fault::{show, show_up_to};
 use crate::plan::template::Template;
 
 /// The expected text of a run; one instance serves a thread.
@@ -35,7 +35,7 @@ pub(crate) struct Search {
 }
 
 /// The most bytes of an expected body, and of the one that came, that are shown.
-pub(super) const SHOWN: usize = 60;
+pub(crate) const SHOWN: usize = 60;
 
 /// A difference that lies behind more bytes than this is shown without them.
 const SAME_SHOWN: usize = 40;
