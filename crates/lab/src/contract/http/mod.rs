@@ -1,53 +1,33 @@
 //! Whether a contender does the job: the steps that it has to pass before a
 //! figure of its speed means anything.
+//!
+//! This file has their order. [`asker`] goes through them, with [`unfit`] requests among them;
+//! [`right`] says whether an answer is the one that was due, [`under_load`] of those that came
+//! under load.
 
-use std::cell::Cell;
+mod asker;
+mod right;
+mod step;
+mod under_load;
+mod unfit;
+
 use std::net::SocketAddr;
-use std::time::{Duration, Instant, SystemTime};
 
 use load::Stop;
-use load::answers::Looking;
 use load::outcome::SampledAnswer;
-use load::plan::template::{Request, filled};
-use load::plan::{Expect, Statuses};
-use load::requests;
-use result::evidence::{AnswerSize, ContractStep, DATE, DATE_STEP};
+use result::evidence::{AnswerSize, ContractStep, DATE};
 use result::plan::Setting;
 
-use crate::contract::http_client::{Answer, Connection, Wrong, start, whole};
+use self::asker::{Asker, CLOSE, KEPT_MIN, first_get, kept_requests};
+use self::right::shown;
+use self::step::{FRESH, IS_FRESH, RIGHT, SAYS_DATE, answers_right, of_request, step};
+use self::under_load::under_load;
+use self::unfit::{ODD, UNFIT};
+use crate::contract::http_client::{Answer, Wrong};
 use crate::contract::program::{GivenWork, Told};
 use crate::contract::{Contract, Depth};
 use crate::place::Running;
 use crate::study::HttpContract;
-
-/// Time for all that happens on one connection.
-const WITHIN: Duration = Duration::from_secs(5);
-/// Time for all steps together: a right answer a second is slow, and is in time.
-const WHOLE_WITHIN: Duration = Duration::from_secs(60);
-/// How far a Date header may be off: a server may make it once a second.
-const DATE_OFF_MAX: Duration = Duration::from_secs(3);
-/// The id of the contract's own request.
-const RIGHT: &str = "right-answer";
-/// The id of the step in which two answers to the same must differ.
-const FRESH: &str = "fresh";
-
-/// Asks for the connection's end after the answer.
-const CLOSE: &str = "Connection: close\r\n";
-/// What a client may say besides, in another case, without a value, or at length.
-const MORE_HEADERS: &str = "User-Agent: bakeoff (asks whether a contract is kept)\r\n\
-    ACCEPT: text/plain, text/html;q=0.9, */*;q=0.8\r\nX-Empty:\r\n\
-    accept-language: en, de;q=0.7\r\nConnection: close\r\n";
-
-/// Requests in two pieces that are under way at once: fewer than the shortest listen queues
-/// that servers are used to ask for (50).
-const CUT_AT_ONCE: usize = 32;
-/// The most places at which a request is cut.
-const CUTS_MAX: usize = 256;
-/// So much of a request is sent in single bytes: all of one without a long body.
-const SINGLE_BYTES_MAX: usize = 16 << 10;
-/// Between the two pieces: a server that isn't kept waiting for a processor has read the
-/// first one by then.
-const CUT_PAUSE: Duration = Duration::from_millis(10);
 
 /// A contract that is kept by answers of HTTP/1.1.
 #[derive(Debug, Clone)]
@@ -86,12 +66,6 @@ impl Contract for HttpJob {
 pub fn ask_once(address: SocketAddr, contract: &HttpContract, stop: &Stop) -> Result<(), Wrong> {
     let nth = first_get(contract).unwrap_or(0);
     Asker::new(address, contract, stop).right_answer(nth, "").map(|_| ())
-}
-
-/// The first of a contract's requests that is a GET without a body: it may be asked often, and
-/// what presupposes a GET is asked with it.
-fn first_get(contract: &HttpContract) -> Option<usize> {
-    contract.requests.iter().position(|it| it.method == "GET" && it.body.is_empty())
 }
 
 /// The size of a right answer, to requests that keep their connection or not: of several
@@ -236,557 +210,6 @@ const LEFT_OUT: &str = "left out, because no request of the contract is a GET wi
                         requests in two pieces, a pipelined pair, HEAD, and requests that are \
                         nearly right";
 
-/// The id of a step that is gone through with each request.
-fn of_request(id: &str, nth: usize) -> String {
-    if nth == 0 { id.into() } else { format!("{id}-{}", nth + 1) }
-}
-
-/// The fewest requests that a connection has to carry.
-const KEPT_MIN: usize = 3;
-
-/// How many requests a connection has to carry: each at least once.
-fn kept_requests(contract: &HttpContract) -> usize {
-    contract.requests.len().max(KEPT_MIN)
-}
-
-/// A request that is nearly right.
-struct Unfit {
-    id: &'static str,
-    asked: &'static str,
-    /// The protocol, in its first line.
-    version: &'static str,
-    /// Its headers, where `HOST` stands for the server's address.
-    headers: &'static str,
-    /// What is asked of a server, and why.
-    rule: &'static str,
-}
-
-/// Requests that a server must refuse, each by the rule that it names.
-const UNFIT: [Unfit; 4] = [
-    Unfit {
-        id: "no-host",
-        asked: "refuses a request without Host (RFC 9112, 3.2)",
-        version: "HTTP/1.1",
-        headers: "Connection: close\r\n",
-        rule: "a server must answer 400 where HTTP/1.1 comes without Host",
-    },
-    Unfit {
-        id: "two-lengths",
-        asked: "refuses two lengths that differ (RFC 9112, 6.3)",
-        version: "HTTP/1.1",
-        headers: "Host: HOST\r\nContent-Length: 5\r\nContent-Length: 6\r\nConnection: close\r\n\r\nhello!",
-        rule: "where the body ends is anybody's guess, so that a server must answer 400 and close",
-    },
-    Unfit {
-        id: "no-length",
-        asked: "refuses a length that is no number (RFC 9112, 6.3)",
-        version: "HTTP/1.1",
-        headers: "Host: HOST\r\nContent-Length: 5x\r\nConnection: close\r\n\r\nhello",
-        rule: "where the body ends is anybody's guess, so that a server must answer 400 and close",
-    },
-    Unfit {
-        id: "space-before-colon",
-        asked: "refuses a space between a header's name and the colon (RFC 9112, 5.1)",
-        version: "HTTP/1.1",
-        headers: "Host: HOST\r\nContent-Length : 0\r\nConnection: close\r\n",
-        rule: "readers differ in what such a line says, so that a server must answer 400",
-    },
-];
-
-/// Requests that servers in wide use take, or that they need not refuse. What a server does
-/// is shown, and nothing is wrong with it.
-const ODD: [Unfit; 3] = [
-    Unfit {
-        id: "two-hosts",
-        asked: "shows what it does with two lines of Host",
-        version: "HTTP/1.1",
-        headers: "Host: HOST\r\nHost: other\r\nConnection: close\r\n",
-        rule: "RFC 9112, 3.2, asks for 400, and servers in wide use take the first one",
-    },
-    Unfit {
-        id: "bare-cr",
-        asked: "shows what it does with a bare CR between two lines",
-        version: "HTTP/1.1\rHost: HOST",
-        headers: "Connection: close\r\n",
-        rule: "by RFC 9112, 2.2, it ends no line, and servers in wide use let it",
-    },
-    Unfit {
-        id: "version",
-        asked: "shows what it does with HTTP/3.7",
-        version: "HTTP/3.7",
-        headers: "Host: HOST\r\nConnection: close\r\n",
-        rule: "RFC 9110, 15.6.6, has 505 for it, which no server must use",
-    },
-];
-
-/// The steps that a few answers under load can be held to, each with the first that isn't
-/// right. Nothing without any.
-fn under_load(contract: &HttpContract, sampled: &[SampledAnswer]) -> Vec<ContractStep> {
-    if sampled.is_empty() {
-        return Vec::new();
-    }
-    let mut steps = Vec::new();
-    let mut all: Vec<(Duration, Answer)> = Vec::new();
-    for (nth, request) in contract.requests.iter().enumerate() {
-        let of_it: Vec<_> = sampled.iter().filter(|sample| sample.request == nth).collect();
-        let (id, asked) = (of_request(RIGHT, nth), answers_right(request));
-        let right = |sample: &&SampledAnswer| {
-            right(request, &sample.expected, |looking| {
-                whole(request.method == "HEAD", &sample.bytes, |piece| looking.look(piece))
-            })
-        };
-        let answers: Vec<Answer> = match of_it.iter().map(right).collect() {
-            Ok(answers) => answers,
-            Err(wrong) => return vec![step(&id, asked, Err(wrong))],
-        };
-        let (Some(last), count) = (answers.last(), answers.len()) else { continue };
-        let saw = format!("{count} right answers, the last one {}", shown(last));
-        steps.push(step(&id, asked, Ok(saw)));
-        if contract.fresh && count > 1 {
-            let expected: Vec<&str> = of_it.iter().map(|sample| &*sample.expected).collect();
-            steps.push(fresh_under_load(nth, &answers, &expected));
-        }
-        all.extend(of_it.iter().map(|sample| sample.at).zip(answers));
-    }
-    if contract.answers_only || all.is_empty() {
-        return steps;
-    }
-    all.sort_by_key(|(at, _)| *at);
-    let date = |(at, answer): &(Duration, Answer)| date(answer, SystemTime::UNIX_EPOCH + *at);
-    let dates: Result<Vec<_>, Wrong> = all.iter().map(date).collect();
-    let seen = dates.map(|dates| dates.last().map_or(String::new(), |(text, _)| text.clone()));
-    steps.push(step(DATE, SAYS_DATE.into(), seen));
-    steps
-}
-
-/// Whether answers to one request differ in more than the text that each had to hold. Each has
-/// a nonce of its own, so that it is the rest that has to differ. A small random number may come
-/// twice, and the first answers were made before the load was felt.
-fn fresh_under_load(nth: usize, answers: &[Answer], expected: &[&str]) -> ContractStep {
-    let count = answers.len();
-    let rest = |nth: usize| without(&answers[nth].body, expected[nth].as_bytes());
-    let again = (1..count).filter(|&nth| rest(nth) == rest(nth - 1)).count();
-    let last = shown(&answers[count - 1]);
-    let outcome = if again * 2 >= count - 1 {
-        wrong(format!(
-            "{again} of {count} answers differ from the one before in nothing but what they were \
-         asked for; the last one {last}"
-        ))
-    } else {
-        Ok(format!("{count} answers, the last one {last}"))
-    };
-    step(&of_request(FRESH, nth), IS_FRESH.into(), outcome)
-}
-
-/// What is asked where the Date is looked at once.
-const SAYS_DATE: &str = "says the right Date";
-/// What is asked where two answers to the same must differ.
-const IS_FRESH: &str = "makes a part of every answer anew";
-
-/// These bytes without any that are the same as `part`.
-fn without(bytes: &[u8], part: &[u8]) -> Vec<u8> {
-    let mut rest = Vec::new();
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        if !part.is_empty() && bytes[at..].starts_with(part) {
-            at += part.len();
-        } else {
-            rest.push(*byte);
-            at += 1;
-        }
-    }
-    rest
-}
-
-/// What is asked first: a request of the contract's own.
-fn answers_right(request: &Request) -> String {
-    let method = if request.method == "GET" { "" } else { &format!("{} ", request.method) };
-    let body = if request.method == "HEAD" { "" } else { " and its body" };
-    let statuses = &expected(request).statuses;
-    format!("answers {method}{} with status {statuses}{body}", request.path)
-}
-
-/// What the answer to a request of a contract's own has to be.
-fn expected(request: &Request) -> &Expect {
-    request.expect.as_ref().expect("each request of a contract has what its answer has to be")
-}
-
-/// A step with what came of it.
-fn step(id: &str, asked: String, outcome: Result<String, Wrong>) -> ContractStep {
-    let hung = outcome.as_ref().is_err_and(Wrong::is_too_late);
-    let (saw, wrong) = match outcome {
-        Ok(saw) => (saw, None),
-        Err(wrong) if hung => {
-            let so = "no further step was tried, which may have waited likewise";
-            (String::new(), Some(format!("{wrong}; {so}")))
-        }
-        Err(wrong) => (String::new(), Some(wrong.to_string())),
-    };
-    ContractStep { id: id.into(), asked, saw, wrong, hung }
-}
-
-struct Asker<'a> {
-    address: SocketAddr,
-    contract: &'a HttpContract,
-    stop: &'a Stop,
-    deadline: Instant,
-    /// Of the nonces.
-    seed: u64,
-    /// Requests so far.
-    asked: Cell<u64>,
-}
-
-/// A request of the contract's own, as the load generator sends it.
-struct Own {
-    /// Which of them, from 0.
-    nth: usize,
-    bytes: Vec<u8>,
-    /// What the answer's body has to hold.
-    text: String,
-}
-
-impl<'a> Asker<'a> {
-    fn new(address: SocketAddr, contract: &'a HttpContract, stop: &'a Stop) -> Asker<'a> {
-        let (deadline, seed) = (Instant::now() + WHOLE_WITHIN, fastrand::u64(..));
-        Asker { address, contract, stop, deadline, seed, asked: Cell::new(0) }
-    }
-
-    fn open(&self) -> Result<Connection, Wrong> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(Wrong::TooLate(WHOLE_WITHIN));
-        }
-        Connection::open_until(self.address, left.min(WITHIN), self.stop)
-    }
-
-    fn request(&self, method: &str, path: &str, more: &str) -> Vec<u8> {
-        format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n{more}\r\n", self.address).into_bytes()
-    }
-
-    /// The number of the next request.
-    fn number(&self) -> u64 {
-        self.asked.replace(self.asked.get() + 1)
-    }
-
-    /// The request that is asked where one is enough: a GET, if there is one.
-    fn get_or_first(&self) -> usize {
-        first_get(self.contract).unwrap_or(0)
-    }
-
-    /// One of the contract's requests, with more headers.
-    fn own(&self, nth: usize, more: &str) -> Own {
-        let request = &self.contract.requests[nth];
-        let number = self.number();
-        let mut bytes = requests::bytes(request, &self.address.to_string(), number, self.seed);
-        let head_end = bytes.windows(4).position(|it| it == b"\r\n\r\n").expect("it has a head");
-        bytes.splice(head_end + 2..head_end + 2, more.bytes());
-        let text = expected(request).body.as_deref().unwrap_or_default();
-        Own { nth, bytes, text: filled(text, number, self.seed) }
-    }
-
-    /// Receives the answer to a request of the contract's own.
-    fn receive(&self, connection: &mut Connection, own: &Own) -> Result<Answer, Wrong> {
-        let request = &self.contract.requests[own.nth];
-        right(request, &own.text, |looking| {
-            connection.receive_looking(request.method == "HEAD", |piece| looking.look(piece))
-        })
-    }
-
-    /// The answer to a request of the contract's own with more headers.
-    fn right_answer(&self, nth: usize, more: &str) -> Result<Answer, Wrong> {
-        let own = self.own(nth, more);
-        let mut connection = self.open()?;
-        connection.send(&own.bytes)?;
-        self.receive(&mut connection, &own)
-    }
-
-    fn kept(&self) -> Result<String, Wrong> {
-        let mut connection = self.open()?;
-        let count = kept_requests(self.contract);
-        for nth in 0..count {
-            let own = self.own(nth % self.contract.requests.len(), "");
-            connection.send(&own.bytes)?;
-            self.receive(&mut connection, &own)?;
-        }
-        match connection.left_over() {
-            0 if count == KEPT_MIN => Ok("three right answers, and no byte more".into()),
-            0 => Ok(format!("{count} right answers, and no byte more")),
-            count => wrong(format!("{count} bytes came that belong to no answer")),
-        }
-    }
-
-    fn fresh(&self, nth: usize) -> Result<String, Wrong> {
-        let own = self.own(nth, "");
-        let mut answers = Vec::new();
-        for _ in 0..2 {
-            let mut connection = self.open()?;
-            connection.send(&own.bytes)?;
-            answers.push(self.receive(&mut connection, &own)?);
-        }
-        if answers[0].body_sha256 != answers[1].body_sha256 {
-            Ok(format!("the second time {}", shown(&answers[1])))
-        } else {
-            wrong(format!("two answers were the same: {}", shown(&answers[0])))
-        }
-    }
-
-    fn single_bytes(&self) -> Result<String, Wrong> {
-        let own = self.own(self.get_or_first(), "");
-        let (single, rest) = own.bytes.split_at(own.bytes.len().min(SINGLE_BYTES_MAX));
-        let mut connection = self.open()?;
-        for byte in single {
-            connection.send(&[*byte])?;
-            std::thread::sleep(Duration::from_micros(20));
-        }
-        connection.send(rest)?;
-        Ok(shown(&self.receive(&mut connection, &own)?))
-    }
-
-    fn two_pieces(&self, get: usize) -> Result<String, Wrong> {
-        let mut count = 0;
-        for more in [CLOSE, MORE_HEADERS] {
-            let cuts = cuts(self.own(get, more).bytes.len());
-            for cuts in cuts.chunks(CUT_AT_ONCE) {
-                self.cut_at(get, cuts, more)?;
-            }
-            count += cuts.len();
-        }
-        Ok(format!("{count} right answers"))
-    }
-
-    /// Sends a request for each of these places, cut there, all of them at once.
-    fn cut_at(&self, get: usize, cuts: &[usize], more: &str) -> Result<(), Wrong> {
-        let mut under_way = Vec::new();
-        for &cut in cuts {
-            let own = self.own(get, more);
-            let at = |wrong| Wrong::At {
-                place: format!("cut behind byte {cut} of {}", own.bytes.len()),
-                wrong: Box::new(wrong),
-            };
-            let mut connection = self.open().map_err(at)?;
-            connection.send(&own.bytes[..cut]).map_err(at)?;
-            under_way.push((cut, own, connection));
-        }
-        std::thread::sleep(CUT_PAUSE);
-        for (cut, own, connection) in &mut under_way {
-            connection.send(&own.bytes[*cut..])?;
-        }
-        for (cut, own, mut connection) in under_way {
-            self.receive(&mut connection, &own).map_err(|wrong| Wrong::At {
-                place: format!("cut behind byte {cut} of {}", own.bytes.len()),
-                wrong: Box::new(wrong),
-            })?;
-        }
-        Ok(())
-    }
-
-    fn pipelined_pair(&self, get: usize) -> Result<String, Wrong> {
-        let (first, second) = (self.own(get, ""), self.own(get, ""));
-        let mut connection = self.open()?;
-        connection.send(&[&first.bytes[..], &second.bytes].concat())?;
-        self.receive(&mut connection, &first)?;
-        self.receive(&mut connection, &second)?;
-        Ok(if first.text != second.text {
-            "the first one's text, then the second one's".into()
-        } else {
-            "two right answers".into()
-        })
-    }
-
-    fn close(&self) -> Result<String, Wrong> {
-        let own = self.own(self.get_or_first(), CLOSE);
-        let mut connection = self.open()?;
-        connection.send(&own.bytes)?;
-        self.receive(&mut connection, &own)?;
-        connection.is_closed()?;
-        Ok("a right answer, then the end".into())
-    }
-
-    fn head(&self, get: usize) -> Result<String, Wrong> {
-        let mut connection = self.open()?;
-        let mut bytes = self.own(get, CLOSE).bytes;
-        bytes.splice(.."GET".len(), *b"HEAD");
-        connection.send(&bytes)?;
-        let answer = connection.receive(true)?;
-        expect_status(&answer, &expected(&self.contract.requests[get]).statuses)?;
-        connection.is_closed()?;
-        Ok(format!("status {}, then the end", answer.status))
-    }
-
-    fn refused(&self, method: &str, path: &str, status: u16) -> Result<String, Wrong> {
-        let mut connection = self.open()?;
-        let more = match method {
-            "GET" | "HEAD" => CLOSE,
-            _ => "Content-Length: 0\r\nConnection: close\r\n",
-        };
-        connection.send(&self.request(method, path, more))?;
-        expect_one(&connection.receive(method == "HEAD")?, status)?;
-        Ok(format!("status {status}"))
-    }
-
-    fn garbage(&self) -> Result<String, Wrong> {
-        let mut connection = self.open()?;
-        connection.send(b"\x16\x03\x01\x02 not a request\r\n\r\n")?;
-        match connection.receive(false) {
-            // A lenient parser may take it for a request of a page that isn't there.
-            // What matters is that it serves nothing and reads no further.
-            Ok(answer) if answer.status > 400 => match connection.is_closed() {
-                // That it didn't read all of what it refused resets the connection.
-                Ok(()) | Err(Wrong::Broke(_)) => {
-                    Ok(format!("status {}, then the end", answer.status))
-                }
-                Err(wrong) => Err(wrong),
-            },
-            Ok(answer) => expect_one(&answer, 400).map(|()| "status 400".into()),
-            Err(Wrong::Closed | Wrong::Broke(_)) => Ok("the end of the connection".into()),
-            Err(wrong) => Err(wrong),
-        }
-    }
-
-    /// The answer to a request that is nearly the one of the contract, with its own headers but
-    /// for Host; `None` where the connection ends.
-    fn nearly_right(&self, get: usize, unfit: &Unfit) -> Result<Option<Answer>, Wrong> {
-        let address = self.address.to_string();
-        let [version, headers] =
-            [unfit.version, unfit.headers].map(|text| text.replace("HOST", &address));
-        let Request { path, headers: own, .. } = &self.contract.requests[get];
-        let own = own.iter().filter(|(name, _)| !name.eq_ignore_ascii_case("host"));
-        let own: String = own.map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let [path, own] = [path, &own].map(|text| filled(text, self.number(), self.seed));
-        let request = format!("GET {path} {version}\r\n{own}{headers}\r\n");
-        let mut connection = self.open()?;
-        connection.send(request.as_bytes())?;
-        match connection.receive(false) {
-            Ok(answer) => Ok(Some(answer)),
-            Err(Wrong::Closed | Wrong::Broke(_)) => Ok(None),
-            Err(wrong) => Err(wrong),
-        }
-    }
-
-    fn unfit(&self, get: usize, unfit: &Unfit) -> Result<String, Wrong> {
-        match self.nearly_right(get, unfit)? {
-            None => Ok("the end of the connection".into()),
-            Some(answer) if answer.status >= 400 => Ok(format!("status {}", answer.status)),
-            Some(answer) => wrong(format!("{}; {}", shown(&answer), unfit.rule)),
-        }
-    }
-
-    fn odd(&self, get: usize, odd: &Unfit) -> Result<String, Wrong> {
-        match self.nearly_right(get, odd) {
-            Ok(Some(answer)) if answer.status < 400 => {
-                Ok(format!("it takes the request; {}", odd.rule))
-            }
-            Ok(Some(answer)) => Ok(format!("it refuses with status {}", answer.status)),
-            Ok(None) => Ok("it ends the connection".into()),
-            Err(Wrong::Stopped) => Err(Wrong::Stopped),
-            Err(wrong) => Ok(wrong.to_string()),
-        }
-    }
-
-    fn date(&self) -> Result<(String, SystemTime), Wrong> {
-        date(&self.right_answer(self.get_or_first(), "")?, SystemTime::now())
-    }
-
-    fn date_advances(&self) -> Result<String, Wrong> {
-        let (first, before) = self.date()?;
-        let until = Instant::now() + DATE_STEP;
-        loop {
-            if self.stop.asked() {
-                return Err(Wrong::Stopped);
-            }
-            std::thread::sleep(DATE_STEP / 40);
-            let is_last = Instant::now() >= until;
-            let (second, after) = self.date()?;
-            if after > before {
-                return Ok(format!("{first}, then {second}"));
-            }
-            if is_last {
-                return wrong(format!("the same Date after {} s", DATE_STEP.as_secs_f64()));
-            }
-        }
-    }
-}
-
-/// Where a request of so many bytes is cut in two: behind each byte but the last, or of a
-/// long one at its start and its end.
-fn cuts(length: usize) -> Vec<usize> {
-    let all = 1..length;
-    let (start, end) = (1 + CUTS_MAX / 2, length.saturating_sub(CUTS_MAX / 2));
-    all.filter(|&cut| cut < start || cut >= end).collect()
-}
-
-/// The answer that comes to a request, if it has the contract's status and this text in its
-/// body, as the load generator has it.
-fn right(
-    request: &Request,
-    text: &str,
-    receive: impl FnOnce(&mut Looking) -> Result<Answer, Wrong>,
-) -> Result<Answer, Wrong> {
-    let expect = expected(request);
-    let mut looking = Looking::for_text(text, expect.whole_body);
-    let answer = receive(&mut looking)?;
-    expect_status(&answer, &expect.statuses)?;
-    if request.method == "HEAD" {
-        return Ok(answer);
-    }
-    if let Some(due) = expect.body_bytes.filter(|&due| due != answer.body_bytes) {
-        return wrong(format!("a body of {} bytes instead of {due}", answer.body_bytes));
-    }
-    match looking.wrong() {
-        None => Ok(answer),
-        Some(what) if expect.whole_body => wrong(format!("{what}: {}", shown(&answer))),
-        Some(_) => wrong(format!(
-            "the body doesn't hold {text:?}, which was asked for: {}",
-            shown(&answer)
-        )),
-    }
-}
-
-/// The Date header as text and as time, of an answer that came at this time.
-fn date(answer: &Answer, came: SystemTime) -> Result<(String, SystemTime), Wrong> {
-    let Some(text) = answer.header("date") else {
-        return wrong("there is no Date header".into());
-    };
-    let Ok(date) = httpdate::parse_http_date(text) else {
-        return wrong(format!("the Date header is no date: {:?}", start(text)));
-    };
-    let off = came.duration_since(date).or_else(|_| date.duration_since(came));
-    match off {
-        Ok(off) if off <= DATE_OFF_MAX => Ok((text.into(), date)),
-        _ => wrong(format!(
-            "the Date header is off by more than {} s: {text}",
-            DATE_OFF_MAX.as_secs()
-        )),
-    }
-}
-
-fn expect_status(answer: &Answer, due: &Statuses) -> Result<(), Wrong> {
-    if due.contains(answer.status) {
-        Ok(())
-    } else {
-        Err(Wrong::Status { seen: answer.status, due: due.to_string() })
-    }
-}
-
-fn expect_one(answer: &Answer, due: u16) -> Result<(), Wrong> {
-    if answer.status == due {
-        Ok(())
-    } else {
-        Err(Wrong::Status { seen: answer.status, due: due.to_string() })
-    }
-}
-
-fn wrong<T>(what: String) -> Result<T, Wrong> {
-    Err(Wrong::Answer(what))
-}
-
-/// An answer for people, bounded.
-fn shown(answer: &Answer) -> String {
-    let text = String::from_utf8_lossy(&answer.body[..answer.body.len().min(200)]);
-    let start: String = text.chars().take(80).collect();
-    format!("status {}, {start:?}", answer.status)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -794,9 +217,13 @@ mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::{Arc, Mutex};
+    use std::time::{Duration, Instant, SystemTime};
 
+    use load::plan::template::Request;
+    use load::plan::{Expect, Statuses};
     use rustix::net::sockopt;
 
+    use super::asker::{CUTS_MAX, Own, cuts};
     use super::*;
     use crate::study::Refusal;
 
@@ -1106,8 +533,8 @@ mod tests {
     #[test]
     fn steps_together_have_a_time_as_each_has() {
         let (contract, stop) = (contract(), Stop::default());
-        let asker =
-            Asker { deadline: Instant::now(), ..Asker::new(server(Fault::None), &contract, &stop) };
+        let mut asker = Asker::new(server(Fault::None), &contract, &stop);
+        asker.deadline = Instant::now();
         let step = step(RIGHT, String::new(), asker.right_answer(0, "").map(|_| String::new()));
         assert!(step.hung, "{step:?}");
     }
