@@ -3,8 +3,8 @@
 
 use crate::plan::template::Template;
 use crate::protocol::http1::head::Heads;
-use crate::protocol::http1::reading::{Progress, Reading};
-use crate::work::expected::{Expected, Search};
+use crate::protocol::http1::reading::{ReadSoFar, Reading};
+use crate::work::expected::{Expected, TextSearch};
 
 /// Reads one answer after the other from the bytes of a connection.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub enum Read {
     /// The answer is whole.
     Whole {
         /// Its head.
-        head: Head,
+        head: AnswerHead,
         /// Bytes used; those after them belong to no answer, or to the next.
         used: usize,
     },
@@ -29,7 +29,7 @@ pub enum Read {
 
 /// Status line and headers of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
+pub struct AnswerHead {
     /// The status.
     pub status: u16,
     /// Whether the server keeps the connection open.
@@ -53,8 +53,8 @@ impl Decoder {
         piece_of_body: impl FnMut(&[u8]),
     ) -> Result<Read, String> {
         Ok(match self.reading.take(&mut self.heads, to_head, bytes, piece_of_body)? {
-            Progress::More { .. } => Read::More,
-            Progress::Whole { head, used } => Read::Whole { head: self.told(head), used },
+            ReadSoFar::More { .. } => Read::More,
+            ReadSoFar::Whole { head, used } => Read::Whole { head: self.told(head), used },
         })
     }
 
@@ -62,7 +62,7 @@ impl Decoder {
     ///
     /// # Errors
     /// What is missing, for people: bounded and escaped.
-    pub fn end(&mut self) -> Result<Head, String> {
+    pub fn end(&mut self) -> Result<AnswerHead, String> {
         let head = self.reading.end()?;
         Ok(self.told(head))
     }
@@ -72,13 +72,13 @@ impl Decoder {
         self.reading.has_nothing()
     }
 
-    fn told(&self, head: crate::protocol::http1::head::Head) -> Head {
+    fn told(&self, head: crate::protocol::http1::head::Head) -> AnswerHead {
         let bytes = self.heads.last().to_vec();
-        Head { status: head.status, keep_alive: head.keep_alive, bytes }
+        AnswerHead { status: head.status, keep_alive: head.keep_alive, bytes }
     }
 }
 
-impl Head {
+impl AnswerHead {
     /// Its headers, names in lower case.
     pub fn headers(&self) -> Vec<(String, String)> {
         let lines = self.bytes.split(|&byte| byte == b'\n').count();
@@ -97,14 +97,14 @@ impl Head {
 #[derive(Debug)]
 pub struct Looking {
     expected: Expected,
-    search: Search,
+    search: TextSearch,
 }
 
 impl Looking {
     /// For this text as it stands, braces and all. `whole`: the body must be it.
     pub fn for_text(text: &str, whole: bool) -> Looking {
         let expected = Expected::new(Template::literal(text.as_bytes()), whole, 0);
-        Looking { expected, search: Search::default() }
+        Looking { expected, search: TextSearch::default() }
     }
 
     /// Looks through the next piece of the body.
@@ -122,10 +122,10 @@ impl Looking {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::http1::splits::Asked;
-    use crate::protocol::splits::Step;
+    use crate::protocol::http1::splits::AskedPages;
+    use crate::protocol::splits::StreamStep;
 
-    fn whole(stream: &str) -> (Head, String) {
+    fn whole(stream: &str) -> (AnswerHead, String) {
         let (mut decoder, mut body) = (Decoder::default(), Vec::new());
         let read = decoder.feed(false, stream.as_bytes(), |piece| body.extend_from_slice(piece));
         let Ok(Read::Whole { head, used }) = read else { panic!("{read:?}") };
@@ -193,10 +193,10 @@ mod tests {
             let input = std::fs::read(seed.unwrap().path()).unwrap();
             let [asked, _, stream @ ..] = &input[..] else { panic!("a seed is a whole input") };
             let head: Vec<bool> = (0..4).map(|bit| asked >> bit & 1 == 1).collect();
-            let asked = Asked { head: head.clone(), ..Asked::default() };
+            let asked = AskedPages { head: head.clone(), ..AskedPages::default() };
             let under_load = asked.reader().read(stream, []).into_iter().map(|step| match step {
-                Step::Answer { end, status, .. } => Some((end, status)),
-                Step::Broken(_) | Step::Cut(_) => None,
+                StreamStep::Answer { end, status, .. } => Some((end, status)),
+                StreamStep::Broken(_) | StreamStep::Cut(_) => None,
             });
             let under_load: Vec<_> = under_load.collect();
             for cut in 0..=stream.len() {

@@ -158,7 +158,7 @@ mod tests {
         StatusCount, ThreadUse,
     };
     use crate::plan::template::{Placeholders, Request};
-    use crate::plan::{Arrivals, BackendChoice, Expect, Http, Target, Until, Work};
+    use crate::plan::{Arrivals, BackendChoice, Expect, Http, Target, Until, Workload};
     use histogram::Latency;
 
     /// What comes out of the other end of a pipe.
@@ -207,7 +207,7 @@ mod tests {
                     authority,
                     path: path.clone(),
                 },
-                work: Work::Http(Http {
+                work: Workload::Http(Http {
                     requests: vec![Request {
                         method, path, headers, body: body.into(), placeholders, weight: 1,
                         expect: None,

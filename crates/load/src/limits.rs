@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::plan::Work;
+use crate::plan::Workload;
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
@@ -58,8 +58,8 @@ const UNDER_WAY_BYTES_MAX: u64 = 4 << 30;
 /// [`Error::Plan`] with what they would take.
 pub fn allow_memory(plan: &Plan) -> Result<(), Error> {
     let (rendered, largest) = match &plan.work {
-        Work::Http(http) => bytes_of(&Http1::new(plan, http, Pages::new(plan, http))),
-        Work::Keys(keys) => bytes_of(&Store::new(plan, keys)),
+        Workload::Http(http) => bytes_of(&Http1::new(plan, http, Pages::new(plan, http))),
+        Workload::Keys(keys) => bytes_of(&Store::new(plan, keys)),
     };
     // Requests that go out together lie together, and else only those that vary.
     let bytes = match usize::from(plan.pipeline) {

@@ -21,7 +21,7 @@ use crate::pace::clock::Clock;
 use crate::pace::queue::Queue;
 use crate::pace::turns::Turns;
 use crate::pace::window::Window;
-use crate::plan::{Arrivals, BackendChoice, Plan, Until, Work};
+use crate::plan::{Arrivals, BackendChoice, Plan, Until, Workload};
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
 use crate::protocol::store::Store;
@@ -45,10 +45,10 @@ pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outc
     let plan = &plan.with_environment().map_err(Error::Plan)?;
     // Once: a large body is in memory once.
     match &plan.work {
-        Work::Http(http) => {
+        Workload::Http(http) => {
             run_as(&Http1::new(plan, http, Pages::new(plan, http)), plan, stop, tell)
         }
-        Work::Keys(keys) => run_as(&Store::new(plan, keys), plan, stop, tell),
+        Workload::Keys(keys) => run_as(&Store::new(plan, keys), plan, stop, tell),
     }
 }
 
@@ -110,8 +110,8 @@ impl Plan {
             return wrong("a run needs at least one connection");
         }
         match &self.work {
-            Work::Http(http) => http.check().map_err(Error::Plan)?,
-            Work::Keys(keys) => keys.check().map_err(Error::Plan)?,
+            Workload::Http(http) => http.check().map_err(Error::Plan)?,
+            Workload::Keys(keys) => keys.check().map_err(Error::Plan)?,
         }
         if self.pipeline == 0 {
             return wrong("at least one request is under way on a connection");

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use load::Stop;
-use load::answers::{self, Decoder, Head};
+use load::answers::{self, AnswerHead, Decoder};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, sockopt};
@@ -320,7 +320,7 @@ impl Came {
         to_head: bool,
         bytes: &[u8],
         mut look: impl FnMut(&[u8]),
-    ) -> Result<(usize, Option<Head>), Wrong> {
+    ) -> Result<(usize, Option<AnswerHead>), Wrong> {
         let read = decoder.feed(to_head, bytes, |piece| {
             let room = BODY_KEPT_BYTES_MAX - self.body.len();
             self.body.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -337,7 +337,7 @@ impl Came {
         Ok((used, head))
     }
 
-    fn answer(self, head: Head) -> Answer {
+    fn answer(self, head: AnswerHead) -> Answer {
         let Came { body, body_bytes, digest, whole_bytes } = self;
         Answer {
             status: head.status,

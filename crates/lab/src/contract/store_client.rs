@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use keeper::text::harmless;
-use load::replies::{self, Asked, Reply};
+use load::replies::{self, StoreAsk, StoreReply};
 
 use crate::study::contender::Speaks;
 
@@ -107,7 +107,7 @@ impl StoreClient {
                 self.send(&[head.as_bytes(), value, b"\r\n"].concat())?;
             }
         }
-        self.reply(Asked::Set).map(|_| ())
+        self.reply(StoreAsk::Set).map(|_| ())
     }
 
     /// The value of a key; `None` where it has none.
@@ -119,7 +119,7 @@ impl StoreClient {
             Speaks::Redis => self.send(&resp(&[b"GET", key.as_bytes()]))?,
             Speaks::Memcached => self.send(format!("get {key}\r\n").as_bytes())?,
         }
-        self.reply(Asked::Get(key))
+        self.reply(StoreAsk::Get(key))
     }
 
     /// Removes a key: whether there was one.
@@ -131,7 +131,7 @@ impl StoreClient {
             Speaks::Redis => self.send(&resp(&[b"DEL", key.as_bytes()]))?,
             Speaks::Memcached => self.send(format!("delete {key}\r\n").as_bytes())?,
         }
-        Ok(self.reply(Asked::Delete)?.is_some())
+        Ok(self.reply(StoreAsk::Delete)?.is_some())
     }
 
     /// How many keys the store says that it has; `None` where it doesn't tell.
@@ -193,7 +193,7 @@ impl StoreClient {
     /// What a store that speaks RESP tells of itself.
     fn info(&mut self, of: &str) -> Result<Vec<u8>, StoreWrong> {
         self.send(&resp(&[b"INFO", of.as_bytes()]))?;
-        Ok(self.reply(Asked::Get(""))?.unwrap_or_default())
+        Ok(self.reply(StoreAsk::Get(""))?.unwrap_or_default())
     }
 
     /// One of the numbers that memcached tells of itself.
@@ -234,23 +234,23 @@ impl StoreClient {
     }
 
     fn line(&mut self) -> Result<Vec<u8>, StoreWrong> {
-        Ok(self.reply(Asked::Line)?.unwrap_or_default())
+        Ok(self.reply(StoreAsk::Line)?.unwrap_or_default())
     }
 
     /// What the next reply gives; `None` where there is no such key. No byte behind it is read.
-    fn reply(&mut self, asked: Asked) -> Result<Option<Vec<u8>>, StoreWrong> {
+    fn reply(&mut self, asked: StoreAsk) -> Result<Option<Vec<u8>>, StoreWrong> {
         let dialect = self.speaks.dialect();
         let mut bytes = Vec::new();
         loop {
             match replies::read(&dialect, asked, &bytes).map_err(StoreWrong::Answer)? {
-                replies::Read::Whole { reply, .. } => {
+                replies::ReplyRead::Whole { reply, .. } => {
                     return match reply {
-                        Reply::Done(what) => Ok(Some(what)),
-                        Reply::Nothing => Ok(None),
-                        Reply::Refused(words) => Err(StoreWrong::Refused(shown(&words))),
+                        StoreReply::Done(what) => Ok(Some(what)),
+                        StoreReply::Nothing => Ok(None),
+                        StoreReply::Refused(words) => Err(StoreWrong::Refused(shown(&words))),
                     };
                 }
-                replies::Read::More(missing) => {
+                replies::ReplyRead::More(missing) => {
                     let due = bytes.len() + missing;
                     let read = self.from.by_ref().take(missing as u64).read_to_end(&mut bytes);
                     read.map_err(|error| self.failed(&error))?;

@@ -66,7 +66,7 @@ fn load_plan(what: &Drive, contract: &HttpContract, address: SocketAddr) -> load
     let expect = Expect::default();
     let http = plan::Http { requests: contract.requests.clone(), expect };
     load::Plan {
-        work: plan::Work::Http(http),
+        work: plan::Workload::Http(http),
         arrivals: arrivals(slot, what.rate),
         connections: slot.setting.connections(),
         keep_alive: slot.setting.kept(),

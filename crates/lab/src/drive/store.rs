@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use load::Stop;
 use load::outcome::{KeysSeen, Outcome};
-use load::plan::keys::{Keys, Operation, Phase};
-use load::plan::{Target, Until, Work};
+use load::plan::keys::{Keys, KeysPhase, Operation};
+use load::plan::{Target, Until, Workload};
 use procfs::Current;
 use result::evidence::{OperationSeen, Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
@@ -103,7 +103,7 @@ impl StoreDriver {
         let bytes = bytes.ok_or_else(no)?;
         let keys = Keys {
             dialect: self.speaks.dialect(),
-            phase: Phase::Mix,
+            phase: KeysPhase::Mix,
             mix: asks.mix.clone(),
             count,
             chosen: asks.key_choice,
@@ -115,7 +115,7 @@ impl StoreDriver {
         };
         let (address, path) = (on.address, String::new());
         Ok(load::Plan {
-            work: Work::Keys(keys),
+            work: Workload::Keys(keys),
             arrivals: arrivals(what.slot, what.rate),
             connections: setting.connections(),
             pipeline: asks.pipeline,
@@ -206,8 +206,8 @@ impl Asking<'_> {
 
     fn keys(&self) -> Option<&Keys> {
         match &self.loading.plan().work {
-            Work::Keys(keys) => Some(keys),
-            Work::Http(_) => None,
+            Workload::Keys(keys) => Some(keys),
+            Workload::Http(_) => None,
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
     fn keys(mix: &[(Operation, u32)], are_there: bool) -> Keys {
         Keys {
             dialect: Dialect::MemcachedText,
-            phase: Phase::Mix,
+            phase: KeysPhase::Mix,
             mix: mix.to_vec(),
             count: 100,
             chosen: Chosen::Sequential,

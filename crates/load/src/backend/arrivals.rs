@@ -12,7 +12,7 @@ pub(super) const LOOK_AFTER: u32 = 32;
 /// While one batch is seen to, the next comes in, and may wait there for
 /// milliseconds: without this, that wait would be taken for the server's.
 #[derive(Default)]
-pub(super) struct Arrivals {
+pub(super) struct ArrivalTimes {
     /// How many had come in all, and by when: of those looks after the current one.
     looks: VecDeque<(u64, u64)>,
     /// The look that brought what is taken now.
@@ -27,7 +27,7 @@ pub(super) struct Arrivals {
     since_look: u32,
 }
 
-impl Arrivals {
+impl ArrivalTimes {
     /// Notes that so many lie in the queue.
     pub(super) fn note(&mut self, ready: u64, now: u64) {
         self.since_look = 0;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_completion_came_when_it_was_first_seen() {
-        let mut arrivals = Arrivals::default();
+        let mut arrivals = ArrivalTimes::default();
         arrivals.note(2, 100);
         assert!(arrivals.begin_batch());
         assert_eq!(arrivals.take(), Some(100));

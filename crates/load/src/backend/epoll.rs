@@ -12,7 +12,7 @@ use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, sockopt};
 
-use super::arrivals::{Arrivals, LOOK_AFTER};
+use super::arrivals::{ArrivalTimes, LOOK_AFTER};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
 use super::{Backend, Event, Received, Setup, Slot};
@@ -35,7 +35,7 @@ const READABLE: EventFlags =
     EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ERR).union(EventFlags::HUP);
 
 #[derive(Default)]
-struct Connection {
+struct EpollConnection {
     socket: Option<OwnedFd>,
     generation: u32,
     established: bool,
@@ -57,12 +57,12 @@ struct Connection {
 /// The backend on an epoll instance.
 pub(crate) struct Epoll {
     epoll: OwnedFd,
-    connections: Vec<Connection>,
+    connections: Vec<EpollConnection>,
     /// Room for what the kernel tells at once.
     room: Vec<epoll::Event>,
     /// What the kernel told and wasn't looked at yet, and when it was told.
     ready: VecDeque<epoll::Event>,
-    arrivals: Arrivals,
+    arrivals: ArrivalTimes,
     /// Connections of which more may be there than was read. They come after the others,
     /// with the next batch: one whose server is faster than this thread reads would else
     /// keep it from all others, and from the time.
@@ -98,10 +98,10 @@ impl Epoll {
         }
         Ok(Epoll {
             epoll,
-            connections: (0..setup.slots).map(|_| Connection::default()).collect(),
+            connections: (0..setup.slots).map(|_| EpollConnection::default()).collect(),
             room: Vec::with_capacity(EVENTS),
             ready: VecDeque::new(),
-            arrivals: Arrivals::default(),
+            arrivals: ArrivalTimes::default(),
             unread: VecDeque::new(),
             unread_now: 0,
             waits_exactly: true,
@@ -200,7 +200,7 @@ impl Epoll {
     }
 
     /// The connection that an event is of, unless it was closed meanwhile.
-    fn connection_of(&mut self, event: epoll::Event) -> Option<&mut Connection> {
+    fn connection_of(&mut self, event: epoll::Event) -> Option<&mut EpollConnection> {
         let data = event.data.u64();
         let connection = &mut self.connections[slot_of(event) as usize];
         (connection.generation == data as u32).then_some(connection)
@@ -232,7 +232,11 @@ impl Epoll {
         if is_readable { self.receive(slot, event) } else { None }
     }
 
-    fn established(connection: &mut Connection, slot: Slot, flags: EventFlags) -> Option<Event> {
+    fn established(
+        connection: &mut EpollConnection,
+        slot: Slot,
+        flags: EventFlags,
+    ) -> Option<Event> {
         let socket = connection.socket.as_ref()?;
         match sockopt::socket_error(socket) {
             Ok(Ok(())) if flags.contains(EventFlags::OUT) => {
@@ -280,7 +284,7 @@ fn is_any(error: &io::Error, known: &[Errno]) -> bool {
 }
 
 /// Hands the kernel what it has room for.
-fn flush(connection: &mut Connection) {
+fn flush(connection: &mut EpollConnection) {
     let Some(socket) = connection.socket.as_ref() else { return };
     while let Some(unsent) = connection.unsent {
         // SAFETY: whoever sends keeps the bytes in place until answered.

@@ -18,7 +18,7 @@ use io_uring::types::{CancelBuilder, Fd, Fixed};
 use io_uring::{CompletionQueue, EnterFlags, SubmissionQueue, Submitter, cqueue, opcode, squeue};
 use rustix::net::SocketAddrAny;
 
-use super::arrivals::{Arrivals, LOOK_AFTER};
+use super::arrivals::{ArrivalTimes, LOOK_AFTER};
 use super::ring::{Buffers, GROUP, Ring, Wait};
 use super::socket::{self, Blocking, Portion};
 use super::stamped::Stamped;
@@ -43,7 +43,7 @@ const GET_EVENTS: u32 = EnterFlags::GETEVENTS.bits();
 /// The step that a completion belongs to: the low bits of its user data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-enum Step {
+enum UringStep {
     Connect = 0,
     Receive = 1,
     Send = 2,
@@ -51,12 +51,18 @@ enum Step {
     Wake = 4,
 }
 
-impl TryFrom<u8> for Step {
+impl TryFrom<u8> for UringStep {
     type Error = u8;
 
     #[inline(always)]
-    fn try_from(number: u8) -> Result<Step, u8> {
-        let all = [Step::Connect, Step::Receive, Step::Send, Step::Silent, Step::Wake];
+    fn try_from(number: u8) -> Result<UringStep, u8> {
+        let all = [
+            UringStep::Connect,
+            UringStep::Receive,
+            UringStep::Send,
+            UringStep::Silent,
+            UringStep::Wake,
+        ];
         all.get(usize::from(number)).copied().ok_or(number)
     }
 }
@@ -65,19 +71,19 @@ impl TryFrom<u8> for Step {
 const GENERATION: u32 = 0xff_ffff;
 
 /// Packs slot, generation and step into a completion's user data.
-fn tag(slot: Slot, generation: u32, step: Step) -> u64 {
+fn tag(slot: Slot, generation: u32, step: UringStep) -> u64 {
     u64::from(slot) << 32 | u64::from(generation & GENERATION) << 8 | step as u64
 }
 
 /// Unpacks them.
 #[inline(always)]
-fn untag(user_data: u64) -> (Slot, u32, Step) {
-    let step = Step::try_from(user_data as u8).expect("completions are of our own entries");
+fn untag(user_data: u64) -> (Slot, u32, UringStep) {
+    let step = UringStep::try_from(user_data as u8).expect("completions are of our own entries");
     ((user_data >> 32) as Slot, (user_data >> 8) as u32 & GENERATION, step)
 }
 
 #[derive(Default)]
-struct Connection {
+struct UringConnection {
     socket: Option<OwnedFd>,
     generation: u32,
     /// Whether the handshake is under way.
@@ -114,7 +120,7 @@ pub(crate) struct Uring<'ring> {
     buffers: Buffers,
     /// The full buffer of the event last taken, given back when the next is.
     lent: Option<u16>,
-    connections: Vec<Connection>,
+    connections: Vec<UringConnection>,
     /// By slot, what the kernel hasn't taken yet of its send. Without slots where it takes
     /// each at once, and nobody needs to know when.
     unsent: Vec<Option<*const [u8]>>,
@@ -130,7 +136,7 @@ pub(crate) struct Uring<'ring> {
     target: Box<SocketAddrAny>,
     setup: Setup,
     work_queued: u32,
-    arrivals: Arrivals,
+    arrivals: ArrivalTimes,
 }
 
 impl<'ring> Uring<'ring> {
@@ -148,7 +154,7 @@ impl<'ring> Uring<'ring> {
         // can't is only a little slower.
         let _ = submitter.register_ring_fd();
         let buffers = Buffers::new(&submitter)?;
-        let connections = (0..setup.slots).map(|_| Connection::default()).collect();
+        let connections = (0..setup.slots).map(|_| UringConnection::default()).collect();
         let at_once = !setup.overlapping && setup.request_bytes_max <= socket::TAKEN_AT_ONCE_BYTES;
         let watched = if at_once { 0 } else { setup.slots };
         let mut backend = Uring {
@@ -167,7 +173,7 @@ impl<'ring> Uring<'ring> {
             target: Box::new(setup.address.into()),
             setup,
             work_queued: 0,
-            arrivals: Arrivals::default(),
+            arrivals: ArrivalTimes::default(),
         };
         backend.watch_for_wakes();
         Ok(backend)
@@ -177,7 +183,7 @@ impl<'ring> Uring<'ring> {
     fn watch_for_wakes(&mut self) {
         if let Some(wake) = self.setup.wake {
             let poll = opcode::PollAdd::new(Fd(wake), libc::POLLIN as u32).multi(true).build();
-            self.push(poll.user_data(tag(0, 0, Step::Wake)));
+            self.push(poll.user_data(tag(0, 0, UringStep::Wake)));
         }
     }
 
@@ -252,7 +258,7 @@ impl<'ring> Uring<'ring> {
         let connection = &mut self.connections[slot as usize];
         connection.receiving = true;
         let generation = connection.generation;
-        self.push(entry.user_data(tag(slot, generation, Step::Receive)));
+        self.push(entry.user_data(tag(slot, generation, UringStep::Receive)));
     }
 
     #[inline(always)]
@@ -265,7 +271,7 @@ impl<'ring> Uring<'ring> {
         let silent = self.unsent.is_empty();
         let entry = if silent { entry.flags(squeue::Flags::SKIP_SUCCESS) } else { entry };
         let generation = self.connections[slot as usize].generation;
-        self.push(entry.user_data(tag(slot, generation, Step::Send)));
+        self.push(entry.user_data(tag(slot, generation, UringStep::Send)));
     }
 
     /// Hands what is queued over if it is much, with this work more; then gives
@@ -290,14 +296,18 @@ impl<'ring> Uring<'ring> {
         // Else it is of a connection that the slot had before.
         let is_current = generation == self.connections[slot as usize].generation & GENERATION;
         match step {
-            Step::Receive if is_current => self.received(slot, result, goes_on, received),
-            Step::Send if is_current => self.sent(slot, result),
-            Step::Connect if is_current => Some(self.connected(slot, result)),
-            Step::Wake if !goes_on => {
+            UringStep::Receive if is_current => self.received(slot, result, goes_on, received),
+            UringStep::Send if is_current => self.sent(slot, result),
+            UringStep::Connect if is_current => Some(self.connected(slot, result)),
+            UringStep::Wake if !goes_on => {
                 self.watch_for_wakes();
                 None
             }
-            Step::Receive | Step::Send | Step::Connect | Step::Silent | Step::Wake => None,
+            UringStep::Receive
+            | UringStep::Send
+            | UringStep::Connect
+            | UringStep::Silent
+            | UringStep::Wake => None,
         }
     }
 
@@ -417,7 +427,7 @@ impl Backend for Uring<'_> {
         let entry = on_socket!(self, slot, |socket| {
             opcode::Connect::new(socket, target.cast(), length).build()
         });
-        self.push(entry.user_data(tag(slot, generation, Step::Connect)));
+        self.push(entry.user_data(tag(slot, generation, UringStep::Connect)));
         Ok(self.hand_over_if_much(CONNECT_WORK))
     }
 
@@ -473,9 +483,9 @@ impl Backend for Uring<'_> {
             let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
         }
         if std::mem::take(&mut connection.connecting) {
-            let handshake = CancelBuilder::user_data(tag(slot, generation, Step::Connect));
+            let handshake = CancelBuilder::user_data(tag(slot, generation, UringStep::Connect));
             let cancel = opcode::AsyncCancel2::new(handshake).build();
-            let silent = tag(slot, generation, Step::Silent);
+            let silent = tag(slot, generation, UringStep::Silent);
             self.push(cancel.flags(squeue::Flags::SKIP_SUCCESS).user_data(silent));
         }
         if !self.setup.one_shot {

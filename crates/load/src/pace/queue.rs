@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use rustix::event::{EventfdFlags, eventfd};
 
 use crate::pace::schedule::{Block, Schedule};
-use crate::plan::{Arrivals, Plan, Until, Work};
+use crate::plan::{Arrivals, Plan, Until, Workload};
 
 /// In place of the time until which a thread sleeps: it has no free connection.
 const TAKEN: u64 = u64::MAX;
@@ -76,9 +76,9 @@ impl Queue {
         let watches = if is_shared { threads } else { 0 };
         let counted = matches!(plan.until, Until::Requests(_));
         let shows_numbers = match &plan.work {
-            Work::Http(http) => http.requests.iter().any(|request| request.has_counter()),
+            Workload::Http(http) => http.requests.iter().any(|request| request.has_counter()),
             // Keys may follow from them.
-            Work::Keys(_) => true,
+            Workload::Keys(_) => true,
         };
         let in_order = counted || shows_numbers || plan.arrivals != Arrivals::Closed;
         Ok(Queue {

@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
     use crate::plan::template::Request;
-    use crate::plan::{Arrivals, Plan, Target, Until, Work};
+    use crate::plan::{Arrivals, Plan, Target, Until, Workload};
 
     fn plan(arrivals: Arrivals, until: Until) -> Plan {
         let target = Target {
@@ -277,7 +277,7 @@ mod tests {
         for until in [Until::Elapsed(Duration::from_secs(1)), Until::Requests(24)] {
             let plan = Plan {
                 pipeline: 4,
-                work: Work::Keys(crate::plan::keys::tests::keys()),
+                work: Workload::Keys(crate::plan::keys::tests::keys()),
                 ..plan(Arrivals::Closed, until)
             };
             let queue = Queue::new(&plan, 2).unwrap();

@@ -14,7 +14,7 @@ pub struct Keys {
     /// How it is spoken with.
     pub dialect: Dialect,
     /// Whether every key is written once, in order, or the mix is asked.
-    pub phase: Phase,
+    pub phase: KeysPhase,
     /// The operations, each with its weight.
     pub mix: Vec<(Operation, u32)>,
     /// How many keys there are.
@@ -36,7 +36,7 @@ pub struct Keys {
 /// What is done with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum KeysPhase {
     /// Each is written once, in order.
     Preload,
     /// Operations are drawn from the mix.
@@ -160,7 +160,7 @@ impl Keys {
     /// Whether what is written is read in the same run, so that a value may be an old one.
     pub(crate) fn reads_what_it_writes(&self) -> bool {
         let has = |read: bool| self.mix.iter().any(|(it, _)| (*it == Operation::Get) == read);
-        self.phase == Phase::Mix && has(true) && has(false)
+        self.phase == KeysPhase::Mix && has(true) && has(false)
     }
 
     /// The most bytes of a value.
@@ -228,7 +228,7 @@ pub(crate) mod tests {
     pub(crate) fn keys() -> Keys {
         Keys {
             dialect: Dialect::Resp(Resp::default()),
-            phase: Phase::Mix,
+            phase: KeysPhase::Mix,
             mix: vec![(Operation::Get, 90), (Operation::Set, 10)],
             count: 10_000,
             chosen: Chosen::Uniform,

@@ -23,7 +23,7 @@ pub struct Plan {
     /// Where the requests go.
     pub target: Target,
     /// What is sent, and what an answer must be to count as good.
-    pub work: Work,
+    pub work: Workload,
     /// When requests are due.
     pub arrivals: Arrivals,
     /// Connections at once, over all threads.
@@ -51,20 +51,20 @@ pub struct Plan {
 /// What is sent, and what an answer must be to count as good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Work {
+pub enum Workload {
     /// Requests of HTTP/1.1.
     Http(Http),
     /// Operations on keys of a store.
     Keys(Keys),
 }
 
-impl Work {
+impl Workload {
     /// The share of the requests that are of the class with this name, from 0 to 1; `None`
     /// where there is no such class.
     pub fn share_of_class(&self, name: &str) -> Option<f64> {
         match self {
-            Work::Http(_) => None,
-            Work::Keys(keys) => keys::Operation::of_name(name).map(|it| keys.share_of(it)),
+            Workload::Http(_) => None,
+            Workload::Keys(keys) => keys::Operation::of_name(name).map(|it| keys.share_of(it)),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Plan {
 
     /// A closed loop of ten seconds of HTTP on one connection, as a base to change.
     pub fn new(target: Target, requests: Vec<Request>) -> Plan {
-        let work = Work::Http(Http { requests, expect: Expect::default() });
+        let work = Workload::Http(Http { requests, expect: Expect::default() });
         Plan {
             target,
             work,
@@ -140,11 +140,11 @@ impl Plan {
     /// The plan that writes all keys of a store before this one, where they are to be there: in
     /// a closed loop, sixteen at once on a connection, until one can't be written.
     pub fn preload(&self) -> Option<Plan> {
-        let Work::Keys(keys) = &self.work else { return None };
-        let keys = Keys { phase: keys::Phase::Preload, ..keys.clone() };
+        let Workload::Keys(keys) = &self.work else { return None };
+        let keys = Keys { phase: keys::KeysPhase::Preload, ..keys.clone() };
         keys.are_there.then(|| Plan {
             until: Until::Requests(keys.count),
-            work: Work::Keys(keys),
+            work: Workload::Keys(keys),
             arrivals: Arrivals::Closed,
             keep_alive: true,
             pipeline: PRELOADED_AT_ONCE,
@@ -156,7 +156,7 @@ impl Plan {
     /// Whether its first error decides what comes of it: of keys that are all to be there, one
     /// that couldn't be written is enough.
     pub(crate) fn ends_at_an_error(&self) -> bool {
-        matches!(&self.work, Work::Keys(keys) if keys.phase == keys::Phase::Preload)
+        matches!(&self.work, Workload::Keys(keys) if keys.phase == keys::KeysPhase::Preload)
     }
 
     /// The same with what headers take from this process's environment.
@@ -175,16 +175,16 @@ impl Plan {
     /// Its requests of HTTP, if it has such.
     pub fn http(&self) -> Option<&Http> {
         match &self.work {
-            Work::Http(http) => Some(http),
-            Work::Keys(_) => None,
+            Workload::Http(http) => Some(http),
+            Workload::Keys(_) => None,
         }
     }
 
     /// The same, to be changed.
     pub fn http_mut(&mut self) -> Option<&mut Http> {
         match &mut self.work {
-            Work::Http(http) => Some(http),
-            Work::Keys(_) => None,
+            Workload::Http(http) => Some(http),
+            Workload::Keys(_) => None,
         }
     }
 }

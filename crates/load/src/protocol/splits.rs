@@ -7,7 +7,7 @@ use crate::plan::template::mix;
 
 /// What came of an answer, or of the connection.
 #[derive(Debug, PartialEq)]
-pub enum Step {
+pub enum StreamStep {
     /// An answer ended at this byte of the stream.
     Answer {
         /// Where it ended.
@@ -53,7 +53,7 @@ pub(crate) fn read<P: Protocol>(
     stream: &[u8],
     cuts: impl IntoIterator<Item = usize>,
     is_bounded: impl Fn(&P::Connection) -> bool,
-) -> Vec<Step> {
+) -> Vec<StreamStep> {
     let mut on = P::Connection::default();
     let opened = decoder.open(&mut on, &[], &mut Vec::new());
     let mut is_opening = opened != Opened::Ready { used: 0 };
@@ -91,7 +91,7 @@ pub(crate) fn read<P: Protocol>(
                 }
                 Took::Broken(kind) => {
                     assert!(!P::is_under_way(&on), "something of an error is kept");
-                    steps.push(Step::Broken(kind));
+                    steps.push(StreamStep::Broken(kind));
                     return steps;
                 }
             }
@@ -100,7 +100,7 @@ pub(crate) fn read<P: Protocol>(
         start = end;
     }
     if is_opening {
-        steps.push(Step::Cut(ErrorKind::ClosedEarly));
+        steps.push(StreamStep::Cut(ErrorKind::ClosedEarly));
         return steps;
     }
     match decoder.end(&mut on, Asked::numbered(steps.len() as u64)).into() {
@@ -109,7 +109,7 @@ pub(crate) fn read<P: Protocol>(
             assert_eq!(used, 0, "bytes used of none");
             steps.extend(answer.map(|answer| answer.ended_at(stream.len())));
         }
-        Took::Broken(kind) => steps.push(Step::Cut(kind)),
+        Took::Broken(kind) => steps.push(StreamStep::Cut(kind)),
     }
     assert!(!P::is_under_way(&on), "something outlives the connection");
     steps
@@ -137,9 +137,9 @@ struct Answer {
 }
 
 impl Answer {
-    fn ended_at(&self, end: usize) -> Step {
+    fn ended_at(&self, end: usize) -> StreamStep {
         let &Answer { status, class, fault, reusable } = self;
-        Step::Answer { end, status, class, fault, reusable }
+        StreamStep::Answer { end, status, class, fault, reusable }
     }
 }
 
@@ -195,6 +195,6 @@ pub(crate) fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
 
 /// What came of a stream, for a snapshot.
 #[cfg(test)]
-pub(crate) fn in_lines(steps: &[Step]) -> String {
+pub(crate) fn in_lines(steps: &[StreamStep]) -> String {
     steps.iter().map(|step| format!("\n    {step:?}")).collect()
 }

@@ -61,12 +61,12 @@ impl Backend for Simulated {
     fn next(&mut self) -> Option<(u64, Event)> {
         let (at, slot, event) = self.world.borrow_mut().take_event(self.thread)?;
         let event = match event {
-            world::Event::Connected => Event::Connected(slot),
-            world::Event::Refused => Event::ConnectFailed(slot, libc::ECONNREFUSED),
-            world::Event::Sent => Event::Sent(slot),
-            world::Event::Ended => Event::Ended(slot),
-            world::Event::Reset => Event::Broken(slot, libc::ECONNRESET),
-            world::Event::Bytes(bytes, _) => {
+            world::Happening::Connected => Event::Connected(slot),
+            world::Happening::Refused => Event::ConnectFailed(slot, libc::ECONNREFUSED),
+            world::Happening::Sent => Event::Sent(slot),
+            world::Happening::Ended => Event::Ended(slot),
+            world::Happening::Reset => Event::Broken(slot, libc::ECONNRESET),
+            world::Happening::Bytes(bytes, _) => {
                 self.bytes = bytes;
                 Event::Received(slot, Received::whole(self.bytes.len()))
             }

@@ -14,7 +14,7 @@ pub(super) type Generation = u32;
 
 /// What is to happen on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum Happening {
     Connected,
     Refused,
     /// These bytes come; they end the answer to this request, if to one.
@@ -33,7 +33,7 @@ pub(super) struct Answered {
 }
 
 /// An event of a thread's connection, in the order of time.
-type Coming = Reverse<(u64, u64, Slot, Generation, Event)>;
+type Coming = Reverse<(u64, u64, Slot, Generation, Happening)>;
 
 /// What one end of a connection has of it.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl World {
 
     /// The next event of a thread that has come by now, with when; those of connections that
     /// are gone are none.
-    pub(super) fn take_event(&mut self, thread: usize) -> Option<(u64, Slot, Event)> {
+    pub(super) fn take_event(&mut self, thread: usize) -> Option<(u64, Slot, Happening)> {
         while let Some(Reverse((at, ..))) = self.coming[thread].peek() {
             if *at > self.now {
                 return None;
@@ -127,8 +127,8 @@ impl World {
                 continue;
             }
             match &event {
-                Event::Sent => self.takes_all(thread, slot),
-                Event::Bytes(_, Some(answered)) => self.comes(thread, slot, *answered, at),
+                Happening::Sent => self.takes_all(thread, slot),
+                Happening::Bytes(_, Some(answered)) => self.comes(thread, slot, *answered, at),
                 _ => {}
             }
             return Some((at, slot, event));
@@ -144,10 +144,15 @@ impl World {
         if deaf {
             return;
         }
-        self.happens(thread, slot, takes, if refuses { Event::Refused } else { Event::Connected });
+        self.happens(
+            thread,
+            slot,
+            takes,
+            if refuses { Happening::Refused } else { Happening::Connected },
+        );
         if !refuses && self.chance(self.temper.tires) {
             let after = self.by.random_range(0..20_000_000);
-            self.happens(thread, slot, takes + after, Event::Ended);
+            self.happens(thread, slot, takes + after, Happening::Ended);
         }
     }
 
@@ -159,7 +164,7 @@ impl World {
         link.heard.extend_from_slice(&bytes[..at_once]);
         if is_narrow {
             let takes = self.by.random_range(1_000..500_000);
-            self.happens(thread, slot, takes, Event::Sent);
+            self.happens(thread, slot, takes, Happening::Sent);
         }
         self.answer(thread, slot);
     }
@@ -227,23 +232,23 @@ impl World {
         let answered = Answered { number, is_good: deed != Deed::Fail };
         match deed {
             Deed::Silence => {}
-            Deed::Cut => self.happens(thread, slot, due, Event::Ended),
-            Deed::Reset => self.happens(thread, slot, due, Event::Reset),
+            Deed::Cut => self.happens(thread, slot, due, Happening::Ended),
+            Deed::Reset => self.happens(thread, slot, due, Happening::Reset),
             Deed::CutWithin => {
                 let part = self.by.random_range(1..bytes.len());
-                self.happens(thread, slot, due, Event::Bytes(bytes[..part].to_vec(), None));
-                self.happens(thread, slot, due, Event::Ended);
+                self.happens(thread, slot, due, Happening::Bytes(bytes[..part].to_vec(), None));
+                self.happens(thread, slot, due, Happening::Ended);
             }
             Deed::Answer | Deed::AnswerAndClose | Deed::AnswerAndSpeak | Deed::Fail => {
                 let last = self.comes_in_parts(thread, slot, due, bytes, answered);
                 if deed == Deed::AnswerAndClose {
-                    self.happens(thread, slot, last, Event::Ended);
+                    self.happens(thread, slot, last, Happening::Ended);
                 }
                 if deed == Deed::AnswerAndSpeak {
                     let after = self.by.random_range(0..1_000_000);
                     let words = b"HTTP/1.1 408 Request Timeout\r\n\r\n".to_vec();
                     self.links[thread][slot as usize].is_open = false;
-                    self.happens(thread, slot, last + after, Event::Bytes(words, None));
+                    self.happens(thread, slot, last + after, Happening::Bytes(words, None));
                 }
             }
         }
@@ -259,20 +264,20 @@ impl World {
         answered: Answered,
     ) -> u64 {
         if !self.chance(self.temper.parts) {
-            self.happens(thread, slot, due, Event::Bytes(bytes, Some(answered)));
+            self.happens(thread, slot, due, Happening::Bytes(bytes, Some(answered)));
             return due;
         }
         let cut = self.by.random_range(1..bytes.len());
         let later = due + self.by.random_range(0..200_000);
-        self.happens(thread, slot, due, Event::Bytes(bytes[..cut].to_vec(), None));
-        let rest = Event::Bytes(bytes[cut..].to_vec(), Some(answered));
+        self.happens(thread, slot, due, Happening::Bytes(bytes[..cut].to_vec(), None));
+        let rest = Happening::Bytes(bytes[cut..].to_vec(), Some(answered));
         self.happens(thread, slot, later, rest);
         let link = &mut self.links[thread][slot as usize];
         link.answers_until = link.answers_until.max(self.now + later);
         later
     }
 
-    fn happens(&mut self, thread: usize, slot: Slot, after: u64, event: Event) {
+    fn happens(&mut self, thread: usize, slot: Slot, after: u64, event: Happening) {
         self.nth += 1;
         let generation = self.links[thread][slot as usize].generation;
         let at = self.now + after;

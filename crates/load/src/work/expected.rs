@@ -24,7 +24,7 @@ pub(crate) struct Expected {
 
 /// The search through one body.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Search {
+pub(crate) struct TextSearch {
     found: bool,
     /// Where a body must be the text: the bytes from its start on that are the text's.
     same: usize,
@@ -71,7 +71,7 @@ impl Expected {
     }
 
     /// Looks through the next piece of the body that answers request `number`.
-    pub(crate) fn look(&mut self, search: &mut Search, piece: &[u8], number: u64) {
+    pub(crate) fn look(&mut self, search: &mut TextSearch, piece: &[u8], number: u64) {
         if self.whole {
             self.render(number);
             return search.compare(piece, &self.needle);
@@ -82,7 +82,7 @@ impl Expected {
 
     /// What is wrong with the body that was looked through, for people.
     #[inline]
-    pub(crate) fn wrong(&mut self, search: &Search, number: u64) -> Option<String> {
+    pub(crate) fn wrong(&mut self, search: &TextSearch, number: u64) -> Option<String> {
         self.render(number);
         let is_kept = if self.whole {
             search.kept.is_empty() && search.same == self.needle.len()
@@ -93,7 +93,7 @@ impl Expected {
     }
 
     #[cold]
-    fn told(&self, search: &Search) -> String {
+    fn told(&self, search: &TextSearch) -> String {
         if !self.whole {
             return format!("no \"{}\" in the body", show(&self.needle));
         }
@@ -122,7 +122,7 @@ impl Expected {
     }
 }
 
-impl Search {
+impl TextSearch {
     /// Compares the next piece of a body with what must come there.
     fn compare(&mut self, piece: &[u8], needle: &[u8]) {
         let mut same = 0;
@@ -170,7 +170,7 @@ mod tests {
 
     fn wrong(text: &str, whole: bool, pieces: &[&str]) -> Option<String> {
         let mut expected = Expected::new(Template::parse(text.as_bytes()), whole, 1);
-        let mut search = Search::default();
+        let mut search = TextSearch::default();
         for piece in pieces {
             expected.look(&mut search, piece.as_bytes(), 3);
         }
@@ -211,7 +211,7 @@ mod tests {
     #[test]
     fn the_kept_tail_is_shorter_than_the_text() {
         let mut expected = Expected::new(Template::parse(*b"12345678"), false, 1);
-        let mut search = Search::default();
+        let mut search = TextSearch::default();
         for _ in 0..1000 {
             for piece in ["1", "12345", "xxxxxxxxxxxxxxxxxxxx"] {
                 expected.look(&mut search, piece.as_bytes(), 0);
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn of_a_body_that_differs_little_is_kept() {
         let mut expected = Expected::new(Template::parse(*b"12345678"), true, 1);
-        let mut search = Search::default();
+        let mut search = TextSearch::default();
         for _ in 0..1000 {
             expected.look(&mut search, &[b'x'; 1000], 0);
         }

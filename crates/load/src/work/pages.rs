@@ -4,7 +4,7 @@ use crate::outcome::ErrorKind;
 use crate::outcome::fault::Fault;
 use crate::plan::template::{Placeholders, Request, Template};
 use crate::plan::{Expect, Http, Plan, Statuses};
-use crate::work::expected::{Expected, Search};
+use crate::work::expected::{Expected, TextSearch};
 use crate::work::{Asked, Work};
 
 /// What each page has to be.
@@ -45,7 +45,7 @@ pub(crate) enum PageBody<'a> {
 /// What is known of a body whose pieces go by.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Looked {
-    search: Search,
+    search: TextSearch,
     /// Bytes of it so far.
     bytes: u64,
 }

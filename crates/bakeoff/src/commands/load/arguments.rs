@@ -9,7 +9,7 @@ use clap::{ArgGroup, ValueEnum};
 use load::Plan;
 use load::plan::headers;
 use load::plan::template::{Placeholders, Request};
-use load::plan::{Arrivals, BackendChoice, Http, Until, Work};
+use load::plan::{Arrivals, BackendChoice, Http, Until, Workload};
 use load::verdict::condition::{Condition, Metric, Series};
 
 use super::keys::KeysArguments;
@@ -242,7 +242,7 @@ impl Arguments {
     }
 
     /// What is asked of a server of HTTP, and whether connections are kept.
-    fn http(&self, path: &str) -> Result<(Work, bool), String> {
+    fn http(&self, path: &str) -> Result<(Workload, bool), String> {
         if let Some(name) = self.keys.first_given() {
             return Err(format!("{name} is for stores: redis:// or memcached://"));
         }
@@ -254,11 +254,11 @@ impl Arguments {
             request.with_environment(headers::of_environment)?;
         }
         let keep_alive = self.keep_alive(&requests[0])?;
-        Ok((Work::Http(Http { requests, expect: self.request.expect() }), keep_alive))
+        Ok((Workload::Http(Http { requests, expect: self.request.expect() }), keep_alive))
     }
 
     /// What is asked of a store.
-    fn keys_of(&self, store: Store) -> Result<Work, String> {
+    fn keys_of(&self, store: Store) -> Result<Workload, String> {
         let others = [
             ("--body-file", self.body_file.is_some()),
             ("--no-placeholders", self.no_placeholders),
@@ -266,7 +266,7 @@ impl Arguments {
         let other = others.into_iter().find(|(_, is_given)| *is_given).map(|(name, _)| name);
         match self.request.first_given().or(other) {
             Some(name) => Err(format!("{name} is for http://, and not for stores")),
-            None => self.keys.of(store).map(Work::Keys),
+            None => self.keys.of(store).map(Workload::Keys),
         }
     }
 
@@ -337,7 +337,7 @@ impl Arguments {
     }
 
     /// Refuses conditions on classes of requests that aren't asked for.
-    fn check_classes(&self, work: &Work) -> Result<(), String> {
+    fn check_classes(&self, work: &Workload) -> Result<(), String> {
         let searched = self.find_rate.iter().map(|condition| ("--find-rate", condition));
         let all = self.fail_if.iter().map(|condition| ("--fail-if", condition)).chain(searched);
         for (name, condition) in all {
@@ -347,10 +347,10 @@ impl Arguments {
                 (Some(_), _) => {
                     format!("the mix (--mix) has no {class}, so that nothing would decide it")
                 }
-                (None, Work::Keys(_)) => {
+                (None, Workload::Keys(_)) => {
                     format!("there is no operation {class}; there are get, set and delete")
                 }
-                (None, Work::Http(_)) => format!(
+                (None, Workload::Http(_)) => format!(
                     "a {class} is asked of stores alone, redis:// or memcached://; take the \
                      response time, as 'p99 < 10ms'"
                 ),

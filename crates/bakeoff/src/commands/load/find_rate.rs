@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use load::plan::{Plan, Work};
+use load::plan::{Plan, Workload};
 use load::verdict::condition::{Condition, Measured, good_share};
 use load::verdict::limit::{self, Warning};
 use load::verdict::search::{self, Edge, Found, Next, Pool, Search, Step, good_share_min};
@@ -226,8 +226,8 @@ pub fn run(
 /// it asked. What a store holds was written by the first one's, which alone knows it again.
 fn seed(plan: &Plan, step: usize) -> u64 {
     match &plan.work {
-        Work::Http(_) => plan.seed.wrapping_add(step as u64),
-        Work::Keys(_) => plan.seed,
+        Workload::Http(_) => plan.seed.wrapping_add(step as u64),
+        Workload::Keys(_) => plan.seed,
     }
 }
 

@@ -9,7 +9,7 @@ use histogram::reading::{Reading, Statistic, read};
 use load::outcome::{Account, ClassSeen, KeysSeen, Outcome, StatusCount};
 use load::plan::keys::{Chosen, Dialect, Keys, Operation};
 use load::plan::template::Placeholders;
-use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Work};
+use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
 use load::verdict::condition::{Measured, Verdict};
 use load::verdict::limit::Warning;
 use load::verdict::search::Edge;
@@ -488,8 +488,8 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
         address: plan.target.address.to_string(),
         http: plan.http().map(http),
         keys: match &plan.work {
-            Work::Http(_) => None,
-            Work::Keys(asked) => Some(keys(asked)),
+            Workload::Http(_) => None,
+            Workload::Keys(asked) => Some(keys(asked)),
         },
         arrivals,
         offered_rate,

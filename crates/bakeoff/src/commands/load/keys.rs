@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use load::plan::keys::{Chosen, Dialect, Keys, Operation, Phase};
+use load::plan::keys::{Chosen, Dialect, Keys, KeysPhase, Operation};
 
 use super::quantity;
 use super::target::Store;
@@ -88,7 +88,7 @@ impl KeysArguments {
         let usual = || vec![(Operation::Get, 90), (Operation::Set, 10)];
         Ok(Keys {
             dialect,
-            phase: Phase::Mix,
+            phase: KeysPhase::Mix,
             mix: self.mix.clone().map_or_else(usual, |mix| mix.0),
             count: self.keys.unwrap_or(COUNT),
             chosen: self.key_choice.unwrap_or(Chosen::Uniform),

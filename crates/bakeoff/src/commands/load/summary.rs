@@ -9,9 +9,9 @@ use comfy_table::{CellAlignment, Table, presets};
 use histogram::Latency;
 use histogram::reading::{Reading, SAMPLES_BEYOND_MIN, Statistic, read};
 use load::outcome::{Account, Outcome, StatusCount};
-use load::plan::keys::{Chosen, Keys, Operation, Phase};
+use load::plan::keys::{Chosen, Keys, KeysPhase, Operation};
 use load::plan::template::{Placeholders, Request};
-use load::plan::{Arrivals, Plan, Statuses, Target, Until, Work};
+use load::plan::{Arrivals, Plan, Statuses, Target, Until, Workload};
 use load::verdict::limit::Warning;
 use report::{text, units};
 
@@ -51,9 +51,9 @@ pub fn plan(url: &str, pace: &str, plan: &Plan) -> String {
         (true, depth) => format!(", kept alive, {depth} requests under way on each"),
     };
     let asked = match &plan.work {
-        Work::Http(http) if http.requests.len() == 1 => String::new(),
-        Work::Http(http) => paths(&http.requests),
-        Work::Keys(keys) => format!(" · {}", keys_asked(keys)),
+        Workload::Http(http) if http.requests.len() == 1 => String::new(),
+        Workload::Http(http) => paths(&http.requests),
+        Workload::Keys(keys) => format!(" · {}", keys_asked(keys)),
     };
     let in_body = match requests.and_then(|requests| requests.first()) {
         Some(first) if first.has_placeholder_in_body() => match first.placeholders {
@@ -98,8 +98,8 @@ fn keys_asked(keys: &Keys) -> String {
         format!("{share} {}", operation.name())
     };
     let mix = match keys.phase {
-        Phase::Preload => "each written once".into(),
-        Phase::Mix => keys.mix.iter().map(share).collect::<Vec<_>>().join(", "),
+        KeysPhase::Preload => "each written once".into(),
+        KeysPhase::Mix => keys.mix.iter().map(share).collect::<Vec<_>>().join(", "),
     };
     let chosen = match keys.chosen {
         Chosen::Sequential => "one after the other".into(),
@@ -123,7 +123,7 @@ fn keys_asked(keys: &Keys) -> String {
 
 /// What was written before a run, on a line.
 pub fn preload(plan: &Plan, outcome: &Outcome) -> String {
-    let Work::Keys(keys) = &plan.work else { return String::new() };
+    let Workload::Keys(keys) = &plan.work else { return String::new() };
     format!(
         "preload      {} of {} keys acknowledged in {}, {}\n\n",
         units::whole(outcome.account.good),

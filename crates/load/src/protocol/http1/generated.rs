@@ -4,9 +4,9 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::splits::Asked;
+use super::splits::AskedPages;
 use crate::outcome::ErrorKind;
-use crate::protocol::splits::{Step, random_cuts};
+use crate::protocol::splits::{StreamStep, random_cuts};
 
 /// The text that the body of answer `number` must hold.
 const EXPECTED: &str = "id={counter}.";
@@ -217,16 +217,16 @@ impl Answer {
 }
 
 /// Requests, the stream of their answers, and what must come of it.
-fn conversation() -> impl Strategy<Value = (Asked, Vec<u8>, Vec<Step>)> {
+fn conversation() -> impl Strategy<Value = (AskedPages, Vec<u8>, Vec<StreamStep>)> {
     let answers = vec(answer().prop_map(Answer::allowed), 1..4);
     (answers, any::<bool>(), any::<bool>()).prop_map(|(answers, surplus, whole_body)| {
         let head = answers.iter().map(|answer| answer.to_head).collect();
         let expected = Some(EXPECTED.into());
-        let asked = Asked { head, expected, whole_body, ..Asked::default() };
+        let asked = AskedPages { head, expected, whole_body, ..AskedPages::default() };
         let (mut stream, mut truth) = (Vec::new(), Vec::new());
         for (number, answer) in answers.iter().enumerate() {
             answer.write(number, &mut stream);
-            truth.push(Step::Answer {
+            truth.push(StreamStep::Answer {
                 class: 0,
                 end: stream.len(),
                 status: answer.status,
@@ -272,10 +272,10 @@ fn damaged(mut stream: Vec<u8>, damage: &[(u8, prop::sample::Index, u8)]) -> Vec
 
 /// Whether every split gives the same as this reading.
 fn every_split_gives(
-    asked: &Asked,
+    asked: &AskedPages,
     stream: &[u8],
     seed: u64,
-    truth: &[Step],
+    truth: &[StreamStep],
 ) -> Result<(), TestCaseError> {
     let mut reader = asked.reader();
     for cut in 0..=stream.len() {

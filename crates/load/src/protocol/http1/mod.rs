@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use self::body::Body;
 use self::head::{Head, Heads};
-use self::reading::{Progress, Reading};
+use self::reading::{ReadSoFar, Reading};
 use super::{Fed, Protocol};
 use crate::outcome::AnswerKind;
 use crate::outcome::ErrorKind;
@@ -178,8 +178,8 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let Partial { reading, looked } = partial;
         let look = |piece: &[u8]| work.look(looked, (index, of.number), piece);
         Ok(match reading.take(heads, *to_head_method, bytes, look)? {
-            Progress::More { missing } => Fed::More { missing },
-            Progress::Whole { head, used } => {
+            ReadSoFar::More { missing } => Fed::More { missing },
+            ReadSoFar::Whole { head, used } => {
                 self.answer(partial, (index, head), (used, head.keep_alive), of)
             }
         })

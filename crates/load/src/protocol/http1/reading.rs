@@ -22,7 +22,7 @@ pub(crate) struct Reading {
 
 /// How far an answer has come.
 #[derive(Debug)]
-pub(crate) enum Progress {
+pub(crate) enum ReadSoFar {
     /// It isn't whole; all bytes were used.
     More {
         /// So many bytes are still to come, at least.
@@ -49,13 +49,13 @@ impl Reading {
         to_head_method: bool,
         bytes: &[u8],
         mut piece_of_body: impl FnMut(&[u8]),
-    ) -> Result<Progress, String> {
+    ) -> Result<ReadSoFar, String> {
         let mut used = 0;
         let (head, mut body) = match self.body.take() {
             Some(under_way) => under_way,
             None => loop {
                 let Some((head, length)) = heads.take(&mut self.head, &bytes[used..])? else {
-                    return Ok(Progress::More { missing: 1 });
+                    return Ok(ReadSoFar::More { missing: 1 });
                 };
                 used += length;
                 if !head.is_interim() {
@@ -76,12 +76,12 @@ impl Reading {
             }
             if whole {
                 self.interim = 0;
-                return Ok(Progress::Whole { head, used });
+                return Ok(ReadSoFar::Whole { head, used });
             }
             if used == bytes.len() {
                 let missing = body.missing_bytes();
                 self.body = Some((head, body));
-                return Ok(Progress::More { missing });
+                return Ok(ReadSoFar::More { missing });
             }
         }
     }

@@ -7,7 +7,7 @@ use super::Http1;
 use super::head::HEAD_BYTES_MAX;
 use crate::plan::template::{Request, Template};
 use crate::plan::{Expect, Http, Plan, Statuses, Target};
-use crate::protocol::splits::{self, Step, random_cuts};
+use crate::protocol::splits::{self, StreamStep, random_cuts};
 use crate::work::expected::SHOWN;
 use crate::work::pages::Pages;
 
@@ -21,9 +21,9 @@ use crate::work::pages::Pages;
 ///
 /// # Panics
 /// Where a split leads to something else, or the decoder goes beyond a bound.
-pub fn in_any_split(input: &[u8]) -> Option<Vec<Step>> {
+pub fn in_any_split(input: &[u8]) -> Option<Vec<StreamStep>> {
     let [asked, seed, stream @ ..] = input else { return None };
-    let asked = Asked {
+    let asked = AskedPages {
         head: (0..4).map(|bit| asked >> bit & 1 == 1).collect(),
         expected: (asked >> 4 & 1 == 1).then(|| "id={counter}.".into()),
         whole_body: asked >> 5 & 1 == 1,
@@ -45,7 +45,7 @@ pub fn in_any_split(input: &[u8]) -> Option<Vec<Step>> {
 
 /// What was asked on a connection.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct AskedPages {
     /// For each request, whether its method is HEAD (else GET).
     pub head: Vec<bool>,
     /// The text that each body must hold.
@@ -67,7 +67,7 @@ pub struct Reader {
     kept_max: usize,
 }
 
-impl Asked {
+impl AskedPages {
     /// A reader of the answers to these requests.
     pub fn reader(&self) -> Reader {
         let target = Target {
@@ -104,7 +104,11 @@ impl Reader {
     ///
     /// # Panics
     /// Where the decoder goes beyond a bound: bytes used, kept or shown.
-    pub fn read(&mut self, stream: &[u8], cuts: impl IntoIterator<Item = usize>) -> Vec<Step> {
+    pub fn read(
+        &mut self,
+        stream: &[u8],
+        cuts: impl IntoIterator<Item = usize>,
+    ) -> Vec<StreamStep> {
         let kept_max = self.kept_max;
         splits::read(&mut self.decoder, self.requests, stream, cuts, |kept| {
             kept.as_ref().is_none_or(|partial| {

@@ -1,29 +1,29 @@
 //! The rules of RFC 9110 and RFC 9112 that the decoder keeps, one a test; each
 //! stream is read whole and byte by byte.
 
-use super::splits::Asked;
+use super::splits::AskedPages;
 use super::*;
 use crate::plan::Target;
 use crate::protocol;
-use crate::protocol::splits::Step;
+use crate::protocol::splits::StreamStep;
 use crate::work::pages::Pages;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
-fn gets(count: usize) -> Asked {
-    Asked { head: vec![false; count], ..Asked::default() }
+fn gets(count: usize) -> AskedPages {
+    AskedPages { head: vec![false; count], ..AskedPages::default() }
 }
 
-fn head() -> Asked {
-    Asked { head: vec![true], ..Asked::default() }
+fn head() -> AskedPages {
+    AskedPages { head: vec![true], ..AskedPages::default() }
 }
 
-fn expecting(text: &str) -> Asked {
-    Asked { head: vec![false], expected: Some(text.into()), ..Asked::default() }
+fn expecting(text: &str) -> AskedPages {
+    AskedPages { head: vec![false], expected: Some(text.into()), ..AskedPages::default() }
 }
 
 #[track_caller]
-fn read(asked: &Asked, stream: &str) -> Vec<Step> {
+fn read(asked: &AskedPages, stream: &str) -> Vec<StreamStep> {
     let whole = asked.reader().read(stream.as_bytes(), []);
     let by_bytes = asked.reader().read(stream.as_bytes(), 0..stream.len());
     assert_eq!(whole, by_bytes, "another result byte by byte, of {stream:?}");
@@ -32,25 +32,31 @@ fn read(asked: &Asked, stream: &str) -> Vec<Step> {
 
 /// The stream is one answer with such a fault.
 #[track_caller]
-fn answer(asked: &Asked, stream: &str, fault: Option<ErrorKind>, reusable: bool) {
+fn answer(asked: &AskedPages, stream: &str, fault: Option<ErrorKind>, reusable: bool) {
     ends_at(stream.len(), asked, stream, fault, reusable);
 }
 
 /// A good answer that ends at this byte.
-fn good(end: usize) -> Step {
-    Step::Answer { end, class: 0, status: 200, fault: None, reusable: true }
+fn good(end: usize) -> StreamStep {
+    StreamStep::Answer { end, class: 0, status: 200, fault: None, reusable: true }
 }
 
 /// The answer ends at this byte, and others follow it.
 #[track_caller]
-fn answer_before_surplus(asked: &Asked, stream: &str, surplus: &str) {
+fn answer_before_surplus(asked: &AskedPages, stream: &str, surplus: &str) {
     ends_at(stream.len(), asked, &format!("{stream}{surplus}"), None, true);
 }
 
 #[track_caller]
-fn ends_at(length: usize, asked: &Asked, stream: &str, fault: Option<ErrorKind>, reusable: bool) {
+fn ends_at(
+    length: usize,
+    asked: &AskedPages,
+    stream: &str,
+    fault: Option<ErrorKind>,
+    reusable: bool,
+) {
     let steps = read(asked, stream);
-    let [Step::Answer { end, fault: wrong, reusable: kept, .. }] = steps[..] else {
+    let [StreamStep::Answer { end, fault: wrong, reusable: kept, .. }] = steps[..] else {
         panic!("{stream:?}: {steps:?}")
     };
     assert_eq!((end, wrong, kept), (length, fault, reusable), "{stream:?}");
@@ -58,12 +64,12 @@ fn ends_at(length: usize, asked: &Asked, stream: &str, fault: Option<ErrorKind>,
 
 #[track_caller]
 fn malformed(stream: &str) {
-    assert_eq!(read(&gets(1), stream), [Step::Broken(ErrorKind::Malformed)], "{stream:?}");
+    assert_eq!(read(&gets(1), stream), [StreamStep::Broken(ErrorKind::Malformed)], "{stream:?}");
 }
 
 #[track_caller]
 fn cut(stream: &str) {
-    assert_eq!(read(&gets(1), stream), [Step::Cut(ErrorKind::ClosedEarly)], "{stream:?}");
+    assert_eq!(read(&gets(1), stream), [StreamStep::Cut(ErrorKind::ClosedEarly)], "{stream:?}");
 }
 
 /// An answer with such headers and no body.
@@ -92,16 +98,16 @@ fn statuses_outside_200_to_299_are_not_good() {
 
 #[test]
 fn only_the_statuses_that_are_expected_are_good() {
-    let asked = Asked { statuses: "200,304,404".parse().unwrap(), ..gets(1) };
+    let asked = AskedPages { statuses: "200,304,404".parse().unwrap(), ..gets(1) };
     for (status, is_good) in [(200, true), (201, false), (304, true), (404, true), (500, false)] {
         let stream = format!("HTTP/1.1 {status} x\r\nContent-Length: 0\r\n\r\n");
         let fault = (!is_good).then_some(ErrorKind::WrongStatus);
         answer(&asked, &stream, fault, true);
         // The second time its head is known.
-        let twice = Asked { head: vec![false; 2], ..asked.clone() };
+        let twice = AskedPages { head: vec![false; 2], ..asked.clone() };
         let steps = read(&twice, &stream.repeat(2));
         let came = steps.iter().map(|step| match step {
-            Step::Answer { status, fault, .. } => (*status, *fault),
+            StreamStep::Answer { status, fault, .. } => (*status, *fault),
             other => panic!("{other:?}"),
         });
         assert_eq!(came.collect::<Vec<_>>(), [(status, fault); 2]);
@@ -131,7 +137,7 @@ fn an_empty_line_before_an_answer_is_refused() {
     let late = format!("{OK}\r\n{OK}");
     assert_eq!(
         read(&gets(2), &late)[1],
-        Step::Broken(ErrorKind::Malformed),
+        StreamStep::Broken(ErrorKind::Malformed),
         "2 bytes beyond Content-Length pass"
     );
 }
@@ -302,10 +308,11 @@ fn answers_to_head_and_204_and_304_have_no_body() {
 #[test]
 fn the_same_head_means_a_body_for_get_and_none_for_head() {
     // The remembered head must not carry the answer's body from one to the other.
-    let asked = Asked { head: vec![false, true, false], ..Asked::default() };
+    let asked = AskedPages { head: vec![false, true, false], ..AskedPages::default() };
     let head = with("Content-Length: 2");
     let stream = format!("{head}ab{head}{head}cd");
-    let ends: Vec<Step> = [head.len() + 2, 2 * head.len() + 2, 3 * head.len() + 4].map(good).into();
+    let ends: Vec<StreamStep> =
+        [head.len() + 2, 2 * head.len() + 2, 3 * head.len() + 4].map(good).into();
     assert_eq!(read(&asked, &stream), ends);
 }
 
@@ -422,7 +429,7 @@ fn a_flood_of_interim_answers_ends() {
 #[test]
 fn switching_protocols_ends_the_connection() {
     let stream = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nContent-Length: 5\r\n\r\n";
-    let expected = Step::Answer {
+    let expected = StreamStep::Answer {
         end: stream.len(),
         class: 0,
         status: 101,
@@ -462,7 +469,7 @@ fn pipelined_answers_are_read_one_by_one() {
     let ends: Vec<usize> = read(&gets(3), &stream)
         .iter()
         .map(|step| match step {
-            Step::Answer { end, fault: None, reusable: true, .. } => *end,
+            StreamStep::Answer { end, fault: None, reusable: true, .. } => *end,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -491,7 +498,7 @@ fn the_expected_text_counts_in_the_body_only() {
 /// A length is all that is known of the answers of a server that nobody wrote a contract for.
 #[test]
 fn a_body_of_another_length_than_expected_is_told_in_one_piece_and_in_many() {
-    let asked = Asked { head: vec![false], body_bytes: Some(5), ..Asked::default() };
+    let asked = AskedPages { head: vec![false], body_bytes: Some(5), ..AskedPages::default() };
     let wrong = Some(ErrorKind::WrongBody);
     answer(&asked, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", None, true);
     answer(&asked, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhell", wrong, true);
@@ -502,7 +509,7 @@ fn a_body_of_another_length_than_expected_is_told_in_one_piece_and_in_many() {
 
 #[test]
 fn where_the_whole_body_is_expected_no_byte_stands_around_it() {
-    let asked = Asked { whole_body: true, ..expecting("hello") };
+    let asked = AskedPages { whole_body: true, ..expecting("hello") };
     let with_length = |body: &str| with(&format!("Content-Length: {}", body.len())) + body;
     let in_chunks = |body: &str| {
         let chunks = body.chars().map(|letter| format!("1\r\n{letter}\r\n")).collect::<String>();
@@ -517,24 +524,27 @@ fn where_the_whole_body_is_expected_no_byte_stands_around_it() {
         answer(&asked, &format!("HTTP/1.0 200 OK\r\n\r\n{body}"), fault, false);
     }
     answer(&asked, "HTTP/1.1 204 x\r\n\r\n", wrong, true);
-    let empty = Asked { whole_body: true, ..expecting("") };
+    let empty = AskedPages { whole_body: true, ..expecting("") };
     answer(&empty, OK, None, true);
     answer(&empty, "HTTP/1.1 204 x\r\n\r\n", None, true);
     answer(&empty, &with_length("x"), wrong, true);
-    let to_head = Asked { head: vec![true], ..asked };
+    let to_head = AskedPages { head: vec![true], ..asked };
     answer(&to_head, &with("Content-Length: 5"), None, true);
 }
 
 #[test]
 fn the_text_of_one_answer_does_not_serve_the_next() {
-    let asked =
-        Asked { head: vec![false; 3], expected: Some("<{counter}>".into()), ..Asked::default() };
+    let asked = AskedPages {
+        head: vec![false; 3],
+        expected: Some("<{counter}>".into()),
+        ..AskedPages::default()
+    };
     let body = |text: &str| format!("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n{text}");
     let stream = format!("{}{}{}", body("<0>"), body("<0>"), body("<2>"));
     let faults: Vec<Option<ErrorKind>> = read(&asked, &stream)
         .into_iter()
         .map(|step| match step {
-            Step::Answer { fault, .. } => fault,
+            StreamStep::Answer { fault, .. } => fault,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -543,7 +553,7 @@ fn the_text_of_one_answer_does_not_serve_the_next() {
 
 #[test]
 fn an_answer_to_head_need_not_hold_the_text() {
-    let asked = Asked { head: vec![true], ..expecting("hello") };
+    let asked = AskedPages { head: vec![true], ..expecting("hello") };
     answer(&asked, &with("Content-Length: 5"), None, true);
 }
 

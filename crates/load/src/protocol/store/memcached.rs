@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
+use super::{Answer, ExpectedReply, KEY_BYTES, Parsed, length, line, number};
 use crate::outcome::fault::show;
 use crate::plan::keys::Operation;
 
@@ -87,7 +87,7 @@ pub(super) fn is_refusal(line: &[u8]) -> bool {
     line == b"ERROR" || line.starts_with(b"SERVER_ERROR") || line.starts_with(b"CLIENT_ERROR")
 }
 
-fn no_answer(expected: Expected, line: &[u8]) -> String {
+fn no_answer(expected: ExpectedReply, line: &[u8]) -> String {
     format!("no answer to a {}: \"{}\"", expected.operation.name(), show(line))
 }
 
@@ -98,7 +98,7 @@ fn no_answer(expected: Expected, line: &[u8]) -> String {
 /// What makes it none, for people.
 pub(super) fn parse_text<Name: AsRef<[u8]>>(
     bytes: &[u8],
-    expected: Expected,
+    expected: ExpectedReply,
     name: impl Fn(u16) -> Name,
     found: &mut Vec<Option<Range<usize>>>,
 ) -> Result<Parsed, String> {
@@ -150,7 +150,7 @@ pub(super) fn parse_text<Name: AsRef<[u8]>>(
 }
 
 /// The key and the length of `VALUE key flags bytes`, if that is one.
-fn value_head(line: &[u8], expected: Expected) -> Option<(&[u8], usize)> {
+fn value_head(line: &[u8], expected: ExpectedReply) -> Option<(&[u8], usize)> {
     let mut words = line.strip_prefix(b"VALUE ")?.split(|byte| *byte == b' ');
     let key = words.next()?;
     let _flags = words.next()?;
@@ -174,7 +174,7 @@ fn data(bytes: &[u8], begin: usize, length: usize) -> Result<Result<usize, usize
 ///
 /// # Errors
 /// What makes it none, for people.
-pub(super) fn parse_meta(bytes: &[u8], expected: Expected) -> Result<Parsed, String> {
+pub(super) fn parse_meta(bytes: &[u8], expected: ExpectedReply) -> Result<Parsed, String> {
     let Some((first, next)) = line(bytes)? else { return Ok(Parsed::More(1)) };
     if is_refusal(first) {
         return Ok(Parsed::Whole(next, Answer::Refused(0..first.len())));

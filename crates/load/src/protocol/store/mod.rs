@@ -43,7 +43,7 @@ pub(crate) struct Store {
 
 /// One connection's part.
 #[derive(Debug, Default)]
-pub(crate) struct Connection {
+pub(crate) struct StoreConnection {
     /// Answers to its greeting that are still to come.
     greetings: u32,
     /// An answer that came in part.
@@ -78,7 +78,7 @@ enum Parsed {
 
 /// What an answer is to be.
 #[derive(Debug, Clone, Copy)]
-struct Expected {
+struct ExpectedReply {
     operation: Operation,
     /// The number of keys that were asked for.
     keys: u16,
@@ -107,8 +107,8 @@ impl Store {
         }
     }
 
-    fn expected(&self, asked: choice::Asked) -> Expected {
-        Expected {
+    fn expected(&self, asked: choice::KeyAsked) -> ExpectedReply {
+        ExpectedReply {
             operation: asked.operation,
             keys: self.work.keys_of(asked.operation),
             value_bytes_max: self.work.keys().value_bytes_max(),
@@ -116,7 +116,12 @@ impl Store {
         }
     }
 
-    fn parse(&mut self, bytes: &[u8], expected: Expected, first: u64) -> Result<Parsed, String> {
+    fn parse(
+        &mut self,
+        bytes: &[u8],
+        expected: ExpectedReply,
+        first: u64,
+    ) -> Result<Parsed, String> {
         self.found.clear();
         match self.dialect {
             Dialect::Resp(_) => resp::parse(bytes, expected, &mut self.found),
@@ -134,7 +139,7 @@ fn fault(kind: ErrorKind, example: String) -> Box<Fault> {
 }
 
 impl Protocol for Store {
-    type Connection = Connection;
+    type Connection = StoreConnection;
 
     const OPENS: bool = true;
 
@@ -142,7 +147,7 @@ impl Protocol for Store {
         Store { work: self.work.of_thread(thread), ..self.clone() }
     }
 
-    fn open(&mut self, on: &mut Connection, heard: &[u8], room: &mut Vec<u8>) -> Opened {
+    fn open(&mut self, on: &mut StoreConnection, heard: &[u8], room: &mut Vec<u8>) -> Opened {
         if heard.is_empty() && on.greetings == 0 {
             room.extend_from_slice(&self.greeting.0);
             on.greetings = self.greeting.1;
@@ -222,11 +227,11 @@ impl Protocol for Store {
         (AROUND_VALUE_MAX + keys + self.work.keys().value_bytes_max()).max(self.greeting.0.len())
     }
 
-    fn is_under_way(on: &Connection) -> bool {
+    fn is_under_way(on: &StoreConnection) -> bool {
         !on.kept.is_empty()
     }
 
-    fn feed(&mut self, on: &mut Connection, bytes: &[u8], of: Asked) -> Fed {
+    fn feed(&mut self, on: &mut StoreConnection, bytes: &[u8], of: Asked) -> Fed {
         if !on.kept.is_empty() {
             on.kept.extend_from_slice(bytes);
             if on.kept.len() < on.at_least {
@@ -250,7 +255,7 @@ impl Protocol for Store {
         fed
     }
 
-    fn end(&mut self, on: &mut Connection, _of: Asked) -> Fed {
+    fn end(&mut self, on: &mut StoreConnection, _of: Asked) -> Fed {
         let kept = std::mem::take(&mut on.kept);
         let example = if kept.is_empty() {
             "the connection ended before an answer came".into()

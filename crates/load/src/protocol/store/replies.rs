@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Answer, Expected, Parsed, line, memcached, resp};
+use super::{Answer, ExpectedReply, Parsed, line, memcached, resp};
 use crate::plan::keys::{Dialect, Operation};
 
 /// The longest value that is read.
@@ -11,7 +11,7 @@ const VALUE_BYTES_MAX: usize = 64 << 20;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy)]
-pub enum Asked<'a> {
+pub enum StoreAsk<'a> {
     /// The value of this key.
     Get(&'a str),
     /// To give a key a value.
@@ -24,13 +24,13 @@ pub enum Asked<'a> {
 
 /// What came of bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Read {
+pub enum ReplyRead {
     /// The reply isn't whole: so many bytes are missing, at least.
     More(usize),
     /// The reply is whole.
     Whole {
         /// What it says.
-        reply: Reply,
+        reply: StoreReply,
         /// Bytes used.
         used: usize,
     },
@@ -38,7 +38,7 @@ pub enum Read {
 
 /// What a store says. Hostile.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum StoreReply {
     /// It did so: what was asked for is this, a value, or a line without its end.
     Done(Vec<u8>),
     /// There is no such key.
@@ -51,15 +51,15 @@ pub enum Reply {
 ///
 /// # Errors
 /// Why this is no reply, for people: bounded and escaped. The connection is of no more use then.
-pub fn read(dialect: &Dialect, asked: Asked, bytes: &[u8]) -> Result<Read, String> {
+pub fn read(dialect: &Dialect, asked: StoreAsk, bytes: &[u8]) -> Result<ReplyRead, String> {
     let (operation, key) = match asked {
-        Asked::Get(key) => (Operation::Get, key),
-        Asked::Set => (Operation::Set, ""),
-        Asked::Delete => (Operation::Delete, ""),
-        Asked::Line => return read_line(dialect, bytes),
+        StoreAsk::Get(key) => (Operation::Get, key),
+        StoreAsk::Set => (Operation::Set, ""),
+        StoreAsk::Delete => (Operation::Delete, ""),
+        StoreAsk::Line => return read_line(dialect, bytes),
     };
     let value_bytes_max = VALUE_BYTES_MAX;
-    let expected = Expected { operation, keys: 1, value_bytes_max, opaque: 0 };
+    let expected = ExpectedReply { operation, keys: 1, value_bytes_max, opaque: 0 };
     let mut found = Vec::new();
     let parsed = match dialect {
         Dialect::Resp(_) => resp::parse(bytes, expected, &mut found),
@@ -67,25 +67,25 @@ pub fn read(dialect: &Dialect, asked: Asked, bytes: &[u8]) -> Result<Read, Strin
         Dialect::MemcachedMeta => memcached::parse_meta(bytes, expected),
     };
     let (used, answer) = match parsed? {
-        Parsed::More(missing) => return Ok(Read::More(missing)),
+        Parsed::More(missing) => return Ok(ReplyRead::More(missing)),
         Parsed::Whole(used, answer) => (used, answer),
     };
     let of_value = |value: Option<Range<usize>>| match value {
-        Some(value) => Reply::Done(bytes[value].to_vec()),
-        None => Reply::Nothing,
+        Some(value) => StoreReply::Done(bytes[value].to_vec()),
+        None => StoreReply::Nothing,
     };
     let reply = match answer {
         Answer::Value(value) => of_value(value),
         Answer::Values => of_value(found.pop().flatten()),
-        Answer::Stored | Answer::Removed(true) => Reply::Done(Vec::new()),
-        Answer::Removed(false) => Reply::Nothing,
-        Answer::Refused(words) => Reply::Refused(bytes[words].to_vec()),
+        Answer::Stored | Answer::Removed(true) => StoreReply::Done(Vec::new()),
+        Answer::Removed(false) => StoreReply::Nothing,
+        Answer::Refused(words) => StoreReply::Refused(bytes[words].to_vec()),
     };
-    Ok(Read::Whole { reply, used })
+    Ok(ReplyRead::Whole { reply, used })
 }
 
-fn read_line(dialect: &Dialect, bytes: &[u8]) -> Result<Read, String> {
-    let Some((line, used)) = line(bytes)? else { return Ok(Read::More(1)) };
+fn read_line(dialect: &Dialect, bytes: &[u8]) -> Result<ReplyRead, String> {
+    let Some((line, used)) = line(bytes)? else { return Ok(ReplyRead::More(1)) };
     let refusal = match dialect {
         Dialect::Resp(_) => line.strip_prefix(b"-"),
         Dialect::MemcachedText | Dialect::MemcachedMeta => {
@@ -93,16 +93,16 @@ fn read_line(dialect: &Dialect, bytes: &[u8]) -> Result<Read, String> {
         }
     };
     let reply = match refusal {
-        Some(words) => Reply::Refused(words.to_vec()),
-        None => Reply::Done(line.to_vec()),
+        Some(words) => StoreReply::Refused(words.to_vec()),
+        None => StoreReply::Done(line.to_vec()),
     };
-    Ok(Read::Whole { reply, used })
+    Ok(ReplyRead::Whole { reply, used })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::splits::{Step, seeds};
+    use crate::protocol::splits::{StreamStep, seeds};
     use crate::protocol::store::splits::in_any_split;
 
     /// Where each of four replies ends, to who reads no byte that isn't missing.
@@ -111,16 +111,16 @@ mod tests {
         for number in 0..4 {
             let key = format!("key:{number:012}");
             let asked = match operation {
-                Operation::Get => Asked::Get(&key),
-                Operation::Set => Asked::Set,
-                Operation::Delete => Asked::Delete,
+                Operation::Get => StoreAsk::Get(&key),
+                Operation::Set => StoreAsk::Set,
+                Operation::Delete => StoreAsk::Delete,
             };
             let begin = ends.last().copied().flatten().unwrap_or(0);
             let mut end = begin;
             loop {
                 match stream.get(begin..end).map(|it| read(dialect, asked, it)) {
-                    Some(Ok(Read::More(missing))) => end += missing,
-                    Some(Ok(Read::Whole { used, .. })) => {
+                    Some(Ok(ReplyRead::More(missing))) => end += missing,
+                    Some(Ok(ReplyRead::Whole { used, .. })) => {
                         assert_eq!(used, end - begin, "it read more than was missing");
                         ends.push(Some(end));
                         break;
@@ -150,8 +150,8 @@ mod tests {
             let Some(operation) = Operation::ALL.get(usize::from(asked >> 2 & 3)) else { continue };
             let steps = in_any_split(&input).unwrap().steps;
             let under_load = steps.into_iter().map(|step| match step {
-                Step::Answer { end, .. } => Some(end),
-                Step::Broken(_) | Step::Cut(_) => None,
+                StreamStep::Answer { end, .. } => Some(end),
+                StreamStep::Broken(_) | StreamStep::Cut(_) => None,
             });
             let under_load: Vec<_> = under_load.collect();
             answers += under_load.iter().flatten().count();

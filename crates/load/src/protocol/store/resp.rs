@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{Answer, Expected, KEY_BYTES, Parsed, length, line, number};
+use super::{Answer, ExpectedReply, KEY_BYTES, Parsed, length, line, number};
 use crate::outcome::ErrorKind;
 use crate::outcome::fault::show;
 use crate::plan::keys::{Operation, Resp};
@@ -107,7 +107,7 @@ fn head(sign: u8, length: usize, room: &mut Vec<u8>) {
 /// What makes it none, for people.
 pub(super) fn parse(
     bytes: &[u8],
-    expected: Expected,
+    expected: ExpectedReply,
     found: &mut Vec<Option<Range<usize>>>,
 ) -> Result<Parsed, String> {
     let is_value = matches!(bytes.first(), Some(b'$' | b'_'));
@@ -157,7 +157,7 @@ type Value = (Option<Range<usize>>, usize);
 ///
 /// # Errors
 /// What makes it none, for people.
-fn value(bytes: &[u8], at: usize, expected: Expected) -> Result<Result<Value, usize>, String> {
+fn value(bytes: &[u8], at: usize, expected: ExpectedReply) -> Result<Result<Value, usize>, String> {
     let Some((first, after)) = line(&bytes[at..])? else { return Ok(Err(1)) };
     let begin = at + after;
     if first == b"$-1" || first == b"_" {

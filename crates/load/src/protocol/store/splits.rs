@@ -3,11 +3,11 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Connection, LINE_BYTES_MAX, Store, resp};
+use super::{LINE_BYTES_MAX, Store, StoreConnection, resp};
 use crate::outcome::KeysSeen;
-use crate::plan::keys::{Chosen, Dialect, Keys, Operation, Phase, Resp};
+use crate::plan::keys::{Chosen, Dialect, Keys, KeysPhase, Operation, Resp};
 use crate::protocol::Protocol;
-use crate::protocol::splits::{self, Step, random_cuts};
+use crate::protocol::splits::{self, StreamStep, random_cuts};
 use crate::work::keys::value::Values;
 
 /// Requests whose answers a stream has.
@@ -20,7 +20,7 @@ const SEED: u64 = 7;
 #[derive(Debug, PartialEq)]
 pub struct Came {
     /// Answer by answer.
-    pub steps: Vec<Step>,
+    pub steps: Vec<StreamStep>,
     /// What became of the keys.
     pub keys: KeysSeen,
 }
@@ -68,7 +68,7 @@ fn keys(asked: u8) -> Keys {
     };
     Keys {
         dialect,
-        phase: Phase::Mix,
+        phase: KeysPhase::Mix,
         mix: vec![(operation, 1)],
         count: REQUESTS,
         chosen: Chosen::Sequential,
@@ -88,7 +88,7 @@ fn read(keys: &Keys, stream: &[u8], cuts: Vec<usize>) -> Came {
     (0..REQUESTS).for_each(|number| store.ask(number, &mut requests));
     assert!(requests.len() <= REQUESTS as usize * store.request_bytes_max());
     let kept_max = kept_max(keys);
-    let is_bounded = |on: &Connection| on.kept.len() <= kept_max;
+    let is_bounded = |on: &StoreConnection| on.kept.len() <= kept_max;
     let steps = splits::read(&mut store, REQUESTS as usize, stream, cuts, is_bounded);
     Came { steps, keys: store.keys_seen().unwrap_or_default() }
 }

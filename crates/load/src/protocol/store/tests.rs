@@ -7,15 +7,15 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::plan::keys::tests::keys;
-use crate::plan::keys::{Phase, Resp};
-use crate::plan::{Target, Work};
+use crate::plan::keys::{KeysPhase, Resp};
+use crate::plan::{Target, Workload};
 use crate::work::keys::choice::PRELOADED;
 use crate::work::keys::key_name;
 
 fn plan(keys: &Keys) -> Plan {
     let address = "127.0.0.1:1".parse().unwrap();
     let target = Target { address, authority: String::new(), path: String::new() };
-    Plan { work: Work::Keys(keys.clone()), seed: 7, ..Plan::new(target, Vec::new()) }
+    Plan { work: Workload::Keys(keys.clone()), seed: 7, ..Plan::new(target, Vec::new()) }
 }
 
 fn store(keys: &Keys) -> Store {
@@ -96,7 +96,7 @@ fn preloaded(store: &Store) -> Contents {
 
 /// Renders a request and feeds its answer in pieces; the kind of its fault.
 fn ask(store: &mut Store, number: u64, answer: &[u8], pieces: usize) -> Option<ErrorKind> {
-    let mut on = Connection::default();
+    let mut on = StoreConnection::default();
     store.ask(number, &mut Vec::new());
     let at = number * 10;
     let of = Asked { number, sent: at, at: at + 5 };
@@ -143,11 +143,11 @@ proptest! {
         for dialect in dialects() {
             let mix = [(Operation::Get, 60), (Operation::Set, 30), (Operation::Delete, 10)];
             let mut store = store(&Keys { dialect, mix: mix.into(), ..keys() });
-            let mut on = Connection::default();
+            let mut on = StoreConnection::default();
             let of = Asked::numbered(number);
             let whole = store.feed(&mut on, &bytes, of);
             // Byte by byte it comes to the same.
-            let mut on = Connection::default();
+            let mut on = StoreConnection::default();
             let mut end = Fed::More { missing: 1 };
             for (at, byte) in bytes.iter().enumerate() {
                 end = store.feed(&mut on, std::slice::from_ref(byte), of);
@@ -330,13 +330,13 @@ fn greeting() -> (Store, String) {
     let resp = Resp { is_third: true, password: Some("x".into()), database: 2, user: None };
     let mut store = store(&Keys { dialect: Dialect::Resp(resp), ..keys() });
     let mut words = Vec::new();
-    store.open(&mut Connection::default(), &[], &mut words);
+    store.open(&mut StoreConnection::default(), &[], &mut words);
     (store, String::from_utf8(words).unwrap())
 }
 
 /// A connection of that store that has said them.
-fn opening(store: &mut Store) -> Connection {
-    let mut on = Connection::default();
+fn opening(store: &mut Store) -> StoreConnection {
+    let mut on = StoreConnection::default();
     store.open(&mut on, &[], &mut Vec::new());
     on
 }
@@ -391,7 +391,7 @@ fn an_endless_answer_to_first_words_ends_the_connection() {
 
 #[test]
 fn a_preload_is_known_by_its_keys() {
-    let preload = Keys { phase: Phase::Preload, count: 20, ..keys() };
+    let preload = Keys { phase: KeysPhase::Preload, count: 20, ..keys() };
     let mut store = store(&preload);
     let mut room = Vec::new();
     store.ask(5, &mut room);

@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 
-use crate::plan::keys::{Chosen, Keys, Operation, Phase};
+use crate::plan::keys::{Chosen, Keys, KeysPhase, Operation};
 use crate::plan::template::mix;
 
 /// Sets requests of a preload apart from those of the mix, which count from 0.
@@ -13,7 +13,7 @@ pub(crate) const PRELOADED: u64 = 1 << 63;
 /// Draws requests.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
-    phase: Phase,
+    phase: KeysPhase,
     seed: u64,
     count: u64,
     chosen: Chosen,
@@ -26,7 +26,7 @@ pub(crate) struct Choice {
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct KeyAsked {
     pub operation: Operation,
     /// The key, or the first of several.
     pub key: u64,
@@ -60,13 +60,13 @@ impl Choice {
     }
 
     /// What the request with this number asks for.
-    pub(crate) fn of(&self, number: u64) -> Asked {
+    pub(crate) fn of(&self, number: u64) -> KeyAsked {
         match self.phase {
-            Phase::Preload => {
+            KeysPhase::Preload => {
                 let key = number % self.count;
-                Asked { operation: Operation::Set, key, write: PRELOADED | key }
+                KeyAsked { operation: Operation::Set, key, write: PRELOADED | key }
             }
-            Phase::Mix => self.of_mix(number),
+            KeysPhase::Mix => self.of_mix(number),
         }
     }
 
@@ -86,11 +86,11 @@ impl Choice {
         if key < self.count { key } else { key % self.count }
     }
 
-    fn of_mix(&self, number: u64) -> Asked {
+    fn of_mix(&self, number: u64) -> KeyAsked {
         let drawn = mix(self.seed ^ mix(number));
         let operation = self.operation(drawn);
         let key = self.key(operation, number, mix(drawn));
-        Asked { operation, key, write: number }
+        KeyAsked { operation, key, write: number }
     }
 
     fn operation(&self, drawn: u64) -> Operation {
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_preload_writes_each_key_once_whatever_the_mix() {
-        let preload = Keys { phase: Phase::Preload, count: 500, ..keys() };
+        let preload = Keys { phase: KeysPhase::Preload, count: 500, ..keys() };
         let choice = Choice::new(&preload, 7);
-        let asked: Vec<Asked> = (0..500).map(|number| choice.of(number)).collect();
+        let asked: Vec<KeyAsked> = (0..500).map(|number| choice.of(number)).collect();
         assert!(asked.iter().all(|it| it.operation == Operation::Set));
         let written: HashSet<u64> = asked.iter().map(|it| it.key).collect();
         assert_eq!(written.len(), 500);

@@ -67,7 +67,7 @@ impl KeysWork {
     }
 
     /// What the request with this number asks.
-    pub(crate) fn asks(&self, number: u64) -> choice::Asked {
+    pub(crate) fn asks(&self, number: u64) -> choice::KeyAsked {
         self.choice.of(number)
     }
 
@@ -94,19 +94,19 @@ impl KeysWork {
     }
 
     /// A write is about to be sent.
-    pub(crate) fn begins(&mut self, asked: choice::Asked) {
+    pub(crate) fn begins(&mut self, asked: choice::KeyAsked) {
         if asked.operation != Operation::Get {
             self.register.begins(asked.key, asked.write);
         }
     }
 
     /// How many bytes the value of a write has.
-    pub(crate) fn value_bytes(&self, asked: choice::Asked) -> usize {
+    pub(crate) fn value_bytes(&self, asked: choice::KeyAsked) -> usize {
         self.values.length(asked.write) as usize
     }
 
     /// Appends the value of a write.
-    pub(crate) fn append_value(&self, asked: choice::Asked, room: &mut Vec<u8>) {
+    pub(crate) fn append_value(&self, asked: choice::KeyAsked, room: &mut Vec<u8>) {
         self.values.append(asked.write, asked.key, self.writer, room);
     }
 
