@@ -204,7 +204,7 @@ def outcome(plan, askers, begins, ends):
             "wrong": 0,
             "stale": 0,
         },
-        "operations": [{"operation": "get", "response": took, "service": took}],
+        "classes": [{"name": "get", "response": took, "service": took}],
         "threads": [asker.use((ends - begins) / NS_A_SECOND) for asker in askers],
         "backend": "redis-py %s, %d threads" % (redis.__version__, len(askers)),
         "interrupted": False,
@@ -216,12 +216,14 @@ def tell(word, what):
 
 
 def main():
-    plan = json.loads(sys.stdin.readline())
+    plan = json.loads(sys.stdin.readline())["plan"]
     host, port = plan["target"]["address"].rsplit(":", 1)
     count = plan["connections"]
     pool = redis.BlockingConnectionPool(host=host, port=int(port), max_connections=count)
     client = redis.Redis(connection_pool=pool)
-    start = time.monotonic_ns()
+    tell("ready", None)
+    at = json.loads(sys.stdin.readline())["start"]
+    start = ns_of(at)
     begins = start + ns_of(plan["warmup"])
     ends = begins + ns_of(plan["until"]["elapsed"])
     askers = [Asker(client, plan, begins, ends) for _ in range(count)]

@@ -37,7 +37,7 @@ enum Command {
     Man(commands::about::Man),
     #[command(name = keeper::SUBCOMMAND, hide = true)]
     Keeper,
-    #[command(name = load::client::SUBCOMMAND, hide = true)]
+    #[command(name = load::agent::SUBCOMMAND, hide = true)]
     Client,
     #[command(name = durability::cut::SUBCOMMAND, hide = true)]
     Cut,
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
         }
         Command::Man(arguments) => commands::about::man(&Arguments::command(), &arguments),
         Command::Keeper => keeper::main(),
-        Command::Client => load::client::main(),
+        Command::Client => load::agent::main(),
         Command::Cut => durability::cut::main(),
         Command::ForgetfulDisk { folder } => durability::forgetful::main(&folder),
     }

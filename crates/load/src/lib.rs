@@ -14,17 +14,17 @@
 //! - [`verdict`]: what is made of it.
 //!
 //! `run` has the threads, their common start, and what they saw, put together. A run in a
-//! process of its own is a [`client`]: a plan comes in, an outcome goes out, as text.
+//! process of its own is a [`agent`]: a plan comes in, an outcome goes out, as text.
 //!
 //! What others read with the same eyes: [`answers`] of servers, [`replies`] of stores. What others send with the same hands:
 //! [`requests`]. What a request costs at least: [`bare`].
 //!
 //! What lies beside a program's own CPU time: [`interrupts`].
 
+pub mod agent;
 pub mod answers;
 mod backend;
 pub mod bare;
-pub mod client;
 pub mod interrupts;
 mod limits;
 pub mod outcome;
@@ -60,7 +60,7 @@ pub use pace::clock::Moment;
 pub use pace::schedule::due_times;
 pub use plan::Plan;
 pub use protocol::store::replies;
-pub use run::{chosen_backend, run};
+pub use run::{START_AHEAD, chosen_backend, run};
 pub use thread::address::ONE_SOURCE_MAX;
 
 /// Why no load could be offered at all. What happens to single requests is no
@@ -77,7 +77,7 @@ pub enum Error {
         /// What was tried.
         what: String,
         /// What the kernel said.
-        #[serde(with = "client::kernel_error")]
+        #[serde(with = "agent::kernel_error")]
         source: std::io::Error,
     },
 }

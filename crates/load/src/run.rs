@@ -32,7 +32,7 @@ use crate::work::pages::Pages;
 use crate::{Error, Moment, News, Outcome, Progress, Stop, limits};
 
 /// Between the last thread's readiness and the common start: time for all to wake up.
-const START_AHEAD_NS: u64 = 2_000_000;
+pub const START_AHEAD: Duration = Duration::from_millis(2);
 /// How often is told how many connections were made ahead.
 const TOLD_EVERY_NS: u64 = 100_000_000;
 
@@ -41,21 +41,32 @@ const TOLD_EVERY_NS: u64 = 100_000_000;
 /// # Errors
 /// [`Error`] if no load could be offered at all.
 pub fn run(plan: &Plan, stop: &Stop, tell: &mut dyn FnMut(&News)) -> Result<Outcome, Error> {
+    run_from(plan, stop, || Some(Moment::now().after(START_AHEAD)), tell)
+}
+
+/// The same, from a moment on that is asked for once all is ready for it; never, where there is
+/// none.
+pub(crate) fn run_from(
+    plan: &Plan,
+    stop: &Stop,
+    at: impl FnOnce() -> Option<Moment>,
+    tell: &mut dyn FnMut(&News),
+) -> Result<Outcome, Error> {
     plan.check()?;
     let plan = &plan.with_environment().map_err(Error::Plan)?;
     // Once: a large body is in memory once.
     match &plan.work {
         Workload::Http(http) => {
-            run_as(&Http1::new(plan, http, Pages::new(plan, http)), plan, stop, tell)
+            run_as(&Http1::new(plan, http, Pages::new(plan, http)), (plan, stop), at, tell)
         }
-        Workload::Keys(keys) => run_as(&Store::new(plan, keys), plan, stop, tell),
+        Workload::Keys(keys) => run_as(&Store::new(plan, keys), (plan, stop), at, tell),
     }
 }
 
 fn run_as<P: Protocol>(
     protocol: &P,
-    plan: &Plan,
-    stop: &Stop,
+    (plan, stop): (&Plan, &Stop),
+    at: impl FnOnce() -> Option<Moment>,
     tell: &mut dyn FnMut(&News),
 ) -> Result<Outcome, Error> {
     let crew = Crew::of(plan)?;
@@ -83,13 +94,10 @@ fn run_as<P: Protocol>(
             })
             .unzip();
         drop((ready_to, seconds_to));
-        let all_ready = all_ready(&ready, crew.threads, tell);
-        let start = clock.now() + START_AHEAD_NS;
-        let window = plan.window(start);
-        if all_ready {
-            for start_to in &starts {
-                let _ = start_to.send(window);
-            }
+        let at = if all_ready(&ready, crew.threads, tell) { at() } else { None };
+        let window = plan.window(at.map_or(clock.now(), |at| clock.of(at).max(clock.now())));
+        for start_to in starts.iter().filter(|_| at.is_some()) {
+            let _ = start_to.send(window);
         }
         drop(starts);
         let collected = Collected::collect(&seconds, crew.threads, window, clock, tell);

@@ -2,12 +2,12 @@
 
 use std::io::{BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use load::client::{self, Told};
+use load::agent::{self, Heard, Told};
 use load::plan::template::Request;
 use load::plan::{Target, Until};
-use load::{Error, Plan};
+use load::{Error, Moment, Plan};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::Server;
@@ -24,7 +24,7 @@ struct Client {
 impl Client {
     fn start() -> Client {
         let mut process = Command::new(env!("CARGO_BIN_EXE_bakeoff"))
-            .arg(client::SUBCOMMAND)
+            .arg(agent::SUBCOMMAND)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -36,9 +36,21 @@ impl Client {
     /// One that has its plan.
     fn with(plan: &Plan) -> Client {
         let mut client = Client::start();
-        client.say(&serde_json::to_vec(plan).unwrap());
-        client.say(b"\n");
+        client.hears(&Heard::Plan(Box::new(plan.clone())));
         client
+    }
+
+    /// One that has its plan, was ready, and began.
+    fn begun(plan: &Plan) -> Client {
+        let mut client = Client::with(plan);
+        assert!(matches!(client.told(), Some(Told::Ready)), "it isn't ready first");
+        client.hears(&Heard::Start(Moment::now()));
+        client
+    }
+
+    fn hears(&mut self, what: &Heard) {
+        self.say(&serde_json::to_vec(what).unwrap());
+        self.say(b"\n");
     }
 
     fn say(&mut self, what: &[u8]) {
@@ -47,7 +59,7 @@ impl Client {
 
     /// What it tells next; `None` at its end.
     fn told(&mut self) -> Option<Told> {
-        let line = client::line(&mut self.output).unwrap()?;
+        let line = agent::line(&mut self.output).unwrap()?;
         Some(serde_json::from_str(&line).unwrap())
     }
 
@@ -87,7 +99,7 @@ const FOREVER: Until = Until::Elapsed(Duration::from_secs(3600));
 #[test]
 fn a_plan_goes_in_and_its_outcome_comes_out() {
     let server = Server::says(GOOD);
-    let mut client = Client::with(&plan(&server, Until::Requests(100)));
+    let mut client = Client::begun(&plan(&server, Until::Requests(100)));
     let Some(Told::Ended(outcome)) = client.last_word() else { panic!("it told no outcome") };
     assert_eq!((outcome.account.good, outcome.interrupted), (100, false));
     assert_eq!(outcome.service.good.len(), 100, "the histogram is on its way");
@@ -102,7 +114,7 @@ fn a_plan_goes_in_and_its_outcome_comes_out() {
 #[test]
 fn signals_that_ask_for_an_end_are_left_to_whoever_started_it() {
     let server = Server::says(GOOD);
-    let mut client = Client::with(&plan(&server, Until::Elapsed(Duration::from_secs(2))));
+    let mut client = Client::begun(&plan(&server, Until::Elapsed(Duration::from_secs(2))));
     assert!(matches!(client.told(), Some(Told::Second(_))), "it runs");
     let pid = Pid::from_raw(client.process.id() as i32).unwrap();
     for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
@@ -116,13 +128,39 @@ fn signals_that_ask_for_an_end_are_left_to_whoever_started_it() {
 #[test]
 fn a_client_that_nobody_waits_for_ends_at_once() {
     let server = Server::says(GOOD);
-    let mut client = Client::with(&plan(&server, FOREVER));
+    let mut client = Client::begun(&plan(&server, FOREVER));
     assert!(client.told().is_some(), "it runs");
     client.leave();
     assert!(client.last_word().is_none(), "nobody asked it for an outcome");
     let mut client = Client::start();
     client.leave();
     assert!(client.told().is_none(), "it had no plan");
+}
+
+/// Several clients begin together only if each waits for its start.
+#[test]
+fn a_client_asks_nothing_before_its_start_and_begins_when_it_was_told_to() {
+    let server = Server::says(GOOD);
+    let mut client = Client::with(&plan(&server, Until::Requests(10)));
+    assert!(matches!(client.told(), Some(Told::Ready)), "it isn't ready");
+    assert_eq!(server.requests(), 0, "it asked before its start");
+    let ahead = Duration::from_millis(300);
+    client.hears(&Heard::Start(Moment::now().after(ahead)));
+    let began = Instant::now();
+    let Some(Told::Ended(outcome)) = client.last_word() else { panic!("it told no outcome") };
+    assert!(began.elapsed() >= ahead, "it began early");
+    assert_eq!(outcome.account.good, 10);
+    assert!(client.leave().success());
+}
+
+#[test]
+fn a_client_that_is_to_stop_tells_what_it_saw() {
+    let server = Server::says(GOOD);
+    let mut client = Client::begun(&plan(&server, FOREVER));
+    assert!(matches!(client.told(), Some(Told::Second(_))), "it runs");
+    client.hears(&Heard::Stop);
+    let Some(Told::Ended(outcome)) = client.last_word() else { panic!("it told no outcome") };
+    assert!(outcome.interrupted && outcome.account.good > 0, "{:?}", outcome.account);
 }
 
 #[test]

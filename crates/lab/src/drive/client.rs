@@ -1,7 +1,7 @@
 //! The load's client, seen from bakeoff: a process of its own, in a control group of
 //! its own, as the contender is.
 //!
-//! Its whole life is in `load::client`. It can't outlive bakeoff: its input closes
+//! Its whole life is in `load::agent`. It can't outlive bakeoff: its input closes
 //! with bakeoff, and the kernel kills it. Its group goes with it; should bakeoff be
 //! killed, the contender's keeper removes that. Nor can it hold bakeoff up: how long a
 //! load takes is known before.
@@ -18,8 +18,8 @@ use keeper;
 use keeper::affinity;
 use keeper::cgroup::Group;
 use keeper::output::{Output, lock};
-use load::client::{self, Told};
-use load::{Error, Outcome, Plan, Progress, Stop};
+use load::agent::{self, Heard, Told};
+use load::{Error, Moment, Outcome, Plan, Progress, START_AHEAD, Stop};
 
 use super::Outside;
 
@@ -49,11 +49,11 @@ impl Client {
     /// The kernel's.
     pub fn start(group: Group, cpus: &[usize]) -> Result<Client, Error> {
         let mut command = Command::new("/proc/self/exe");
-        command.arg0("client").arg(client::SUBCOMMAND);
+        command.arg0("client").arg(agent::SUBCOMMAND);
         Client::start_as(command, "starting the load's client", group, cpus)
     }
 
-    /// The same of another program, which hears and tells what `load::client` does.
+    /// The same of another program, which hears and tells what `load::agent` does.
     ///
     /// # Errors
     /// The kernel's.
@@ -124,12 +124,17 @@ impl Client {
         stop: &Stop,
         progress: &mut dyn FnMut(&Progress),
     ) -> Result<Option<Outcome>, Error> {
-        let mut line = serde_json::to_vec(plan).map_err(|error| self.lost(error.into()))?;
-        line.push(b'\n');
-        // If it is gone already, that is heard below.
-        let _ = self.input.as_mut().map(|input| input.write_all(&line));
+        self.say(&Heard::Plan(Box::new(plan.clone())))?;
         let within = plan.longest().map(|longest| longest.saturating_add(BEYOND_LOAD));
         self.hear(within, stop, progress)
+    }
+
+    fn say(&mut self, what: &Heard) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(what).map_err(|error| self.lost(error.into()))?;
+        line.push(b'\n');
+        // If it is gone already, that is heard by its silence.
+        let _ = self.input.as_mut().map(|input| input.write_all(&line));
+        Ok(())
     }
 
     /// Hears it out, unless it takes longer than this.
@@ -143,6 +148,7 @@ impl Client {
         let mut waited = Duration::ZERO;
         while !stop.asked() {
             match self.told.recv_timeout(LOOK_EVERY) {
+                Ok(Told::Ready) => self.say(&Heard::Start(Moment::now().after(START_AHEAD)))?,
                 Ok(Told::Second(second)) => progress(&second),
                 Ok(Told::Ended(outcome)) => return Ok(Some(*outcome)),
                 Ok(Told::Failed(error)) => return Err(error),
@@ -203,7 +209,7 @@ impl Drop for Client {
 fn listen(from: impl Read, mut takes: impl FnMut(Told) -> bool) {
     let mut from = BufReader::new(from);
     loop {
-        let told = match client::line(&mut from) {
+        let told = match agent::line(&mut from) {
             Ok(None) => return,
             Ok(Some(line)) => serde_json::from_str(&line).map_err(io::Error::from),
             // It died over it: how it ended says more.

@@ -55,7 +55,7 @@ pub struct Study {
     /// Its contenders, by name.
     pub contenders: Vec<Contender>,
     /// A program that asks stores in the place of bakeoff's own client: somebody else's client
-    /// library, which is how a mistake is made. It hears and tells what `load::client` does.
+    /// library, which is how a mistake is made. It hears and tells what `load::agent` does.
     pub client: Option<PathBuf>,
 }
 

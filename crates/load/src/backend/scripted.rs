@@ -1,7 +1,7 @@
-//! A backend without a network, for tests of who uses one: what happens, and when, is
-//! theirs to say.
+//! A backend without a network or a clock, for tests of who uses one: what happens, and when, is
+//! theirs to say. Time is a number of the test's thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::net::Ipv4Addr;
@@ -9,7 +9,20 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::{Backend, Event, Received, Slot};
-use crate::pace::clock::Clock;
+
+thread_local! {
+    static NOW: Cell<u64> = const { Cell::new(1_000_000_000) };
+}
+
+/// So much time passes.
+pub(crate) fn pass(time: Duration) {
+    NOW.set(NOW.get() + time.as_nanos() as u64);
+}
+
+/// What time it is.
+pub(crate) fn now() -> u64 {
+    NOW.get()
+}
 
 /// What a backend was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +40,6 @@ pub(crate) fn answered(slot: Slot) -> Event {
 /// A backend that gives at each wait the events that a script has for it, each with how long
 /// the thread stands still before it.
 pub(crate) struct Scripted<W> {
-    pub clock: Clock,
     pub script: W,
     pub calls: Rc<RefCell<Vec<Call>>>,
     pub events: VecDeque<(Duration, Event)>,
@@ -35,7 +47,7 @@ pub(crate) struct Scripted<W> {
 
 impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
     fn now(&self) -> u64 {
-        self.clock.now()
+        now()
     }
 
     fn connect(&mut self, slot: Slot, _: Option<Ipv4Addr>) -> io::Result<Option<u64>> {
@@ -62,16 +74,20 @@ impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
         self.events.retain(|(_, event)| event.slot() != slot);
     }
 
-    fn wait(&mut self, _: Duration) -> io::Result<()> {
+    fn wait(&mut self, at_most: Duration) -> io::Result<()> {
         self.calls.borrow_mut().push(Call::Wait);
+        let before = now();
         self.events.extend((self.script)());
+        if self.events.is_empty() && now() == before {
+            pass(at_most);
+        }
         Ok(())
     }
 
     fn next(&mut self) -> Option<(u64, Event)> {
         let (pause, event) = self.events.pop_front()?;
-        std::thread::sleep(pause);
-        Some((self.clock.now(), event))
+        pass(pause);
+        Some((now(), event))
     }
 
     fn bytes(&self, _: Received) -> &[u8] {

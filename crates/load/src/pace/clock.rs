@@ -28,6 +28,13 @@ impl Clock {
         self.now().saturating_sub(ago)
     }
 
+    /// What this clock shows at a moment.
+    pub(crate) fn of(self, Moment(then): Moment) -> u64 {
+        let (now, Moment(moment)) = (self.now(), Moment::now());
+        let (ahead, ago) = (then.saturating_sub(moment), moment.saturating_sub(then));
+        (now + ahead.as_nanos() as u64).saturating_sub(ago.as_nanos() as u64)
+    }
+
     /// The moment that this clock shows as `nanoseconds`.
     pub(crate) fn moment(self, nanoseconds: u64) -> Moment {
         let Moment(now) = Moment::now();
@@ -51,6 +58,11 @@ impl Moment {
     /// The moment at which CLOCK_MONOTONIC showed this.
     pub fn at(shown: Duration) -> Moment {
         Moment(shown)
+    }
+
+    /// The moment that comes so long after this one.
+    pub fn after(self, time: Duration) -> Moment {
+        Moment(self.0.saturating_add(time))
     }
 
     /// How long ago it was; nothing, if it is still to come.

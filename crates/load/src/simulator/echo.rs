@@ -135,6 +135,7 @@ const REQUEST_BYTES: usize = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".len();
 
 #[cfg(test)]
 mod tests {
+    use std::path::{Path, PathBuf};
     use std::process::Command;
 
     use super::*;
@@ -142,8 +143,6 @@ mod tests {
 
     const LOADS: [(&str, Load); 3] =
         [("closed", Load::Closed), ("pipelined", Load::Pipelined), ("open", Load::Open)];
-    /// What the counted process is told: a load, and how many requests.
-    const TOLD: &str = "INSTRUCTIONS_OF";
     /// Set, the counts are written down anew.
     const WRITE: &str = "WRITE_INSTRUCTIONS";
     const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/simulator/instructions.txt");
@@ -157,29 +156,21 @@ mod tests {
         }
     }
 
-    /// What is run to be counted: no test by itself.
-    #[test]
-    #[ignore = "is counted by another test"]
-    fn asks_what_it_is_told() {
-        let told = std::env::var(TOLD).unwrap_or_default();
-        let (name, requests) = told.split_once(' ').expect("a load and a number");
-        let (_, load) = LOADS.into_iter().find(|it| it.0 == name).expect("a load");
-        ask(requests.parse().expect("a number"), load);
-    }
-
-    /// A change that makes each request dearer shows here before anybody measures it. The counts
-    /// are those of the build that tests use; `make instructions` has those of a release.
+    /// A change that makes each request dearer shows here before anybody measures it.
     #[test]
     fn a_request_takes_no_more_instructions_than_it_did() {
         let Some(version) = said(Command::new("rustc").arg("--version")) else {
             return skipped("there is no rustc to ask for its version");
         };
+        let program = released();
         let mut now = format!("instructions a request, by {version}");
         for (name, _) in LOADS {
-            let (Some(few), Some(many)) = (counted(name, 1_000), counted(name, 5_000)) else {
+            let (Some(few), Some(many)) =
+                (counted(&program, name, 10_000), counted(&program, name, 30_000))
+            else {
                 return skipped("valgrind can't count here");
             };
-            now += &format!("{name} {}\n", (many - few) / 4_000);
+            now += &format!("{name} {}\n", (many - few) / 20_000);
         }
         if std::env::var_os(WRITE).is_some() {
             std::fs::write(KEPT, &now).unwrap();
@@ -200,13 +191,28 @@ mod tests {
         }
     }
 
-    /// Instructions of a process of its own that asks so many requests.
-    fn counted(load: &str, requests: u64) -> Option<u64> {
+    /// The program that asks, built as it is released: in the build that tests use, what is
+    /// counted depends on what else is built.
+    fn released() -> PathBuf {
+        let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let build = ["build", "--locked", "--release", "-p", "load", "--features", "simulator"];
+        let built = Command::new(env!("CARGO"))
+            .current_dir(&root)
+            .args(build)
+            .args(["--example", "instructions"])
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        target.unwrap_or_else(|| root.join("target")).join("release/examples/instructions")
+    }
+
+    /// Instructions of a process that asks so many requests.
+    fn counted(program: &Path, load: &str, requests: u64) -> Option<u64> {
         let counted = Command::new("valgrind")
             .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-            .arg(std::env::current_exe().ok()?)
-            .args(["--exact", "simulator::echo::tests::asks_what_it_is_told", "--ignored"])
-            .env(TOLD, format!("{load} {requests}"))
+            .arg(program)
+            .args([load, &requests.to_string()])
             .output()
             .ok()
             .filter(|output| output.status.success())?;

@@ -7,6 +7,8 @@ use crate::pace::schedule::due_times;
 use crate::plan::{Arrivals, Until};
 use crate::thread::SLEEP_NS_MAX;
 
+/// A thread whose turn it is does what is due within this time: it is busy with others for less.
+const WAKES_WITHIN_NS: u64 = 60_000;
 /// What a histogram's value may differ from the true one.
 const PRECISION: f64 = 0.002;
 
@@ -22,6 +24,8 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
         none_lost,
         none_twice,
         in_order,
+        none_in_vain,
+        none_waits_beside_a_free_connection,
         ends,
         littles_law,
         waits_count_from_when_requests_were_due,
@@ -127,6 +131,38 @@ fn in_order(_: &Case, seen: &Seen) -> Result<(), String> {
         wrong.map(|error| error.count).sum()
     });
     equal("answers that are another request's", 0, of_another)
+}
+
+/// Nothing is sent on a connection of which the client was told that it is closed.
+fn none_in_vain(_: &Case, seen: &Seen) -> Result<(), String> {
+    equal("requests on connections that were to be closed", 0, seen.world.sent_in_vain)
+}
+
+/// A request of an open loop waits only while all connections are taken.
+fn none_waits_beside_a_free_connection(case: &Case, seen: &Seen) -> Result<(), String> {
+    let is_plain = case.temper.is_calm() && case.temper.narrow == 0.0 && case.temper.away == 0.0;
+    let is_kept = case.plan.keep_alive && case.plan.pipeline == 1;
+    if case.plan.arrivals == Arrivals::Closed || !is_plain || !is_kept {
+        return Ok(());
+    }
+    let fates = &seen.world.fates;
+    let taken_at = |at: u64| {
+        fates.values().filter(|fate| fate.sent <= at && (fate.came > at || fate.good == 0)).count()
+    };
+    for (number, due) in dues(case, seen) {
+        let Some(fate) = fates.get(&number) else { continue };
+        let free_at = [due + WAKES_WITHIN_NS, fate.sent.saturating_sub(WAKES_WITHIN_NS)]
+            .into_iter()
+            .filter(|at| *at > due && *at < fate.sent)
+            .find(|at| taken_at(*at) < case.plan.connections as usize);
+        if let Some(at) = free_at {
+            return Err(format!(
+                "request {number}, due at {due}, was sent at {}, and at {at} a connection was free",
+                fate.sent
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A run that has a time ends in it.

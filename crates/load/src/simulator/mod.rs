@@ -31,7 +31,7 @@ use crate::pace::turns::Turns;
 use crate::pace::window::Window;
 use crate::protocol::Protocol;
 use crate::protocol::http1::Http1;
-use crate::run::{put_together_of, record_of, slots_of};
+use crate::run::{START_AHEAD, put_together_of, record_of, slots_of};
 use crate::thread::Worker;
 use crate::thread::address::Sources;
 use crate::work::pages::Pages;
@@ -40,8 +40,6 @@ use crate::{Outcome, Stop};
 /// A thread's loop that meets a made-up world.
 type Thread<'a> = Worker<'a, Simulated, Http1<Pages>>;
 
-/// Between the last thread's readiness and the common start, as in a real run.
-const START_AHEAD_NS: u64 = 2_000_000;
 /// More steps than any case takes: one that goes on never ends.
 const STEPS_MAX: u64 = 2_000_000;
 
@@ -131,7 +129,7 @@ impl<'a> Simulation<'a> {
             .collect();
         drop(to);
         self.turn_over(&mut all, &queue)?;
-        let start = self.world.borrow().now() + START_AHEAD_NS;
+        let start = self.world.borrow().now() + START_AHEAD.as_nanos() as u64;
         let window = plan.window(start);
         all.iter_mut().for_each(|one| one.thread.start(window));
         self.turn_over(&mut all, &queue)?;

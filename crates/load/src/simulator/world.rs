@@ -30,6 +30,8 @@ pub(super) enum Happening {
 pub(super) struct Answered {
     pub number: u64,
     pub is_good: bool,
+    /// It says that the connection is closed after it.
+    pub closes: bool,
 }
 
 /// An event of a thread's connection, in the order of time.
@@ -47,6 +49,8 @@ struct Link {
     answers_until: u64,
     /// Bytes that the kernel hasn't taken yet.
     unsent: Vec<u8>,
+    /// Whether the client was told that this connection is closed after an answer.
+    told_to_close: bool,
     /// Requests that were sent and whose answers didn't come yet, with when.
     asked: VecDeque<(u64, u64)>,
 }
@@ -80,6 +84,8 @@ pub(super) struct World {
     pub under_way_ns: u64,
     /// How many had such an answer.
     pub answered: u64,
+    /// Sends on connections of which the client knew that they are closed.
+    pub sent_in_vain: u64,
 }
 
 impl World {
@@ -95,6 +101,7 @@ impl World {
             fates: BTreeMap::new(),
             under_way_ns: 0,
             answered: 0,
+            sent_in_vain: 0,
         }
     }
 
@@ -160,6 +167,7 @@ impl World {
         let is_narrow = self.chance(self.temper.narrow);
         let at_once = if is_narrow { self.by.random_range(0..bytes.len()) } else { bytes.len() };
         let link = &mut self.links[thread][slot as usize];
+        self.sent_in_vain += u64::from(link.told_to_close);
         link.unsent = bytes[at_once..].to_vec();
         link.heard.extend_from_slice(&bytes[..at_once]);
         if is_narrow {
@@ -189,6 +197,7 @@ impl World {
     /// An answer comes to its end.
     fn comes(&mut self, thread: usize, slot: Slot, answered: Answered, at: u64) {
         let link = &mut self.links[thread][slot as usize];
+        link.told_to_close |= answered.closes;
         let fate = self.fates.entry(answered.number).or_default();
         if answered.is_good {
             fate.good += 1;
@@ -229,7 +238,8 @@ impl World {
     /// The server does something with a request after so long.
     fn does(&mut self, thread: usize, slot: Slot, number: u64, deed: Deed, due: u64) {
         let bytes = server::answer(number, deed);
-        let answered = Answered { number, is_good: deed != Deed::Fail };
+        let closes = deed == Deed::AnswerAndClose;
+        let answered = Answered { number, is_good: deed != Deed::Fail, closes };
         match deed {
             Deed::Silence => {}
             Deed::Cut => self.happens(thread, slot, due, Happening::Ended),

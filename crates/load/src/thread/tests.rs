@@ -2,10 +2,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::mpsc;
-use std::thread::sleep;
 
 use super::*;
-use crate::backend::scripted::{Call, Scripted, answered};
+use crate::backend::scripted::{Call, Scripted, answered, now, pass};
 use crate::outcome::record::Since;
 use crate::pace::queue::Queue;
 use crate::plan::template::Request;
@@ -29,9 +28,9 @@ fn run(
     still: Duration,
     script: impl FnMut() -> Vec<(Duration, Event)>,
 ) -> (Outcome, Vec<Call>) {
-    let (clock, stop, (seconds, _)) = (Clock::start(), Stop::default(), mpsc::channel());
+    let (stop, (seconds, _)) = (Stop::default(), mpsc::channel());
     let calls = Rc::new(RefCell::new(Vec::new()));
-    let backend = Scripted { clock, script, calls: calls.clone(), events: VecDeque::new() };
+    let backend = Scripted { script, calls: calls.clone(), events: VecDeque::new() };
     let is_apart = !plan.keep_alive || plan.arrivals != Arrivals::Closed;
     let record = Record::new(0, is_apart.then_some(Since::Intended), seconds);
     let sources = Sources::new(plan.target.address, false, plan.connections, 0);
@@ -39,13 +38,14 @@ fn run(
     let http = plan.http().unwrap();
     let protocol = Http1::new(plan, http, Pages::new(plan, http));
     let parts = (backend, protocol, record, Turns::new(&queue, 0));
-    let mut worker = Worker::new(plan, &stop, clock, (plan.connections, 1), sources, parts);
+    let mut worker =
+        Worker::new(plan, &stop, Clock::start(), (plan.connections, 1), sources, parts);
     while let Some(until) = worker.sleeps_until() {
         worker.turn_over(until).unwrap();
     }
     calls.borrow_mut().clear();
-    sleep(still);
-    let now = clock.now();
+    pass(still);
+    let now = now();
     let end = match plan.until {
         Until::Elapsed(time) => now + time.as_nanos() as u64,
         Until::Requests(_) => u64::MAX,
@@ -79,7 +79,7 @@ fn an_answer_that_came_while_the_thread_was_away_is_no_timeout() {
             1 => at_once([Event::Connected(0), Event::Connected(1)]),
             2 => {
                 // A signal ends this wait.
-                sleep(200 * MS);
+                pass(200 * MS);
                 Vec::new()
             }
             _ => at_once([answered(0), answered(1)]),
@@ -113,7 +113,7 @@ fn what_fell_due_in_a_last_sleep_that_was_too_long_is_late_and_not_shed() {
             if std::mem::take(&mut is_ahead) {
                 return (0..20).map(|slot| (Duration::ZERO, Event::Connected(slot))).collect();
             }
-            sleep(40 * MS);
+            pass(40 * MS);
             Vec::new()
         });
         let tally = &seen.account;
@@ -129,7 +129,7 @@ fn a_wait_for_a_connection_that_is_never_made_is_no_service_time_and_not_lost() 
         // A first connection is made and lost, and no other.
         let mut events = [Event::Connected(0), Event::Ended(0)].into_iter();
         let (seen, _) = run(&plan, Duration::ZERO, || {
-            sleep(MS);
+            pass(MS);
             events.next().map(|event| (Duration::ZERO, event)).into_iter().collect()
         });
         let kinds: Vec<_> = seen.account.errors.iter().map(|error| error.kind).collect();
@@ -158,7 +158,7 @@ fn a_request_that_waits_for_connections_that_come_to_nothing_waits_for_a_connect
         ..plan(1)
     };
     let (seen, _) = run(&plan, Duration::ZERO, || {
-        sleep(MS);
+        pass(MS);
         Vec::new()
     });
     // The second was due after 10 ms, and had to wait for the first one's timeout.

@@ -1,18 +1,20 @@
 //! The client as a process of its own: a plan comes in, seconds and an outcome go out.
 //!
-//! Whoever starts it holds the other ends of its standard streams. Its input has the
-//! [`Plan`] as one line of JSON. When the input closes, nobody waits for an outcome any
-//! more, and the process ends at once: so is a run ended early, too, and no signal that
-//! asks for an end is heeded. Its output has a line of JSON for each [`Told`]. After the
-//! last one it does nothing until its input closes, so that what it used can still be
-//! read.
+//! Whoever starts it holds the other ends of its standard streams. Its input has a line of
+//! JSON for each [`Heard`], its output one for each [`Told`]. It hears a plan, makes the
+//! connections that are kept, tells that it is ready, and begins at the moment that it hears
+//! then. When the input closes, nobody waits for an outcome any more, and the process ends at
+//! once: so is a run ended early, too, and no signal that asks for an end is heeded. After the
+//! outcome it does nothing until its input closes, so that what it used can still be read.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::process::ExitCode;
+use std::sync::mpsc::{self, Sender};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, News, Outcome, Plan, Progress, Stop, run};
+use crate::run::run_from;
+use crate::{Error, Moment, News, Outcome, Plan, Progress, Stop};
 
 /// The hidden subcommand of bakeoff that is the client.
 pub const SUBCOMMAND: &str = "client";
@@ -22,10 +24,24 @@ const LINE_BYTES_MAX: u64 = 64 << 20;
 /// The longest line with a plan: a body of 512 MiB is a third longer as text.
 const PLAN_BYTES_MAX: u64 = 1 << 30;
 
-/// What a client tells: lines of JSON on its standard output.
+/// What an agent hears: lines of JSON on its standard input.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Heard {
+    /// What it is to do. It comes first.
+    Plan(Box<Plan>),
+    /// When the warm-up begins. It comes once the agent is ready.
+    Start(Moment),
+    /// The run is to end early; what it saw until then is told.
+    Stop,
+}
+
+/// What an agent tells: lines of JSON on its standard output.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Told {
+    /// The connections that are kept are made: it waits for the start.
+    Ready,
     /// A second has ended.
     Second(Progress),
     /// The run has ended.
@@ -40,7 +56,11 @@ pub fn main() -> ExitCode {
     let _ = rustix::thread::set_name(c"client");
     ignore_signals();
     let understood = match line_within(PLAN_BYTES_MAX, &mut io::stdin().lock()) {
-        Ok(Some(line)) => serde_json::from_str::<Plan>(&line).map_err(|error| error.to_string()),
+        Ok(Some(line)) => match serde_json::from_str(&line) {
+            Ok(Heard::Plan(plan)) => Ok(plan),
+            Ok(_) => Err("it heard something else first".into()),
+            Err(error) => Err(error.to_string()),
+        },
         Ok(None) => return ExitCode::FAILURE,
         Err(error) => Err(error.to_string()),
     };
@@ -52,8 +72,16 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let listener = std::thread::spawn(await_end);
-    let told = run(&plan, &Stop::default(), &mut |news| match news {
+    let (stop, (starts, start)) = (Stop::default(), mpsc::channel());
+    let listener = std::thread::spawn({
+        let stop = stop.clone();
+        move || listen(&stop, &starts)
+    });
+    let at = || {
+        tell(&Told::Ready);
+        start.recv().ok()
+    };
+    let told = run_from(&plan, &stop, at, &mut |news| match news {
         News::Second(second) => tell(&Told::Second(*second)),
         // Nobody looks on.
         News::Connecting(_) => {}
@@ -75,9 +103,19 @@ fn ignore_signals() {
     }
 }
 
-/// Ends the process when its input closes.
-fn await_end() {
-    let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+/// Hears what follows the plan, and ends the process when its input closes.
+fn listen(stop: &Stop, starts: &Sender<Moment>) {
+    let mut input = io::stdin().lock();
+    while let Ok(Some(line)) = line(&mut input) {
+        match serde_json::from_str(&line) {
+            Ok(Heard::Start(at)) => {
+                let _ = starts.send(at);
+            }
+            Ok(Heard::Stop) => stop.now(),
+            // A second plan, or no word of this kind.
+            Ok(Heard::Plan(_)) | Err(_) => {}
+        }
+    }
     std::process::exit(0);
 }
 
