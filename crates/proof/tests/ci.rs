@@ -1,7 +1,7 @@
 //! What `.ci/run` makes of the test runner's words, and `.ci/tests` of the test programs.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,6 +35,21 @@ fn a_test_that_the_machine_cant_make_is_not_counted_as_passed() {
     assert_eq!(counted(said), "14 passed, 1 failed, 2 skipped");
 }
 
+#[test]
+fn a_test_that_is_made_again_alone_counts_as_it_ends_then() {
+    let said = |end: &str| {
+        format!(
+            "test result: FAILED. 9 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n\
+             made again alone: queue::waits\n\
+             test result: {end}; 0 ignored; 0 measured; 9 filtered out\n"
+        )
+    };
+    let passed = told(&said("ok. 1 passed; 0 failed"));
+    assert!(passed.ends_with("made again alone: 1\n10 passed, 0 failed, 0 skipped\n"), "{passed}");
+    let failed = counted(&said("FAILED. 0 passed; 1 failed"));
+    assert_eq!(failed, "9 passed, 1 failed, 0 skipped");
+}
+
 /// Whether `.ci/tests` succeeds where these are the test programs, each another program by a name
 /// of its own.
 fn succeeds(programs: &[(&str, &str)]) -> bool {
@@ -46,7 +61,7 @@ fn succeeds(programs: &[(&str, &str)]) -> bool {
     let built = programs.iter().map(|(name, program)| {
         symlink(program, folder.path().join(name)).unwrap();
         format!(
-            r#"{{"manifest_path":"{at}/Cargo.toml","profile":{{"test":true}},"executable":"{at}/{name}"}}"#
+            r#"{{"manifest_path":"{at}/Cargo.toml","profile":{{"overflow_checks":true,"test":true}},"executable":"{at}/{name}"}}"#
         ) + "\n"
     });
     fs::write(folder.path().join("built"), built.collect::<String>()).unwrap();
@@ -104,4 +119,26 @@ fn the_slowest_ten_are_named_the_slowest_first() {
 #[test]
 fn no_test_at_all_is_a_failure() {
     assert_eq!(counted("nothing\n"), "0 passed, 0 failed, 0 skipped");
+}
+
+/// A test program that fails beside others, and ends so alone.
+fn fails_beside_others(folder: &Path, alone: i32) -> PathBuf {
+    let program = folder.join(format!("alone-{alone}"));
+    let script = format!(
+        "#!/bin/sh\ncase $* in *--exact*queue::waits*) exit {alone} ;; esac\n\
+         printf 'failures:\\n    queue::waits\\n\\ntest result: FAILED.\\n'\nexit 101\n"
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+#[test]
+fn a_test_that_fails_beside_others_fails_them_all_if_it_fails_alone_too() {
+    let folder = tempfile::tempdir().unwrap();
+    for (alone, is_good) in [(0, true), (101, false)] {
+        let program = fails_beside_others(folder.path(), alone);
+        let programs = [("one", "/bin/true"), ("two", program.to_str().unwrap())];
+        assert_eq!(succeeds(&programs), is_good, "alone it ends with {alone}");
+    }
 }

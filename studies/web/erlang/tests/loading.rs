@@ -8,12 +8,12 @@ use result::finding::Verdict;
 
 use crate::fixture::{Lab, skipped};
 
-/// A second after the load has come, in the middle of its window, loads what the library has.
+/// Some time after the load has come, in the middle of its window, loads what the library has.
 const LOADS: &str = r#"
     Loaded = fun Wait() ->
         case erlang:system_info(port_count) > 20 of
             true ->
-                timer:sleep(1000),
+                timer:sleep(1700),
                 [code:ensure_loaded(list_to_atom(filename:basename(File, ".beam")))
                     || Library <- [stdlib, compiler],
                        File <- filelib:wildcard(filename:join([code:lib_dir(Library), "ebin", "*.beam"]))];
@@ -42,7 +42,7 @@ fn a_server_is_warm_that_has_loaded_its_modules_and_not_while_it_loads_some() {
     let lab = Lab::new();
     // Long enough to load modules in its middle, and with connections that can be told
     // from what the machine has open besides.
-    lab.change_study("measure_s = 0.3\nwarmup_s = 0.1", "measure_s = 1.5\nwarmup_s = 0.3");
+    lab.change_study("measure_s = 0.3\nwarmup_s = 0.1", "measure_s = 1.5\nwarmup_s = 1.0");
     lab.change_study("connections = [4]", "connections = [30]");
     let as_it_is = include_str!("../contender.toml");
     let loads = LOADS.split_whitespace().collect::<Vec<_>>().join(" ");
