@@ -138,7 +138,7 @@ fn a_test_that_fails_beside_others_fails_them_all_if_it_fails_alone_too() {
     let folder = tempfile::tempdir().unwrap();
     for (alone, is_good) in [(0, true), (101, false)] {
         let program = fails_beside_others(folder.path(), alone);
-        let programs = [("one", "/bin/true"), ("two", program.to_str().unwrap())];
+        let programs = [("load-1", "/bin/true"), ("forms-2", program.to_str().unwrap())];
         assert_eq!(succeeds(&programs), is_good, "alone it ends with {alone}");
     }
 }
