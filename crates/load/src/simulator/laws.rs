@@ -2,6 +2,7 @@
 
 use super::Seen;
 use super::case::Case;
+use super::world::Fate;
 use crate::outcome::{Account, ErrorKind};
 use crate::pace::schedule::due_times;
 use crate::plan::{Arrivals, Until};
@@ -146,15 +147,18 @@ fn none_waits_beside_a_free_connection(case: &Case, seen: &Seen) -> Result<(), S
         return Ok(());
     }
     let fates = &seen.world.fates;
-    let taken_at = |at: u64| {
-        fates.values().filter(|fate| fate.sent <= at && (fate.came > at || fate.good == 0)).count()
+    // Those that wait longer have the next ones.
+    let taken_at = |at: u64, number: u64| {
+        let taken = |fate: &Fate| fate.sent <= at && (fate.came > at || fate.good == 0);
+        let before = fates.range(..number).filter(|(_, fate)| fate.sent > at).count();
+        before + fates.values().filter(|fate| taken(fate)).count()
     };
     for (number, due) in dues(case, seen) {
         let Some(fate) = fates.get(&number) else { continue };
         let free_at = [due + WAKES_WITHIN_NS, fate.sent.saturating_sub(WAKES_WITHIN_NS)]
             .into_iter()
             .filter(|at| *at > due && *at < fate.sent)
-            .find(|at| taken_at(*at) < case.plan.connections as usize);
+            .find(|at| taken_at(*at, number) < case.plan.connections as usize);
         if let Some(at) = free_at {
             return Err(format!(
                 "request {number}, due at {due}, was sent at {}, and at {at} a connection was free",
