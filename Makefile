@@ -27,7 +27,7 @@ program:
 	cargo build --locked --release -p bakeoff
 
 SHOW ?= --quiet
-test: ## install what is missing, then lint and run every test
+test: ## install what is missing, lint, and run the tests (of contenders those of one of each kind)
 	@setup/install test
 	@if cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; then \
 		$(MAKE) --no-print-directory lint-own; \

@@ -78,7 +78,8 @@ fn check(arguments: &Arguments) -> Result<(), Ended> {
     let machine = ThisMachine::new(&machine::describe());
     let (driver, contract) = study.driver_and_contract(contender);
     let data = study.file.data.as_ref();
-    let bench = Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: &stop };
+    let (kind, driver, contract) = (study.file.kind(), &*driver, &*contract);
+    let bench = Bench { host: &machine, driver, kind, data, contract, stop: &stop };
     let works = works(&study, contender);
     if works.is_empty() {
         return failed(format!("{name}: its study has no setting that it can do"));

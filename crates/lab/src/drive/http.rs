@@ -24,10 +24,6 @@ pub struct HttpDriver {
 const UNAVAILABLE: u16 = 503;
 
 impl WorkDriver for HttpDriver {
-    fn is_asked(&self) -> bool {
-        true
-    }
-
     fn location(&self, address: SocketAddr) -> String {
         format!("http://{address}")
     }

@@ -26,9 +26,6 @@ use crate::place::Running;
 
 /// What puts work on contenders.
 pub trait WorkDriver {
-    /// Whether a contender is to listen at an address.
-    fn is_asked(&self) -> bool;
-
     /// What a contender is started with beside its own command.
     fn arguments(&self, _what: &Drive) -> Vec<String> {
         Vec::new()

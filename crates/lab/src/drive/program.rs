@@ -51,10 +51,6 @@ pub struct ProgramDriver {
 }
 
 impl WorkDriver for ProgramDriver {
-    fn is_asked(&self) -> bool {
-        false
-    }
-
     fn sign(&self) -> Sign {
         Sign { given: "said that it is ready", missing: "didn't say that it is ready" }
     }
@@ -187,7 +183,8 @@ impl Driving for Working<'_> {
                 }
                 Ok(Said::Result { result }) => {
                     heard.result = result;
-                    heard.closes(self.window).into_iter().for_each(&mut *tell);
+                    let due = self.ready_at + self.warmup + self.window;
+                    heard.closes(due, self.window).into_iter().for_each(&mut *tell);
                     break;
                 }
                 Ok(Said::Interval { t, done, sum }) => {
@@ -252,11 +249,13 @@ impl Heard {
         }
     }
 
-    /// Has the last interval of all end a window that no other did, where lines came late: it is
-    /// shorter then, and at least half as long.
-    fn closes(&mut self, window: Duration) -> Option<Passage> {
-        let is_late = self.ends.is_none() && self.since(self.begins?) >= window / 2;
-        is_late.then(|| {
+    /// Has the last interval of all end a window that no other did, if the program worked until
+    /// warm-up and window were due to be over: the window began late then, where a line came
+    /// late. It is shorter for that, and at least half as long.
+    fn closes(&mut self, due: Duration, window: Duration) -> Option<Passage> {
+        let is_half = self.since(self.begins?) >= window / 2;
+        let worked = self.intervals.last()?.0 + EARLY >= due;
+        (self.ends.is_none() && is_half && worked).then(|| {
             self.ends = Some(self.intervals.len() - 1);
             Passage::Ends
         })
@@ -373,19 +372,23 @@ mod tests {
         assert!(matches!(all.passes(true, Duration::from_millis(600)), Some(Passage::Ends)));
     }
 
+    /// A program that works as long as it was told loses no trial to a late line. One that ends
+    /// before that has no figure.
     #[test]
-    fn the_last_line_ends_a_window_that_lines_came_too_late_for_if_half_of_it_is_over() {
-        let ends_at = |last: f64| {
-            let window = Duration::from_secs(2);
+    fn the_last_line_ends_a_window_that_began_late() {
+        let window = Duration::from_secs(2);
+        let ends_at = |last: f64, due: f64| {
             let mut all = heard(&[(0.5, 10)]);
             assert!(all.passes(true, window).is_some());
             all.intervals.push(heard(&[(last, 20)]).intervals.remove(0));
             assert!(all.passes(true, window).is_none(), "{last}");
-            let closes = matches!(all.closes(window), Some(Passage::Ends));
+            let due = heard(&[(due, 0)]).intervals[0].0;
+            let closes = matches!(all.closes(due, window), Some(Passage::Ends));
             (closes, all.driven().map(|driven| driven.window))
         };
-        assert_eq!(ends_at(1.5), (true, Some(Duration::from_secs(1))));
-        assert_eq!(ends_at(1.25), (false, None));
+        assert_eq!(ends_at(1.5, 1.5), (true, Some(Duration::from_secs(1))));
+        assert_eq!(ends_at(1.5, 2.0), (false, None), "it ended early");
+        assert_eq!(ends_at(1.25, 1.25), (false, None), "not even half of the window");
     }
 
     /// It would be waited for in each trial.
@@ -403,7 +406,7 @@ mod tests {
     fn who_ends_before_its_window_has_no_figure() {
         let mut all = heard(&[(0.2, 10), (0.4, 20)]);
         assert!(all.passes(true, Duration::from_secs(2)).is_some());
-        assert!(all.closes(Duration::from_secs(2)).is_none());
+        assert!(all.closes(Duration::ZERO, Duration::from_secs(2)).is_none());
         assert!(all.driven().is_none());
     }
 }

@@ -39,10 +39,6 @@ pub struct StoreDriver {
 }
 
 impl WorkDriver for StoreDriver {
-    fn is_asked(&self) -> bool {
-        true
-    }
-
     fn sign(&self) -> Sign {
         Sign { given: "gave an answer", missing: "gave no answer" }
     }

@@ -247,8 +247,9 @@ impl<'a> UnderWay<'a> {
         let machine = ThisMachine::new(&self.run.machine);
         let (driver, contract) = self.study.driver_and_contract(contender);
         let data = self.study.file.data.as_ref();
-        let bench =
-            Bench { host: &machine, driver: &*driver, data, contract: &*contract, stop: self.stop };
+        let kind = self.study.file.kind();
+        let (driver, contract, stop) = (&*driver, &*contract, self.stop);
+        let bench = Bench { host: &machine, driver, kind, data, contract, stop };
         let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
         let place = machine.split(slot.setting.cores);
         let Some(mut evidence) = bench.trial(&self.run.plan, slot, place, rate, contender)? else {

@@ -18,6 +18,7 @@ use keeper::kept::{Exit, Kept, NotStarted, Stopped};
 use keeper::process_tree;
 use load::Stop;
 use result::evidence::{ContractStep, Evidence, Place, Process, StoreSeen};
+use result::kind::Kind;
 use result::plan::{Plan, Setting, Slot};
 
 use crate::contract::program::GivenWork;
@@ -51,6 +52,8 @@ pub struct Bench<'a> {
     pub host: &'a dyn Host,
     /// What puts work on it.
     pub driver: &'a dyn WorkDriver,
+    /// What kind of study it is.
+    pub kind: Kind,
     /// What it works on, where the study makes that.
     pub data: Option<&'a Data>,
     /// What it has to do.
@@ -107,7 +110,7 @@ impl Bench<'_> {
                 evidence.answer = self.contract.answer_size(running, &slot.setting, self.stop);
             }
             evidence.contract_s = Some(began.elapsed().as_secs_f64());
-            let has_ended = self.driver.is_asked() && running.kept.exited().is_some();
+            let has_ended = self.kind.is_asked() && running.kept.exited().is_some();
             if self.stop.asked() || is_of_no_use || has_ended {
                 return Ok(());
             }
@@ -165,7 +168,7 @@ impl Bench<'_> {
         let checked =
             self.with_running(contender, &drive, &mut evidence, |running, evidence| {
                 evidence.contract = self.contract.check(running, depth, self.stop, &mut tell);
-                if self.driver.is_asked() {
+                if self.kind.is_asked() {
                     return Ok(());
                 }
                 let measured = self.measure(&drive, speeds, running, evidence);
@@ -179,7 +182,7 @@ impl Bench<'_> {
 
     /// How fast processors are before a contender starts that works from then on.
     fn speeds_ahead(&self, place: &Place) -> Option<Vec<Option<Speed>>> {
-        (!self.driver.is_asked()).then(|| self.host.speeds(&place.server_cpus))
+        (!self.kind.is_asked()).then(|| self.host.speeds(&place.server_cpus))
     }
 
     /// What of a place is the contender's, and what is shared with others: with nobody, where it
@@ -188,7 +191,7 @@ impl Bench<'_> {
         if contender.runs_already() {
             return Place { server_cpus: Vec::new(), ..place };
         }
-        if !self.driver.is_asked() && place.shared() {
+        if !self.kind.is_asked() && place.shared() {
             Place { client_cpus: Vec::new(), ..place }
         } else {
             place
@@ -234,7 +237,7 @@ impl Bench<'_> {
         let process = &mut evidence.process;
         // One that drives itself ends once it has done its work, or says why not.
         let exit = running.kept.exited();
-        let is_at_fault = |exit: &Exit| self.driver.is_asked() || exit.code != Some(0);
+        let is_at_fault = |exit: &Exit| self.kind.is_asked() || exit.code != Some(0);
         if let Some(exit) = exit.filter(is_at_fault)
             && process.failure.is_none()
         {
@@ -280,7 +283,7 @@ impl Bench<'_> {
         let order = order::order(contender, self.host, place, address, dir);
         let mut order = order.map_err(failed)?;
         order.command.extend(self.driver.arguments(drive));
-        order.lines = !self.driver.is_asked();
+        order.lines = !self.kind.is_asked();
         let mut made = None;
         if let (Some(scratch), Some(data)) = (order.scratch.as_mut(), self.data) {
             let path = scratch.path.join(records::FILE).display().to_string();
@@ -323,9 +326,8 @@ impl Bench<'_> {
         let mut first_wrong = None;
         let sign = self.driver.sign();
         loop {
-            let may_answer = !self.driver.is_asked()
-                || contender.runs_already()
-                || self.host.may_listen(*address);
+            let may_answer =
+                !self.kind.is_asked() || contender.runs_already() || self.host.may_listen(*address);
             let readiness = if may_answer {
                 self.driver.ready(running, self.stop)
             } else {
@@ -362,7 +364,7 @@ impl Bench<'_> {
             }
             std::thread::sleep(TRY_EVERY);
         }
-        if !self.driver.is_asked() || contender.runs_already() {
+        if !self.kind.is_asked() || contender.runs_already() {
             return Ok(());
         }
         let foreign = || self.host.foreign_listener(*address, kept.root());
@@ -388,7 +390,7 @@ impl Bench<'_> {
         }
         let longer = "if it needs longer to start, say so with `ready_within_s` in its \
                       contender.toml";
-        if !self.driver.is_asked() {
+        if !self.kind.is_asked() {
             return longer.into();
         }
         let own = address.port();
@@ -426,7 +428,7 @@ impl Bench<'_> {
         let outside = driving.outside();
         let port = running.address.port();
         let setting = &what.slot.setting;
-        let is_kept = self.driver.is_asked() && setting.kept();
+        let is_kept = self.kind.is_asked() && setting.kept();
         let kept = is_kept.then(|| setting.connections());
         let expected = Expected { kept, warmup: what.warmup(), window: what.window() };
         let kept = &running.kept;
@@ -450,7 +452,7 @@ impl Bench<'_> {
         sampler.finish(driven.window_began, driven.window, evidence);
         let given = GivenWork { seed: what.seed(), records: &running.records };
         let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
-        if self.driver.is_asked() {
+        if self.kind.is_asked() {
             evidence.contract_under_load = steps
         } else {
             evidence.contract = steps

@@ -61,11 +61,10 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         let Worker { backend, protocol, slots, record, outboxes, .. } = self;
         let heard = received.map_or(&[][..], |received| backend.bytes(received));
         record.bytes_received(heard.len());
-        let mut none = Vec::new();
-        let words = outboxes.get_mut(slot as usize).map_or(&mut none, |outbox| &mut outbox.bytes);
         let is_sending = received.is_some() && backend.is_sending(slot);
+        let mut unsendable = Vec::new();
         // While a send is on its way its bytes have to stay where they are.
-        let words = if is_sending { &mut none } else { words };
+        let words = if is_sending { &mut unsendable } else { &mut outboxes[slot as usize].bytes };
         words.clear();
         let fault = |example| Fault { kind: ErrorKind::Malformed, example };
         let fault = match protocol.open(&mut slots.connection(slot).partial, heard, words) {

@@ -70,8 +70,8 @@ pub(crate) struct Worker<'a, B, P: Protocol> {
     line: Line,
     /// Since when there was always something in the line.
     free_since: Option<u64>,
-    /// What is to be sent, by slot, where it isn't the same bytes each time or several requests
-    /// are under way.
+    /// What is to be sent, by slot, where it isn't the same bytes each time, several requests are
+    /// under way, or a connection has first words.
     outboxes: Vec<Outbox>,
     /// Whether several requests are under way on a connection.
     is_pipelined: bool,
@@ -112,7 +112,8 @@ impl<'a, B: Backend, P: Protocol> Worker<'a, B, P> {
         (backend, protocol, record, turns): (B, P, Record, Turns<'a>),
     ) -> Self {
         let room = protocol.rendered_bytes_max();
-        let outboxes = if room > 0 || plan.pipeline > 1 { slots } else { 0 };
+        let has_outboxes = P::OPENS || room > 0 || plan.pipeline > 1;
+        let outboxes = if has_outboxes { slots } else { 0 };
         let outbox = |_| Outbox { bytes: Vec::with_capacity(room), ..Outbox::default() };
         let is_paced = plan.keep_alive || !turns.is_open_loop();
         let now = backend.now();
