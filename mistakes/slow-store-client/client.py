@@ -60,8 +60,8 @@ class Asker(threading.Thread):
         return {
             "backend": "threads",
             "cpu": None,
-            "user": user,
-            "system": system,
+            "user_s": user,
+            "system_s": system,
             "busy_share": min(1.0, (user + system) / seconds),
             "run_delay_share": min(1.0, waited / seconds),
             "away_s": 0.0,
@@ -122,11 +122,11 @@ def ns_of(duration):
 def account(answers, errors, since):
     kinds = []
     if errors:
-        first = {"first": duration(max(0, errors[0][0] - since)), "example": errors[0][2][:200]}
+        first = {"first_s": max(0, errors[0][0] - since) / NS_A_SECOND, "example": errors[0][2][:200]}
         kinds.append({"kind": "client", "count": len(errors), **first})
     missing = [it for it in answers if not it[2]]
     if missing:
-        first = {"first": duration(max(0, missing[0][0] - since)), "example": "a get found nothing"}
+        first = {"first_s": max(0, missing[0][0] - since) / NS_A_SECOND, "example": "a get found nothing"}
         kinds.append({"kind": "missing", "count": len(missing), **first})
     sent = len(answers) + len(errors)
     good = len(answers) - len(missing)
@@ -142,9 +142,9 @@ def account(answers, errors, since):
 
 def second_of(answers, errors):
     times = sorted(it[1] - it[0] for it in answers if it[2])
-    at = lambda share: times[int(share * (len(times) - 1))] if times else None
+    at = lambda share: times[int(share * (len(times) - 1))] / 1e3 if times else None
     good = {"good": len(times), "bytes": sum(it[3] for it in answers)}
-    return {**good, "errors": len(errors), "p50": at(0.5), "p99": at(0.99)}
+    return {**good, "errors": len(errors), "p50_us": at(0.5), "p99_us": at(0.99)}
 
 
 def outcome(plan, askers, begins, ends):
@@ -187,7 +187,6 @@ def outcome(plan, askers, begins, ends):
             "cut": 0,
             "resent": 0,
             "failed": 0,
-            "first_failure": None,
             "syn_retransmits": 0,
             "made_in_window": 0,
             "syn_retransmits_in_window": 0,
@@ -195,6 +194,7 @@ def outcome(plan, askers, begins, ends):
             "answers_max": max(slots),
             "unanswered": sum(answers == 0 for answers in slots),
         },
+        "firsts": {},
         "seconds": seconds,
         "sampled_answers": [],
         "keys": {

@@ -192,8 +192,8 @@ mod tests {
     use super::*;
     use crate::Moment;
     use crate::outcome::{
-        Account, Connections, ErrorCount, ErrorKind as Kind, First, SampledAnswer, Second,
-        StatusCount, ThreadUse,
+        Account, ErrorCount, ErrorKind as Kind, First, Firsts, SampledAnswer, Second, StatusCount,
+        ThreadUse,
     };
     use crate::plan::template::{Placeholders, Request};
     use crate::plan::{Arrivals, BackendChoice, Expect, Http, Target, Until, Workload};
@@ -304,9 +304,9 @@ mod tests {
                 connection_wait: seen.clone(),
                 connect: seen.clone(),
                 opening: seen,
-                connections: Connections {
-                    first_failure: Some(First { at: window, what: (Kind::Refused, text.clone()) }),
-                    ..Connections::default()
+                firsts: Firsts {
+                    failed: Some(First { at: window, what: (Kind::Refused, text.clone()) }),
+                    ..Firsts::default()
                 },
                 sampled_answers: vec![SampledAnswer {
                     at: window,
@@ -314,10 +314,10 @@ mod tests {
                     expected: text.clone(),
                     bytes: (0..=255).collect(),
                 }],
-                seconds: vec![Second { p50: Some(number), ..Second::default() }],
+                seconds: vec![Second { p50: Some(number >> 13), ..Second::default() }],
                 threads: vec![ThreadUse {
                     cpu: Some(3),
-                    user: share,
+                    user_s: share,
                     run_delay_share: Some(share),
                     away_s: share,
                     ..ThreadUse::default()

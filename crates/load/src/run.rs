@@ -662,7 +662,7 @@ mod tests {
             let seen = run(&plan, &Stop::default(), &mut |_| {}).unwrap();
             assert_eq!(seen.account.good, requests);
             let thread = &seen.threads[0];
-            (thread.user + thread.system) / requests as f64
+            (thread.user_s + thread.system_s) / requests as f64
         };
         // All of the first run's requests are sent at its start.
         let (first, all) = (cpu_a_request(connections.into()), cpu_a_request(40_000));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use histogram::Histogram;
 
 use crate::outcome::{
-    Account, ClassSeen, Connections, First, KeysSeen, Latency, Second, ThreadUse,
+    Account, ClassSeen, Connections, First, Firsts, KeysSeen, Latency, Second, ThreadUse,
 };
 use crate::{Moment, Outcome};
 
@@ -29,6 +29,7 @@ impl Outcome {
             opening: histogram::empty(),
             seen_late: histogram::empty(),
             connections: Connections { answers_min: u64::MAX, ..Connections::default() },
+            firsts: Firsts::default(),
             seconds: Vec::new(),
             sampled_answers: Vec::new(),
             keys: None,
@@ -58,6 +59,7 @@ impl Outcome {
             opening: all(self.opening, &next.opening),
             seen_late: all(self.seen_late, &next.seen_late),
             connections: self.connections.merge(next.connections),
+            firsts: self.firsts.merge(next.firsts),
             seconds: seconds(self.seconds, &next.seconds),
             sampled_answers: [self.sampled_answers, next.sampled_answers].concat(),
             keys: match (self.keys, next.keys) {
@@ -128,6 +130,15 @@ impl Account {
     }
 }
 
+impl Firsts {
+    fn merge(self, next: Firsts) -> Firsts {
+        Firsts {
+            unasked: first(self.unasked, next.unasked),
+            failed: first(self.failed, next.failed),
+        }
+    }
+}
+
 impl Connections {
     fn merge(self, next: Connections) -> Connections {
         Connections {
@@ -138,9 +149,7 @@ impl Connections {
             resent: self.resent + next.resent,
             early: self.early + next.early,
             unasked: self.unasked + next.unasked,
-            first_unasked: first(self.first_unasked, next.first_unasked),
             failed: self.failed + next.failed,
-            first_failure: first(self.first_failure, next.first_failure),
             syn_retransmits: self.syn_retransmits + next.syn_retransmits,
             made_in_window: self.made_in_window + next.made_in_window,
             syn_retransmits_in_window: self.syn_retransmits_in_window
@@ -258,9 +267,7 @@ mod tests {
     }
 
     fn connections() -> impl Strategy<Value = Connections> {
-        let unasked = option::of((moment(), "[a-z]"));
-        let failure = option::of((moment(), (kind(), "[a-z]")));
-        (unasked, failure, uniform16(0..9_u32)).prop_map(|(unasked, failure, n)| Connections {
+        uniform16(0..9_u32).prop_map(|n| Connections {
             asked: n[0],
             established: n[1],
             reconnects: n[2].into(),
@@ -268,9 +275,7 @@ mod tests {
             resent: n[4].into(),
             early: n[5].into(),
             unasked: n[6].into(),
-            first_unasked: unasked.map(|(at, what)| First { at, what }),
             failed: n[7].into(),
-            first_failure: failure.map(|(at, what)| First { at, what }),
             syn_retransmits: n[8].into(),
             made_in_window: n[9].into(),
             syn_retransmits_in_window: n[10].into(),
@@ -280,11 +285,20 @@ mod tests {
         })
     }
 
+    fn firsts() -> impl Strategy<Value = Firsts> {
+        let unasked = option::of((moment(), "[a-z]"));
+        let failed = option::of((moment(), (kind(), "[a-z]")));
+        (unasked, failed).prop_map(|(unasked, failed)| Firsts {
+            unasked: unasked.map(|(at, what)| First { at, what }),
+            failed: failed.map(|(at, what)| First { at, what }),
+        })
+    }
+
     prop_compose! {
         fn part()(
             [account, warmup] in uniform2(account()),
             times in prop::array::uniform8(times()),
-            connections in connections(),
+            (connections, firsts) in (connections(), firsts()),
             seconds in vec(second(), 0..3),
             n in uniform3(0..9_u64),
             at in moment(),
@@ -308,6 +322,7 @@ mod tests {
                 opening: seen_late.clone(),
                 seen_late,
                 connections,
+                firsts,
                 seconds,
                 sampled_answers: vec![SampledAnswer { at, request: 0, expected: name.clone(), bytes: vec![] }],
                 threads: vec![ThreadUse { backend: name.clone(), ..ThreadUse::default() }],
@@ -353,9 +368,9 @@ mod tests {
             }
             let longest = |part: &Outcome| part.seconds.iter().flat_map(|it| [it.p50, it.p99]).max();
             prop_assert_eq!(longest(&all), [&a, &b, &c].map(longest).into_iter().max().flatten());
-            let failures = [&a, &b, &c].map(|part| part.connections.first_failure.as_ref());
+            let failures = [&a, &b, &c].map(|part| part.firsts.failed.as_ref());
             let earliest = failures.into_iter().flatten().map(|first| first.at).min();
-            prop_assert_eq!(all.connections.first_failure.map(|first| first.at), earliest);
+            prop_assert_eq!(all.firsts.failed.map(|first| first.at), earliest);
         }
     }
 

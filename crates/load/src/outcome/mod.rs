@@ -4,15 +4,19 @@ pub(crate) mod fault;
 pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod samples;
+mod units;
 
 use std::time::Duration;
 
 use histogram::{Histogram, Latency};
 use serde::{Deserialize, Serialize};
 
+use crate::outcome::units::{microseconds, seconds};
 use crate::pace::clock::Moment;
 
 /// What a run saw, or a part of it. Histograms are in nanoseconds.
+///
+/// Its plain parts are written as docs/load-json.md has them, wherever they are written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The requests whose turn came within the measured window, and what became
@@ -58,6 +62,8 @@ pub struct Outcome {
     pub seen_late: Histogram<u64>,
     /// How the connections fared.
     pub connections: Connections,
+    /// What was like that of which only the first is kept.
+    pub firsts: Firsts,
     /// The window, second by second.
     pub seconds: Vec<Second>,
     /// A few good answers of the run, warm-up included, in the order of their seconds.
@@ -288,13 +294,14 @@ pub struct ErrorCount {
     /// How often.
     pub count: u64,
     /// From the start of the account's part of the run to the first.
+    #[serde(rename = "first_s", with = "seconds")]
     pub first: Duration,
     /// What the first one looked like: bounded, escaped, for people.
     pub example: String,
 }
 
 /// How the connections fared.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
     /// Asked for, at once.
     pub asked: u32,
@@ -315,14 +322,8 @@ pub struct Connections {
     /// How often the server spoke on a connection on which nothing was asked.
     #[serde(default)]
     pub unasked: u64,
-    /// What it said the first time: bounded, escaped, for people.
-    #[serde(default)]
-    pub first_unasked: Option<First<String>>,
     /// Attempts that failed.
     pub failed: u64,
-    /// The kind of the first such failure, and what it looked like: bounded,
-    /// escaped, for people.
-    pub first_failure: Option<First<(ErrorKind, String)>>,
     /// SYN segments that had to be sent again, over all connections looked at.
     pub syn_retransmits: u64,
     /// Connections that were made in the window: for its requests, where each has one of
@@ -339,6 +340,16 @@ pub struct Connections {
     /// the window, or before and still under way when that began.
     #[serde(default)]
     pub unanswered: u32,
+}
+
+/// What is too much to be kept each time. Texts are bounded, escaped, for people.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Firsts {
+    /// What the server said on a connection on which nothing was asked.
+    pub unasked: Option<First<String>>,
+    /// The kind of a failed attempt to connect, and what it looked like.
+    pub failed: Option<First<(ErrorKind, String)>>,
 }
 
 /// What something was like when it happened first.
@@ -360,9 +371,11 @@ pub struct Second {
     /// Bytes received in it.
     pub bytes: u64,
     /// Median service time of its answers, in nanoseconds; `None` without any.
+    #[serde(rename = "p50_us", with = "microseconds")]
     pub p50: Option<u64>,
     /// 99th percentile of service time of its answers, in nanoseconds; `None`
     /// without any.
+    #[serde(rename = "p99_us", with = "microseconds")]
     pub p99: Option<u64>,
 }
 
@@ -390,9 +403,9 @@ pub struct ThreadUse {
     /// The processor that it was bound to, if it was.
     pub cpu: Option<usize>,
     /// CPU seconds in user mode.
-    pub user: f64,
+    pub user_s: f64,
     /// CPU seconds in the kernel.
-    pub system: f64,
+    pub system_s: f64,
     /// CPU seconds by wall seconds, from 0 to 1, with the interrupts of its processor where
     /// the kernel counts them apart: meanwhile it can't run.
     pub busy_share: f64,

@@ -203,7 +203,7 @@ impl Record {
     /// An attempt to connect failed.
     pub(crate) fn connect_failed(&mut self, fault: &Fault, now: u64) {
         self.outcome.connections.failed += 1;
-        self.outcome.connections.first_failure.get_or_insert_with(|| First {
+        self.outcome.firsts.failed.get_or_insert_with(|| First {
             at: Duration::from_nanos(now),
             what: (fault.kind, fault.example.clone()),
         });
@@ -213,7 +213,7 @@ impl Record {
     pub(crate) fn unasked(&mut self, example: String, now: u64) {
         self.outcome.connections.unasked += 1;
         let first = First { at: Duration::from_nanos(now), what: example };
-        self.outcome.connections.first_unasked.get_or_insert(first);
+        self.outcome.firsts.unasked.get_or_insert(first);
     }
 
     /// A good answer to a request of this phase was seen at `now`, and had come to this
@@ -438,11 +438,11 @@ impl Spent {
 
     /// Writes down what was spent from this moment to a later one.
     pub(crate) fn write_growth(&self, later: &Spent, usage: &mut ThreadUse) {
-        (usage.user, usage.system) = (later.cpu.0 - self.cpu.0, later.cpu.1 - self.cpu.1);
+        (usage.user_s, usage.system_s) = (later.cpu.0 - self.cpu.0, later.cpu.1 - self.cpu.1);
         let wall = (later.now - self.now).max(1) as f64 / 1e9;
         let interrupts = self.interrupts.zip(later.interrupts);
         let interrupts = interrupts.map_or(0.0, |(before, after)| after - before);
-        usage.busy_share = ((usage.user + usage.system + interrupts) / wall).min(1.0);
+        usage.busy_share = ((usage.user_s + usage.system_s + interrupts) / wall).min(1.0);
         let delays = self.run_delay.zip(later.run_delay);
         usage.run_delay_share =
             delays.map(|(before, after)| ((after - before) / wall).clamp(0.0, 1.0));

@@ -6,7 +6,10 @@ use std::io;
 use histogram::Histogram;
 use histogram::Latency;
 use histogram::reading::{Reading, Statistic, read};
-use load::outcome::{Account, ClassSeen, KeysSeen, Outcome, StatusCount};
+use load::outcome::{
+    Account, ClassSeen, Connections, ErrorCount, ErrorKind, KeysSeen, Outcome, Second, StatusCount,
+    ThreadUse,
+};
 use load::plan::keys::{Chosen, Dialect, Keys, Operation};
 use load::plan::template::Placeholders;
 use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
@@ -38,15 +41,15 @@ pub fn write(document: &impl Serialize, into: &mut dyn io::Write) -> io::Result<
 
 /// What is written of a run.
 #[derive(Serialize)]
-pub struct RunDocument {
+pub struct RunDocument<'a> {
     version: u32,
     plan: PlanDocument,
-    backend: String,
+    backend: &'a str,
     interrupted: bool,
     seconds: f64,
     rate: f64,
-    requests: RequestCounts,
-    warmup_requests: RequestCounts,
+    requests: RequestCounts<'a>,
+    warmup_requests: RequestCounts<'a>,
     bytes: Bytes,
     response_us: Distribution,
     service_us: Distribution,
@@ -57,11 +60,11 @@ pub struct RunDocument {
     seen_late_us: Distribution,
     keys: Option<KeysSeen>,
     operations: Vec<OperationDocument>,
-    errors: Vec<ErrorDocument>,
-    connections: ConnectionsDocument,
-    per_second: Vec<SecondDocument>,
+    errors: &'a [ErrorCount],
+    connections: ConnectionsDocument<'a>,
+    per_second: &'a [Second],
     cpu: Cpu,
-    threads: Vec<ThreadDocument>,
+    threads: &'a [ThreadUse],
     warnings: Vec<WarningDocument>,
     conditions: Vec<ConditionDocument>,
 }
@@ -123,14 +126,14 @@ struct OperationDocument {
 }
 
 #[derive(Serialize)]
-struct RequestCounts {
+struct RequestCounts<'a> {
     scheduled: u64,
     shed: u64,
     sent: u64,
     good: u64,
     errors: u64,
     in_flight: u64,
-    statuses: Vec<StatusCount>,
+    statuses: &'a [StatusCount],
 }
 
 #[derive(Serialize)]
@@ -162,44 +165,17 @@ struct PercentileDocument {
 }
 
 #[derive(Serialize)]
-struct ErrorDocument {
-    kind: &'static str,
-    count: u64,
-    first_s: f64,
-    example: String,
+struct ConnectionsDocument<'a> {
+    #[serde(flatten)]
+    counts: Connections,
+    first_unasked: Option<&'a str>,
+    first_failure: Option<FailureDocument<'a>>,
 }
 
 #[derive(Serialize)]
-struct ConnectionsDocument {
-    asked: u32,
-    established: u32,
-    reconnects: u64,
-    cut: u64,
-    resent: u64,
-    early: u64,
-    unasked: u64,
-    first_unasked: Option<String>,
-    failed: u64,
-    first_failure: Option<FailureDocument>,
-    syn_retransmits: u64,
-    answers_min: u64,
-    answers_max: u64,
-    unanswered: u32,
-}
-
-#[derive(Serialize)]
-struct FailureDocument {
-    kind: &'static str,
-    example: String,
-}
-
-#[derive(Serialize)]
-struct SecondDocument {
-    good: u64,
-    errors: u64,
-    bytes: u64,
-    p50_us: Option<f64>,
-    p99_us: Option<f64>,
+struct FailureDocument<'a> {
+    kind: ErrorKind,
+    example: &'a str,
 }
 
 #[derive(Serialize)]
@@ -207,15 +183,6 @@ struct Cpu {
     user_s: f64,
     system_s: f64,
     us_per_request: Option<f64>,
-}
-
-#[derive(Serialize)]
-struct ThreadDocument {
-    cpu: Option<usize>,
-    user_s: f64,
-    system_s: f64,
-    busy_share: f64,
-    run_delay_share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -282,12 +249,12 @@ struct StepDocument {
 }
 
 /// The document of a run.
-pub fn run(run: &Run) -> RunDocument {
+pub fn run(run: &Run) -> RunDocument<'_> {
     let Run { outcome, .. } = run;
     RunDocument {
         version: VERSION,
         plan: plan(&run.url, &run.plan),
-        backend: outcome.backend.clone(),
+        backend: &outcome.backend,
         interrupted: outcome.interrupted,
         seconds: outcome.window.as_secs_f64(),
         rate: outcome.rate(),
@@ -303,49 +270,18 @@ pub fn run(run: &Run) -> RunDocument {
         seen_late_us: exact(&outcome.seen_late),
         keys: outcome.keys,
         operations: outcome.classes.iter().map(operation).collect(),
-        errors: errors(&outcome.account),
+        errors: &outcome.account.errors,
         connections: ConnectionsDocument {
-            asked: outcome.connections.asked,
-            established: outcome.connections.established,
-            reconnects: outcome.connections.reconnects,
-            cut: outcome.connections.cut,
-            resent: outcome.connections.resent,
-            early: outcome.connections.early,
-            unasked: outcome.connections.unasked,
-            first_unasked: outcome.connections.first_unasked.clone().map(|first| first.what),
-            failed: outcome.connections.failed,
-            first_failure: outcome.connections.first_failure.as_ref().map(|first| {
+            counts: outcome.connections,
+            first_unasked: outcome.firsts.unasked.as_ref().map(|first| first.what.as_str()),
+            first_failure: outcome.firsts.failed.as_ref().map(|first| {
                 let (kind, example) = &first.what;
-                FailureDocument { kind: kind.name(), example: example.clone() }
+                FailureDocument { kind: *kind, example }
             }),
-            syn_retransmits: outcome.connections.syn_retransmits,
-            answers_min: outcome.connections.answers_min,
-            answers_max: outcome.connections.answers_max,
-            unanswered: outcome.connections.unanswered,
         },
-        per_second: outcome
-            .seconds
-            .iter()
-            .map(|second| SecondDocument {
-                good: second.good,
-                errors: second.errors,
-                bytes: second.bytes,
-                p50_us: second.p50.map(us),
-                p99_us: second.p99.map(us),
-            })
-            .collect(),
+        per_second: &outcome.seconds,
         cpu: cpu(outcome),
-        threads: outcome
-            .threads
-            .iter()
-            .map(|thread| ThreadDocument {
-                cpu: thread.cpu,
-                user_s: thread.user,
-                system_s: thread.system,
-                busy_share: thread.busy_share,
-                run_delay_share: thread.run_delay_share,
-            })
-            .collect(),
+        threads: &outcome.threads,
         warnings: warnings(&run.warnings),
         conditions: run
             .conditions
@@ -511,7 +447,7 @@ fn plan(url: &str, plan: &Plan) -> PlanDocument {
     }
 }
 
-fn requests(account: &Account) -> RequestCounts {
+fn requests(account: &Account) -> RequestCounts<'_> {
     RequestCounts {
         scheduled: account.scheduled,
         shed: account.shed,
@@ -519,21 +455,8 @@ fn requests(account: &Account) -> RequestCounts {
         good: account.good,
         errors: account.errors_total(),
         in_flight: account.in_flight,
-        statuses: account.statuses.clone(),
+        statuses: &account.statuses,
     }
-}
-
-fn errors(account: &Account) -> Vec<ErrorDocument> {
-    account
-        .errors
-        .iter()
-        .map(|error| ErrorDocument {
-            kind: error.kind.name(),
-            count: error.count,
-            first_s: error.first.as_secs_f64(),
-            example: error.example.clone(),
-        })
-        .collect()
 }
 
 fn distribution(latency: &Latency) -> Distribution {
@@ -569,8 +492,8 @@ fn exact(histogram: &Histogram<u64>) -> Distribution {
 }
 
 fn cpu(outcome: &Outcome) -> Cpu {
-    let user_s: f64 = outcome.threads.iter().map(|thread| thread.user).sum();
-    let system_s: f64 = outcome.threads.iter().map(|thread| thread.system).sum();
+    let user_s: f64 = outcome.threads.iter().map(|thread| thread.user_s).sum();
+    let system_s: f64 = outcome.threads.iter().map(|thread| thread.system_s).sum();
     let sent = outcome.account.sent;
     let us_per_request = (sent > 0).then(|| (user_s + system_s) * 1e6 / sent as f64);
     Cpu { user_s, system_s, us_per_request }

@@ -136,7 +136,7 @@ fn not_all_acknowledged(outcome: &Outcome, keys: u64) -> String {
     let of_a_key = own.min_by_key(|error| error.first).map(|error| (error.kind, &*error.example));
     // Where nobody could be connected to, no key was tried.
     let of_a_connection = || {
-        let failure = outcome.connections.first_failure.as_ref()?;
+        let failure = outcome.firsts.failed.as_ref()?;
         Some((failure.what.0, &*failure.what.1))
     };
     let first = of_a_key.or_else(of_a_connection);

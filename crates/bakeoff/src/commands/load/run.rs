@@ -133,7 +133,7 @@ pub mod tests {
     use histogram::Histogram;
     use histogram::Latency;
     use load::outcome::{
-        Account, ClassSeen, Connections, ErrorCount, ErrorKind, First, KeysSeen, Second,
+        Account, ClassSeen, Connections, ErrorCount, ErrorKind, First, Firsts, KeysSeen, Second,
         StatusCount, ThreadUse,
     };
     use load::verdict::limit;
@@ -184,6 +184,7 @@ pub mod tests {
                 answers_max: 3_190,
                 ..Connections::default()
             },
+            firsts: Firsts::default(),
             seconds: vec![
                 Second {
                     good: 31_200,
@@ -200,16 +201,16 @@ pub mod tests {
             threads: vec![
                 ThreadUse {
                     cpu: Some(0),
-                    user: 1.2,
-                    system: 3.1,
+                    user_s: 1.2,
+                    system_s: 3.1,
                     busy_share: 0.43,
                     run_delay_share: Some(0.01),
                     ..ThreadUse::default()
                 },
                 ThreadUse {
                     cpu: Some(1),
-                    user: 1.1,
-                    system: 3.0,
+                    user_s: 1.1,
+                    system_s: 3.0,
                     busy_share: 0.41,
                     run_delay_share: None,
                     ..ThreadUse::default()
@@ -279,7 +280,7 @@ pub mod tests {
         outcome.connections.reconnects = 19_400;
         outcome.connections.failed = 12;
         let what = (ErrorKind::Refused, "refused".into());
-        outcome.connections.first_failure = Some(First { at: Duration::ZERO, what });
+        outcome.firsts.failed = Some(First { at: Duration::ZERO, what });
         outcome.connections.syn_retransmits = 3;
         outcome.threads[1].busy_share = 0.96;
         outcome.interrupted = true;

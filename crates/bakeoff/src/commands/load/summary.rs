@@ -438,7 +438,7 @@ fn connections(run: &Run) -> Option<String> {
         let resent = whole(connections.resent);
         let _ = write!(all, "\n             {resent} requests asked again on a new connection");
     }
-    if let Some(first) = &connections.first_unasked {
+    if let Some(first) = &run.outcome.firsts.unasked {
         let unasked = whole(connections.unasked);
         // A server chose it.
         let example = text::visible(&first.what);
@@ -448,8 +448,8 @@ fn connections(run: &Run) -> Option<String> {
 }
 
 fn client(outcome: &Outcome) -> Option<String> {
-    let user: f64 = outcome.threads.iter().map(|thread| thread.user).sum();
-    let system: f64 = outcome.threads.iter().map(|thread| thread.system).sum();
+    let user: f64 = outcome.threads.iter().map(|thread| thread.user_s).sum();
+    let system: f64 = outcome.threads.iter().map(|thread| thread.system_s).sum();
     let each = match outcome.account.sent {
         0 => units::NOTHING.to_string(),
         sent => units::time((user + system) * 1e6 / sent as f64),

@@ -196,8 +196,8 @@ fn shed(_: &Plan, outcome: &Outcome) -> Option<Warning> {
 
 /// Where none was established, the errors say it better.
 fn fewer_connections(plan: &Plan, outcome: &Outcome) -> Option<Warning> {
-    let Connections { asked, established, ref first_failure, .. } = outcome.connections;
-    let why = || first_failure.clone().map(|first| first.what);
+    let Connections { asked, established, .. } = outcome.connections;
+    let why = || outcome.firsts.failed.clone().map(|first| first.what);
     ((1..asked).contains(&established) && plan.keep_alive).then(|| Warning::FewerConnections {
         asked,
         established,
@@ -512,9 +512,9 @@ mod tests {
         };
         let failure =
             |kind, text: &str| Some(First { at: Duration::ZERO, what: (kind, text.into()) });
-        outcome.connections.first_failure = failure(ErrorKind::Refused, "refused");
+        outcome.firsts.failed = failure(ErrorKind::Refused, "refused");
         assert!(!is_client_limit(&outcome));
-        outcome.connections.first_failure = failure(ErrorKind::Client, "no port");
+        outcome.firsts.failed = failure(ErrorKind::Client, "no port");
         assert!(is_client_limit(&outcome), "the server was blamed for the client's ports");
     }
 
