@@ -196,7 +196,7 @@ mod tests {
         ThreadUse,
     };
     use crate::plan::template::{Placeholders, Request};
-    use crate::plan::{Arrivals, BackendChoice, Expect, Http, Target, Until, Workload};
+    use crate::plan::{Arrivals, BackendChoice, Expect, Http, Share, Target, Until, Workload};
     use histogram::Latency;
 
     /// What comes out of the other end of a pipe.
@@ -237,7 +237,7 @@ mod tests {
             backend in prop::sample::select(vec![
                 BackendChoice::Auto, BackendChoice::Uring, BackendChoice::Epoll,
             ]),
-            seed in any::<u64>(),
+            (seed, host) in (any::<u64>(), 0..9_u32),
         ) -> Plan {
             Plan {
                 target: Target {
@@ -265,6 +265,7 @@ mod tests {
                 threads,
                 backend,
                 seed,
+                share: Share { host, hosts: 9, first_thread: host },
             }
         }
     }

@@ -82,13 +82,13 @@ fn run_as<P: Protocol>(
         let (threads, starts): (Vec<_>, Vec<_>) = (0..crew.threads)
             .map(|thread| {
                 let (start_to, start) = mpsc::channel();
-                let protocol = protocol.of_thread(thread);
-                let share = Share { plan, stop, clock, thread, crew: &crew, queue: &queue };
+                let protocol = protocol.of_thread(plan.share.first_thread as usize + thread);
+                let task = Task { plan, stop, clock, thread, crew: &crew, queue: &queue };
                 let (ready_to, seconds_to) = (ready_to.clone(), seconds_to.clone());
                 let name = format!("load-{thread}");
                 let handle = std::thread::Builder::new()
                     .name(name)
-                    .spawn_scoped(scope, move || share.work(protocol, ready_to, &start, seconds_to))
+                    .spawn_scoped(scope, move || task.work(protocol, ready_to, &start, seconds_to))
                     .map_err(|source| Error::System { what: "starting a thread".into(), source });
                 (handle, start_to)
             })
@@ -132,6 +132,7 @@ impl Plan {
         {
             return wrong("an open loop needs a rate above 0");
         }
+        self.share.check().map_err(Error::Plan)?;
         if self.timeout.is_zero() {
             return wrong("no answer comes within a timeout of 0");
         }
@@ -212,8 +213,8 @@ fn all_ready(from: &Receiver<Connected>, threads: usize, tell: &mut dyn FnMut(&N
     ready == threads
 }
 
-/// What a thread has to do with.
-struct Share<'a> {
+/// What a thread is to carry out, and with what.
+struct Task<'a> {
     plan: &'a Plan,
     stop: &'a Stop,
     clock: Clock,
@@ -222,7 +223,7 @@ struct Share<'a> {
     queue: &'a Queue,
 }
 
-impl Share<'_> {
+impl Task<'_> {
     fn slots(&self) -> u32 {
         slots_of(self.plan, self.thread, self.crew.threads)
     }
@@ -291,7 +292,7 @@ impl Share<'_> {
         let shares = (self.slots(), self.crew.threads as u32);
         let sources =
             Sources::new(plan.target.address, !plan.keep_alive, plan.connections, self.thread);
-        let turns = Turns::new(self.queue, self.thread);
+        let turns = Turns::new(self.queue, self.thread, plan.share);
         let parts = (backend, protocol, record, turns);
         let mut worker = Worker::new(plan, self.stop, clock, shares, sources, parts);
         let tell = |open, is_ready| {

@@ -15,13 +15,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use keeper;
-use keeper::affinity;
-use keeper::cgroup::Group;
 use keeper::output::{Output, lock};
 use load::agent::{self, Heard, Told};
 use load::{Error, Moment, Outcome, Plan, Progress, START_AHEAD, Stop};
 
 use super::Outside;
+use crate::place::reach::Reach;
 
 /// Between two looks whether the run is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -38,63 +37,42 @@ pub struct Client {
     told: Receiver<Told>,
     /// What it says beside: the last words of one that fails.
     output: Arc<Mutex<Output>>,
-    group: Group,
+    reach: Reach,
 }
 
 impl Client {
-    /// Starts bakeoff's own, which waits for its plan, on these processors, in this group,
-    /// which is made and removed here.
+    /// Starts bakeoff's own there, which waits for its plan.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn start(group: Group, cpus: &[usize]) -> Result<Client, Error> {
+    pub fn start(reach: Reach) -> Result<Client, Error> {
         let mut command = Command::new("/proc/self/exe");
         command.arg0("client").arg(agent::SUBCOMMAND);
-        Client::start_as(command, "starting the load's client", group, cpus)
+        Client::start_as(command, "starting the load's client", reach)
     }
 
     /// The same of another program, which hears and tells what `load::agent` does.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn start_other(program: &Path, group: Group, cpus: &[usize]) -> Result<Client, Error> {
+    pub fn start_other(program: &Path, reach: Reach) -> Result<Client, Error> {
         let what = format!("starting {} as the load's client", program.display());
-        Client::start_as(Command::new(program), &what, group, cpus)
+        Client::start_as(Command::new(program), &what, reach)
     }
 
-    fn start_as(
-        mut command: Command,
-        what: &str,
-        group: Group,
-        cpus: &[usize],
-    ) -> Result<Client, Error> {
+    fn start_as(mut command: Command, what: &str, reach: Reach) -> Result<Client, Error> {
         let failed = |source| Error::System { what: what.into(), source };
         let (output_from, output_to) = io::pipe().map_err(failed)?;
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(output_to)
-            // Ctrl-C on the terminal is bakeoff's to handle.
-            .process_group(0);
-        keeper::bind_to_this_process(&mut command, group.make());
-        let cpus = cpus.to_vec();
-        // SAFETY: between fork and exec only one system call is made; it allocates
-        // nothing and takes no lock.
-        unsafe {
-            command.pre_exec(move || {
-                // Its threads of load bind themselves, and say why if they can't.
-                let _ = affinity::pin(&cpus);
-                Ok(())
-            });
-        }
-        Client::of(command, output_from, group.clone()).map_err(|source| {
-            group.remove();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(output_to);
+        reach.bring(&mut command);
+        Client::of(command, output_from, reach.clone()).map_err(|source| {
+            reach.group().remove();
             failed(source)
         })
     }
 
     /// That of a command, whose stderr is the other end of this pipe.
-    fn of(mut command: Command, output: PipeReader, group: Group) -> io::Result<Client> {
+    fn of(mut command: Command, output: PipeReader, reach: Reach) -> io::Result<Client> {
         let (output, _) = Output::followed(output, Vec::new())?;
         let mut process = command.spawn()?;
         // It holds this side's copy of the output's writing end.
@@ -104,12 +82,12 @@ impl Client {
             std::thread::spawn(move || listen(from, |it| to.send(it).is_ok()));
         }
         let input = process.stdin.take();
-        Ok(Client { process, input, told, output, group })
+        Ok(Client { process, input, told, output, reach })
     }
 
     /// Its process, and where that is counted.
     pub fn outside(&self) -> Outside {
-        Outside { pid: self.process.id() as i32, cgroup: self.group.clone() }
+        Outside { pid: self.process.id() as i32, cgroup: self.reach.group().clone() }
     }
 
     /// Runs a plan to its end, and tells of each second, as [`load::run`] does; `None` if
@@ -181,7 +159,7 @@ impl Client {
             Ok(status) => keeper::in_words(status),
             Err(error) => error.to_string(),
         };
-        let why = match self.group.counted().oom_kills {
+        let why = match self.reach.group().counted().oom_kills {
             Some(1..) => ", because memory was used up",
             _ => "",
         };
@@ -201,7 +179,7 @@ impl Drop for Client {
         // It has told all, or nobody wants to hear it.
         let _ = self.process.kill();
         let _ = self.process.wait();
-        self.group.remove();
+        self.reach.group().remove();
     }
 }
 
@@ -227,14 +205,20 @@ fn listen(from: impl Read, mut takes: impl FnMut(Told) -> bool) {
 
 #[cfg(test)]
 mod tests {
+    use keeper::cgroup::Group;
+
     use super::*;
+
+    fn nowhere() -> Reach {
+        Reach::Here { group: Group::default(), cpus: Vec::new() }
+    }
 
     /// A shell in the place of a client, and what becomes of it within this time.
     fn heard(script: &str, within: Option<Duration>) -> Result<Option<Outcome>, String> {
         let (from, to) = io::pipe().unwrap();
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
-        let mut client = Client::of(command, from, Group::default()).unwrap();
+        let mut client = Client::of(command, from, nowhere()).unwrap();
         let heard = client.hear(within, &Stop::default(), &mut |_| {});
         heard.map_err(|error| error.to_string())
     }
@@ -275,7 +259,7 @@ mod tests {
         let (from, to) = io::pipe().unwrap();
         let mut command = Command::new("sleep");
         command.arg("60").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(to);
-        let mut client = Client::of(command, from, Group::default()).unwrap();
+        let mut client = Client::of(command, from, nowhere()).unwrap();
         let stop = Stop::default();
         stop.now();
         assert_eq!(client.hear(None, &stop, &mut |_| {}).unwrap(), None);

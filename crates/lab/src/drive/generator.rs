@@ -41,7 +41,7 @@ impl Loading {
         what: &Drive,
         plan: load::Plan,
     ) -> Result<Loading, load::Error> {
-        let client = Client::start(on.kept.client_cgroup().clone(), what.cpus)?;
+        let client = Client::start(what.reach(on))?;
         Ok(Loading { client, plan })
     }
 
@@ -55,7 +55,7 @@ impl Loading {
         what: &Drive,
         plan: load::Plan,
     ) -> Result<Loading, load::Error> {
-        let client = Client::start_other(program, on.kept.client_cgroup().clone(), what.cpus)?;
+        let client = Client::start_other(program, what.reach(on))?;
         Ok(Loading { client, plan })
     }
 

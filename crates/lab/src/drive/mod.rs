@@ -23,6 +23,7 @@ use result::plan::{Plan, Slot};
 
 use crate::contract::program::Told;
 use crate::place::Running;
+use crate::place::reach::Reach;
 
 /// What puts work on contenders.
 pub trait WorkDriver {
@@ -110,6 +111,11 @@ impl Drive<'_> {
     /// What the trial's payloads follow from: twins and blocks have others.
     pub fn seed(&self) -> u64 {
         self.plan.seed.wrapping_add(self.slot.number.into())
+    }
+
+    /// Where the client of this contender is.
+    pub fn reach(&self, on: &Running) -> Reach {
+        Reach::Here { group: on.kept.client_cgroup().clone(), cpus: self.cpus.to_vec() }
     }
 
     /// How long is measured.

@@ -8,6 +8,7 @@ pub mod machine;
 mod placing;
 pub mod ports;
 pub(crate) mod processors;
+pub mod reach;
 pub mod yardstick;
 
 use std::fs::File;

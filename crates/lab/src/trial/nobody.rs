@@ -27,6 +27,7 @@ use crate::drive::client::Client;
 use crate::drive::generator::allow_connections;
 use crate::place::machine;
 use crate::place::ports::ForClients;
+use crate::place::reach::Reach;
 use crate::place::yardstick;
 use crate::place::{Host, ThisMachine};
 use crate::ready;
@@ -158,8 +159,9 @@ impl Nobody {
         let cpus = place.server_cpus.clone();
         let speeds_before = here.speeds(&cpus);
         let _moved = Moved::to(&place.client_cpus);
-        let client = Client::start(kept.client_cgroup().clone(), &place.client_cpus)
-            .map_err(|error| error.to_string())?;
+        let reach =
+            Reach::Here { group: kept.client_cgroup().clone(), cpus: place.client_cpus.clone() };
+        let client = Client::start(reach).map_err(|error| error.to_string())?;
         let expected = Expected { kept: Some(0), warmup: Duration::ZERO, window: WINDOW };
         let sampler =
             Sampler::start(&kept, Some(&client.outside()), address.port(), expected, &place);

@@ -88,7 +88,7 @@ impl Queue {
                 Until::Elapsed(_) => u64::MAX,
                 Until::Requests(all) => all,
             },
-            schedule: Schedule::new(plan.arrivals, plan.seed),
+            schedule: Schedule::new(plan.arrivals, plan.seed, plan.share),
             together: if in_order { 1 } else { TOGETHER },
             watches: (0..watches).map(watch).collect::<io::Result<_>>()?,
             threads,

@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::plan::Arrivals;
 use crate::plan::template::mix;
+use crate::plan::{Arrivals, Share};
 
 /// Random due times that are computed together. Some microseconds of work, for which no
 /// request is late that anybody could see.
@@ -16,8 +16,8 @@ const KEPT: usize = 4;
 /// When each request of a run is due, in nanoseconds from the run's start.
 #[derive(Debug)]
 pub(crate) enum Schedule {
-    /// One every `interval`.
-    Constant { interval: f64 },
+    /// One every `interval`, the first when this share of it is over.
+    Constant { interval: f64, begins: f64 },
     /// Independent exponential gaps, each the sum of those before it later.
     Poisson(Mutex<Gaps>),
 }
@@ -44,12 +44,16 @@ pub(crate) struct Block {
 
 impl Schedule {
     /// The schedule of a run; `None` for a closed loop.
-    pub(crate) fn new(arrivals: Arrivals, seed: u64) -> Option<Self> {
+    pub(crate) fn new(arrivals: Arrivals, seed: u64, share: Share) -> Option<Self> {
         match arrivals {
             Arrivals::Closed => None,
-            Arrivals::Constant(rate) => Some(Schedule::Constant { interval: 1e9 / rate }),
+            Arrivals::Constant(rate) => {
+                Some(Schedule::Constant { interval: 1e9 / rate, begins: share.begins() })
+            }
             Arrivals::Poisson(rate) => {
-                let (seed, blocks) = (mix(seed ^ mix(1)), VecDeque::new());
+                // Each host has gaps of its own.
+                let stream = mix(1 + u64::from(share.host));
+                let (seed, blocks) = (mix(seed ^ stream), VecDeque::new());
                 let gaps = Gaps { mean: 1e9 / rate, seed, end: 0.0, next: 0, blocks };
                 Some(Schedule::Poisson(Mutex::new(gaps)))
             }
@@ -62,7 +66,9 @@ impl Schedule {
     pub(crate) fn due(&self, number: u64, block: &mut Block) -> Option<u64> {
         match self {
             // Multiplied, not added up: no error grows with time.
-            Schedule::Constant { interval } => Some((interval * number as f64) as u64),
+            Schedule::Constant { interval, begins } => {
+                Some((interval * (number as f64 + begins)) as u64)
+            }
             Schedule::Poisson(gaps) => {
                 if block.dues.is_none() || block.number != number / BLOCK {
                     block.number = number / BLOCK;
@@ -99,11 +105,11 @@ impl Gaps {
     }
 }
 
-/// When the requests of an open loop are due, from number 0 on, in nanoseconds from the
+/// When the requests of a host in an open loop are due, one after the other, in nanoseconds from the
 /// start of the run's warm-up. They are the same however many threads there are. A closed
 /// loop has none.
-pub fn due_times(arrivals: Arrivals, seed: u64) -> impl Iterator<Item = u64> {
-    let schedule = Schedule::new(arrivals, seed);
+pub fn due_times(arrivals: Arrivals, seed: u64, share: Share) -> impl Iterator<Item = u64> {
+    let schedule = Schedule::new(arrivals, seed, share);
     let mut block = Block::default();
     (0..).map_while(move |number| schedule.as_ref()?.due(number, &mut block))
 }
@@ -112,16 +118,43 @@ pub fn due_times(arrivals: Arrivals, seed: u64) -> impl Iterator<Item = u64> {
 mod tests {
     use super::*;
 
+    const ALONE: Share = Share { host: 0, hosts: 1, first_thread: 0 };
+
+    #[test]
+    fn three_hosts_with_equal_parts_of_a_rate_keep_the_pace_of_one_with_all_of_it() {
+        let of = |host| {
+            let share = Share { host, hosts: 3, ..ALONE };
+            due_times(Arrivals::Constant(1e6 / 3.0), 1, share).take(1000)
+        };
+        let mut due: Vec<u64> = (0..3).flat_map(of).collect();
+        due.sort_unstable();
+        for (of_three, of_one) in due.into_iter().zip(due_times(Arrivals::Constant(1e6), 1, ALONE))
+        {
+            assert!(of_three.abs_diff(of_one) <= 1, "{of_three} in place of {of_one} ns");
+        }
+    }
+
+    #[test]
+    fn hosts_have_random_arrivals_of_their_own() {
+        let of = |host| {
+            let share = Share { host, hosts: 2, ..ALONE };
+            due_times(Arrivals::Poisson(1000.0), 1, share).take(10).collect::<Vec<_>>()
+        };
+        assert_ne!(of(0), of(1), "two hosts would ask at the same moments");
+        let alone = due_times(Arrivals::Poisson(1000.0), 1, ALONE);
+        assert!(alone.take(10).eq(of(0)), "the first has those that it has alone");
+    }
+
     #[test]
     fn constant_arrivals_are_evenly_spaced() {
-        for (index, due) in due_times(Arrivals::Constant(1e6), 1).take(3000).enumerate() {
+        for (index, due) in due_times(Arrivals::Constant(1e6), 1, ALONE).take(3000).enumerate() {
             assert!(due.abs_diff(index as u64 * 1000) <= 1, "request {index} is due at {due} ns");
         }
     }
 
     #[test]
     fn poisson_gaps_have_the_mean_and_spread_of_an_exponential() {
-        let due: Vec<u64> = due_times(Arrivals::Poisson(1000.0), 9).take(100_001).collect();
+        let due: Vec<u64> = due_times(Arrivals::Poisson(1000.0), 9, ALONE).take(100_001).collect();
         let gaps: Vec<f64> = due.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
         let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
         let deviation =
@@ -133,8 +166,9 @@ mod tests {
 
     #[test]
     fn a_request_is_due_at_one_time_whichever_thread_asks_and_in_whatever_order() {
-        let expected: Vec<u64> = due_times(Arrivals::Poisson(1000.0), 4).take(1000).collect();
-        let schedule = Schedule::new(Arrivals::Poisson(1000.0), 4).unwrap();
+        let expected: Vec<u64> =
+            due_times(Arrivals::Poisson(1000.0), 4, ALONE).take(1000).collect();
+        let schedule = Schedule::new(Arrivals::Poisson(1000.0), 4, ALONE).unwrap();
         let (mut one, mut other) = (Block::default(), Block::default());
         for number in (0..1000).step_by(7) {
             let expected = Some(expected[number as usize]);
@@ -148,6 +182,6 @@ mod tests {
 
     #[test]
     fn a_closed_loop_has_no_schedule() {
-        assert_eq!(due_times(Arrivals::Closed, 1).next(), None);
+        assert_eq!(due_times(Arrivals::Closed, 1, ALONE).next(), None);
     }
 }

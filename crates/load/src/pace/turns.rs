@@ -5,11 +5,12 @@ use std::ops::Range;
 use crate::pace::queue::{Free, Queue};
 use crate::pace::schedule::Block;
 use crate::pace::window::{Phase, Window};
+use crate::plan::Share;
 
 /// A request's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Turn {
-    /// The request's number in the run.
+    /// The request's number in the run, on all hosts.
     pub number: u64,
     /// When it is due.
     pub intended: u64,
@@ -22,6 +23,7 @@ pub(crate) struct Turn {
 pub(crate) struct Turns<'a> {
     queue: &'a Queue,
     thread: usize,
+    share: Share,
     window: Window,
     /// Numbers taken ahead of their requests, in a closed loop.
     numbers: Range<u64>,
@@ -33,9 +35,17 @@ pub(crate) struct Turns<'a> {
 
 impl<'a> Turns<'a> {
     /// A thread's hand before the run begins: nobody has a turn.
-    pub(crate) fn new(queue: &'a Queue, thread: usize) -> Turns<'a> {
+    pub(crate) fn new(queue: &'a Queue, thread: usize, share: Share) -> Turns<'a> {
         let window = Window { start: 0, begin: u64::MAX, end: 0 };
-        Turns { queue, thread, window, numbers: 0..0, block: Block::default(), taken: [0; 2] }
+        Turns {
+            queue,
+            thread,
+            share,
+            window,
+            numbers: 0..0,
+            block: Block::default(),
+            taken: [0; 2],
+        }
     }
 
     /// The run has these borders.
@@ -49,7 +59,7 @@ impl<'a> Turns<'a> {
         let turn =
             if self.queue.is_open_loop() { self.take_due(now) } else { self.take_free(now) }?;
         self.taken[turn.phase as usize] += 1;
-        Some(turn)
+        Some(Turn { number: self.share.number(turn.number), ..turn })
     }
 
     /// How many turns were taken so far, in the warm-up and in the window: the requests that are
@@ -189,7 +199,7 @@ mod tests {
             Until::Elapsed(time) => 200 + time.as_nanos() as u64,
             Until::Requests(_) => u64::MAX,
         };
-        let mut turns = Turns::new(queue, thread);
+        let mut turns = Turns::new(queue, thread, Share::default());
         turns.begin(Window { start: 100, begin: 200, end });
         turns
     }

@@ -3,6 +3,7 @@
 pub mod headers;
 pub mod keys;
 pub(crate) mod rotation;
+pub mod share;
 pub mod statuses;
 pub mod template;
 
@@ -13,6 +14,7 @@ use histogram::neglect::PATIENCE_MAX;
 use serde::{Deserialize, Serialize};
 
 pub use self::keys::Keys;
+pub use self::share::Share;
 pub use crate::plan::statuses::Statuses;
 use crate::plan::template::Request;
 
@@ -46,6 +48,9 @@ pub struct Plan {
     pub backend: BackendChoice,
     /// Decides nonces and Poisson arrivals.
     pub seed: u64,
+    /// Which part of a load it is.
+    #[serde(default)]
+    pub share: Share,
 }
 
 /// What is sent, and what an answer must be to count as good.
@@ -134,6 +139,7 @@ impl Plan {
             threads: 0,
             backend: BackendChoice::Auto,
             seed: 1,
+            share: Share::default(),
         }
     }
 
@@ -143,7 +149,7 @@ impl Plan {
         let Workload::Keys(keys) = &self.work else { return None };
         let keys = Keys { phase: keys::KeysPhase::Preload, ..keys.clone() };
         keys.are_there.then(|| Plan {
-            until: Until::Requests(keys.count),
+            until: Until::Requests(self.share.of(keys.count)),
             work: Workload::Keys(keys),
             arrivals: Arrivals::Closed,
             keep_alive: true,

@@ -8,7 +8,7 @@ use rand::{Rng, SeedableRng};
 use super::server::Temper;
 use crate::Plan;
 use crate::plan::template::Request;
-use crate::plan::{Arrivals, Expect, Target, Until};
+use crate::plan::{Arrivals, Expect, Share, Target, Until};
 
 /// A run that is to be made.
 #[derive(Debug, Clone)]
@@ -52,7 +52,10 @@ impl Case {
             seed,
             ..plan(if by.random_bool(0.8) { "GET" } else { "POST" })
         };
-        Case { seed, threads, plan, temper: Temper::random(&mut by) }
+        let temper = Temper::random(&mut by);
+        let hosts = by.random_range(1..=3);
+        let share = Share { host: by.random_range(0..hosts), hosts, first_thread: 0 };
+        Case { seed, threads, plan: Plan { share, ..plan }, temper }
     }
 
     /// A closed loop of two threads, of whose requests a sound server never answers one.

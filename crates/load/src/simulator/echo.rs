@@ -53,7 +53,7 @@ pub fn ask(requests: u64, load: Load) -> u64 {
     let protocol = Http1::new(&plan, http, Pages::new(&plan, http));
     let record = record_of(&plan, &protocol, 0, plan.connections, seconds);
     let sources = Sources::new(address, false, plan.connections, 0);
-    let parts = (Echo::default(), protocol, record, Turns::new(&queue, 0));
+    let parts = (Echo::default(), protocol, record, Turns::new(&queue, 0, plan.share));
     let shares = (plan.connections, 1);
     let mut worker = Worker::new(&plan, &stop, Clock::start(), shares, sources, parts);
     let turn_over = |worker: &mut Worker<Echo, Http1<Pages>>| {

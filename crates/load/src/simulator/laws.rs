@@ -5,7 +5,7 @@ use super::case::Case;
 use super::world::Fate;
 use crate::outcome::{Account, ErrorKind};
 use crate::pace::schedule::due_times;
-use crate::plan::{Arrivals, Until};
+use crate::plan::{Arrivals, Plan, Until};
 use crate::thread::SLEEP_NS_MAX;
 
 /// A thread whose turn it is does what is due within this time: it is busy with others for less.
@@ -69,8 +69,8 @@ fn all_due(case: &Case, seen: &Seen) -> Result<(), String> {
     if case.plan.arrivals == Arrivals::Closed {
         return Ok(());
     }
-    let length = seen.window.end - seen.window.start;
-    let due = due_times(case.plan.arrivals, case.plan.seed).take_while(|due| *due < length);
+    let (length, plan) = (seen.window.end - seen.window.start, &case.plan);
+    let due = due_times(plan.arrivals, plan.seed, plan.share).take_while(|due| *due < length);
     equal(
         "requests due, by the schedule and as told",
         due.count() as u64,
@@ -95,8 +95,11 @@ fn none_early(case: &Case, seen: &Seen) -> Result<(), String> {
 /// When each request of an open loop was due, as far as the server had it.
 fn dues(case: &Case, seen: &Seen) -> impl Iterator<Item = (u64, u64)> {
     let last = seen.world.fates.keys().last().map_or(0, |last| last + 1);
-    let (start, due) = (seen.window.start, due_times(case.plan.arrivals, case.plan.seed));
-    (0..last).zip(due).map(move |(number, due)| (number, start + due))
+    let Plan { arrivals, seed, share, .. } = case.plan;
+    let start = seen.window.start;
+    let due = (0..).zip(due_times(arrivals, seed, share));
+    let due = due.map(move |(here, due)| (share.number(here), start + due));
+    due.take_while(move |(number, _)| *number < last)
 }
 
 /// What came is counted once: a good answer as such, each other answer as an error.

@@ -120,8 +120,12 @@ impl<'a> Simulation<'a> {
                 let record = record_of(plan, &protocol, thread, slots, to.clone());
                 let sources = Sources::new(plan.target.address, false, plan.connections, thread);
                 let backend = Simulated::new(self.world.clone(), thread);
-                let parts =
-                    (backend, protocol.of_thread(thread), record, Turns::new(&queue, thread));
+                let parts = (
+                    backend,
+                    protocol.of_thread(thread),
+                    record,
+                    Turns::new(&queue, thread, plan.share),
+                );
                 let shares = (slots, threads as u32);
                 let thread = Worker::new(plan, &stop, Clock::start(), shares, sources, parts);
                 Turned { thread, until: None, busy_until: 0 }

@@ -37,7 +37,7 @@ fn run(
     let queue = Queue::new(plan, 1).unwrap();
     let http = plan.http().unwrap();
     let protocol = Http1::new(plan, http, Pages::new(plan, http));
-    let parts = (backend, protocol, record, Turns::new(&queue, 0));
+    let parts = (backend, protocol, record, Turns::new(&queue, 0, plan.share));
     let mut worker =
         Worker::new(plan, &stop, Clock::start(), (plan.connections, 1), sources, parts);
     while let Some(until) = worker.sleeps_until() {

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use comfy_table::Table;
 use load::due_times;
-use load::plan::Arrivals;
+use load::plan::{Arrivals, Share};
 
 use crate::client::Running;
 use crate::page::markdown;
@@ -295,7 +295,7 @@ impl Evidence {
     fn figures(&self, margin: Margin) -> Result<Vec<Figure>, String> {
         let Evidence { case, requests, report, record, seen, .. } = self;
         let of = case.to_string();
-        let due = due_times(Arrivals::Poisson(case.rate()), SEED);
+        let due = due_times(Arrivals::Poisson(case.rate()), SEED, Share::default());
         let due: Vec<u64> = due.take(*requests as usize).collect();
         let by_number: BTreeMap<u64, &Seen> = seen.iter().map(|seen| (seen.number, seen)).collect();
         let mut figures = counts(&of, report, record);
@@ -473,7 +473,7 @@ mod tests {
                 }
                 let service: Service = case.service().parse().unwrap();
                 let requests = (case.rate() * scope.seconds) as u64;
-                let due = due_times(Arrivals::Poisson(case.rate()), SEED);
+                let due = due_times(Arrivals::Poisson(case.rate()), SEED, Share::default());
                 let jobs = (0..requests)
                     .zip(due)
                     .map(|(number, due)| Job { due, busy: service.done_at(number, 0) });

@@ -37,7 +37,7 @@ pub fn response_times(jobs: &[Job], servers: u32, between: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use load::due_times;
-    use load::plan::Arrivals;
+    use load::plan::{Arrivals, Share};
 
     use super::*;
     use crate::truth::service::Service;
@@ -49,7 +49,7 @@ mod tests {
         const JOBS: u64 = 400_000;
         let service: Service = service.parse().unwrap();
         let rate = utilisation * f64::from(servers) / SERVICE_S;
-        let due = due_times(Arrivals::Poisson(rate), 7);
+        let due = due_times(Arrivals::Poisson(rate), 7, Share::default());
         let jobs =
             (0..JOBS).zip(due).map(|(number, due)| Job { due, busy: service.done_at(number, 0) });
         let jobs: Vec<Job> = jobs.collect();
