@@ -2,21 +2,41 @@
 
 use result::Run;
 use result::figure::{Better, Figure, RATE};
+use result::finding::Verdict;
 use result::outcome::{Beside, ClaimAgainst, ClaimInSetting, ClaimOutcome, ClaimWord, Estimate};
 use result::plan::{Claim, Value};
 
 use crate::contenders;
 use crate::figures::{self, Spread};
 use crate::names;
+use crate::notes::CHANCE;
 use crate::text::visible;
 use crate::units;
 use crate::words::and;
 
 /// What decides a claim.
-pub const RULE: &str = "A claim holds under a setting if its contender is ahead of every other \
+const RULE: &str = "A claim holds under a setting if its contender is ahead of every other \
     contender that the claim names and that was measured there. The lead must be larger than \
-    chance and the noise floor. A tie is no lead. Nothing is said of settings that weren't \
-    measured.";
+    chance and the noise floor. A claim doesn't hold if another contender is shown to be ahead or \
+    equal. It is shown to be equal if the whole interval of the ratio and the noise floor lie \
+    below the lead that the claim speaks of, or below 5 % if the claim names no lead. Where \
+    neither is shown, the word is \"not known\". Nothing is said of settings that weren't measured.";
+
+/// What decides the claims of a run, and how many of them chance may decide.
+pub fn rule(run: &Run) -> String {
+    let against = run.claims.iter().flat_map(|it| &it.settings).flat_map(|it| &it.against);
+    let compared = against.filter(|it| it.stands != Beside::NotMeasured).count();
+    if compared < 2 {
+        return RULE.into();
+    }
+    format!(
+        "{RULE} {} decide these claims, each tested at the {} level. If all contenders were equal, \
+         chance alone would find a lead in up to {:.1} of these tests.",
+        units::of(compared as u64, "comparison"),
+        units::percent(CHANCE),
+        compared as f64 * CHANCE
+    )
+}
 
 /// A claim with what became of it.
 pub struct Claimed<'a> {
@@ -28,6 +48,8 @@ pub struct Claimed<'a> {
     pub word: String,
     /// The contender that it speaks for, visible.
     pub who: String,
+    /// How many times as good its contender is at least, where it says so.
+    lead: Option<f64>,
     /// What decides it; `None` where the study has no such figure.
     pub figure: Option<&'a Figure>,
     /// What is known under each setting.
@@ -40,8 +62,8 @@ pub struct Claimed<'a> {
 pub struct InSetting<'a> {
     /// The setting's name.
     pub name: String,
-    /// Whether it holds there.
-    pub word: &'static str,
+    /// Whether it holds there, and how sure that is.
+    pub word: String,
     /// Each that its contender should be ahead of.
     pub others: Vec<Other<'a>>,
 }
@@ -66,15 +88,18 @@ fn claimed<'a>(run: &'a Run, claim: &'a Claim, outcome: &'a ClaimOutcome) -> Cla
     let unmeasured = unmeasured(run, claim, outcome);
     let mut others = outcome.settings.iter().flat_map(|it| &it.against);
     let is_whole = unmeasured.is_none() && others.all(|other| other.stands != Beside::NotMeasured);
-    let word = match (outcome.word, is_whole) {
-        (ClaimWord::NotKnown, _) | (_, true) => outcome.word.says().to_string(),
-        (word, false) => format!("{}, as far as measured", word.says()),
+    let word = word(outcome.word, outcome.verdict);
+    let word = if is_whole || outcome.word == ClaimWord::NotKnown {
+        word
+    } else {
+        format!("{word}, as far as measured")
     };
     Claimed {
         says: visible(&claim.says).into_owned(),
         source: visible(&claim.source).into_owned(),
         word,
         who: contenders::who(run, &claim.contender).into_owned(),
+        lead: claim.lead,
         figure: run.study.figure(&claim.figure),
         settings: outcome.settings.iter().map(|it| in_setting(run, it)).collect(),
         unmeasured,
@@ -89,20 +114,30 @@ fn in_setting<'a>(run: &'a Run, it: &'a ClaimInSetting) -> InSetting<'a> {
     };
     InSetting {
         name: names::settings(run, &[&it.setting]),
-        word: it.word.says(),
+        word: word(it.word, it.verdict),
         others: it.against.iter().map(other).collect(),
     }
 }
 
+/// Whether it holds, with the doubt in what decides it.
+fn word(word: ClaimWord, verdict: Verdict) -> String {
+    let caveat = verdict.caveat().filter(|_| word != ClaimWord::NotKnown);
+    caveat.map_or(word.says().into(), |caveat| format!("{} ({caveat})", word.says()))
+}
+
 impl Claimed<'_> {
-    /// By what it is decided, where that isn't the rate, which goes without saying.
+    /// By what it is decided, where that isn't any lead in the rate, which goes without saying.
     pub fn by(&self) -> Option<String> {
-        let figure = self.figure.filter(|figure| figure.id != RATE)?;
-        let better = match figure.better {
-            Better::More => "more",
-            Better::Less => "less",
-        };
-        Some(format!("by {}, of which {better} is better", visible(&figure.title)))
+        let figure = self.figure.filter(|figure| figure.id != RATE).map(|figure| {
+            let better = match figure.better {
+                Better::More => "more",
+                Better::Less => "less",
+            };
+            format!("by {}, of which {better} is better", visible(&figure.title))
+        });
+        let lead = self.lead.map(|lead| format!("at least {} times as good", units::plain(lead)));
+        let all: Vec<String> = lead.into_iter().chain(figure).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 
     /// What is known of it, a line a setting.

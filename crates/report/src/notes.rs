@@ -107,8 +107,8 @@ fn no_rate_for_all(run: &Run) -> Option<String> {
     (!is_measured).then(|| format!("Nobody was measured at one rate for all: {}.", left_out.reason))
 }
 
-/// How often two are found to differ that don't, by the test that ranks rest on.
-const CHANCE: f64 = 0.05;
+/// How often two are found to differ that don't, by the test that ranks and claims rest on.
+pub(crate) const CHANCE: f64 = 0.05;
 
 /// What to know of ranks where there are many: each is tested against the first of
 /// those above it, by itself.

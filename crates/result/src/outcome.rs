@@ -38,6 +38,9 @@ impl Outcome {
 pub struct ClaimOutcome {
     /// Under all its settings together.
     pub word: ClaimWord,
+    /// The doubt in the figures that decide it.
+    #[serde(default = "undoubted")]
+    pub verdict: Verdict,
     /// Under each that was measured.
     pub settings: Vec<ClaimInSetting>,
 }
@@ -49,6 +52,9 @@ pub struct ClaimInSetting {
     pub setting: Setting,
     /// Whether it holds there.
     pub word: ClaimWord,
+    /// The doubt in the figures that decide it.
+    #[serde(default = "undoubted")]
+    pub verdict: Verdict,
     /// Each that its contender should be ahead of, in the claim's order.
     #[serde(default)]
     pub against: Vec<ClaimAgainst>,
@@ -64,16 +70,26 @@ pub struct ClaimAgainst {
     /// The figure of the claim's contender divided by the other's, from paired blocks; `None`
     /// where one of them has none.
     pub ratio: Option<Estimate>,
+    /// The doubt in that: the worse verdict of both, unless no doubt can change where it stands.
+    #[serde(default = "undoubted")]
+    pub verdict: Verdict,
+}
+
+/// Older runs told of no doubt.
+fn undoubted() -> Verdict {
+    Verdict::Valid
 }
 
 /// Where another contender stands beside the one that a claim speaks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Beside {
-    /// It is worse, beyond chance and noise.
+    /// It is worse, beyond chance and noise, and by as much as the claim says.
     Behind,
-    /// It is as good, or better.
+    /// It is as good, or better, or worse by less than the claim says: that is shown too.
     NotBehind,
+    /// Neither is shown.
+    NotToldApart,
     /// One of the two may not be ranked.
     NotRanked,
     /// It has no figure there, and decides nothing.
@@ -86,6 +102,7 @@ impl Beside {
         match self {
             Beside::Behind => "behind",
             Beside::NotBehind => "not behind",
+            Beside::NotToldApart => "not told apart",
             Beside::NotRanked => "not ranked",
             Beside::NotMeasured => "not measured",
         }
@@ -98,11 +115,11 @@ impl Beside {
 pub enum ClaimWord {
     /// It is ahead of all others that were measured, beyond chance and noise.
     Holds,
-    /// One of the others is as good, or better.
+    /// One of the others is shown to be as good, or better.
     DoesNot,
     /// It holds under some settings.
     Depends,
-    /// Those that it compares have no ranks.
+    /// Those that it compares have no ranks, or can't be told apart.
     NotKnown,
 }
 

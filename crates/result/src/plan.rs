@@ -173,6 +173,10 @@ pub struct Claim {
     /// The id of the figure that decides.
     #[serde(default = "rate")]
     pub figure: String,
+    /// How many times as good its contender is at least, by its words; `None` if they only say
+    /// better.
+    #[serde(default)]
+    pub lead: Option<f64>,
     /// The cores that it speaks of; `None` of any.
     #[serde(default)]
     pub cores: Option<Cores>,

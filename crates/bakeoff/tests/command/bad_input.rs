@@ -13,7 +13,7 @@ fn refused(lab: &Lab, arguments: &[&str], complaints: &[&str]) {
 /// What is wrong, the words in a good file that give way to others, and what is said of those.
 type Wrong = (&'static str, &'static str, &'static str, &'static str);
 
-const WRONG_STUDIES: [Wrong; 10] = [
+const WRONG_STUDIES: [Wrong; 12] = [
     (
         "an unknown key",
         "question",
@@ -75,6 +75,20 @@ const WRONG_STUDIES: [Wrong; 10] = [
         "[[published]]\nrow = \"then\"\ncontender = \"gone\"\nsource = \"us\"\ncores = \"one\"\n\
              kept = false\nconnections = [30]\nrate = [1.0]\n\n[profile.quick]",
         "16:13: there is no contender `gone`; the study has good",
+    ),
+    (
+        "a claim to be ahead of oneself",
+        "[profile.quick]",
+        "[[claim]]\nsays = \"it leads\"\nsource = \"us\"\ncontender = \"good\"\n\
+             against = [\"good\"]\n\n[profile.quick]",
+        "18:12: `good` can't be ahead of itself; name the contenders that it leads",
+    ),
+    (
+        "a claim of a lead that is none",
+        "[profile.quick]",
+        "[[claim]]\nsays = \"it leads\"\nsource = \"us\"\ncontender = \"good\"\n\
+             against = []\nlead = 0.5\n\n[profile.quick]",
+        "19:8: a lead is how many times as good the contender is: a number above 1",
     ),
 ];
 

@@ -74,7 +74,8 @@ impl File {
 
     /// Of contenders that drive themselves.
     fn study_of_programs() -> File {
-        let complaint = |text: &str| complaint(text, &[("go", &contender())]);
+        let complaint =
+            |text: &str| complaint(text, &[("go", &contender()), ("rust", &contender())]);
         File { example: nth_example(&page("study-toml.md"), 2).into(), complaint }
     }
 
@@ -97,7 +98,8 @@ impl File {
         let keys = contenders.split("\n### `[variant.NAME]`\n").nth(1).expect("variants");
         let complaint = |text: &str| {
             let study = page("study-toml.md");
-            complaint(nth_example(&study, 2), &[("erlang", text), ("go", &contender())])
+            let others = [("go", &*contender()), ("rust", &*contender())];
+            complaint(nth_example(&study, 2), &[&[("erlang", text)], &others[..]].concat())
         };
         File { example: example(keys).into(), complaint }
     }

@@ -2,14 +2,22 @@
 //! figure, and is decided by these two at a time, under the settings that it speaks of.
 
 use result::Run;
+use result::durability::Class;
 use result::figure::{Better, Figure};
+use result::finding::Verdict;
 use result::outcome::{
     Beside, ClaimAgainst, ClaimInSetting, ClaimOutcome, ClaimWord, Estimate, Row,
 };
 use result::plan::{Claim, PaceKind, Setting};
 
+use super::doubt;
 use super::group::{Group, by_setting};
 use super::ranked::unranked;
+
+/// A lead that is smaller than this is none that a claim means, unless it says so. To show that
+/// two are equal, the whole interval of their ratio has to lie below it, and the noise floor too:
+/// a test of equivalence, as Schuirmann has it (1987). Not to find a lead shows nothing.
+const SMALLEST_LEAD: f64 = 1.05;
 
 /// Of each claim, in the study's order.
 pub(super) fn outcomes(run: &Run) -> Vec<ClaimOutcome> {
@@ -22,13 +30,19 @@ fn outcome(run: &Run, claim: &Claim) -> ClaimOutcome {
         None => Vec::new(),
     };
     let has = |word: ClaimWord| settings.iter().any(|it| it.word == word);
+    let decided = |word| settings.iter().filter(move |it| it.word == word).map(|it| it.verdict);
     let word = match (has(ClaimWord::Holds), has(ClaimWord::DoesNot)) {
         (true, true) => ClaimWord::Depends,
         (true, false) => ClaimWord::Holds,
         (false, true) => ClaimWord::DoesNot,
         (false, false) => ClaimWord::NotKnown,
     };
-    ClaimOutcome { word, settings }
+    // One setting in which it surely doesn't hold is enough; to hold, it takes all.
+    let verdict = match word {
+        ClaimWord::DoesNot => decided(ClaimWord::DoesNot).min(),
+        _ => decided(ClaimWord::Holds).chain(decided(ClaimWord::DoesNot)).max(),
+    };
+    ClaimOutcome { word, verdict: verdict.unwrap_or(Verdict::Valid), settings }
 }
 
 /// Under each setting that it speaks of and where those that it compares were measured.
@@ -36,8 +50,10 @@ fn in_settings(run: &Run, claim: &Claim, figure: &Figure) -> Vec<ClaimInSetting>
     let by_setting = by_setting(run, PaceKind::Free).into_iter();
     let of_it = by_setting.filter(|(setting, _)| speaks_of(claim, setting));
     let outcomes = of_it.filter_map(|(setting, trials)| {
-        let outcome = run.outcomes_at(PaceKind::Free).find(|it| it.setting == *setting)?;
-        Contest::new(Group::new(run, setting, trials), &outcome.rows, figure).of(claim)
+        // Of stores there is an outcome for each class.
+        let outcomes = run.outcomes_at(PaceKind::Free).filter(|it| it.setting == *setting);
+        let rows = outcomes.flat_map(|it| it.rows.iter().map(|row| (row, it.class))).collect();
+        Contest::new(Group::new(run, setting, trials), rows, figure).of(claim)
     });
     outcomes.collect()
 }
@@ -52,13 +68,18 @@ fn speaks_of(claim: &Claim, setting: &Setting) -> bool {
 /// What contenders are compared by under one setting.
 struct Contest<'a> {
     group: Group<'a>,
-    rows: &'a [Row],
+    /// Those that were measured, each with its class.
+    rows: Vec<(&'a Row, Option<Class>)>,
     figure: &'a Figure,
     noise_floor: Result<f64, &'static str>,
 }
 
 impl<'a> Contest<'a> {
-    fn new(group: Group<'a>, rows: &'a [Row], figure: &'a Figure) -> Contest<'a> {
+    fn new(
+        group: Group<'a>,
+        rows: Vec<(&'a Row, Option<Class>)>,
+        figure: &'a Figure,
+    ) -> Contest<'a> {
         let noise_floor = group.noise_floor(&figure.id);
         Contest { group, rows, figure, noise_floor }
     }
@@ -67,56 +88,93 @@ impl<'a> Contest<'a> {
     fn of(&self, claim: &Claim) -> Option<ClaimInSetting> {
         let own = self.row(&claim.contender)?;
         let against: Vec<ClaimAgainst> =
-            claim.against.iter().map(|other| self.beside(own, other)).collect();
+            claim.against.iter().map(|other| self.beside(own, other, claim.lead)).collect();
         let has = |stands: Beside| against.iter().any(|it| it.stands == stands);
         if against.iter().all(|it| it.stands == Beside::NotMeasured) {
             return None;
         }
         let word = if has(Beside::NotBehind) {
             ClaimWord::DoesNot
-        } else if has(Beside::NotRanked) {
+        } else if has(Beside::NotRanked) || has(Beside::NotToldApart) {
             ClaimWord::NotKnown
         } else {
             ClaimWord::Holds
         };
-        Some(ClaimInSetting { setting: self.group.setting.clone(), word, against })
+        let decided =
+            |stands| against.iter().filter(move |it| it.stands == stands).map(|it| it.verdict);
+        let verdict = match word {
+            ClaimWord::DoesNot => decided(Beside::NotBehind).min(),
+            ClaimWord::Holds => decided(Beside::Behind).max(),
+            _ => None,
+        };
+        let (setting, verdict) = (self.group.setting.clone(), verdict.unwrap_or(Verdict::Valid));
+        Some(ClaimInSetting { setting, word, verdict, against })
     }
 
-    fn row(&self, contender: &str) -> Option<&'a Row> {
-        self.rows.iter().find(|row| row.contender == contender)
+    fn row(&self, contender: &str) -> Option<(&'a Row, Option<Class>)> {
+        self.rows.iter().find(|(row, _)| row.contender == contender).copied()
     }
 
-    fn beside(&self, own: &Row, other: &str) -> ClaimAgainst {
-        let row = self.row(other);
-        ClaimAgainst {
-            contender: other.into(),
-            stands: row.map_or(Beside::NotMeasured, |row| self.stands(own, row)),
-            ratio: row.and_then(|_| self.ratio(own, other)),
-        }
+    fn beside(
+        &self,
+        (own, class): (&Row, Option<Class>),
+        other: &str,
+        lead: Option<f64>,
+    ) -> ClaimAgainst {
+        let contender = other.into();
+        let Some((row, class_of_other)) = self.row(other) else {
+            let (stands, verdict) = (Beside::NotMeasured, Verdict::Valid);
+            return ClaimAgainst { contender, stands, ratio: None, verdict };
+        };
+        let ratio = self.group.ratio(&own.contender, other, &self.figure.id);
+        let stands = match &ratio {
+            // A store that keeps nothing is no rival of one that waits for its disk.
+            Some(ratio) if class == class_of_other => self.stands(own, row, ratio, lead),
+            _ => Beside::NotRanked,
+        };
+        let is_beyond_doubt = ratio.as_ref().is_some_and(|it| doubt::cannot_change(own, row, it));
+        let findings = own.findings.iter().chain(&row.findings).map(|it| it.verdict);
+        let counts = |it: &Verdict| !is_beyond_doubt || *it != Verdict::Suspect;
+        let verdict = findings.filter(counts).max().unwrap_or(Verdict::Valid);
+        ClaimAgainst { contender, stands, ratio, verdict }
     }
 
-    fn ratio(&self, own: &Row, other: &str) -> Option<Estimate> {
-        self.group.ratio(&own.contender, other, &self.figure.id)
-    }
-
-    fn stands(&self, own: &Row, other: &Row) -> Beside {
+    fn stands(&self, own: &Row, other: &Row, ratio: &Estimate, lead: Option<f64>) -> Beside {
         let may_be_ranked = |row| unranked(row, self.figure, self.noise_floor).is_none();
-        if !(may_be_ranked(own) && may_be_ranked(other)) {
+        // Of a block in which one of them has 0 there is no ratio. Those that are left would be
+        // chosen by their outcome.
+        let blocks = own.figure(&self.figure.id).map_or(0, |it| it.blocks.len());
+        let is_whole = ratio.blocks.len() == blocks;
+        let (Ok(floor), Some(interval)) = (self.noise_floor, ratio.interval) else {
+            return Beside::NotRanked;
+        };
+        if !(may_be_ranked(own) && may_be_ranked(other) && is_whole) {
             return Beside::NotRanked;
         }
         let [own_is_bound, other_is_bound] =
             [own, other].map(|row| row.figure(&self.figure.id).is_some_and(|it| it.at_least));
-        let floor = self.noise_floor.ok();
-        let is_ahead = !self.group.is_tie(&own.contender, &other.contender, self.figure, floor);
         // A bound may be anything beyond it.
         let (own_may_be_better, other_may_be_better) = match self.figure.better {
             Better::More => (own_is_bound, other_is_bound),
             Better::Less => (other_is_bound, own_is_bound),
         };
-        match is_ahead {
-            true if !other_may_be_better => Beside::Behind,
-            false if !own_may_be_better => Beside::NotBehind,
-            _ => Beside::NotRanked,
+        // How many times as good the claim's contender is.
+        let (least, most) = match self.figure.better {
+            Better::More => interval,
+            Better::Less => (1.0 / interval.1, 1.0 / interval.0),
+        };
+        let is_ahead = |a: &Row, b: &Row| {
+            !self.group.is_tie(&a.contender, &b.contender, self.figure, Some(floor))
+        };
+        let too_little = lead.unwrap_or(SMALLEST_LEAD);
+        if is_ahead(own, other) && least >= lead.unwrap_or(1.0) && !other_may_be_better {
+            Beside::Behind
+        } else if own_may_be_better {
+            Beside::NotToldApart
+        } else if is_ahead(other, own) || most < too_little && floor < too_little {
+            Beside::NotBehind
+        } else {
+            Beside::NotToldApart
         }
     }
 }
@@ -126,10 +184,11 @@ mod tests {
     use std::collections::BTreeMap;
 
     use result::figure::{CPU_US, RATE};
+    use result::finding::Finding;
     use result::plan::{Cores, Value};
 
     use crate::outcomes::conclude;
-    use crate::samples::{contender, run_of, trial};
+    use crate::samples::{contender, run_of, suspect, trial};
 
     use super::*;
 
@@ -145,6 +204,7 @@ mod tests {
             contender: "a".into(),
             against: vec!["b".into(), "c".into()],
             figure: RATE.into(),
+            lead: None,
             cores: None,
             values: BTreeMap::from([("connections".into(), vec![30.into(), Value::Number(100)])]),
         }
@@ -156,6 +216,31 @@ mod tests {
 
     /// What becomes of a claim in six blocks with such rates at so many connections.
     fn outcome_of(claim: Claim, rates: &[(&str, u32, f64)]) -> ClaimOutcome {
+        let mut run = run_with(claim, rates);
+        conclude(&mut run);
+        run.claims.remove(0)
+    }
+
+    /// The same with a rate a block, at 30 connections.
+    fn outcome_in(claim: Claim, names: &[&str], rate: impl Fn(&str, u32) -> f64) -> ClaimOutcome {
+        let setting = setting(30);
+        let mut trials = Vec::new();
+        for (block, name) in (0..6).flat_map(|block| names.iter().map(move |name| (block, name))) {
+            let trial = trial(name, block, &setting, rate(name, block));
+            if *name == "a" {
+                let mut twin = trial.clone();
+                twin.slot.twin = true;
+                trials.push(twin);
+            }
+            trials.push(trial);
+        }
+        let mut run = run_of(&["a", "b", "c"].map(contender), trials);
+        run.study.claims = vec![claim];
+        conclude(&mut run);
+        run.claims.remove(0)
+    }
+
+    fn run_with(claim: Claim, rates: &[(&str, u32, f64)]) -> Run {
         let mut trials = Vec::new();
         for block in 0..6 {
             for &(name, connections, rate) in rates {
@@ -170,8 +255,7 @@ mod tests {
         }
         let mut run = run_of(&["a", "b", "c"].map(contender), trials);
         run.study.claims = vec![claim];
-        conclude(&mut run);
-        run.claims.remove(0)
+        run
     }
 
     /// Where the others stand under the first setting.
@@ -187,12 +271,73 @@ mod tests {
         assert_eq!(stands(&holds), [("b", Beside::Behind), ("c", Beside::NotMeasured)]);
         let ratio = holds.settings[0].against[0].ratio.as_ref().unwrap();
         assert!((ratio.median - 2.0).abs() < 0.01, "{ratio:?}");
-        let tie = word(&[("a", 30, 100.0), ("b", 30, 100.05)]);
-        assert_eq!(tie.word, ClaimWord::DoesNot, "a tie is no lead");
-        assert_eq!(stands(&tie), [("b", Beside::NotBehind), ("c", Beside::NotMeasured)]);
+        let equal = word(&[("a", 30, 100.0), ("b", 30, 100.05)]);
+        assert_eq!(equal.word, ClaimWord::DoesNot, "who is equal doesn't lead");
+        assert_eq!(stands(&equal), [("b", Beside::NotBehind), ("c", Beside::NotMeasured)]);
         let mixed =
             word(&[("a", 30, 100.0), ("b", 30, 50.0), ("a", 100, 100.0), ("b", 100, 150.0)]);
         assert_eq!(mixed.word, ClaimWord::Depends);
+    }
+
+    /// Six blocks in which `a` is as fast as `b` on the average, but for such noise.
+    fn noisy(noise: f64) -> ClaimOutcome {
+        let rate = |name: &str, block: u32| match (name, block % 2) {
+            ("a", 0) | ("b", 1) => 100.0,
+            _ => 100.0 * noise,
+        };
+        outcome_in(claim(), &["a", "b"], rate)
+    }
+
+    #[test]
+    fn not_to_find_a_lead_is_no_proof_that_there_is_none() {
+        assert_eq!(stands(&noisy(1.01))[0], ("b", Beside::NotBehind));
+        let noisy = noisy(1.10);
+        assert_eq!(noisy.word, ClaimWord::NotKnown, "10 % between blocks hide any lead");
+        assert_eq!(stands(&noisy)[0], ("b", Beside::NotToldApart));
+    }
+
+    #[test]
+    fn a_claim_of_twice_as_much_needs_twice_as_much() {
+        let of = |lead, rate| {
+            let claim = Claim { lead: Some(lead), ..claim() };
+            outcome_of(claim, &[("a", 30, rate), ("b", 30, 100.0)]).word
+        };
+        assert_eq!(of(2.0, 210.0), ClaimWord::Holds);
+        assert_eq!(of(2.0, 190.0), ClaimWord::DoesNot, "it leads, but not by so much");
+        let around =
+            outcome_in(Claim { lead: Some(2.0), ..claim() }, &["a", "b"], |name, block| {
+                if name == "a" { 190.0 + 5.0 * f64::from(block) } else { 100.0 }
+            });
+        assert_eq!(around.word, ClaimWord::NotKnown, "its interval has 2 within it");
+    }
+
+    #[test]
+    fn a_figure_of_nothing_gives_no_ratio_and_decides_nothing() {
+        let of = |name: &str, block: u32| match (name, block) {
+            ("b", 0) => 0.0,
+            ("b", _) => 50.0,
+            _ => 100.0,
+        };
+        let some = outcome_in(claim(), &["a", "b"], of);
+        assert_eq!(some.word, ClaimWord::NotKnown, "the blocks that are left were chosen by it");
+    }
+
+    #[test]
+    fn doubt_in_what_decides_a_claim_stays_beside_its_word() {
+        let rates = [("a", 30, 100.0), ("b", 30, 50.0)];
+        let with = |off_by_max| {
+            let mut run = run_with(claim(), &rates);
+            conclude(&mut run);
+            for row in run.outcomes.iter_mut().flat_map(|it| &mut it.rows) {
+                row.findings.push(Finding { off_by_max, ..suspect("steady") });
+                row.verdict = Verdict::Suspect;
+            }
+            outcomes(&run).remove(0)
+        };
+        let doubted = with(None);
+        assert_eq!((doubted.word, doubted.verdict), (ClaimWord::Holds, Verdict::Suspect));
+        assert_eq!(doubted.settings[0].verdict, Verdict::Suspect);
+        assert_ne!(with(Some(1.1)).verdict, Verdict::Suspect, "a doubt of 10 % of a lead of 100 %");
     }
 
     /// Who answers twice as much in the same CPU time takes half as much of it an answer.

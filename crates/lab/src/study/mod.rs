@@ -35,6 +35,7 @@ pub use self::driver::{Driver, Noun, Parameter, ToldFigure};
 pub use self::profile::Expects;
 pub use self::profile::{Curve, EqualRate, FixedRate, Profile, Settings};
 pub use self::published::{ClaimFile, PublishedRow};
+use self::published::{LEAD_MAX, is_lead};
 pub use self::request::{Request, RightAnswer};
 
 use self::contender::Contender;
@@ -503,13 +504,26 @@ impl Study {
         Ok(())
     }
 
-    /// Refuses claims of contenders or settings that aren't there.
+    /// Refuses claims of contenders or settings that aren't there, and those that none can hold.
     fn check_claims(&self, path: &Path) -> Result<(), toml_file::Error> {
         for claim in &self.file.claims {
             for name in [&claim.contender].into_iter().chain(&claim.against) {
                 if self.contenders.iter().all(|it| it.name != *name.get_ref()) {
                     return Err(toml_file::refuse(path, name.span(), self.lacks(name.get_ref())));
                 }
+            }
+            let own = claim.contender.get_ref();
+            if let Some(name) = claim.against.iter().find(|it| it.get_ref() == own) {
+                let why =
+                    format!("`{own}` can't be ahead of itself; name the contenders that it leads");
+                return Err(toml_file::refuse(path, name.span(), why));
+            }
+            if let Some(lead) = claim.lead.as_ref().filter(|it| !is_lead(*it.get_ref())) {
+                let why = format!(
+                    "a lead is how many times as good the contender is: a number above 1, of \
+                     {LEAD_MAX} at most"
+                );
+                return Err(toml_file::refuse(path, lead.span(), why));
             }
             if let Some(id) = &claim.figure {
                 self.file.figure_of(id, path)?;
@@ -588,6 +602,7 @@ impl Study {
             contender: claim.contender.get_ref().clone(),
             against: claim.against.iter().map(|it| it.get_ref().clone()).collect(),
             figure: claim.figure().into(),
+            lead: claim.lead.as_ref().map(|it| *it.get_ref()),
             cores: claim.cores,
             values: values.collect(),
         }

@@ -8,6 +8,14 @@ use result::plan::{Cores, Published, PublishedFigure, Setting, Value};
 use serde::Deserialize;
 use toml::Spanned;
 
+/// The largest lead that a claim may speak of.
+pub(super) const LEAD_MAX: f64 = 1e6;
+
+/// Whether a claim may speak of such a lead.
+pub(super) fn is_lead(lead: f64) -> bool {
+    lead > 1.0 && lead <= LEAD_MAX
+}
+
 /// A claim, as a file has it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +30,8 @@ pub struct ClaimFile {
     pub against: Vec<Spanned<String>>,
     /// The id of the figure that decides; the rate, if none is given.
     pub figure: Option<Spanned<String>>,
+    /// How many times as good its contender is at least.
+    pub lead: Option<Spanned<f64>>,
     /// The cores that it speaks of.
     pub cores: Option<Cores>,
     /// The settings that it speaks of: values of parameters.

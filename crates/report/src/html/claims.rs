@@ -8,7 +8,7 @@ use result::figure::Better;
 use result::outcome::Estimate;
 
 use super::markup::prose;
-use crate::claims::{self, Claimed, InSetting, RULE};
+use crate::claims::{self, Claimed, InSetting};
 use crate::figures;
 use crate::units;
 
@@ -23,7 +23,7 @@ pub fn claims(run: &Run) -> Markup {
     html! {
         @if !all.is_empty() {
             h2 id="claims" { "What was claimed" }
-            p { (RULE) }
+            p { (claims::rule(run)) }
             @for claim in &all { (claimed(claim)) }
         }
     }

@@ -278,7 +278,7 @@ fn claims(run: &Run) -> Option<String> {
     let rows: Vec<Vec<String>> = rows.collect();
     let columns = ["claim", "today", "where"].map(|name| (name.to_string(), Side::Left));
     let table = table(&columns, &rows);
-    (!all.is_empty()).then(|| format!("### What was claimed\n\n{}\n\n{table}", claims::RULE))
+    (!all.is_empty()).then(|| format!("### What was claimed\n\n{}\n\n{table}", claims::rule(run)))
 }
 
 fn then_and_now(run: &Run) -> Option<String> {

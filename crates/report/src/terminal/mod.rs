@@ -16,7 +16,7 @@ pub use page::Terminal;
 use result::Run;
 
 use self::page::{BOLD, PLAIN, Page};
-use crate::claims::{self, RULE};
+use crate::claims;
 use crate::missing;
 use crate::names;
 use crate::notes;
@@ -49,7 +49,7 @@ impl Page {
             return;
         }
         self.paragraph(BOLD, "", "What was claimed");
-        self.paragraph(PLAIN, "", RULE);
+        self.paragraph(PLAIN, "", &claims::rule(run));
         for claim in &all {
             self.out.push('\n');
             let says = format!("{}: {} ({})", claim.word, claim.says, claim.source);

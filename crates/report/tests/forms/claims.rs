@@ -15,7 +15,9 @@ fn a_claim_stands_with_what_became_of_it_and_where() {
         for says in [
             "What was claimed",
             "Go is faster than Erlang.",
-            "depends, as far as measured",
+            "depends (suspect), as far as measured",
+            "holds (suspect)",
+            "2 comparisons decide these claims",
             "2.50 times",
             "(2.38–2.62)",
             "0.80 times",
