@@ -9,7 +9,7 @@ use std::sync::Arc;
 use clap::builder::NonEmptyStringValueParser;
 use http::{Method, uri::PathAndQuery};
 use load::plan::headers;
-use load::plan::template::{Placeholders, Request};
+use load::plan::template::{Placeholders, Request, meant_by};
 use load::plan::{Expect, Statuses, WEIGHT_MAX};
 use report::units;
 
@@ -179,6 +179,9 @@ fn unreadable(name: &str, error: &io::Error) -> String {
 }
 
 fn method(text: &str) -> Result<String, String> {
+    if let Some(meant) = meant_by(text) {
+        return Err(format!("methods are case-sensitive: write {meant}"));
+    }
     match Method::from_bytes(text.as_bytes()) {
         Ok(Method::CONNECT) => Err("after CONNECT a connection is a tunnel, and not HTTP".into()),
         Ok(method) => Ok(method.to_string()),

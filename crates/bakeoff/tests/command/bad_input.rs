@@ -198,6 +198,7 @@ fn what_a_contract_has_refused_is_bounded() {
         ("\"/w\"", format!("\"/{}\"", "w".repeat(10_000)), "of 10000 bytes at most"),
         ("\"/w\"", "\"/w HTTP/1.1\\r\\nHost: x\"".into(), "begins with / and has no space"),
         ("path", "method = \"GET /\", path".into(), "1 to 20 letters, - among them"),
+        ("path", "method = \"get\", path".into(), "as GET and not get"),
         ("404", "200".into(), "a status from 400 to 599"),
     ] {
         refused_with(one.replacen(from, &to, 1), bound);

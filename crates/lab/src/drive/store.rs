@@ -174,7 +174,7 @@ impl Driving for Asking<'_> {
 impl Asking<'_> {
     /// What became of the keys, and what the store says of them.
     fn seen(&self, seen: &Outcome) -> StoreSeen {
-        let KeysSeen { hits, misses, missing, wrong, stale } = seen.keys.unwrap_or_default();
+        let KeysSeen { hits, misses, missing, wrong, stale, .. } = seen.keys.unwrap_or_default();
         let asked = seen.classes.iter().filter(|it| it.response.samples() > 0);
         let operations = asked.map(|it| OperationSeen {
             operation: it.name.clone(),

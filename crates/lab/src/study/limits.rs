@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 
 use judge::statistics::BLOCKS_MAX;
 use load::plan::Statuses;
+use load::plan::template::meant_by;
 use result::plan::{BodyBytes, Cores};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{
@@ -115,8 +116,9 @@ pub(crate) fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String,
 
 /// A method. The longest that is registered has 17 letters.
 pub(crate) fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    checked(deserializer, "1 to 20 letters, - among them", |method: &String| {
+    checked(deserializer, "1 to 20 letters, - among them, as GET and not get", |method: &String| {
         (1..=20).contains(&method.len())
+            && meant_by(method).is_none()
             && method.chars().all(|c| c.is_ascii_alphabetic() || c == '-')
     })
 }

@@ -32,9 +32,18 @@ pub(crate) enum Call {
     Wait,
 }
 
+const ANSWER: &[u8] = b"HTTP/1.1 204 No Content\r\n\r\n";
+const FAREWELL: &[u8] =
+    b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
 /// An answer to the request on this slot.
 pub(crate) fn answered(slot: Slot) -> Event {
-    Event::Received(slot, Received::whole(0))
+    Event::Received(slot, Received::whole(ANSWER.len()))
+}
+
+/// The word of a server that saw no request on this slot for long, and ends the connection.
+pub(crate) fn bid_farewell(slot: Slot) -> Event {
+    Event::Received(slot, Received::whole(FAREWELL.len()))
 }
 
 /// A backend that gives at each wait the events that a script has for it, each with how long
@@ -90,8 +99,8 @@ impl<W: FnMut() -> Vec<(Duration, Event)>> Backend for Scripted<W> {
         Some((now(), event))
     }
 
-    fn bytes(&self, _: Received) -> &[u8] {
-        b"HTTP/1.1 204 No Content\r\n\r\n"
+    fn bytes(&self, received: Received) -> &[u8] {
+        if received.length() == ANSWER.len() { ANSWER } else { FAREWELL }
     }
 
     fn kernel_stamp(&self) -> Option<Duration> {

@@ -82,6 +82,7 @@ impl KeysSeen {
             missing: self.missing + next.missing,
             wrong: self.wrong + next.wrong,
             stale: self.stale + next.stale,
+            pushes: self.pushes + next.pushes,
         }
     }
 }

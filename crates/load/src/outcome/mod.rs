@@ -188,6 +188,9 @@ pub struct KeysSeen {
     pub wrong: u64,
     /// Values that were overwritten before.
     pub stale: u64,
+    /// Messages that the store sent though nobody asked, as it may with RESP3.
+    #[serde(default)]
+    pub pushes: u64,
 }
 
 /// The times of one class of requests, of the window's requests.

@@ -65,6 +65,16 @@ impl Placeholders {
     }
 }
 
+/// The methods whose names servers know (RFC 9110, 9.3, and RFC 5789).
+const METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
+
+/// What a method that is written so is likely meant to be: methods are case-sensitive (RFC 9110,
+/// 9.1), so `head` is another method than HEAD, which no server knows.
+pub fn meant_by(method: &str) -> Option<&'static str> {
+    METHODS.into_iter().find(|known| known.eq_ignore_ascii_case(method) && *known != method)
+}
+
 impl Request {
     /// A GET without further headers.
     pub fn get(path: impl Into<String>) -> Request {

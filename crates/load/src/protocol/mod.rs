@@ -1,6 +1,7 @@
 //! Frames: an encoder of requests and an incremental decoder of answers, which takes any split
 //! of the byte stream. What an answer is worth, the [work](crate::work) says.
 
+pub(crate) mod foreign;
 pub mod http1;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
@@ -51,6 +52,27 @@ pub(crate) trait Protocol: Send + Sync {
 
     /// Takes bytes that belong to the answer of a request.
     fn feed(&mut self, connection: &mut Self::Connection, bytes: &[u8], of: Asked) -> Fed;
+
+    /// What an answer lacks that came in part, for people; `None` where nothing of it came.
+    fn lacks(connection: &Self::Connection) -> Option<String>;
+
+    /// How many of these bytes are whole messages that the server may send though nobody asked
+    /// for them.
+    fn may_be_unasked(&mut self, _bytes: &[u8]) -> usize {
+        0
+    }
+
+    /// Whether a server says by such an answer that it ends a connection on which it saw no
+    /// request, as it does after a while.
+    fn is_farewell(_kind: AnswerKind) -> bool {
+        false
+    }
+
+    /// Why there is nothing behind an answer of this kind, for people; empty where its frame
+    /// says where it ends.
+    fn ends_with_its_head(&self, _number: u64, _kind: AnswerKind) -> &'static str {
+        ""
+    }
 
     /// The server ended its side while this answer was awaited.
     fn end(&mut self, connection: &mut Self::Connection, of: Asked) -> Fed;

@@ -21,7 +21,12 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             let queued = outboxes.get(slot as usize).map_or(0, |outbox| outbox.queued);
             let asked = slots.under_way(slot) > queued;
             let Some(flight) = slots.oldest(slot).filter(|_| asked).copied() else {
+                bytes = &bytes[protocol.may_be_unasked(bytes)..];
+                if bytes.is_empty() {
+                    return;
+                }
                 let example = format!("bytes that nobody asked for: \"{}\"", show(bytes));
+                let example = foreign::named(bytes, example);
                 return self.unasked(slot, example, at);
             };
             let partial = &mut slots.connection(slot).partial;
@@ -33,11 +38,22 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 Fed::Answer { used, kind, fault, reusable } => (used, kind, fault, reusable),
                 Fed::Broken(fault) => return self.lost(slot, &fault, at),
             };
+            if !reusable && P::is_farewell(kind) && slots.connection(slot).is_used {
+                // The server ended the connection while the request was on its way.
+                let example = format!("the connection ended with status {}", kind.status);
+                let fault = Fault { kind: ErrorKind::ClosedEarly, example };
+                self.settle_lost(slot, &fault, false, at);
+                return self.replace(slot, at);
+            }
             let answer = &bytes[..used];
             bytes = &bytes[used..];
             let last = slots.under_way(slot) == queued + 1;
+            if last && fault.is_none() {
+                bytes = &bytes[protocol.may_be_unasked(bytes)..];
+            }
             if last && !bytes.is_empty() && fault.is_none() {
-                let example = format!("bytes after the answer: \"{}\"", show(bytes));
+                let why = protocol.ends_with_its_head(flight.number, kind);
+                let example = format!("bytes after the answer{why}: \"{}\"", show(bytes));
                 fault = Some(Box::new(Fault { kind: ErrorKind::Malformed, example }));
             }
             let connection = slots.drop_oldest(slot);

@@ -105,7 +105,10 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 State::Open => {
                     let sent = self.slots.oldest(slot).map(|flight| flight.times.sent);
                     if sent.is_some_and(|sent| self.time.watched(sent, looked) >= timeout) {
-                        let example = format!("no whole answer within {:?}", self.plan.timeout);
+                        let lacks = P::lacks(&self.slots.connection(slot).partial);
+                        let lacks = lacks.map_or(String::new(), |what| format!(": {what}"));
+                        let example =
+                            format!("no whole answer within {:?}{lacks}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };
                         if self.turns.phase(self.now()) == Phase::Window {
                             self.slots.leave_waiting(slot);

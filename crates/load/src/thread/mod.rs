@@ -29,7 +29,7 @@ use crate::pace::queue::Free;
 use crate::pace::turns::{Turn, Turns};
 use crate::pace::window::{Phase, Window};
 use crate::plan::{Plan, Until};
-use crate::protocol::{Fed, Opened, Protocol};
+use crate::protocol::{Fed, Opened, Protocol, foreign};
 use crate::thread::address::Sources;
 use crate::thread::connects::Connects;
 use crate::thread::line::{Line, Place};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::mpsc;
 
 use super::*;
-use crate::backend::scripted::{Call, Scripted, answered, now, pass};
+use crate::backend::scripted::{Call, Scripted, answered, bid_farewell, now, pass};
 use crate::outcome::record::Since;
 use crate::pace::queue::Queue;
 use crate::plan::template::Request;
@@ -215,6 +215,33 @@ fn connections_that_end_while_nothing_is_asked_were_cut_if_they_were_to_be_kept(
         });
         assert_eq!(seen.connections.cut, cut, "keep_alive: {keep_alive}");
     }
+}
+
+/// Else a server that ends idle connections with a word looked as if it refused requests.
+#[test]
+fn a_request_that_crosses_the_end_of_an_idle_connection_is_asked_again_if_it_may_be() {
+    // `c`: connected; `a`: answered; `f`: the server bids farewell.
+    let seen = |method: &str, events: &str| {
+        let mut plan = Plan { until: Until::Requests(2), ..plan(1) };
+        plan.http_mut().unwrap().requests[0].method = method.into();
+        let mut events = events.chars().map(|it| match it {
+            'c' => Event::Connected(0),
+            'a' => answered(0),
+            _ => bid_farewell(0),
+        });
+        let script = || events.next().map(|event| (Duration::ZERO, event)).into_iter().collect();
+        run(&plan, Duration::ZERO, script).0
+    };
+    let again = seen("GET", "cafca");
+    assert_eq!((again.account.good, again.account.errors.len()), (2, 0), "{:?}", again.account);
+    assert_eq!(again.connections.resent, 1);
+    let unsafe_ = seen("POST", "caf");
+    let errors = &unsafe_.account.errors;
+    assert_eq!(errors[0].kind, ErrorKind::Unanswered, "who knows whether it was processed");
+    assert!(errors[0].example.contains("status 408"), "{}", errors[0].example);
+    let first = seen("GET", "cfca");
+    let errors = &first.account.errors;
+    assert_eq!(errors[0].kind, ErrorKind::WrongStatus, "nothing was idle: it is its answer");
 }
 
 /// Else server and client would read and write more often for as many requests: what is answered

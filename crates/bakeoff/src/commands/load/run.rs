@@ -311,8 +311,14 @@ pub mod tests {
         let example = "key:000000000007 isn't there, and was written".into();
         let (kind, first) = (ErrorKind::Missing, Duration::from_millis(12));
         outcome.account.errors = vec![ErrorCount { kind, count: 2_000, first, example }];
-        outcome.keys =
-            Some(KeysSeen { hits: 278_800, misses: 0, missing: 2_000, wrong: 0, stale: 0 });
+        outcome.keys = Some(KeysSeen {
+            hits: 278_800,
+            misses: 0,
+            missing: 2_000,
+            wrong: 0,
+            stale: 0,
+            pushes: 0,
+        });
         let seen = |name: &str, us, count| {
             let times = Latency { good: histogram([(us, count)]), censored: histogram([]) };
             ClassSeen { name: name.into(), response: times.clone(), service: times }

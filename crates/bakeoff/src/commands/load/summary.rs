@@ -151,6 +151,10 @@ fn keys(outcome: &Outcome) -> Option<String> {
             whole(seen.stale)
         );
     }
+    if seen.pushes > 0 {
+        let pushes = whole(seen.pushes);
+        let _ = write!(text, "\n             {pushes} messages that the store sent unasked");
+    }
     Some(text)
 }
 

@@ -59,6 +59,13 @@ pub fn shown(url: &str) -> String {
     }
 }
 
+/// A part of a URL's credentials without its escapes (RFC 3986, 2.1). It isn't shown: it may be a
+/// password.
+fn decoded(part: &str) -> Result<String, Complaint> {
+    let decoded = percent_encoding::percent_decode_str(part).decode_utf8();
+    decoded.map(Into::into).map_err(|_| "the URL's credentials are no UTF-8 once decoded".into())
+}
+
 /// The first of these addresses at which somebody listens, or else the first. Of
 /// `localhost` that is often ::1, where many servers don't listen. A single address is
 /// not connected to before the run.
@@ -135,8 +142,8 @@ impl Parts {
                                 redis://:PASSWORD@HOST"
                         .into());
                 }
-                resp.user = (!user.is_empty()).then(|| user.into());
-                resp.password = Some(password.into());
+                resp.user = (!user.is_empty()).then(|| decoded(user)).transpose()?;
+                resp.password = Some(decoded(password)?);
             }
         }
         let host = authority.host().trim_start_matches('[').trim_end_matches(']');
@@ -218,6 +225,8 @@ mod tests {
         };
         assert_eq!(speaks("redis://a"), resp(None, None, 0));
         assert_eq!(speaks("redis://:x@a:1/3"), resp(None, Some("x"), 3));
+        let escaped = resp(Some("m e"), Some("p@ss:w/rd#1%"), 0);
+        assert_eq!(speaks("redis://m%20e:p%40ss%3Aw%2Frd%231%@a"), escaped);
         assert_eq!(speaks("valkey://u:x@[::1]/"), resp(Some("u"), Some("x"), 0));
         assert_eq!(speaks("memcached://a"), Speaks::Keys(Store::Memcached));
         assert_eq!(parts("redis://u:x@a"), strings("a", 6379, "a", "/"));

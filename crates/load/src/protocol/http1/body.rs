@@ -103,6 +103,20 @@ impl Body {
         }
     }
 
+    /// What is missing of it, for people, if the connection stays open and nothing comes.
+    /// `head` is what its answer said.
+    pub(crate) fn lacks(&self, head: &Head) -> String {
+        match (self, head.framing) {
+            (Body::Length(left), Framing::Length(all)) => {
+                format!("{left} of {all} bytes of the body are missing")
+            }
+            (Body::UntilClose, _) => "nothing tells where the body ends: the answer has neither \
+                                      Content-Length nor chunks, and the connection stays open"
+                .into(),
+            _ => format!("{} missing", self.missing().unwrap_or_default()),
+        }
+    }
+
     /// Bytes that are still to come of it, at least; one where that isn't known.
     pub(crate) fn missing_bytes(&self) -> u64 {
         match *self {

@@ -3,6 +3,7 @@
 use memchr::memchr_iter;
 
 use crate::outcome::fault::show;
+use crate::protocol::foreign;
 
 /// The most bytes that a head may have.
 pub(crate) const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -50,6 +51,11 @@ impl Heads {
         bytes.starts_with(&self.last).then_some((parsed, self.last.len()))
     }
 
+    /// Whether the last head that was taken says this.
+    pub(crate) fn is_last(&self, head: Head) -> bool {
+        self.parsed == Some(head)
+    }
+
     /// The bytes of the last head that was taken.
     pub(crate) fn last(&self) -> &[u8] {
         &self.last
@@ -78,7 +84,7 @@ impl Heads {
         let all = if seam > 0 { before.as_slice() } else { bytes };
         // Said at once: who waits for the end of what is no head waits long.
         if !all.starts_with(&VERSION[..all.len().min(VERSION.len())]) {
-            return Err(format!("no status line: \"{}\"", show(all)));
+            return Err(foreign::named(all, format!("no status line: \"{}\"", show(all))));
         }
         // The end may lie across the seam: up to 2 bytes of it came before.
         let end = end_of_head(all, seam.saturating_sub(2));

@@ -3,12 +3,14 @@
 //! - [`head`]: status line and headers, and what they say of the body;
 //! - [`body`]: where a body ends: by length, by chunks, by the connection's end;
 //! - [`reading`]: an answer as a whole, from pieces;
+//! - [`hints`]: what the headers of an answer that isn't good say of why;
 //! - this file: requests, and answers that came in one piece. What one is worth says the work.
 
 mod body;
 #[cfg(test)]
 mod generated;
 pub(crate) mod head;
+mod hints;
 pub(crate) mod reading;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod splits;
@@ -25,6 +27,7 @@ use crate::outcome::AnswerKind;
 use crate::outcome::ErrorKind;
 use crate::outcome::fault::Fault;
 use crate::plan::rotation::Rotation;
+use crate::plan::statuses::has_no_body;
 use crate::plan::template::{Placeholders, Request, Template};
 use crate::plan::{Http, Plan};
 use crate::work::pages::{Looked, Page, PageBody};
@@ -132,6 +135,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let body = PageBody::Whole(bytes.get(start..end)?);
         let (status, reusable) = (head.status, head.keep_alive);
         let fault = self.work.worth(of, Page { which: index, status, body });
+        let fault = fault.map(|fault| hints::explained(fault, heads.last()));
         let class = self.work.class(of.number);
         let kind = AnswerKind { status, class };
         Some(Fed::Answer { used: end, kind, fault, reusable })
@@ -196,6 +200,9 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let looked = std::mem::take(&mut partial.looked);
         let (status, body) = (head.status, PageBody::Looked(&looked));
         let fault = self.work.worth(of, Page { which, status, body });
+        // Meanwhile another connection may have had another head.
+        let heads = Some(&self.frames[which].heads).filter(|it| it.is_last(head));
+        let fault = fault.map(|fault| hints::explained(fault, heads.map_or(b"", |it| it.last())));
         let kind = AnswerKind { status, class: self.work.class(of.number) };
         Fed::Answer { used, kind, fault, reusable }
     }
@@ -255,6 +262,24 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1
         self.take_part(kept, bytes, of)
     }
 
+    fn lacks(kept: &Self::Connection) -> Option<String> {
+        Some(kept.as_ref()?.reading.lacks())
+    }
+
+    fn is_farewell(kind: AnswerKind) -> bool {
+        kind.status == REQUEST_TIMEOUT
+    }
+
+    fn ends_with_its_head(&self, number: u64, kind: AnswerKind) -> &'static str {
+        if self.frames[self.index(number)].to_head_method {
+            ": an answer to HEAD has no body"
+        } else if has_no_body(kind.status) {
+            ": an answer with this status has no body"
+        } else {
+            ""
+        }
+    }
+
     fn end(&mut self, kept: &mut Self::Connection, of: Asked) -> Fed {
         let mut partial = kept.take().unwrap_or_default();
         match partial.reading.end() {
@@ -266,6 +291,10 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1
         }
     }
 }
+
+/// The status by which servers say that they waited for a request for too long (RFC 9110,
+/// 15.5.9).
+const REQUEST_TIMEOUT: u16 = 408;
 
 /// The start of the header that is written anew for each body.
 const CONTENT_LENGTH: &[u8] = b"Content-Length: ";

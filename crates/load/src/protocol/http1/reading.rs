@@ -104,6 +104,17 @@ impl Reading {
         })
     }
 
+    /// What is missing of it, for people, if the connection stays open and nothing comes.
+    pub(crate) fn lacks(&self) -> String {
+        match &self.body {
+            Some((head, body)) => body.lacks(head),
+            None if !self.head.is_empty() => {
+                format!("its head has no end: \"{}\"", show(&self.head))
+            }
+            None => "an interim answer came, and no other behind it".into(),
+        }
+    }
+
     /// Whether nothing of it has come.
     pub(crate) fn has_nothing(&self) -> bool {
         *self == Reading::default()

@@ -70,6 +70,16 @@ pub struct Reader {
 impl AskedPages {
     /// A reader of the answers to these requests.
     pub fn reader(&self) -> Reader {
+        let text = self.expected.as_deref().unwrap_or_default().as_bytes();
+        Reader {
+            decoder: self.decoder(),
+            requests: self.head.len(),
+            kept_max: Template::parse(text).length_max().max(SHOWN + 1),
+        }
+    }
+
+    /// What decodes them.
+    pub(super) fn decoder(&self) -> Http1<Pages> {
         let target = Target {
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 80)),
             authority: "localhost".into(),
@@ -89,12 +99,7 @@ impl AskedPages {
             },
         };
         let plan = Plan::new(target, Vec::new());
-        let text = self.expected.as_deref().unwrap_or_default().as_bytes();
-        Reader {
-            decoder: Http1::new(&plan, &http, Pages::new(&plan, &http)),
-            requests: self.head.len(),
-            kept_max: Template::parse(text).length_max().max(SHOWN + 1),
-        }
+        Http1::new(&plan, &http, Pages::new(&plan, &http))
     }
 }
 

@@ -816,3 +816,50 @@ fn several_requests_take_turns() {
     encoder.ask(3, &mut room);
     assert!(room.starts_with(b"GET /b3 "));
 }
+
+/// What is told of an answer that comes so and no further.
+fn lacks(asked: &AskedPages, stream: &str) -> Option<String> {
+    let mut http = asked.decoder();
+    let mut kept = None;
+    http.feed(&mut kept, stream.as_bytes(), Asked { number: 0, sent: 0, at: 1 });
+    Http1::<Pages>::lacks(&kept)
+}
+
+/// The fault of an answer.
+fn fault_of(asked: &AskedPages, stream: &str) -> String {
+    let of = Asked { number: 0, sent: 0, at: 1 };
+    match asked.decoder().feed(&mut None, stream.as_bytes(), of) {
+        Fed::Answer { fault, .. } => fault.expect("it isn't good").example,
+        Fed::Broken(fault) => fault.example,
+        Fed::More { .. } => panic!("it is whole: {stream}"),
+    }
+}
+
+#[test]
+fn what_an_answer_lacks_that_never_ends_is_told() {
+    let told = |stream| lacks(&gets(1), stream);
+    assert_eq!(
+        told("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhello").as_deref(),
+        Some("3 of 8 bytes of the body are missing")
+    );
+    let endless = told("HTTP/1.1 200 OK\r\n\r\nhello").unwrap();
+    assert!(endless.starts_with("nothing tells where the body ends"), "{endless}");
+    let chunks = told("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n");
+    assert_eq!(chunks.as_deref(), Some("the last chunk missing"));
+    let head = told("HTTP/1.1 200 OK\r\nContent-").unwrap();
+    assert!(head.starts_with("its head has no end"), "{head}");
+    let interim = told("HTTP/1.1 100 Continue\r\n\r\n").unwrap();
+    assert!(interim.starts_with("an interim answer came"), "{interim}");
+}
+
+#[test]
+fn an_answer_that_isnt_good_is_told_with_what_its_headers_say() {
+    let moved = "HTTP/1.1 301 Moved\r\nLocation: /new\r\nContent-Length: 0\r\n\r\n";
+    assert_eq!(fault_of(&gets(1), moved), "status 301, which leads to \"/new\"");
+    let encoded =
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\u{8}x";
+    let told = fault_of(&expecting("hello"), encoded);
+    assert!(told.ends_with("the body is encoded (Content-Encoding: gzip)"), "{told}");
+    let told = fault_of(&gets(1), "\x15\x03\x03\x00\x02\x02\x50");
+    assert!(told.starts_with("the server speaks TLS"), "{told}");
+}

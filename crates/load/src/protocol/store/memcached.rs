@@ -84,7 +84,8 @@ fn end_meta(opaque: u32, room: &mut Vec<u8>) {
 
 /// Whether a line says that the server couldn't or wouldn't.
 pub(super) fn is_refusal(line: &[u8]) -> bool {
-    line == b"ERROR" || line.starts_with(b"SERVER_ERROR") || line.starts_with(b"CLIENT_ERROR")
+    let word = line.split(|byte| *byte == b' ').next();
+    matches!(word, Some(b"ERROR" | b"SERVER_ERROR" | b"CLIENT_ERROR"))
 }
 
 fn no_answer(expected: ExpectedReply, line: &[u8]) -> String {
@@ -92,7 +93,8 @@ fn no_answer(expected: ExpectedReply, line: &[u8]) -> String {
 }
 
 /// Looks for the end of an answer to a text command. Of several keys those that aren't there are
-/// left out of it, and the others come in their order.
+/// left out of it. Each value names its key; the usual order is that of the request, but a proxy
+/// that asks several servers has another.
 ///
 /// # Errors
 /// What makes it none, for people.
@@ -102,7 +104,10 @@ pub(super) fn parse_text<Name: AsRef<[u8]>>(
     name: impl Fn(u16) -> Name,
     found: &mut Vec<Option<Range<usize>>>,
 ) -> Result<Parsed, String> {
-    let mut at = 0;
+    let (mut at, mut place) = (0, 0);
+    if expected.operation == Operation::Get {
+        found.resize(usize::from(expected.keys), None);
+    }
     loop {
         let Some((first, after)) = line(&bytes[at..])? else { return Ok(Parsed::More(1)) };
         let next = at + after;
@@ -114,30 +119,24 @@ pub(super) fn parse_text<Name: AsRef<[u8]>>(
             (Operation::Set, b"NOT_STORED") => Answer::Refused(at..at + first.len()),
             (Operation::Delete, b"DELETED") => Answer::Removed(true),
             (Operation::Delete, b"NOT_FOUND") => Answer::Removed(false),
-            (Operation::Get, b"END") => {
-                found.resize(usize::from(expected.keys), None);
-                Answer::Values
-            }
+            (Operation::Get, b"END") => Answer::Values,
             (Operation::Get, _) => {
                 let Some((key, bytes_of)) = value_head(first, expected) else {
                     return Err(no_answer(expected, first));
                 };
-                // Those before it that weren't sent aren't there.
-                while found.len() < usize::from(expected.keys)
-                    && name(found.len() as u16).as_ref() != key
-                {
-                    found.push(None);
-                }
-                if found.len() == usize::from(expected.keys) {
+                let is_of = |place: &u16| name(*place).as_ref() == key;
+                let Some(of) = (place..expected.keys).chain(0..place).find(is_of) else {
                     return Err(format!(
                         "a value of a key that wasn't asked for: \"{}\"",
                         show(first)
                     ));
-                }
+                };
                 match data(bytes, next, bytes_of)? {
                     Ok(end) => {
-                        found.push(Some(next..next + bytes_of));
-                        at = end;
+                        if found[usize::from(of)].replace(next..next + bytes_of).is_some() {
+                            return Err(format!("a key has two values: \"{}\"", show(first)));
+                        }
+                        (at, place) = (end, of + 1);
                         continue;
                     }
                     Err(missing) => return Ok(Parsed::More(missing)),

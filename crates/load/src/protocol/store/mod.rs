@@ -16,7 +16,7 @@ mod tests;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Fed, Opened, Protocol};
+use super::{Fed, Opened, Protocol, foreign};
 use crate::outcome::fault::{Fault, show};
 use crate::outcome::{AnswerKind, ErrorKind, KeysSeen};
 use crate::plan::Plan;
@@ -37,6 +37,8 @@ pub(crate) struct Store {
     dialect: Dialect,
     /// What a connection says first, and how many answers that has.
     greeting: (Arc<[u8]>, u32),
+    /// Messages that the server sent unasked, as RESP3 has it.
+    pushes: u64,
     /// Where the values lie of an answer with several; `None` of one that isn't there.
     found: Vec<Option<Range<usize>>>,
 }
@@ -50,6 +52,14 @@ pub(crate) struct StoreConnection {
     kept: Vec<u8>,
     /// So many bytes it has at least.
     at_least: usize,
+}
+
+impl StoreConnection {
+    /// Keeps what came of an answer, of which so many bytes are missing at least.
+    fn keep(&mut self, bytes: &[u8], missing: u64) {
+        self.kept.extend_from_slice(bytes);
+        self.at_least = bytes.len() + missing as usize;
+    }
 }
 
 /// An answer, as far as a dialect tells it.
@@ -103,8 +113,14 @@ impl Store {
             work: KeysWork::new(keys, values, seed),
             dialect: keys.dialect.clone(),
             greeting: (greeting.0.into(), greeting.1),
+            pushes: 0,
             found: Vec::new(),
         }
+    }
+
+    /// Whether the server may send messages that nobody asked for.
+    fn is_third(&self) -> bool {
+        matches!(&self.dialect, Dialect::Resp(resp) if resp.is_third)
     }
 
     fn expected(&self, asked: choice::KeyAsked) -> ExpectedReply {
@@ -163,6 +179,7 @@ impl Protocol for Store {
                     return Opened::Awaits { missing: 1 };
                 }
                 Err((kind, why)) => {
+                    let why = foreign::named(&on.kept, why);
                     on.kept.clear();
                     return Opened::Broken(fault(kind, why));
                 }
@@ -232,27 +249,64 @@ impl Protocol for Store {
     }
 
     fn feed(&mut self, on: &mut StoreConnection, bytes: &[u8], of: Asked) -> Fed {
-        if !on.kept.is_empty() {
-            on.kept.extend_from_slice(bytes);
-            if on.kept.len() < on.at_least {
-                return Fed::More { missing: (on.at_least - on.kept.len()) as u64 };
-            }
-            let kept = std::mem::take(&mut on.kept);
-            let before = kept.len() - bytes.len();
-            return match self.feed(on, &kept, of) {
-                // Of what came only now it is told how much was used.
-                Fed::Answer { used, kind, fault, reusable } => {
-                    Fed::Answer { used: used - before, kind, fault, reusable }
+        if on.kept.is_empty() {
+            let pushed = self.may_be_unasked(bytes);
+            let fed = self.take(&bytes[pushed..], of);
+            return match fed {
+                Fed::More { missing } => {
+                    on.keep(&bytes[pushed..], missing);
+                    fed
                 }
-                other => other,
+                Fed::Answer { used, kind, fault, reusable } => {
+                    Fed::Answer { used: pushed + used, kind, fault, reusable }
+                }
+                broken @ Fed::Broken(_) => broken,
             };
         }
-        let fed = self.take(bytes, of);
-        if let Fed::More { missing } = fed {
-            on.kept.extend_from_slice(bytes);
-            on.at_least = bytes.len() + missing as usize;
+        let before = on.kept.len();
+        on.kept.extend_from_slice(bytes);
+        if on.kept.len() < on.at_least {
+            return Fed::More { missing: (on.at_least - on.kept.len()) as u64 };
         }
-        fed
+        // Not copied: an answer of many large values comes in many parts.
+        let kept = std::mem::take(&mut on.kept);
+        let pushed = self.may_be_unasked(&kept);
+        match self.take(&kept[pushed..], of) {
+            Fed::More { missing } => {
+                on.kept = kept;
+                on.kept.drain(..pushed);
+                on.at_least = on.kept.len() + missing as usize;
+                Fed::More { missing }
+            }
+            // Of what came only now it is told how much was used.
+            Fed::Answer { used, kind, fault, reusable } => {
+                Fed::Answer { used: pushed + used - before, kind, fault, reusable }
+            }
+            broken @ Fed::Broken(_) => broken,
+        }
+    }
+
+    fn lacks(on: &StoreConnection) -> Option<String> {
+        let (kept, missing) = (&on.kept, on.at_least.saturating_sub(on.kept.len()).max(1));
+        let came = kept.len();
+        (came > 0).then(|| {
+            let part = format!(
+                "{came} bytes came, and {missing} more at least are missing: \"{}\"",
+                show(kept)
+            );
+            foreign::named(kept, part)
+        })
+    }
+
+    fn may_be_unasked(&mut self, bytes: &[u8]) -> usize {
+        let mut used = 0;
+        while self.is_third()
+            && let Ok(Some(end)) = resp::push(&bytes[used..])
+        {
+            used += end;
+            self.pushes += 1;
+        }
+        used
     }
 
     fn end(&mut self, on: &mut StoreConnection, _of: Asked) -> Fed {
@@ -260,13 +314,14 @@ impl Protocol for Store {
         let example = if kept.is_empty() {
             "the connection ended before an answer came".into()
         } else {
-            format!("the connection ended within an answer: \"{}\"", show(&kept))
+            let example = format!("the connection ended within an answer: \"{}\"", show(&kept));
+            foreign::named(&kept, example)
         };
         Fed::Broken(fault(ErrorKind::ClosedEarly, example))
     }
 
     fn keys_seen(&self) -> Option<KeysSeen> {
-        self.work.keys_seen()
+        Some(KeysSeen { pushes: self.pushes, ..self.work.keys_seen()? })
     }
 }
 
@@ -297,8 +352,16 @@ impl Store {
     /// Takes an answer from its first byte on.
     fn take(&mut self, bytes: &[u8], of: Asked) -> Fed {
         let asked = self.work.asks(of.number);
-        match self.parse(bytes, self.expected(asked), asked.key) {
-            Err(example) => Fed::Broken(fault(ErrorKind::Malformed, example)),
+        let parsed = if self.is_third() && bytes.first() == Some(&b'>') {
+            // What is whole was passed over.
+            resp::push(bytes).map(|_| Parsed::More(1))
+        } else {
+            self.parse(bytes, self.expected(asked), asked.key)
+        };
+        match parsed {
+            Err(example) => {
+                Fed::Broken(fault(ErrorKind::Malformed, foreign::named(bytes, example)))
+            }
             Ok(Parsed::More(missing)) => Fed::More { missing: missing as u64 },
             Ok(Parsed::Whole(used, answer)) => {
                 let fault = self.worth(&bytes[..used], answer, of);

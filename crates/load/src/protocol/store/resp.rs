@@ -125,7 +125,6 @@ pub(super) fn parse(
     let whole = |answer| Ok(Parsed::Whole(after, answer));
     match (first.first(), expected.operation) {
         (Some(b'-'), _) => whole(Answer::Refused(1..first.len())),
-        (Some(b'>'), _) => Err(format!("a message that nobody asked for: \"{}\"", show(first))),
         (_, Operation::Set) if first == b"+OK" => whole(Answer::Stored),
         (_, Operation::Delete) if first == b":0" => whole(Answer::Removed(false)),
         (_, Operation::Delete) if first == b":1" => whole(Answer::Removed(true)),
@@ -188,6 +187,22 @@ pub(super) fn advice(refusal: &[u8]) -> &'static str {
     }
 }
 
+/// Where a message ends that nobody asked for (RESP3, "Pushes"); `None` if it isn't whole, or the
+/// bytes begin with something else.
+///
+/// # Errors
+/// What makes it none, for people.
+pub(super) fn push(bytes: &[u8]) -> Result<Option<usize>, String> {
+    if bytes.first() != Some(&b'>') {
+        return Ok(None);
+    }
+    let first = &bytes[..bytes.len().min(GREETING_BYTES_MAX)];
+    match skip_nested(first, DEPTH_MAX)? {
+        None if bytes.len() >= GREETING_BYTES_MAX => Err("a message without an end".into()),
+        end => Ok(end),
+    }
+}
+
 /// Where the answer to a greeting ends, whatever it says; `None` if it isn't whole.
 ///
 /// # Errors
@@ -221,7 +236,7 @@ fn skip_nested(bytes: &[u8], depth: u32) -> Result<Option<usize>, String> {
             let end = after + length + 2;
             return Ok((bytes.len() >= end).then_some(end));
         }
-        b'*' | b'~' => length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
+        b'*' | b'~' | b'>' => length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
         b'%' => 2 * length(rest, ELEMENTS_MAX).ok_or_else(strange)?,
         _ => return Err(strange()),
     };
