@@ -24,7 +24,7 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
         none_early,
         none_lost,
         none_twice,
-        in_order,
+        each_its_own,
         none_in_vain,
         none_waits_beside_a_free_connection,
         ends,
@@ -60,7 +60,7 @@ fn conserved(_: &Case, seen: &Seen) -> Result<(), String> {
 fn all_due(case: &Case, seen: &Seen) -> Result<(), String> {
     let in_window: u64 = seen.parts.iter().map(|part| part.account.scheduled).sum();
     if let Until::Requests(asked) = case.plan.until {
-        return if in_window > asked || in_window < asked && case.temper.is_calm() {
+        return if in_window > asked || in_window < asked && case.temper.answers_all() {
             Err(format!("{asked} requests were to be sent, and {in_window} were due"))
         } else {
             Ok(())
@@ -125,13 +125,18 @@ fn none_twice(case: &Case, seen: &Seen) -> Result<(), String> {
     if asked > sent { Err(format!("{asked} requests came, and {sent} were sent")) } else { Ok(()) }
 }
 
-/// An answer is taken for that of its own request.
-fn in_order(_: &Case, seen: &Seen) -> Result<(), String> {
-    let of_another = all(seen, |it| {
+/// An answer is taken for that of its own request, and for a wrong one only if its connection cut
+/// it short.
+fn each_its_own(_: &Case, seen: &Seen) -> Result<(), String> {
+    let of_another_body = all(seen, |it| {
         let wrong = it.errors.iter().filter(|error| error.kind == ErrorKind::WrongBody);
         wrong.map(|error| error.count).sum()
     });
-    equal("answers that are another request's", 0, of_another)
+    equal(
+        "answers that lack a part, and those of another body",
+        seen.world.cut_short,
+        of_another_body,
+    )
 }
 
 /// Nothing is sent on a connection of which the client was told that it is closed.
@@ -186,7 +191,7 @@ fn ends(case: &Case, seen: &Seen) -> Result<(), String> {
 /// Little's law: the times of all answers, added up, are the time for which requests were under
 /// way, added up by whoever saw them come and go.
 fn littles_law(case: &Case, seen: &Seen) -> Result<(), String> {
-    let is_whole = case.plan.warmup.is_zero() && case.temper.is_calm();
+    let is_whole = case.plan.warmup.is_zero() && case.temper.answers_all();
     let is_plain = case.plan.pipeline == 1 && case.temper.narrow == 0.0;
     let told: u64 = all(seen, |it| it.good);
     if !is_whole || !is_plain || told != seen.world.answered {
@@ -203,7 +208,7 @@ fn littles_law(case: &Case, seen: &Seen) -> Result<(), String> {
 /// The response times of an open loop count from when requests were due, whatever kept them from
 /// being sent.
 fn waits_count_from_when_requests_were_due(case: &Case, seen: &Seen) -> Result<(), String> {
-    let is_exact = case.temper.is_calm() && case.temper.narrow == 0.0;
+    let is_exact = case.temper.answers_all() && case.temper.narrow == 0.0;
     if case.plan.arrivals == Arrivals::Closed || !is_exact {
         return Ok(());
     }
