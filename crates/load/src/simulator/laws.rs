@@ -25,6 +25,7 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
         none_lost,
         none_twice,
         each_its_own,
+        none_blamed,
         none_in_vain,
         none_waits_beside_a_free_connection,
         ends,
@@ -38,6 +39,11 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
 /// A count over warm-up and window of all threads.
 fn all(seen: &Seen, of: impl Fn(&Account) -> u64) -> u64 {
     seen.parts.iter().map(|part| of(&part.warmup) + of(&part.account)).sum()
+}
+
+/// Errors of a kind, likewise.
+fn errors(seen: &Seen, kind: ErrorKind) -> u64 {
+    all(seen, |it| it.errors.iter().filter(|it| it.kind == kind).map(|it| it.count).sum())
 }
 
 /// The books of each thread agree, and those of all with their seconds.
@@ -128,15 +134,20 @@ fn none_twice(case: &Case, seen: &Seen) -> Result<(), String> {
 /// An answer is taken for that of its own request, and for a wrong one only if its connection cut
 /// it short.
 fn each_its_own(_: &Case, seen: &Seen) -> Result<(), String> {
-    let of_another_body = all(seen, |it| {
-        let wrong = it.errors.iter().filter(|error| error.kind == ErrorKind::WrongBody);
-        wrong.map(|error| error.count).sum()
-    });
-    equal(
-        "answers that lack a part, and those of another body",
-        seen.world.cut_short,
-        of_another_body,
-    )
+    let wrong = errors(seen, ErrorKind::WrongBody);
+    equal("answers that lack a part, and those of another body", seen.world.cut_short, wrong)
+}
+
+/// A server that answers all, on connections that it keeps or ends, has no errors but of time.
+fn none_blamed(case: &Case, seen: &Seen) -> Result<(), String> {
+    let (timeouts, behind) = (errors(seen, ErrorKind::Timeout), errors(seen, ErrorKind::Behind));
+    let of_time = timeouts + if timeouts > 0 { behind } else { 0 };
+    let blamed = all(seen, Account::errors_total) - of_time;
+    if case.temper.answers_all() {
+        equal("errors where all is answered", 0, blamed)
+    } else {
+        Ok(())
+    }
 }
 
 /// Nothing is sent on a connection of which the client was told that it is closed.
@@ -152,9 +163,10 @@ fn none_waits_beside_a_free_connection(case: &Case, seen: &Seen) -> Result<(), S
         return Ok(());
     }
     let fates = &seen.world.fates;
-    // Those that wait longer have the next ones.
+    // Those that wait longer have the next ones, and one that came free isn't seen at once.
     let taken_at = |at: u64, number: u64| {
-        let taken = |fate: &Fate| fate.sent <= at && (fate.came > at || fate.good == 0);
+        let seen = |fate: &Fate| fate.good > 0 && fate.came + WAKES_WITHIN_NS <= at;
+        let taken = |fate: &Fate| fate.sent <= at && !seen(fate);
         let before = fates.range(..number).filter(|(_, fate)| fate.sent > at).count();
         before + fates.values().filter(|fate| taken(fate)).count()
     };
