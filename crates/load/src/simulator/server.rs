@@ -225,11 +225,12 @@ impl Answer {
     }
 }
 
-/// Takes the first whole request off these bytes; gives its number, which its path is.
-pub(super) fn take_request(bytes: &mut Vec<u8>) -> Option<u64> {
+/// Takes the first whole request off these bytes; gives its number, which its path is, and how
+/// many bytes it has.
+pub(super) fn take_request(bytes: &mut Vec<u8>) -> Option<(u64, usize)> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let path = bytes.split(|byte| *byte == b' ').nth(1)?;
-    let number = std::str::from_utf8(path.get(1..)?).ok()?.parse().ok();
+    let number = std::str::from_utf8(path.get(1..)?).ok()?.parse().ok()?;
     bytes.drain(..end);
-    number
+    Some((number, end))
 }

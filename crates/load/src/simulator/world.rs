@@ -57,6 +57,8 @@ pub(super) struct Fate {
     pub came: u64,
     /// How often the server had it whole.
     pub asked: u32,
+    /// The bytes that it had of it, all times.
+    pub bytes: u64,
     /// How often its good answer came.
     pub good: u32,
     /// How often an answer came that isn't good.
@@ -227,11 +229,12 @@ impl World {
             if !link.is_open {
                 return;
             }
-            let Some(number) = server::take_request(&mut link.heard) else { return };
+            let Some((number, bytes)) = server::take_request(&mut link.heard) else { return };
             link.asked.push_back((number, now));
             let fate = self.fates.entry(number).or_default();
             fate.sent = if fate.asked == 0 { now } else { fate.sent };
             fate.asked += 1;
+            fate.bytes += bytes as u64;
             let is_never = self.temper.never == Some(number);
             let deed = if is_never { Deed::Silence } else { self.temper.deed(&mut self.by) };
             let delay = self.temper.delay(&mut self.by);
