@@ -165,7 +165,7 @@ impl Temper {
 
 /// An answer, as a server writes it.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct Written {
     pub bytes: Vec<u8>,
     /// Else it ends with the connection.
     has_length: bool,
@@ -194,9 +194,9 @@ pub(super) enum Part {
     UntilClose(Answered),
 }
 
-impl Answer {
+impl Written {
     /// The answer to the request with this number.
-    pub(super) fn new(number: u64, deed: Deed, has_length: bool, by: &mut SmallRng) -> Answer {
+    pub(super) fn new(number: u64, deed: Deed, has_length: bool, by: &mut SmallRng) -> Written {
         let body = format!("number {number}.");
         let is_good = deed != Deed::Fail;
         let status = if is_good { "200 OK" } else { "500 Internal Server Error" };
@@ -208,7 +208,7 @@ impl Answer {
         let text = format!("HTTP/1.1 {status}\r\n{close}{length}\r\n{body}");
         let closes = deed == Deed::AnswerAndClose || !has_length;
         let answered = Answered { number, is_good, is_short: false, closes };
-        Answer { bytes: text.into_bytes(), has_length, answered }
+        Written { bytes: text.into_bytes(), has_length, answered }
     }
 
     /// What its bytes up to there are of it.

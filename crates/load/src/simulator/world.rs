@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::server::{self, Answer, Answered, Deed, Part, Temper};
+use super::server::{self, Answered, Deed, Part, Temper, Written};
 use crate::backend::Slot;
 
 /// A connection that is lost meanwhile has another number.
@@ -258,7 +258,7 @@ impl World {
         (deed, has_length): (Deed, bool),
         due: u64,
     ) {
-        let answer = Answer::new(number, deed, has_length, &mut self.by);
+        let answer = Written::new(number, deed, has_length, &mut self.by);
         let length = answer.bytes.len();
         match deed {
             Deed::Silence => {}
@@ -306,7 +306,7 @@ impl World {
         thread: usize,
         slot: Slot,
         due: u64,
-        answer: &Answer,
+        answer: &Written,
     ) -> u64 {
         let bytes = |from: usize, to: usize| {
             Happening::Bytes(answer.bytes[from..to].to_vec(), answer.part(to))
