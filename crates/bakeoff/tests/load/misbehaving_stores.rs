@@ -387,7 +387,7 @@ fn a_connection_whose_first_words_come_to_nothing_could_not_be_made() {
     ] {
         let store = greets(answer, after);
         for more in [&[][..], &["--pipeline", "8"], &["--close"]] {
-            let base = ["--no-preload", "-n", "20", "-c", "2", "--resp3", "--timeout", "200ms"];
+            let base = ["--no-preload", "-n", "6", "-c", "2", "--resp3", "--timeout", "200ms"];
             store.each(&[&base, more].concat(), |said, hellos| {
                 let what = format!("{kind} {more:?}: {}", said.json);
                 assert_eq!((said.code, said.count("good")), (1, 0), "{what}");

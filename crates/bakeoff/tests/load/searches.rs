@@ -1,7 +1,6 @@
 //! `--find-rate`: whose limit it finds, and what counts as held.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -65,7 +64,7 @@ fn the_clients_own_pool_is_not_the_servers_limit() {
 fn connections_that_were_asked_for_are_named_as_the_limit() {
     let server = sleeps(Duration::from_millis(50), 1_000);
     // Twelve connections have 240 answers a second.
-    let said = search(&server, "p50 < 100ms", &["-c", "12", "-d", "1s"]);
+    let said = search(&server, "p50 < 100ms", &["-c", "12", "-d", "500ms"]);
     let found = &said.json["find_rate"];
     assert_eq!(found["fails"]["connections_limit"], 12, "{}", said.stderr);
     assert!(steps(&said).iter().all(|step| step["connections"] == 12), "{found}");
@@ -87,33 +86,6 @@ fn connections_that_were_asked_for_are_named_as_the_limit() {
     }
 }
 
-/// It works on one request at a time, whatever the number of connections.
-#[test]
-fn more_connections_are_not_taken_for_the_limit_of_a_server_that_does_one_thing_at_a_time() {
-    let server = sleeps(Duration::from_millis(2), 1);
-    let said = search(&server, "p50 < 20ms", &["-d", "1s"]);
-    let found = &said.json["find_rate"];
-    assert_eq!(said.code, 0, "{}", said.stderr);
-    assert_eq!(found["fails"]["connections_limit"], Value::Null, "{}", said.stderr);
-    let most = steps(&said).iter().map(|step| step["connections"].as_u64().unwrap()).max();
-    assert!(most.unwrap() <= 400, "it made {most:?} connections: {}", said.stderr);
-}
-
-#[test]
-fn a_percentile_doesnt_hold_over_more_errors_than_it_leaves_out() {
-    let asked = Arc::<AtomicU64>::default();
-    // Nine of a thousand requests are reset.
-    let server = Server::start(move |connection, _| {
-        if asked.fetch_add(1, Ordering::Relaxed) % 1_000 < 9 {
-            return Ok(After::Reset);
-        }
-        connection.write_all(GOOD).map(|()| After::Keep)
-    });
-    let said = search(&server, "p99.5 < 10s", &["-c", "8", "-d", "5s"]);
-    assert_eq!(said.code, 3, "{}", said.stderr);
-    assert_eq!(said.json["find_rate"]["holds"], Value::Null, "{}", said.stderr);
-}
-
 #[test]
 fn a_share_of_good_answers_can_be_searched_for() {
     let server = sleeps(Duration::from_millis(4), 8);
@@ -121,6 +93,8 @@ fn a_share_of_good_answers_can_be_searched_for() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     let first = &steps(&said)[0];
     assert_eq!(first["measured"], first["good_share"], "{first}");
+    // However short its steps are, a sound server leaves nobody waiting.
+    assert!(!said.json.to_string().contains("starved"), "{}", said.stderr);
 }
 
 #[test]
@@ -159,13 +133,13 @@ fn what_a_step_leaves_behind_is_not_the_next_ones() {
         let times = times.clone();
         move |connection, _| {
             let came = began.elapsed();
-            std::thread::sleep(Duration::from_millis(300));
+            std::thread::sleep(Duration::from_millis(150));
             times.lock().unwrap().push((came, began.elapsed()));
             connection.write_all(GOOD).map(|()| After::Keep)
         }
     });
     // No step holds, as each answer takes longer.
-    let said = search(&server, "p50 < 100ms", &["-c", "100", "-d", "1s", "--warmup", "0s"]);
+    let said = search(&server, "p50 < 50ms", &["-c", "100", "-d", "500ms", "--warmup", "0s"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
     assert!(steps(&said).len() >= 2);
     drop(server);
@@ -175,7 +149,7 @@ fn what_a_step_leaves_behind_is_not_the_next_ones() {
     let mut pauses = 0;
     for (came, ended) in times {
         // Requests of the same step come while others are under way.
-        if came > busy_until + Duration::from_millis(200) {
+        if came > busy_until + Duration::from_millis(100) {
             pauses += 1;
         }
         busy_until = busy_until.max(ended);

@@ -332,7 +332,7 @@ fn a_wrong_password_ends_the_run_with_the_words_of_redis() {
     let Some(store) = Store::start(Kind::Redis, &["--requirepass", "secret"]) else { return };
     let url = format!("redis://:wr0ng@{}", store.address);
     for more in [&[][..], &["--resp3"], &["--pipeline", "8"]] {
-        let base = [&*url, "-n", "50", "-c", "2", "--keys", "100"];
+        let base = [&*url, "-n", "6", "-c", "2", "--keys", "100"];
         let stderr = refused(&[&base, more].concat());
         assert!(stderr.contains("server_error"), "{more:?}: {stderr}");
         assert!(stderr.contains("WRONGPASS"), "{more:?}: {stderr}");
@@ -341,7 +341,7 @@ fn a_wrong_password_ends_the_run_with_the_words_of_redis() {
         assert_eq!((said.code, said.count("good")), (1, 0), "{more:?}: {}", said.json);
         assert!(said.example("server_error").contains("WRONGPASS"), "{}", said.json["errors"]);
     }
-    let stderr = refused(&[&store.url(), "-n", "50", "-c", "2", "--keys", "100"]);
+    let stderr = refused(&[&store.url(), "-n", "6", "-c", "2", "--keys", "100"]);
     assert!(stderr.contains("NOAUTH"), "{stderr}");
 }
 

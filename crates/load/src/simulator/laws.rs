@@ -3,6 +3,7 @@
 use super::Seen;
 use super::case::Case;
 use super::world::Fate;
+use crate::Outcome;
 use crate::outcome::{Account, ErrorKind};
 use crate::pace::schedule::due_times;
 use crate::plan::{Arrivals, Plan, Until};
@@ -24,12 +25,15 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
         none_early,
         none_lost,
         none_twice,
-        in_order,
+        each_its_own,
+        none_blamed,
         none_in_vain,
         none_waits_beside_a_free_connection,
         ends,
         littles_law,
         waits_count_from_when_requests_were_due,
+        figures_are_the_windows,
+        waits_without_an_answer_stay,
     ]
     .into_iter()
     .try_for_each(|law| law(case, seen))
@@ -38,6 +42,11 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
 /// A count over warm-up and window of all threads.
 fn all(seen: &Seen, of: impl Fn(&Account) -> u64) -> u64 {
     seen.parts.iter().map(|part| of(&part.warmup) + of(&part.account)).sum()
+}
+
+/// Errors of a kind, likewise.
+fn errors(seen: &Seen, kind: ErrorKind) -> u64 {
+    all(seen, |it| it.errors.iter().filter(|it| it.kind == kind).map(|it| it.count).sum())
 }
 
 /// The books of each thread agree, and those of all with their seconds.
@@ -60,7 +69,7 @@ fn conserved(_: &Case, seen: &Seen) -> Result<(), String> {
 fn all_due(case: &Case, seen: &Seen) -> Result<(), String> {
     let in_window: u64 = seen.parts.iter().map(|part| part.account.scheduled).sum();
     if let Until::Requests(asked) = case.plan.until {
-        return if in_window > asked || in_window < asked && case.temper.is_calm() {
+        return if in_window > asked || in_window < asked && case.temper.answers_all() {
             Err(format!("{asked} requests were to be sent, and {in_window} were due"))
         } else {
             Ok(())
@@ -128,13 +137,23 @@ fn none_twice(case: &Case, seen: &Seen) -> Result<(), String> {
     if asked > sent { Err(format!("{asked} requests came, and {sent} were sent")) } else { Ok(()) }
 }
 
-/// An answer is taken for that of its own request.
-fn in_order(_: &Case, seen: &Seen) -> Result<(), String> {
-    let of_another = all(seen, |it| {
-        let wrong = it.errors.iter().filter(|error| error.kind == ErrorKind::WrongBody);
-        wrong.map(|error| error.count).sum()
-    });
-    equal("answers that are another request's", 0, of_another)
+/// An answer is taken for that of its own request, and for a wrong one only if its connection cut
+/// it short.
+fn each_its_own(_: &Case, seen: &Seen) -> Result<(), String> {
+    let wrong = errors(seen, ErrorKind::WrongBody);
+    equal("answers that lack a part, and those of another body", seen.world.cut_short, wrong)
+}
+
+/// A server that answers all, on connections that it keeps or ends, has no errors but of time.
+fn none_blamed(case: &Case, seen: &Seen) -> Result<(), String> {
+    let (timeouts, behind) = (errors(seen, ErrorKind::Timeout), errors(seen, ErrorKind::Behind));
+    let of_time = timeouts + if timeouts > 0 { behind } else { 0 };
+    let blamed = all(seen, Account::errors_total) - of_time;
+    if case.temper.answers_all() {
+        equal("errors where all is answered", 0, blamed)
+    } else {
+        Ok(())
+    }
 }
 
 /// Nothing is sent on a connection of which the client was told that it is closed.
@@ -150,9 +169,10 @@ fn none_waits_beside_a_free_connection(case: &Case, seen: &Seen) -> Result<(), S
         return Ok(());
     }
     let fates = &seen.world.fates;
-    // Those that wait longer have the next ones.
+    // Those that wait longer have the next ones, and one that came free isn't seen at once.
     let taken_at = |at: u64, number: u64| {
-        let taken = |fate: &Fate| fate.sent <= at && (fate.came > at || fate.good == 0);
+        let seen = |fate: &Fate| fate.good > 0 && fate.came + WAKES_WITHIN_NS <= at;
+        let taken = |fate: &Fate| fate.sent <= at && !seen(fate);
         let before = fates.range(..number).filter(|(_, fate)| fate.sent > at).count();
         before + fates.values().filter(|fate| taken(fate)).count()
     };
@@ -189,7 +209,7 @@ fn ends(case: &Case, seen: &Seen) -> Result<(), String> {
 /// Little's law: the times of all answers, added up, are the time for which requests were under
 /// way, added up by whoever saw them come and go.
 fn littles_law(case: &Case, seen: &Seen) -> Result<(), String> {
-    let is_whole = case.plan.warmup.is_zero() && case.temper.is_calm();
+    let is_whole = case.plan.warmup.is_zero() && case.temper.answers_all();
     let is_plain = case.plan.pipeline == 1 && case.temper.narrow == 0.0;
     let told: u64 = all(seen, |it| it.good);
     if !is_whole || !is_plain || told != seen.world.answered {
@@ -206,7 +226,7 @@ fn littles_law(case: &Case, seen: &Seen) -> Result<(), String> {
 /// The response times of an open loop count from when requests were due, whatever kept them from
 /// being sent.
 fn waits_count_from_when_requests_were_due(case: &Case, seen: &Seen) -> Result<(), String> {
-    let is_exact = case.temper.is_calm() && case.temper.narrow == 0.0;
+    let is_exact = case.temper.answers_all() && case.temper.narrow == 0.0;
     if case.plan.arrivals == Arrivals::Closed || !is_exact {
         return Ok(());
     }
@@ -219,6 +239,60 @@ fn waits_count_from_when_requests_were_due(case: &Case, seen: &Seen) -> Result<(
     let told: f64 = good.map(|times| times.mean() * times.len() as f64).sum();
     if (told - truly).abs() > PRECISION * truly + 2.0 * answers {
         return Err(format!("users waited for {truly} ns in all, and {told} are told"));
+    }
+    Ok(())
+}
+
+/// What the warm-up's requests take is in no figure, however late their answers come.
+fn figures_are_the_windows(case: &Case, seen: &Seen) -> Result<(), String> {
+    let (plan, temper) = (&case.plan, &case.temper);
+    let is_open = plan.arrivals != Arrivals::Closed;
+    let is_exact = temper.answers_all() && temper.narrow == 0.0 && plan.pipeline == 1;
+    // In a closed loop a request is due when its connection is begun, of which the server knows
+    // no time.
+    if !is_exact || !is_open && !plan.keep_alive {
+        return Ok(());
+    }
+    let fates = &seen.world.fates;
+    let due: Vec<u64> = if is_open {
+        dues(case, seen).filter(|(number, _)| fates.contains_key(number)).map(|it| it.1).collect()
+    } else {
+        fates.values().map(|fate| fate.sent).collect()
+    };
+    let in_window = fates.values().zip(due).filter(|(_, due)| *due >= seen.window.begin);
+    let (mut good, mut bytes, mut truly) = (0, 0, 0);
+    for (fate, _) in in_window {
+        bytes += fate.bytes;
+        good += u64::from(fate.good);
+        truly += if fate.good > 0 { fate.came - fate.sent } else { 0 };
+    }
+    let of = |count: fn(&Outcome) -> u64| seen.parts.iter().map(count).sum();
+    equal("good answers of the window", good, of(|part| part.account.good))?;
+    equal("bytes of its requests", bytes, of(|part| part.bytes_sent))?;
+    let times = seen.seconds.iter().map(|it| it.service.mean() * it.service.len() as f64);
+    let (told, truly): (f64, f64) = (times.sum(), truly as f64);
+    if (told - truly).abs() > PRECISION * truly + 2.0 * good as f64 {
+        return Err(format!("the window's requests took {truly} ns in all, and {told} are told"));
+    }
+    Ok(())
+}
+
+/// A wait of the window's that ended without an answer is in the figures, as a lower bound, and
+/// none of the warm-up's is.
+fn waits_without_an_answer_stay(case: &Case, seen: &Seen) -> Result<(), String> {
+    let is_apart = case.plan.arrivals != Arrivals::Closed || !case.plan.keep_alive;
+    // Who speaks unasked spoils an answer that came.
+    if case.temper.speaks > 0.0 {
+        return Ok(());
+    }
+    for part in &seen.parts {
+        let account = &part.account;
+        let answered = |kind| matches!(kind, ErrorKind::WrongStatus | ErrorKind::WrongBody);
+        let bad = account.errors.iter().filter(|error| answered(error.kind));
+        let bad: u64 = bad.map(|error| error.count).sum();
+        let unanswered = account.errors_total() - bad + account.in_flight + account.shed;
+        let times = if is_apart { &part.response } else { &part.service };
+        equal("requests without an answer, and their waits", unanswered, times.censored.len())?;
     }
     Ok(())
 }

@@ -16,10 +16,14 @@ pub(super) struct Temper {
     pub cut_within: f64,
     /// It resets the connection.
     pub reset: f64,
+    /// It resets the connection within an answer.
+    pub reset_within: f64,
     /// An answer comes in parts.
     pub parts: f64,
     /// It says that it closes the connection after an answer, and does.
     pub closes: f64,
+    /// An answer has no length: it ends with the connection.
+    pub endless: f64,
     /// It never answers.
     pub silent: f64,
     /// It answers with an error of its own.
@@ -50,6 +54,7 @@ pub(super) enum Deed {
     Cut,
     CutWithin,
     Reset,
+    ResetWithin,
     Silence,
 }
 
@@ -61,8 +66,10 @@ impl Temper {
         cut: 0.0,
         cut_within: 0.0,
         reset: 0.0,
+        reset_within: 0.0,
         parts: 0.0,
         closes: 0.0,
+        endless: 0.0,
         silent: 0.0,
         fails: 0.0,
         speaks: 0.0,
@@ -87,8 +94,10 @@ impl Temper {
             &mut temper.cut,
             &mut temper.cut_within,
             &mut temper.reset,
+            &mut temper.reset_within,
             &mut temper.parts,
             &mut temper.closes,
+            &mut temper.endless,
             &mut temper.silent,
             &mut temper.fails,
             &mut temper.speaks,
@@ -111,11 +120,16 @@ impl Temper {
 
     /// Whether every answer is good, and each connection lasts.
     pub(super) fn is_calm(&self) -> bool {
+        self.answers_all() && self.closes == 0.0 && self.endless == 0.0
+    }
+
+    /// Whether every request has its good answer.
+    pub(super) fn answers_all(&self) -> bool {
         let habits = [
             self.cut,
             self.cut_within,
             self.reset,
-            self.closes,
+            self.reset_within,
             self.silent,
             self.fails,
             self.speaks,
@@ -132,6 +146,7 @@ impl Temper {
             (self.cut, Deed::Cut),
             (self.cut_within, Deed::CutWithin),
             (self.reset, Deed::Reset),
+            (self.reset_within, Deed::ResetWithin),
             (self.closes, Deed::AnswerAndClose),
             (self.silent, Deed::Silence),
             (self.fails, Deed::Fail),
@@ -148,20 +163,74 @@ impl Temper {
     }
 }
 
-/// The bytes of the answer to the request with this number.
-pub(super) fn answer(number: u64, deed: Deed) -> Vec<u8> {
-    let body = format!("number {number}.");
-    let status = if deed == Deed::Fail { "500 Internal Server Error" } else { "200 OK" };
-    let close = if deed == Deed::AnswerAndClose { "Connection: close\r\n" } else { "" };
-    let length = body.len();
-    format!("HTTP/1.1 {status}\r\n{close}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+/// An answer, as a server writes it.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub bytes: Vec<u8>,
+    /// Else it ends with the connection.
+    has_length: bool,
+    answered: Answered,
 }
 
-/// Takes the first whole request off these bytes; gives its number, which its path is.
-pub(super) fn take_request(bytes: &mut Vec<u8>) -> Option<u64> {
+/// An answer that comes to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Answered {
+    pub number: u64,
+    pub is_good: bool,
+    /// It lacks a part, which only who knows its body can tell.
+    pub is_short: bool,
+    /// Its connection is closed after it.
+    pub closes: bool,
+}
+
+/// What bytes are of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// There is no answer yet, or none to any request.
+    Within,
+    /// They end this one.
+    Last(Answered),
+    /// If the connection ends behind them, this one has come.
+    UntilClose(Answered),
+}
+
+impl Written {
+    /// The answer to the request with this number.
+    pub(super) fn new(number: u64, deed: Deed, has_length: bool, by: &mut SmallRng) -> Written {
+        let body = format!("number {number}.");
+        let is_good = deed != Deed::Fail;
+        let status = if is_good { "200 OK" } else { "500 Internal Server Error" };
+        // One without a length closes the connection, whether it says so or not.
+        let says_so = deed == Deed::AnswerAndClose || !has_length && by.random_bool(0.5);
+        let close = if says_so { "Connection: close\r\n" } else { "" };
+        let length =
+            if has_length { format!("Content-Length: {}\r\n", body.len()) } else { String::new() };
+        let text = format!("HTTP/1.1 {status}\r\n{close}{length}\r\n{body}");
+        let closes = deed == Deed::AnswerAndClose || !has_length;
+        let answered = Answered { number, is_good, is_short: false, closes };
+        Written { bytes: text.into_bytes(), has_length, answered }
+    }
+
+    /// What its bytes up to there are of it.
+    pub(super) fn part(&self, end: usize) -> Part {
+        let is_whole = end == self.bytes.len();
+        let answered = self.answered;
+        if self.has_length {
+            return if is_whole { Part::Last(answered) } else { Part::Within };
+        }
+        let has_head = self.bytes[..end].windows(4).any(|four| four == b"\r\n\r\n");
+        let (is_good, is_short) = (answered.is_good && is_whole, answered.is_good && !is_whole);
+        let cut = Answered { is_good, is_short, ..answered };
+        if has_head { Part::UntilClose(cut) } else { Part::Within }
+    }
+}
+
+/// Takes the first whole request off these bytes; gives its number, which its path is, and how
+/// many bytes it has.
+pub(super) fn take_request(bytes: &mut Vec<u8>) -> Option<(u64, usize)> {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")? + 4;
     let path = bytes.split(|byte| *byte == b' ').nth(1)?;
-    let number = std::str::from_utf8(path.get(1..)?).ok()?.parse().ok();
+    let number = std::str::from_utf8(path.get(1..)?).ok()?.parse().ok()?;
     bytes.drain(..end);
-    number
+    Some((number, end))
 }

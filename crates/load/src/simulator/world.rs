@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::server::{self, Deed, Temper};
+use super::server::{self, Answered, Deed, Part, Temper, Written};
 use crate::backend::Slot;
 
 /// A connection that is lost meanwhile has another number.
@@ -17,21 +17,12 @@ pub(super) type Generation = u32;
 pub(super) enum Happening {
     Connected,
     Refused,
-    /// These bytes come; they end the answer to this request, if to one.
-    Bytes(Vec<u8>, Option<Answered>),
+    /// These bytes come.
+    Bytes(Vec<u8>, Part),
     /// What was sent is taken whole.
     Sent,
     Ended,
     Reset,
-}
-
-/// An answer that comes to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Answered {
-    pub number: u64,
-    pub is_good: bool,
-    /// It says that the connection is closed after it.
-    pub closes: bool,
 }
 
 /// An event of a thread's connection, in the order of time.
@@ -51,6 +42,8 @@ struct Link {
     unsent: Vec<u8>,
     /// Whether the client was told that this connection is closed after an answer.
     told_to_close: bool,
+    /// The answer that has come if the connection ends now.
+    until_close: Option<Answered>,
     /// Requests that were sent and whose answers didn't come yet, with when.
     asked: VecDeque<(u64, u64)>,
 }
@@ -64,6 +57,8 @@ pub(super) struct Fate {
     pub came: u64,
     /// How often the server had it whole.
     pub asked: u32,
+    /// The bytes that it had of it, all times.
+    pub bytes: u64,
     /// How often its good answer came.
     pub good: u32,
     /// How often an answer came that isn't good.
@@ -84,6 +79,8 @@ pub(super) struct World {
     pub under_way_ns: u64,
     /// How many had such an answer.
     pub answered: u64,
+    /// Answers whose connection ended before their last byte, which is how they end.
+    pub cut_short: u64,
     /// Sends on connections of which the client knew that they are closed.
     pub sent_in_vain: u64,
 }
@@ -101,6 +98,7 @@ impl World {
             fates: BTreeMap::new(),
             under_way_ns: 0,
             answered: 0,
+            cut_short: 0,
             sent_in_vain: 0,
         }
     }
@@ -135,7 +133,18 @@ impl World {
             }
             match &event {
                 Happening::Sent => self.takes_all(thread, slot),
-                Happening::Bytes(_, Some(answered)) => self.comes(thread, slot, *answered, at),
+                Happening::Bytes(_, Part::Last(answered)) => {
+                    self.comes(thread, slot, *answered, at);
+                }
+                Happening::Bytes(_, Part::UntilClose(answered)) => {
+                    link.until_close = Some(*answered);
+                }
+                Happening::Ended => {
+                    link.told_to_close = true;
+                    if let Some(answered) = link.until_close.take() {
+                        self.comes(thread, slot, answered, at);
+                    }
+                }
                 _ => {}
             }
             return Some((at, slot, event));
@@ -204,6 +213,7 @@ impl World {
             fate.came = at;
         } else {
             fate.bad += 1;
+            self.cut_short += u64::from(answered.is_short);
         }
         if let Some((_, since)) = link.asked.pop_front() {
             self.under_way_ns += at - since;
@@ -219,69 +229,96 @@ impl World {
             if !link.is_open {
                 return;
             }
-            let Some(number) = server::take_request(&mut link.heard) else { return };
+            let Some((number, bytes)) = server::take_request(&mut link.heard) else { return };
             link.asked.push_back((number, now));
             let fate = self.fates.entry(number).or_default();
             fate.sent = if fate.asked == 0 { now } else { fate.sent };
             fate.asked += 1;
+            fate.bytes += bytes as u64;
             let is_never = self.temper.never == Some(number);
             let deed = if is_never { Deed::Silence } else { self.temper.deed(&mut self.by) };
             let delay = self.temper.delay(&mut self.by);
+            let has_length = !self.chance(self.temper.endless);
             let link = &mut self.links[thread][slot as usize];
             link.answers_until = (now + delay).max(link.answers_until);
             let due = link.answers_until - now;
-            link.is_open = matches!(deed, Deed::Answer | Deed::AnswerAndSpeak | Deed::Fail);
-            self.does(thread, slot, number, deed, due);
+            let goes_on = matches!(deed, Deed::Answer | Deed::AnswerAndSpeak | Deed::Fail);
+            link.is_open = goes_on && has_length;
+            self.does(thread, slot, number, (deed, has_length), due);
         }
     }
 
-    /// The server does something with a request after so long.
-    fn does(&mut self, thread: usize, slot: Slot, number: u64, deed: Deed, due: u64) {
-        let bytes = server::answer(number, deed);
-        let closes = deed == Deed::AnswerAndClose;
-        let answered = Answered { number, is_good: deed != Deed::Fail, closes };
+    /// The server does something with a request after so long; its answer, if there is one, has
+    /// a length or ends with the connection.
+    fn does(
+        &mut self,
+        thread: usize,
+        slot: Slot,
+        number: u64,
+        (deed, has_length): (Deed, bool),
+        due: u64,
+    ) {
+        let answer = Written::new(number, deed, has_length, &mut self.by);
+        let length = answer.bytes.len();
         match deed {
             Deed::Silence => {}
             Deed::Cut => self.happens(thread, slot, due, Happening::Ended),
             Deed::Reset => self.happens(thread, slot, due, Happening::Reset),
             Deed::CutWithin => {
-                let part = self.by.random_range(1..bytes.len());
-                self.happens(thread, slot, due, Happening::Bytes(bytes[..part].to_vec(), None));
-                self.happens(thread, slot, due, Happening::Ended);
+                let end = self.by.random_range(1..length);
+                let last = self.comes_up_to(end, thread, slot, due, &answer);
+                self.happens(thread, slot, last, Happening::Ended);
+            }
+            Deed::ResetWithin => {
+                // One without a length lacks its end even when all its bytes have come.
+                let end = self.by.random_range(1..length + usize::from(!has_length));
+                let last = self.comes_up_to(end, thread, slot, due, &answer);
+                self.happens(thread, slot, last, Happening::Reset);
             }
             Deed::Answer | Deed::AnswerAndClose | Deed::AnswerAndSpeak | Deed::Fail => {
-                let last = self.comes_in_parts(thread, slot, due, bytes, answered);
-                if deed == Deed::AnswerAndClose {
-                    self.happens(thread, slot, last, Happening::Ended);
-                }
-                if deed == Deed::AnswerAndSpeak {
-                    let after = self.by.random_range(0..1_000_000);
-                    let words = b"HTTP/1.1 408 Request Timeout\r\n\r\n".to_vec();
-                    self.links[thread][slot as usize].is_open = false;
-                    self.happens(thread, slot, last + after, Happening::Bytes(words, None));
+                let last = self.comes_up_to(length, thread, slot, due, &answer);
+                if deed == Deed::AnswerAndClose || !has_length {
+                    let after = self.by.random_range(0..500_000);
+                    self.happens(thread, slot, last + after, Happening::Ended);
+                } else if deed == Deed::AnswerAndSpeak {
+                    self.speaks(thread, slot, last);
                 }
             }
         }
     }
 
-    /// An answer comes after so long, whole or in parts; gives when the last one does.
-    fn comes_in_parts(
+    /// The server speaks once more after that, though nobody asked, and may end the connection.
+    fn speaks(&mut self, thread: usize, slot: Slot, last: u64) {
+        self.links[thread][slot as usize].is_open = false;
+        let after = last + self.by.random_range(0..1_000_000);
+        let words = b"HTTP/1.1 408 Request Timeout\r\n\r\n".to_vec();
+        self.happens(thread, slot, after, Happening::Bytes(words, Part::Within));
+        if self.by.random_bool(0.5) {
+            self.happens(thread, slot, after, Happening::Ended);
+        }
+    }
+
+    /// An answer comes after so long up to its byte with this number, at once or in two parts;
+    /// gives when the last one does.
+    fn comes_up_to(
         &mut self,
+        end: usize,
         thread: usize,
         slot: Slot,
         due: u64,
-        bytes: Vec<u8>,
-        answered: Answered,
+        answer: &Written,
     ) -> u64 {
-        if !self.chance(self.temper.parts) {
-            self.happens(thread, slot, due, Happening::Bytes(bytes, Some(answered)));
+        let bytes = |from: usize, to: usize| {
+            Happening::Bytes(answer.bytes[from..to].to_vec(), answer.part(to))
+        };
+        if end < 2 || !self.chance(self.temper.parts) {
+            self.happens(thread, slot, due, bytes(0, end));
             return due;
         }
-        let cut = self.by.random_range(1..bytes.len());
+        let cut = self.by.random_range(1..end);
         let later = due + self.by.random_range(0..200_000);
-        self.happens(thread, slot, due, Happening::Bytes(bytes[..cut].to_vec(), None));
-        let rest = Happening::Bytes(bytes[cut..].to_vec(), Some(answered));
-        self.happens(thread, slot, later, rest);
+        self.happens(thread, slot, due, bytes(0, cut));
+        self.happens(thread, slot, later, bytes(cut, end));
         let link = &mut self.links[thread][slot as usize];
         link.answers_until = link.answers_until.max(self.now + later);
         later

@@ -73,9 +73,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
             // What comes before its request was sent says nothing of the rest of that, which
             // the connection still has to carry.
             let is_early = last && backend.is_sending(slot);
-            if is_early && phase == Phase::Window {
-                record.outcome.connections.early += 1;
-            }
+            record.outcome.connections.early += u64::from(is_early && phase == Phase::Window);
             let keeps = reusable && self.plan.keep_alive && !is_early;
             if !keeps || (last && !bytes.is_empty()) {
                 if !reusable {
@@ -111,6 +109,10 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 let phase = self.turns.phase(flight.times.intended);
                 let is_good = fault.is_none() && phase == Phase::Window;
                 self.slots.connection(slot).good += u64::from(is_good);
+                let queued = self.outboxes.get(slot as usize).map_or(0, |outbox| outbox.queued);
+                let last = self.slots.under_way(slot) == queued;
+                let is_early = last && self.backend.is_sending(slot) && phase == Phase::Window;
+                self.record.outcome.connections.early += u64::from(is_early);
                 self.record.answered(phase, flight.times, kind, fault, at);
                 self.note_cut(phase);
                 self.replace(slot, at);
