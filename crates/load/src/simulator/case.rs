@@ -32,7 +32,7 @@ impl Case {
         let window = Duration::from_micros(by.random_range(2_000..40_000));
         let counted = by.random_bool(0.3);
         let rate = by.random_range(50.0..6_000.0);
-        let plan = Plan {
+        let mut plan = Plan {
             connections,
             threads,
             keep_alive,
@@ -52,7 +52,17 @@ impl Case {
             seed,
             ..plan(if by.random_bool(0.8) { "GET" } else { "POST" })
         };
-        Case { seed, threads, plan, temper: Temper::random(&mut by) }
+        let temper = Temper::random(&mut by);
+        if let Some(http) = plan.http_mut().filter(|_| by.random_bool(0.3)) {
+            let named = Request { name: "named".parse().ok(), ..http.requests[0].clone() };
+            http.requests.push(named);
+        }
+        Case { seed, threads, plan, temper }
+    }
+
+    /// Whether every other request has a name: those with odd numbers.
+    pub(super) fn has_named(&self) -> bool {
+        !self.plan.work.classes().is_empty()
     }
 
     /// A closed loop of two threads, of whose requests a sound server never answers one.

@@ -8,6 +8,7 @@ use histogram::Latency;
 use histogram::reading::{Reading, Statistic, read};
 use load::outcome::{Account, ClassSeen, KeysSeen, Outcome, StatusCount};
 use load::plan::keys::{Chosen, Dialect, Keys, Operation};
+use load::plan::name::RequestName;
 use load::plan::template::Placeholders;
 use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
 use load::verdict::condition::{Measured, Verdict};
@@ -92,6 +93,7 @@ struct PlanDocument {
 struct HttpDocument {
     method: String,
     paths: Vec<String>,
+    names: Vec<Option<RequestName>>,
     weights: Vec<u32>,
     headers: Vec<(String, String)>,
     body_bytes: usize,
@@ -437,6 +439,7 @@ fn http(http: &Http) -> HttpDocument {
     HttpDocument {
         method: first.map_or_else(String::new, |request| request.method.clone()),
         paths: http.requests.iter().map(|request| request.path.clone()).collect(),
+        names: http.requests.iter().map(|request| request.name.clone()).collect(),
         weights: http.requests.iter().map(|request| request.weight).collect(),
         headers: first.map_or_else(Vec::new, |request| headers(&request.headers)),
         body_bytes: first.map_or(0, |request| request.body.len()),

@@ -132,7 +132,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let body = PageBody::Whole(bytes.get(start..end)?);
         let (status, reusable) = (head.status, head.keep_alive);
         let fault = self.work.worth(of, Page { which: index, status, body });
-        let class = self.work.class(of.number);
+        let class = self.work.class((index, of.number));
         let kind = AnswerKind { status, class };
         Some(Fed::Answer { used: end, kind, fault, reusable })
     }
@@ -196,7 +196,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let looked = std::mem::take(&mut partial.looked);
         let (status, body) = (head.status, PageBody::Looked(&looked));
         let fault = self.work.worth(of, Page { which, status, body });
-        let kind = AnswerKind { status, class: self.work.class(of.number) };
+        let kind = AnswerKind { status, class: self.work.class((which, of.number)) };
         Fed::Answer { used, kind, fault, reusable }
     }
 }
@@ -215,7 +215,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1
     }
 
     fn class(&self, number: u64) -> u16 {
-        self.work.class(number)
+        self.work.class((self.index(number), number))
     }
 
     #[inline]
