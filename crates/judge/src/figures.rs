@@ -1,7 +1,7 @@
 //! What one trial gives for each figure that a study may compare by.
 
 use result::Trial;
-use result::evidence::{StoreSeen, Work};
+use result::evidence::Work;
 use result::figure::{CLIENT_CPU_US, CPU_US, MEMORY, P50_US, P99_US, RATE, WRITTEN};
 use result::setting::VALUE_BYTES;
 
@@ -38,7 +38,7 @@ pub fn value(trial: &Trial, figure: &str) -> Option<Value> {
 /// Bytes that a store wrote to disk, for each byte of the values that it was given meanwhile;
 /// `None` where it was given none.
 fn written_a_byte(trial: &Trial) -> Option<Value> {
-    let StoreSeen { operations, .. } = trial.evidence.store.as_ref()?;
+    let Work { operations, .. } = trial.evidence.work.as_ref()?;
     let writes = operations.iter().find(|it| it.operation == "set")?.response_us.count;
     let given = (writes * trial.slot.setting.number(VALUE_BYTES)?) as f64;
     let written = trial.evidence.server_disk_write_bytes? as f64;

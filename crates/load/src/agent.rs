@@ -247,6 +247,7 @@ mod tests {
                 },
                 work: Workload::Http(Http {
                     requests: vec![Request {
+                        name: None,
                         method, path, headers, body: body.into(), placeholders, weight: 1,
                         expect: None,
                     }],

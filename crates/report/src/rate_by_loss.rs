@@ -111,9 +111,9 @@ pub fn rate_by_loss(run: &Run) -> Option<RateByLoss<'_>> {
 fn writes(run: &Run) -> Option<&Setting> {
     let only_writes = |setting: &Setting| {
         let trials = run.trials.iter().filter(|trial| trial.slot.setting == *setting);
-        let mut stores = trials.filter_map(|trial| trial.evidence.store.as_ref()).peekable();
-        stores.peek().is_some()
-            && stores.all(|store| store.operations.iter().all(|seen| seen.operation == SET))
+        let mut works = trials.filter_map(|trial| trial.evidence.work.as_ref()).peekable();
+        works.peek().is_some()
+            && works.all(|work| work.operations.iter().all(|seen| seen.operation == SET))
     };
     let settings = run.outcomes.iter().map(|outcome| &outcome.setting);
     settings.into_iter().find(|setting| setting.pace == Pace::Free && only_writes(setting))

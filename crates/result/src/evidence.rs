@@ -324,6 +324,8 @@ pub struct Work {
     pub response_us: Percentiles,
     /// From the send to the whole answer, in µs.
     pub service_us: Percentiles,
+    /// The same of each operation on a store, and of each request that has a name.
+    pub operations: Vec<OperationSeen>,
     /// Whether it was cut short.
     pub interrupted: bool,
 }
@@ -356,8 +358,6 @@ pub struct StoreSeen {
     pub wrong: u64,
     /// Reads of values that had been overwritten.
     pub stale: u64,
-    /// How long each operation took.
-    pub operations: Vec<OperationSeen>,
     /// Whether it may throw values away for want of memory.
     pub may_evict: bool,
     /// How many keys it has to have at the end, at least and at most; `None` where the work
@@ -381,10 +381,10 @@ pub struct Preload {
     pub seconds: f64,
 }
 
-/// How long one operation on keys took.
+/// How long the requests of one class took.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OperationSeen {
-    /// Its name: `get`.
+    /// Its name: the operation on a store, `get`, or what a request is called, `home`.
     pub operation: String,
     /// From the intended start to the whole answer, in µs.
     pub response_us: Percentiles,

@@ -45,7 +45,10 @@ use serde::{Deserialize, Serialize};
 /// 5: loads of HTTP became settings of any dimensions, a row's fields became figures that the
 /// study describes, and the load became work and clients. Who reads by 4 would find none of
 /// these.
-pub const SCHEMA: u32 = 5;
+///
+/// 6: the times of a store's operations stand in the work, as those of requests with names do.
+/// Who reads by 5 would take a store that was read from for one that was only written to.
+pub const SCHEMA: u32 = 6;
 
 /// The oldest version that is still read.
 pub const SCHEMA_OLDEST: u32 = 1;

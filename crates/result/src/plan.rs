@@ -110,6 +110,9 @@ impl fmt::Display for RightStatus {
 /// One of the requests that a contract asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AskedRequest {
+    /// What it is called, where its times are told apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Its method.
     pub method: String,
     /// Its path and query, with placeholders.

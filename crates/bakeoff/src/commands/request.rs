@@ -4,13 +4,15 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::builder::NonEmptyStringValueParser;
 use http::{Method, uri::PathAndQuery};
 use load::plan::headers;
+use load::plan::name::RequestName;
 use load::plan::template::{Placeholders, Request, meant_by};
-use load::plan::{Expect, Statuses, WEIGHT_MAX};
+use load::plan::{Expect, Statuses, WEIGHT_MAX, check_names};
 use report::units;
 
 /// The most bytes of a body. It is kept in memory, and the kernel takes no more than 2 GiB
@@ -36,9 +38,10 @@ pub struct RequestArguments {
     #[arg(long, value_name = "TEXT|@FILE", help_heading = REQUEST)]
     pub body: Option<String>,
 
-    /// Ask for this path, in place of a URL's; several are asked for in turn
-    #[arg(long = "path", value_name = "PATH", value_parser = path, help_heading = REQUEST)]
-    pub paths: Vec<String>,
+    /// Ask for this path, in place of a URL's; several are asked for in turn. The times of one
+    /// with a name, as home=/, are told apart
+    #[arg(long = "path", value_name = "[NAME=]PATH", help_heading = REQUEST)]
+    pub paths: Vec<PathAsked>,
 
     /// How often each path is asked for beside the others, as 9,1, in their order
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "paths",
@@ -55,6 +58,15 @@ pub struct RequestArguments {
     /// [default: those of success, 200-299]
     #[arg(long, value_name = "LIST", help_heading = REQUEST)]
     pub expect_status: Option<Statuses>,
+}
+
+/// A path that was given, and what a request for it is called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PathAsked {
+    /// Its name, if it has one.
+    pub name: Option<RequestName>,
+    /// Path and query.
+    pub path: String,
 }
 
 /// A body that was given.
@@ -99,7 +111,8 @@ impl RequestArguments {
         body: Option<Arc<[u8]>>,
         placeholders: Option<Placeholders>,
     ) -> Result<Vec<Request>, String> {
-        let paths = if self.paths.is_empty() { vec![path.to_string()] } else { self.paths.clone() };
+        let of_url = || vec![PathAsked { name: None, path: path.into() }];
+        let paths = if self.paths.is_empty() { of_url() } else { self.paths.clone() };
         if !self.weights.is_empty() && self.weights.len() != paths.len() {
             return Err(format!(
                 "--weights has {}, and --path was given {}: each path has one weight",
@@ -115,7 +128,8 @@ impl RequestArguments {
         let body = body.unwrap_or_default();
         let placeholders = placeholders.unwrap_or_else(|| Placeholders::with_body(&body));
         let weights = self.weights.iter().copied().chain(std::iter::repeat(1));
-        let request = |(path, weight)| Request {
+        let request = |(PathAsked { name, path }, weight)| Request {
+            name,
             method: method.clone(),
             path,
             headers: self.headers.clone(),
@@ -124,7 +138,8 @@ impl RequestArguments {
             weight,
             expect: None,
         };
-        Ok(paths.into_iter().zip(weights).map(request).collect())
+        let requests: Vec<Request> = paths.into_iter().zip(weights).map(request).collect();
+        check_names(&requests).map(|()| requests)
     }
 
     /// What is right, where nothing else is said of statuses.
@@ -202,10 +217,19 @@ pub fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.into(), value.into()))
 }
 
-fn path(text: &str) -> Result<String, String> {
-    if !text.starts_with('/') || text.contains(char::is_whitespace) {
-        return Err("a path begins with / and has no space".into());
+/// `/path`, or `name=/path`.
+impl FromStr for PathAsked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PathAsked, String> {
+        let (name, path) = match text.split_once('=') {
+            Some((name, path)) if !text.starts_with('/') => (Some(name.parse()?), path),
+            _ => (None, text),
+        };
+        if !path.starts_with('/') || path.contains(char::is_whitespace) {
+            return Err("a path begins with / and has no space".into());
+        }
+        let path = PathAndQuery::try_from(path).map_err(|error| error.to_string())?;
+        Ok(PathAsked { name, path: path.as_str().into() })
     }
-    let path = PathAndQuery::try_from(text).map_err(|error| error.to_string())?;
-    Ok(path.as_str().into())
 }

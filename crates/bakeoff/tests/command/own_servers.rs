@@ -150,7 +150,10 @@ fn a_status_that_is_no_success_has_to_be_expected() {
     let lab = lab();
     let good = format!("PID_FILE={} perl server.pl good", lab.path("pids").display());
     let with = |more: &[&str]| {
-        duel(&lab, &[&["--path", "/none", &*good, &*good, "--path", "/hello?id=7"], more].concat())
+        duel(
+            &lab,
+            &[&["--path", "none=/none", &*good, &*good, "--path", "/hello?id=7"], more].concat(),
+        )
     };
     let said = with(&[]);
     assert_eq!(said.code, Some(1), "{}", said.stderr);
@@ -166,10 +169,12 @@ fn a_status_that_is_no_success_has_to_be_expected() {
     let requests = run.study.asks.unwrap().requests;
     let weights: Vec<u32> = requests.iter().map(|it| it.weight).collect();
     assert_eq!(weights, [1, 3]);
+    assert_eq!(requests[0].name.as_deref(), Some("none"));
     for trial in &run.trials {
         let work = trial.evidence.work.as_ref().expect("it was measured");
         assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
         assert_eq!(trial.evidence.contract.len(), 2, "each request is tried before");
+        assert_eq!(work.operations.len(), 1, "one has a name: {work:?}");
     }
 }
 
@@ -177,7 +182,7 @@ fn a_status_that_is_no_success_has_to_be_expected() {
 fn study_of_orders() -> Lab {
     let lab = Lab::new();
     let requests = r#"requests = [
-    { path = "/hello?id={nonce}", weight = 9 },
+    { name = "hello", path = "/hello?id={nonce}", weight = 9 },
     { method = "POST", path = "/orders?id={nonce}", headers = { Authorization = "Bearer {env:TOKEN_OF_TESTS}" }, body_file = "order.json", status = 201 },
 ]"#;
     lab.change_study("request = { path = \"/hello?id={nonce}\" }", requests);
@@ -214,8 +219,13 @@ fn several_requests_are_tried_and_measured_by_their_weights() {
         tried("two-pieces");
         let work = evidence.work.as_ref().expect("it was measured");
         assert!(work.done > 0 && work.errors.is_empty(), "{work:?}");
+        let named: Vec<_> = work.operations.iter().map(|it| &*it.operation).collect();
+        assert_eq!(named, ["hello"], "the other one has no name");
+        let (hellos, all) = (work.operations[0].response_us.count, work.response_us.count);
+        assert!(0 < hellos && hellos < all, "{hellos} of {all}");
     }
     let asks = run.study.asks.unwrap();
+    assert_eq!(asks.requests[0].name.as_deref(), Some("hello"));
     let AskedRequest { method, weight, body_bytes, headers, .. } = &asks.requests[1];
     assert_eq!((&**method, *weight, *body_bytes), ("POST", 1, 19));
     let header = ("Authorization".to_string(), "Bearer {env:TOKEN_OF_TESTS}".to_string());

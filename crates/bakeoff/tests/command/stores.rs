@@ -44,7 +44,8 @@ fn stores_are_filled_then_asked_and_tell_what_they_have() {
     assert_eq!(store.preload.map(|it| (it.keys, it.acknowledged)), Some((1000, 1000)));
     assert_eq!((store.keys_due, store.keys_there), (Some((1000, 1000)), Some(1000)));
     assert_eq!((store.misses, store.missing, store.wrong, store.stale), (0, 0, 0, 0));
-    let operations: Vec<&str> = store.operations.iter().map(|it| &*it.operation).collect();
+    let work = evidence.work.as_ref().unwrap();
+    let operations: Vec<&str> = work.operations.iter().map(|it| &*it.operation).collect();
     assert!(store.hits > 0 && operations == ["get", "set"], "{store:?}");
     let row = &run.outcomes[0].rows[0];
     assert!(row.figure(RATE).is_some() && row.figure(MEMORY).is_some(), "{row:?}");

@@ -3,6 +3,9 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::json;
 
 use crate::support::{After, Said, Seen, Server, backends, load};
 
@@ -173,4 +176,42 @@ fn a_run_of_which_most_was_never_answered_passes_no_limit_of_errors() {
     assert_eq!(said.code, 3, "what was never answered passed for a success: {}", said.stderr);
     assert_eq!(said.json["conditions"][0]["verdict"], "unknown", "{}", said.json["conditions"]);
     assert!(said.stderr.contains("0 % to "), "{}", said.stderr);
+}
+
+/// Of three requests two have names, and one of these is answered late.
+#[test]
+fn a_condition_on_a_request_is_decided_by_its_own_times() {
+    let late = Duration::from_millis(20);
+    let server = Server::start(move |connection, request: &Seen| {
+        if request.path() == "/slow" {
+            std::thread::sleep(late);
+        }
+        connection.write_all(GOOD).map(|()| After::Keep)
+    });
+    let paths = ["--path", "fast=/fast", "--path", "/other", "--path", "slow=/slow"];
+    let url = server.url("/");
+    let base = [&[&*url, "-n", "40", "-c", "4", "--weights", "2,1,1"], &paths[..]].concat();
+    for more in [&[][..], &["--close"], &["--pipeline", "2"], &["--rate", "400"]] {
+        let asked = |condition| load(&[&base[..], more, &["--fail-if", condition]].concat());
+        let said = asked("slow.mean >= 20ms");
+        assert_eq!(said.code, 3, "its own answers came late, {more:?}: {}", said.stderr);
+        assert_eq!(said.json["plan"]["names"], json!(["fast", null, "slow"]));
+        let [fast, slow] = ["fast", "slow"].map(|name| {
+            let operations = said.json["operations"].as_array().unwrap();
+            let seen = operations.iter().find(|seen| seen["operation"] == name).unwrap();
+            let of = |figure: &str| seen["response_us"][figure].as_f64().unwrap();
+            (of("samples"), of("mean"))
+        });
+        assert_eq!((fast.0, slow.0), (20.0, 10.0), "{more:?}: {}", said.json["operations"]);
+        let is_told =
+            said.stderr.lines().any(|line| line.split_whitespace().eq(["request", "fast", "slow"]));
+        assert!(is_told, "{more:?}: {}", said.stderr);
+        // In a pipeline answers wait for those before them.
+        if more.contains(&"--pipeline") {
+            continue;
+        }
+        assert!(fast.1 < slow.1, "{more:?}: {} and {} µs", fast.1, slow.1);
+        let said = asked("fast.mean >= 3600s");
+        assert_eq!(said.code, 0, "{more:?}: {}", said.stderr);
+    }
 }

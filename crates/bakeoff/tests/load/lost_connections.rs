@@ -175,7 +175,7 @@ fn early_answers_to_uploads_are_told_and_bytes_are_those_that_left() {
     // Answers have a length and end with the connection in turn.
     let requests = AtomicU64::new(0);
     let server = Server::on_heads(move |connection, _| {
-        if requests.fetch_add(1, Ordering::Relaxed) % 2 == 0 {
+        if requests.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")?;
             return Ok(After::Close);
         }

@@ -766,6 +766,7 @@ mod tests {
         let before = run(STEADY, STEADY);
         fn asked() -> AskedRequest {
             AskedRequest {
+                name: None,
                 method: "POST".into(),
                 path: "/orders".into(),
                 headers: vec![("X".into(), "y".into())],

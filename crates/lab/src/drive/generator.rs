@@ -10,7 +10,9 @@ use keeper::text::harmless;
 use load::Stop;
 use load::outcome::Account;
 use load::plan::{Arrivals, Until};
-use result::evidence::{ClientSide, ErrorKind, Percentile, Percentiles, Second, Work};
+use result::evidence::{
+    ClientSide, ErrorKind, OperationSeen, Percentile, Percentiles, Second, Work,
+};
 use result::plan::Slot;
 
 use super::client::Client;
@@ -147,6 +149,16 @@ fn work(seen: &load::Outcome) -> Work {
             .collect(),
         response_us: latency(&seen.response),
         service_us: latency(&seen.service),
+        operations: seen
+            .classes
+            .iter()
+            .filter(|it| it.response.samples() > 0)
+            .map(|it| OperationSeen {
+                operation: it.name.clone(),
+                response_us: latency(&it.response),
+                service_us: latency(&it.service),
+            })
+            .collect(),
         interrupted: seen.interrupted,
         ..Work::default()
     }
@@ -205,7 +217,7 @@ fn connection_wait(seen: &load::Outcome) -> Percentiles {
 }
 
 /// A distribution with its censored samples at their lower bounds.
-pub(super) fn latency(latency: &Latency) -> Percentiles {
+fn latency(latency: &Latency) -> Percentiles {
     let mut all = latency.good.clone();
     all.add(&latency.censored).expect("histograms of one run have the same bounds");
     let mut percentiles = percentiles(&all);

@@ -10,12 +10,12 @@ use load::outcome::{KeysSeen, Outcome};
 use load::plan::keys::{Keys, KeysPhase, Operation};
 use load::plan::{Target, Until, Workload};
 use procfs::Current;
-use result::evidence::{OperationSeen, Preload, StoreSeen};
+use result::evidence::{Preload, StoreSeen};
 use result::figure::{DISK_BYTES, FLUSHES, LOAD_AVERAGE};
 use result::plan::Value;
 use result::setting::{ASKS, KEYS, VALUE_BYTES};
 
-use super::generator::{Loading, arrivals, latency};
+use super::generator::{Loading, arrivals};
 use super::{Drive, DriveEnd, Driving, Filled, Outside, Passage, Readiness, Sign, WorkDriver};
 use crate::contract::store::ask_once;
 use crate::contract::store_client::{StoreClient, StoreWrong};
@@ -175,12 +175,6 @@ impl Asking<'_> {
     /// What became of the keys, and what the store says of them.
     fn seen(&self, seen: &Outcome) -> StoreSeen {
         let KeysSeen { hits, misses, missing, wrong, stale, .. } = seen.keys.unwrap_or_default();
-        let asked = seen.classes.iter().filter(|it| it.response.samples() > 0);
-        let operations = asked.map(|it| OperationSeen {
-            operation: it.name.clone(),
-            response_us: latency(&it.response),
-            service_us: latency(&it.service),
-        });
         let mut client = StoreClient::connect(self.on.address, self.speaks, WITHIN).ok();
         let mut ask = |what: fn(&mut StoreClient) -> Result<Option<u64>, StoreWrong>| {
             what(client.as_mut()?).ok().flatten()
@@ -192,7 +186,6 @@ impl Asking<'_> {
             missing,
             wrong,
             stale,
-            operations: operations.collect(),
             may_evict: self.keys().is_some_and(|keys| keys.evicts),
             keys_due: self.keys_due(seen),
             keys_there: ask(StoreClient::count),

@@ -419,7 +419,7 @@ mod tests {
             fs::write(&path, text).unwrap();
             read(&path).unwrap_err().to_string()
         };
-        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 5"));
+        assert!(complaint("{\"schema\": 99}").ends_with("this version of bakeoff reads 1 to 6"));
         assert!(complaint("{}").contains("this is no run of bakeoff"));
         assert!(complaint("no json").contains("this is no run of bakeoff"));
         let mut json = serde_json::to_value(run()).unwrap();

@@ -14,6 +14,8 @@ const RATES_ARE_BOUNDS: u64 = 3;
 const CONNECTIONS_ARE_TIMED: u64 = 4;
 /// The first version that has settings and figures where there were loads of HTTP and fields.
 const FIGURES_ARE_DESCRIBED: u64 = 5;
+/// The first version that has the times of a store's operations with those of the work.
+const OPERATIONS_ARE_OF_WORK: u64 = 6;
 
 /// What stood as a field of a row, and the figure that it is.
 const FIGURES: [(&str, &str); 5] = [
@@ -88,6 +90,19 @@ fn bring_trial(trial: &mut Value, schema: u64) {
         part_load(evidence);
         name_drops(evidence);
         each(evidence, "samples").for_each(name_drops);
+    }
+    if schema < OPERATIONS_ARE_OF_WORK {
+        move_operations(&mut trial["evidence"]);
+    }
+}
+
+/// The times of operations stood beside what became of a store's keys.
+fn move_operations(evidence: &mut Value) {
+    let store = evidence.get_mut("store").and_then(Value::as_object_mut);
+    if let Some(operations) = store.and_then(|store| store.remove("operations"))
+        && let Some(work) = evidence.get_mut("work").and_then(Value::as_object_mut)
+    {
+        work.insert("operations".into(), operations);
     }
 }
 
@@ -246,6 +261,7 @@ fn gather_figures(of: &mut Value) {
 
 #[cfg(test)]
 mod tests {
+    use result::evidence::Percentiles;
     use result::outcome::{Estimate, Outcome, Row};
     use result::plan::{Pace, PaceKind};
 
@@ -341,6 +357,26 @@ mod tests {
             study.remove("kind");
             study.insert("dimensions".into(), dimensions);
             assert_eq!(read_as(&run, SCHEMA.into()).study.kind, kind);
+        }
+    }
+
+    /// Else a store that was read from would be shown with a rate of writes.
+    #[test]
+    fn the_times_of_a_stores_operations_are_found_in_an_older_run() {
+        let mut run = json!(read_as(&run_of_schema_4(), 4));
+        for trial in each(&mut run, "trials") {
+            let times = json!(Percentiles { count: 7, ..Percentiles::default() });
+            let get = json!({ "operation": "get", "response_us": times, "service_us": times });
+            trial["evidence"]["store"] = json!({ "hits": 3, "operations": [get] });
+        }
+        let appended = run["trials"][0].to_string();
+        let appended = read_trial(appended.as_bytes(), 5).unwrap();
+        let read = read(run.to_string().as_bytes(), 5, true).unwrap();
+        for trial in read.trials.iter().chain([&appended]) {
+            let operations = &trial.evidence.work.as_ref().unwrap().operations;
+            assert_eq!(operations.len(), 1, "{operations:?}");
+            assert_eq!((&*operations[0].operation, operations[0].response_us.count), ("get", 7));
+            assert_eq!(trial.evidence.store.as_ref().unwrap().hits, 3);
         }
     }
 

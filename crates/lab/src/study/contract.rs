@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use load::plan::{Expect, Statuses};
+use load::plan::{Expect, Statuses, check_names};
 use result::plan::{AskedRequest, Asks, BodyBytes, RightStatus};
 use serde::Deserialize;
 
@@ -105,6 +105,9 @@ impl ContractFile {
                 "missing key `answer`: the load generator has to know what is right".into(),
             );
         };
+        if let Err(why) = check_names(&contract.requests) {
+            return Some(why);
+        }
         if !self.answers_only && contract.lacks_text() {
             return Some(
                 "missing key `body`: what a right answer holds; only a contract with \
@@ -196,6 +199,7 @@ fn is_plain(request: &load::plan::template::Request) -> bool {
 fn asked_request(request: &load::plan::template::Request) -> AskedRequest {
     let expect = request.expect.clone().unwrap_or_default();
     AskedRequest {
+        name: request.name.as_ref().map(ToString::to_string),
         method: request.method.clone(),
         path: request.path.clone(),
         headers: request.headers.clone(),

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use load::plan::headers::carries_secret;
+use load::plan::name::RequestName;
 use load::plan::template::Placeholders;
 use load::plan::{Expect, Statuses, WEIGHT_MAX};
 use serde::Deserialize;
@@ -22,6 +23,8 @@ const BODY_BYTES_MAX: u64 = 64 << 20;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
+    /// What it is called, where its times are told apart.
+    pub name: Option<RequestName>,
     /// Its method; if not given, GET, or POST with a body.
     #[serde(default, deserialize_with = "limits::own_method")]
     pub method: Option<String>,
@@ -77,6 +80,7 @@ impl Request {
     /// A GET of this path.
     pub fn get(path: &str) -> Request {
         Request {
+            name: None,
             method: None,
             path: path.into(),
             headers: None,
@@ -141,6 +145,7 @@ impl Request {
         let of_all = Some(&answer.body).filter(|text| may_have_body && !text.is_empty());
         let text = self.answer_body.as_ref().or(of_all);
         load::plan::template::Request {
+            name: self.name.clone(),
             method: method.into(),
             path: self.path.clone(),
             headers: self.headers.iter().flat_map(|it| it.get_ref().clone()).collect(),
@@ -184,7 +189,8 @@ mod tests {
         );
         fs::write(folder.join("study.toml"), text).unwrap();
         let file = StudyFile::read(studies.path(), "s").map_err(|error| error.to_string())?;
-        Ok(file.contract.get_ref().http().unwrap())
+        let contract = file.contract.get_ref();
+        contract.http_complaint().map_or_else(|| Ok(contract.http().unwrap()), Err)
     }
 
     #[test]
@@ -211,6 +217,16 @@ mod tests {
     }
 
     #[test]
+    fn a_request_has_a_name_of_its_own() {
+        let named = contract("requests = [{ name = 'home', path = '/' }, { path = '/a' }]");
+        let requests = named.unwrap().requests;
+        let names = requests.iter().map(|it| it.name.as_ref().map(RequestName::as_str));
+        assert_eq!(names.collect::<Vec<_>>(), [Some("home"), None]);
+        let twice = "requests = [{ name = 'a', path = '/' }, { name = 'a', path = '/a' }]";
+        assert!(contract(twice).unwrap_err().contains("two requests are called a"));
+    }
+
+    #[test]
     fn what_cant_be_sent_is_refused_with_its_line() {
         let refused = |request: &str, part: &str| {
             let why = contract(&format!("request = {{ path = '/', {request} }}")).unwrap_err();
@@ -223,6 +239,8 @@ mod tests {
         refused("body_file = 'none'", "the file `none` can't be read");
         refused("headers = { 'a b' = 'x' }", "is no name of a header");
         refused("headers = { Content-Length = '1' }", "computed from the body");
+        refused("name = 'p99'", "a meaning of its own in conditions");
+        refused("name = 'a b'", "begins with a letter");
         refused("weight = 0", "this has to be a number from 1 to 10000");
         refused("status = 100", "this has to be a status from 200 to 999");
         refused("method = 'CONNECT'", "a tunnel");

@@ -71,7 +71,7 @@ pub struct Outcome {
     /// What became of the keys that a store was asked for; `None` where none was.
     #[serde(default)]
     pub keys: Option<KeysSeen>,
-    /// The times by class of request, of the window's requests; empty where all are of one.
+    /// The times of the classes that are told apart, of the window's requests.
     #[serde(default)]
     pub classes: Vec<ClassSeen>,
     /// What the client's threads spent.
@@ -170,7 +170,7 @@ impl Account {
 pub(crate) struct AnswerKind {
     /// Its status, below 1000; 0 where the protocol has none.
     pub status: u16,
-    /// The class of its request.
+    /// The class of its request, if that has one.
     pub class: u16,
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct Record {
     pub outcome: Outcome,
     /// Answers by phase and status: bad ones and good ones.
     statuses: Box<[[[u64; 2]; 1000]; 2]>,
-    /// The times of the window's requests by class; empty where all are of one.
+    /// The times of the window's requests by class, of those that are told apart.
     classes: Vec<ClassSeen>,
     /// From when response times count; `None` where they are service times, so that they
     /// aren't kept.

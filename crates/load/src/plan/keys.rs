@@ -176,6 +176,12 @@ impl Keys {
         if all > 0.0 { its / all } else { 0.0 }
     }
 
+    /// The operations that are asked for, by name, each with its share.
+    pub(super) fn classes(&self) -> Vec<(&str, f64)> {
+        let all = Operation::ALL.map(|it| (it.name(), self.share_of(it)));
+        all.into_iter().filter(|(_, share)| *share > 0.0).collect()
+    }
+
     /// What speaks against it, for people.
     ///
     /// # Errors

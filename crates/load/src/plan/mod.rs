@@ -2,6 +2,7 @@
 
 pub mod headers;
 pub mod keys;
+pub mod name;
 pub(crate) mod rotation;
 pub mod share;
 pub mod statuses;
@@ -64,12 +65,12 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// The share of the requests that are of the class with this name, from 0 to 1; `None`
-    /// where there is no such class.
-    pub fn share_of_class(&self, name: &str) -> Option<f64> {
+    /// The classes of requests whose times are told apart, by name, each with its share of all
+    /// requests, from 0 to 1.
+    pub fn classes(&self) -> Vec<(&str, f64)> {
         match self {
-            Workload::Http(_) => None,
-            Workload::Keys(keys) => keys::Operation::of_name(name).map(|it| keys.share_of(it)),
+            Workload::Http(http) => http.classes(),
+            Workload::Keys(keys) => keys.classes(),
         }
     }
 }
@@ -89,6 +90,13 @@ impl Http {
         request.expect.as_ref().unwrap_or(&self.expect)
     }
 
+    /// Those of its requests that have names.
+    fn classes(&self) -> Vec<(&str, f64)> {
+        let all: f64 = self.requests.iter().map(|it| f64::from(it.weight)).sum();
+        let named = self.requests.iter().filter_map(|it| Some((it, it.name.as_ref()?)));
+        named.map(|(it, name)| (name.as_str(), f64::from(it.weight) / all)).collect()
+    }
+
     /// Whether its requests can be sent, and any answer to them can be good.
     ///
     /// # Errors
@@ -101,6 +109,7 @@ impl Http {
         if self.requests.iter().any(|it| !weights.contains(&it.weight)) {
             return Err(format!("a weight is a whole number from 1 to {WEIGHT_MAX}"));
         }
+        check_names(&self.requests)?;
         let (own, shared): (Vec<_>, Vec<_>) =
             self.requests.iter().cloned().partition(|it| it.expect.is_some());
         if !shared.is_empty() {
@@ -109,6 +118,22 @@ impl Http {
         own.iter().try_for_each(|it| self.expect_of(it).check(std::slice::from_ref(it)))
     }
 }
+
+/// Whether these requests can be told apart by their names.
+///
+/// # Errors
+/// Why not, for people.
+pub fn check_names(requests: &[Request]) -> Result<(), String> {
+    let names: Vec<_> = requests.iter().filter_map(|it| it.name.as_ref()).collect();
+    if names.len() > NAMES_MAX {
+        return Err(format!("{NAMES_MAX} requests may have names, and {} have", names.len()));
+    }
+    let twice = names.iter().enumerate().find(|(nth, name)| names[..*nth].contains(name));
+    twice.map_or(Ok(()), |(_, name)| Err(format!("two requests are called {name}")))
+}
+
+/// The most requests that may have names: the times of each take a megabyte on each thread.
+const NAMES_MAX: usize = 20;
 
 /// The most that a request may weigh.
 pub const WEIGHT_MAX: u32 = 10_000;
@@ -309,6 +334,31 @@ mod tests {
             assert_eq!(expect(body, statuses).check(&get), Ok(()), "{body:?} {statuses}");
         }
         assert_eq!(expect(None, "304").check(&head), Ok(()));
+    }
+
+    fn named(names: &[&str]) -> Vec<Request> {
+        let named = |name: &&str| Request { name: name.parse().ok(), ..Request::get("/") };
+        names.iter().map(named).collect()
+    }
+
+    /// Else the times of both would be told under one name, or a plan could take any memory.
+    #[test]
+    fn names_are_different_and_not_too_many() {
+        assert_eq!(check_names(&named(&["a", "", "b", ""])), Ok(()));
+        assert_eq!(check_names(&named(&["a", "b", "a"])).unwrap_err(), "two requests are called a");
+        let many: Vec<String> = (0..=NAMES_MAX).map(|nth| format!("n{nth}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(check_names(&named(&many[1..])), Ok(()));
+        assert!(check_names(&named(&many)).unwrap_err().contains("20 requests may have names"));
+    }
+
+    /// Else a search would have steps without the samples that its condition takes.
+    #[test]
+    fn a_class_has_the_share_of_its_weight() {
+        let mut requests = named(&["a", "", "b"]);
+        (requests[0].weight, requests[1].weight) = (5, 4);
+        let work = Workload::Http(Http { requests, expect: Expect::default() });
+        assert_eq!(work.classes(), [("a", 0.5), ("b", 0.1)]);
     }
 
     #[test]

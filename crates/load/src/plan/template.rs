@@ -12,10 +12,14 @@ use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Expect;
+use crate::plan::name::RequestName;
 
 /// An HTTP request whose parts may have placeholders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
+    /// What it is called, where its times are told apart from those of the others.
+    #[serde(default)]
+    pub name: Option<RequestName>,
     /// `GET`, `POST`, ….
     pub method: String,
     /// Path and query.
@@ -79,6 +83,7 @@ impl Request {
     /// A GET without further headers.
     pub fn get(path: impl Into<String>) -> Request {
         Request {
+            name: None,
             method: "GET".into(),
             path: path.into(),
             headers: Vec::new(),

@@ -77,10 +77,10 @@ pub(crate) trait Protocol: Send + Sync {
     /// The server ended its side while this answer was awaited.
     fn end(&mut self, connection: &mut Self::Connection, of: Asked) -> Fed;
 
-    /// The classes that requests fall into, by name: see [`Work::classes`].
+    /// The classes of requests whose times are told apart, by name: see [`Work::classes`].
     fn classes(&self) -> Vec<String>;
 
-    /// The class of the request with this number: its place in [`Protocol::classes`].
+    /// The class of the request with this number: see [`Work::class`].
     fn class(&self, number: u64) -> u16;
 
     /// What was read of keys so far, where that is asked for.

@@ -32,7 +32,7 @@ impl Case {
         let window = Duration::from_micros(by.random_range(2_000..40_000));
         let counted = by.random_bool(0.3);
         let rate = by.random_range(50.0..6_000.0);
-        let plan = Plan {
+        let mut plan = Plan {
             connections,
             threads,
             keep_alive,
@@ -54,8 +54,17 @@ impl Case {
         };
         let temper = Temper::random(&mut by);
         let hosts = by.random_range(1..=3);
-        let share = Share { host: by.random_range(0..hosts), hosts, first_thread: 0 };
-        Case { seed, threads, plan: Plan { share, ..plan }, temper }
+        plan.share = Share { host: by.random_range(0..hosts), hosts, first_thread: 0 };
+        if let Some(http) = plan.http_mut().filter(|_| by.random_bool(0.3)) {
+            let named = Request { name: "named".parse().ok(), ..http.requests[0].clone() };
+            http.requests.push(named);
+        }
+        Case { seed, threads, plan, temper }
+    }
+
+    /// Whether every other request has a name: those with odd numbers.
+    pub(super) fn has_named(&self) -> bool {
+        !self.plan.work.classes().is_empty()
     }
 
     /// A closed loop of two threads, of whose requests a sound server never answers one.

@@ -34,6 +34,7 @@ pub(super) fn hold(case: &Case, seen: &Seen) -> Result<(), String> {
         waits_count_from_when_requests_were_due,
         figures_are_the_windows,
         waits_without_an_answer_stay,
+        classes_are_told_apart,
     ]
     .into_iter()
     .try_for_each(|law| law(case, seen))
@@ -122,6 +123,18 @@ fn none_lost(case: &Case, seen: &Seen) -> Result<(), String> {
     }
     let never_asked = seen.world.fates.iter().find(|(_, fate)| fate.asked == 0);
     never_asked.map_or(Ok(()), |(number, _)| Err(format!("{number} was answered and not asked")))
+}
+
+/// The times of the request with a name are those of its own answers.
+fn classes_are_told_apart(case: &Case, seen: &Seen) -> Result<(), String> {
+    if !case.has_named() || !case.plan.warmup.is_zero() || case.temper.speaks > 0.0 {
+        return Ok(());
+    }
+    let named = seen.world.fates.iter().filter(|(number, _)| *number % 2 == 1);
+    let came: u64 = named.map(|(_, fate)| u64::from(fate.good)).sum();
+    let classes = seen.parts.iter().flat_map(|part| &part.classes);
+    let timed = classes.map(|class| class.service.good.len()).sum();
+    equal("good answers to the request with a name, and its times", came, timed)
 }
 
 /// A request is asked again once, on another connection, if it may be, and else never.

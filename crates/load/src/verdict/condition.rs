@@ -9,12 +9,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::outcome::Outcome;
-pub use crate::verdict::comparison::Unit;
-use crate::verdict::comparison::{
-    Comparison, Complaint, Operator, did_you_mean, percentile, value,
-};
+use crate::verdict::comparison::{Comparison, Complaint, Operator, value};
+use crate::verdict::metric::{Metric, Series};
 use histogram::Latency;
-use histogram::reading::{self, Reading, Statistic};
+use histogram::reading::{self, Reading};
 
 /// A condition on an [`Outcome`].
 #[derive(Debug, Clone, PartialEq)]
@@ -26,49 +24,7 @@ pub struct Condition {
     threshold: f64,
 }
 
-/// What a condition looks at.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Metric {
-    /// A statistic of one of the measured times.
-    Time(Series, Statistic),
-    /// Good answers a second.
-    Rate,
-    /// Requests that ended in an error.
-    Errors,
-    /// The share of the requests that ended in an error. It isn't known while requests
-    /// have no answer: each may have been good, or an error.
-    ErrorShare,
-    /// The share of the requests that had a good answer. What was never sent had none, nor
-    /// what was never answered.
-    GoodShare,
-}
-
-/// The measured times.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Series {
-    /// From the intended start to the whole answer.
-    Response,
-    /// From the send to the whole answer.
-    Service,
-    /// From the intended start to the send.
-    Lateness,
-    /// From the SYN to the established connection.
-    Connect,
-    /// The response time of the requests of the class with this name.
-    Class(String),
-}
-
 impl Metric {
-    /// The unit of its values.
-    pub fn unit(&self) -> Unit {
-        match self {
-            Metric::Time(..) => Unit::Nanoseconds,
-            Metric::Rate => Unit::PerSecond,
-            Metric::Errors => Unit::Count,
-            Metric::ErrorShare | Metric::GoodShare => Unit::Share,
-        }
-    }
-
     /// Its value in a run.
     fn measure(&self, outcome: &Outcome) -> Measured {
         let exact = |value| Measured::Value { value, at_least: false };
@@ -247,57 +203,11 @@ impl FromStr for Condition {
         let several = "--fail-if may be given several times, and --find-rate searches for one";
         let comparison = Comparison::split(text, "p99 < 10ms", several)?;
         let Comparison { text, left, operator, right } = comparison;
-        let metric = metric(left).map_err(|what| comparison.complain(left, what))?;
+        let metric: Metric = left.parse().map_err(|what| comparison.complain(left, what))?;
         let threshold =
             value(right, metric.unit()).map_err(|(part, what)| comparison.complain(part, what))?;
         Ok(Condition { text: text.into(), metric, operator, threshold })
     }
-}
-
-fn metric(text: &str) -> Result<Metric, String> {
-    match text {
-        "rate" => return Ok(Metric::Rate),
-        "errors" => return Ok(Metric::Errors),
-        "error_share" => return Ok(Metric::ErrorShare),
-        "good_share" => return Ok(Metric::GoodShare),
-        _ => {}
-    }
-    if let Some((class, of_it)) = text.split_once('.')
-        && let Some(statistic) = statistic(of_it)
-    {
-        return Ok(Metric::Time(Series::Class(class.into()), statistic?));
-    }
-    let (series, of_it) = match text.split_once('_') {
-        None => (Series::Response, text),
-        Some(("service", of_it)) => (Series::Service, of_it),
-        Some(("lateness", of_it)) => (Series::Lateness, of_it),
-        Some(("connect", of_it)) => (Series::Connect, of_it),
-        Some(_) => return Err(unknown_metric(text)),
-    };
-    let statistic = statistic(of_it).ok_or_else(|| unknown_metric(text))?;
-    Ok(Metric::Time(series, statistic?))
-}
-
-/// The statistic of this name; `None` where there is no such.
-fn statistic(name: &str) -> Option<Result<Statistic, String>> {
-    match name {
-        "max" => Some(Ok(Statistic::Max)),
-        "mean" => Some(Ok(Statistic::Mean)),
-        _ => {
-            let percentile = percentile(name)?.map_err(|why| format!("{why}; the largest is max"));
-            Some(percentile.map(Statistic::Percentile))
-        }
-    }
-}
-
-fn unknown_metric(text: &str) -> String {
-    let what = if text.is_empty() { "there is no metric" } else { "there is no such metric" };
-    format!(
-        "{what}; there are p50, p90, p99, p99.9 (or any other), mean and max of the response \
-         time, the same with service_, lateness_ or connect_ before them, or with get., set. or \
-         delete. of a store's operation, rate, errors, error_share and good_share{}",
-        did_you_mean(text, ["rate", "errors", "error_share", "good_share", "mean", "max"])
-    )
 }
 
 #[cfg(test)]

@@ -41,16 +41,12 @@ pub(crate) trait Work: Clone + Send + Sync {
     /// The same for the thread with this number.
     fn of_thread(&self, thread: usize) -> Self;
 
-    /// The classes that requests fall into, by name, where their times are told apart: none
-    /// where all are of one.
-    fn classes(&self) -> Vec<String> {
-        Vec::new()
-    }
+    /// The classes of requests whose times are told apart, by name.
+    fn classes(&self) -> Vec<String>;
 
-    /// The class of the request with this number: its place in [`Work::classes`].
-    fn class(&self, _number: u64) -> u16 {
-        0
-    }
+    /// The class of a request, by its place among several and its number: its place in
+    /// [`Work::classes`], or the number of these where it is of none.
+    fn class(&self, of: (usize, u64)) -> u16;
 
     /// A piece of an answer goes by: to which request of several, and to which number.
     fn look(&mut self, _looked: &mut Self::Looked, _of: (usize, u64), _piece: &[u8]) {}

@@ -12,6 +12,8 @@ use crate::work::{Asked, Work};
 pub(crate) struct Pages {
     /// What is expected of the answers to each.
     due: Vec<Due>,
+    /// The names of those that have one.
+    names: Vec<String>,
 }
 
 /// What an answer has to be.
@@ -24,6 +26,8 @@ struct Due {
     body_bytes: Option<u64>,
     /// Those that are good.
     statuses: Statuses,
+    /// That of its request: see [`Work::class`].
+    class: u16,
 }
 
 /// A page, as its frames tell it.
@@ -59,8 +63,8 @@ impl Looked {
 }
 
 impl Due {
-    /// Of the answers to a request, of which this is expected.
-    fn new(request: &Request, expect: &Expect, seed: u64) -> Due {
+    /// Of the answers to a request, of which this is expected, and of its class.
+    fn new(request: &Request, expect: &Expect, class: u16, seed: u64) -> Due {
         let Expect { body, whole_body, body_bytes, statuses } = expect;
         // Every body holds the empty text, also one that isn't there.
         let text = body.as_ref().filter(|text| *whole_body || !text.is_empty());
@@ -75,6 +79,7 @@ impl Due {
             expected,
             body_bytes: *body_bytes,
             statuses: statuses.clone(),
+            class,
         }
     }
 
@@ -121,8 +126,14 @@ impl Due {
 
 impl Pages {
     pub(crate) fn new(plan: &Plan, http: &Http) -> Pages {
-        let due = |it| Due::new(it, http.expect_of(it), plan.seed);
-        Pages { due: http.requests.iter().map(due).collect() }
+        let named = http.requests.iter().filter_map(|it| it.name.as_ref());
+        let names: Vec<String> = named.map(ToString::to_string).collect();
+        let (mut places, none) = (0.., names.len() as u16);
+        let due = |it: &Request| {
+            let class = it.name.as_ref().and_then(|_| places.next()).unwrap_or(none);
+            Due::new(it, http.expect_of(it), class, plan.seed)
+        };
+        Pages { due: http.requests.iter().map(due).collect(), names }
     }
 }
 
@@ -132,6 +143,15 @@ impl Work for Pages {
 
     fn of_thread(&self, _thread: usize) -> Pages {
         self.clone()
+    }
+
+    fn classes(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    #[inline(always)]
+    fn class(&self, (which, _): (usize, u64)) -> u16 {
+        self.due[which].class
     }
 
     fn look(&mut self, looked: &mut Looked, (which, number): (usize, u64), piece: &[u8]) {
@@ -147,5 +167,25 @@ impl Work for Pages {
             PageBody::Whole(body) => due.wrong_whole(status, body, of.number),
             PageBody::Looked(looked) => due.wrong(status, looked, of.number),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Target;
+
+    /// Else times would be told of another request than the one that took them.
+    #[test]
+    fn a_named_request_is_a_class_and_the_others_are_none() {
+        let named = |name: &str| Request { name: name.parse().ok(), ..Request::get("/") };
+        let requests = ["", "home", "", "search"].map(named).to_vec();
+        let address = "127.0.0.1:1".parse().unwrap();
+        let target = Target { address, authority: String::new(), path: String::new() };
+        let plan = Plan::new(target, requests);
+        let pages = Pages::new(&plan, plan.http().unwrap());
+        let classes = pages.classes();
+        let class = |which| classes.get(usize::from(pages.class((which, 0)))).map(String::as_str);
+        assert_eq!([0, 1, 2, 3].map(class), [None, Some("home"), None, Some("search")]);
     }
 }

@@ -3,7 +3,7 @@
 use report::{Terminal, html, markdown, terminal, terminal_brief};
 use result::Run;
 use result::durability::{Class, Cut, Durability, Rung, RungSeen, class};
-use result::evidence::{OperationSeen, StoreSeen};
+use result::evidence::OperationSeen;
 use result::finding::Verdict;
 
 use crate::fixture;
@@ -179,8 +179,8 @@ fn ask(run: &mut Run, operations: &[&str]) {
         operation: operation.to_string(),
         ..OperationSeen::default()
     });
-    let store = StoreSeen { operations: seen.collect(), ..StoreSeen::default() };
-    for trial in &mut run.trials {
-        trial.evidence.store = Some(store.clone());
+    let seen: Vec<OperationSeen> = seen.collect();
+    for work in run.trials.iter_mut().filter_map(|trial| trial.evidence.work.as_mut()) {
+        work.operations.clone_from(&seen);
     }
 }

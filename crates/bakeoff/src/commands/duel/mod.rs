@@ -36,7 +36,7 @@ use super::exit_codes::{BAD_INPUT, INTERRUPTED, SYSTEM, worst};
 use super::export::{self, formats};
 use super::load::{interrupt, quantity};
 use super::printing::{complain, last_words as last_words_of, note};
-use super::request::RequestArguments;
+use super::request::{PathAsked, RequestArguments};
 use super::run::progress::Progress;
 use super::run::{cores, exit_code, finish, seconds};
 use super::studies;
@@ -181,12 +181,12 @@ fn keep(folder: &Path) -> Result<PathBuf, String> {
 }
 
 /// What all are asked for where no path was given: that of the URLs.
-fn path(given: &[String], entrants: &[Entrant]) -> Result<String, String> {
+fn path(given: &[PathAsked], entrants: &[Entrant]) -> Result<String, String> {
     let mut paths = entrants.iter().filter_map(|it| match &it.what {
         What::Running { path: Some(path), .. } => Some(path.as_str()),
         _ => None,
     });
-    let given = given.first().map(String::as_str);
+    let given = given.first().map(|it| it.path.as_str());
     let Some(first) = paths.next() else { return Ok(given.unwrap_or("/").into()) };
     match paths.find(|&path| path != first).or(given.filter(|&given| given != first)) {
         Some(other) => Err(format!(

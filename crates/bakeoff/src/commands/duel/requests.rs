@@ -100,7 +100,7 @@ mod tests {
         let arguments = RequestArguments {
             method: Some("PUT".into()),
             headers: vec![("X-Key".into(), "of-asked".into())],
-            paths: vec!["/a".into(), "/b".into(), "/c".into()],
+            paths: ["/a", "/b", "/c"].map(|it| it.parse().unwrap()).into(),
             ..RequestArguments::default()
         };
         let asked = Requests::new(&arguments, "/").unwrap();

@@ -137,6 +137,9 @@ fn requests(asked: &Requests, contract: &Contract, file: Option<&str>) -> String
     let one = |nth: usize| {
         let request = &asked.all[nth];
         let mut keys = Vec::new();
+        if let Some(name) = &request.name {
+            keys.push(format!("name = {}", quoted(name.as_str())));
+        }
         if request.method != "GET" || asked.body.is_some() {
             keys.push(format!("method = {}", quoted(&request.method)));
         }

@@ -10,7 +10,8 @@ use load::Plan;
 use load::plan::headers;
 use load::plan::template::{Placeholders, Request};
 use load::plan::{Arrivals, BackendChoice, Http, Until, Workload};
-use load::verdict::condition::{Condition, Metric, Series};
+use load::verdict::condition::Condition;
+use load::verdict::metric::{Metric, Series};
 
 use super::keys::KeysArguments;
 use super::pace::{self, ArrivalsChoice};
@@ -146,7 +147,8 @@ const AFTER_HELP: &str = "\
 Conditions are METRIC OPERATOR VALUE:
   p50 p90 p99 p99.9 (or any other) mean max   of the response time, in us, ms, s
   service_p99 lateness_p99 connect_p99 …      the same of the other times
-  get.p99 set.mean delete.max …               the same of the response time of an operation
+  home.p99 get.mean …                         the same of the response time of one request:
+                                              its NAME of --path, or get, set, delete of --mix
   rate                                        requests a second with a good answer, as 20k
   errors                                      requests that failed
   error_share                                 their share, in %
@@ -340,22 +342,17 @@ impl Arguments {
     fn check_classes(&self, work: &Workload) -> Result<(), String> {
         let searched = self.find_rate.iter().map(|condition| ("--find-rate", condition));
         let all = self.fail_if.iter().map(|condition| ("--fail-if", condition)).chain(searched);
+        let known: Vec<&str> = work.classes().into_iter().map(|(name, _)| name).collect();
         for (name, condition) in all {
             let Metric::Time(Series::Class(class), _) = condition.metric() else { continue };
-            let wrong = match (work.share_of_class(class), work) {
-                (Some(share), _) if share > 0.0 => continue,
-                (Some(_), _) => {
-                    format!("the mix (--mix) has no {class}, so that nothing would decide it")
-                }
-                (None, Workload::Keys(_)) => {
-                    format!("there is no operation {class}; there are get, set and delete")
-                }
-                (None, Workload::Http(_)) => format!(
-                    "a {class} is asked of stores alone, redis:// or memcached://; take the \
-                     response time, as 'p99 < 10ms'"
-                ),
+            if known.contains(&class.as_str()) {
+                continue;
+            }
+            let but = match known[..] {
+                [] => ": none has a name, which --path NAME=PATH gives it".into(),
+                _ => format!(", but {}", known.join(", ")),
             };
-            return Err(format!("{name} '{condition}': {wrong}"));
+            return Err(format!("{name} '{condition}': no request is called {class}{but}"));
         }
         Ok(())
     }
@@ -386,6 +383,7 @@ fn body_of(file: &Path) -> Result<Vec<u8>, String> {
 #[cfg(test)]
 pub mod tests {
     use clap::{CommandFactory, Parser};
+    use load::plan::name::RequestName;
 
     use super::*;
 
@@ -490,6 +488,16 @@ pub mod tests {
         assert_eq!(plan.backend, BackendChoice::Epoll);
         assert_eq!(plan.seed, 7);
         assert_eq!(plan.pipeline, 1);
+    }
+
+    #[test]
+    fn paths_have_names_where_they_are_given() {
+        let plan = plan(&["--path", "home=/", "--path", "/a=/b", "--path", "find=/f?q==/"]);
+        let requests = plan.http().unwrap().requests.iter();
+        let asked: Vec<_> = requests
+            .map(|it| (it.name.as_ref().map(RequestName::as_str), it.path.as_str()))
+            .collect();
+        assert_eq!(asked, [(Some("home"), "/"), (None, "/a=/b"), (Some("find"), "/f?q==/")]);
     }
 
     #[test]
@@ -604,24 +612,28 @@ pub mod tests {
     }
 
     #[test]
-    fn a_condition_on_an_operation_takes_a_store_that_is_asked_for_it() {
+    fn a_condition_on_a_request_takes_one_of_that_name() {
         let told = |url: &str, line: &[&str]| {
             parse(&[&[url], line].concat()).unwrap().plan().map(|_| ()).unwrap_err()
         };
         let redis = "redis://127.0.0.1";
+        let named = ["--path", "home=/", "--path", "/a=/b", "--path", "find=/find?q=1"];
         let complaints = [
             told("http://127.0.0.1/", &["--fail-if", "get.p99 > 1ms"]),
             told("http://127.0.0.1/", &["--find-rate", "set.mean < 1ms"]),
             told(redis, &["--fail-if", "delete.max > 1ms"]),
             told(redis, &["--fail-if", "home.p99 > 1ms"]),
             told(redis, &["--mix", "get=1,set=0", "--find-rate", "set.p99 < 1ms"]),
+            told("http://127.0.0.1/", &[&named[..], &["--fail-if", "hme.p99 > 1ms"]].concat()),
         ];
         insta::assert_snapshot!(complaints.join("\n"));
-        for line in [
-            &["--fail-if", "get.p99 > 1ms", "--fail-if", "set.mean > 1s"][..],
-            &["--mix", "delete=1", "--find-rate", "delete.max < 1s"],
+        for (url, line) in [
+            (redis, &["--fail-if", "get.p99 > 1ms", "--fail-if", "set.mean > 1s"][..]),
+            (redis, &["--mix", "delete=1", "--find-rate", "delete.max < 1s"]),
+            ("http://127.0.0.1", &[&named[..], &["--fail-if", "find.p99 > 1ms"]].concat()),
+            ("http://127.0.0.1", &[&named[..], &["--find-rate", "home.p99 < 1ms"]].concat()),
         ] {
-            let plan = parse(&[&[redis], line].concat()).unwrap().plan();
+            let plan = parse(&[&[url], line].concat()).unwrap().plan();
             assert!(plan.is_ok(), "{line:?}: {plan:?}");
         }
     }
@@ -640,6 +652,11 @@ pub mod tests {
             &["-H", "bad name: x"],
             &["-H", "Content-Length: 5"],
             &["--path", "relative"],
+            &["--path", "home=relative"],
+            &["--path", "p99=/"],
+            &["--path", "get=/"],
+            &["--path", "1.2=/"],
+            &["--path", "a=/", "--path", "a=/b"],
             &["--path", "/a b"],
             &["--body-file", "/nonexistent/body"],
             &["--fail-if", "p99 > 10"],

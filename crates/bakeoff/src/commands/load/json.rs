@@ -11,6 +11,7 @@ use load::outcome::{
     ThreadUse,
 };
 use load::plan::keys::{Chosen, Dialect, Keys, Operation};
+use load::plan::name::RequestName;
 use load::plan::template::Placeholders;
 use load::plan::{Arrivals, BackendChoice, Http, Plan, Until, Workload};
 use load::verdict::condition::{Measured, Verdict};
@@ -95,6 +96,7 @@ struct PlanDocument {
 struct HttpDocument {
     method: String,
     paths: Vec<String>,
+    names: Vec<Option<RequestName>>,
     weights: Vec<u32>,
     headers: Vec<(String, String)>,
     body_bytes: usize,
@@ -373,6 +375,7 @@ fn http(http: &Http) -> HttpDocument {
     HttpDocument {
         method: first.map_or_else(String::new, |request| request.method.clone()),
         paths: http.requests.iter().map(|request| request.path.clone()).collect(),
+        names: http.requests.iter().map(|request| request.name.clone()).collect(),
         weights: http.requests.iter().map(|request| request.weight).collect(),
         headers: first.map_or_else(Vec::new, |request| headers(&request.headers)),
         body_bytes: first.map_or(0, |request| request.body.len()),

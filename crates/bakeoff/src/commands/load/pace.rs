@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 use load::plan::{Arrivals, Plan, Until};
-use load::verdict::condition::{Condition, Metric, Series};
+use load::verdict::condition::Condition;
+use load::verdict::metric::{Metric, Series};
 use report::units;
 
 use super::quantity;
@@ -98,10 +99,9 @@ pub fn lowest_rate(condition: &Condition, plan: &Plan) -> f64 {
 
 /// The share of the requests that the condition looks at, from 0 to 1.
 fn share(condition: &Condition, plan: &Plan) -> f64 {
-    match (condition.metric(), &plan.work) {
-        (Metric::Time(Series::Class(class), _), work) => work.share_of_class(class).unwrap_or(1.0),
-        _ => 1.0,
-    }
+    let Metric::Time(Series::Class(class), _) = condition.metric() else { return 1.0 };
+    let classes = plan.work.classes();
+    classes.into_iter().find(|(name, _)| name == class).map_or(1.0, |(_, share)| share)
 }
 
 /// Requests of a step that has the samples that the condition takes, of which it looks at
@@ -128,6 +128,9 @@ mod tests {
         assert_eq!(lowest("max < 1ms"), 10.0);
         assert_eq!(lowest("errors < 1"), 10.0);
         assert_eq!(lowest("set.p99 < 1ms"), 4_800.0, "one of four requests is one");
+        let paths = ["--path", "/", "--path", "home=/", "--weights", "3,1", "-d", "10s"];
+        let plan = parse(&[&["http://127.0.0.1"], &paths[..]].concat()).unwrap().plan().unwrap();
+        assert_eq!(lowest_rate(&"home.p99 < 1ms".parse().unwrap(), &plan), 4_800.0);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A run with what is made of it.
 
 use load::plan::{Arrivals, Until};
-use load::verdict::condition::{Condition, Judgement, Measured, Unit, Verdict};
+use load::verdict::comparison::Unit;
+use load::verdict::condition::{Condition, Judgement, Measured, Verdict};
 use load::verdict::limit::Warning;
 use load::{Outcome, Plan};
 use report::units;

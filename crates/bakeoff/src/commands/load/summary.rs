@@ -26,7 +26,7 @@ pub fn text(run: &Run) -> String {
         account(&run.outcome, run.plan.http().map(|http| &http.expect.statuses)),
         keys(&run.outcome),
         latencies(run),
-        operations(&run.outcome),
+        classes(&run.outcome),
         errors(&run.outcome.account),
         connections(run),
         client(&run.outcome),
@@ -158,15 +158,17 @@ fn keys(outcome: &Outcome) -> Option<String> {
     Some(text)
 }
 
-/// The response times of each operation on keys, where there are several.
-fn operations(outcome: &Outcome) -> Option<String> {
-    let asked: Vec<_> = outcome.classes.iter().filter(|it| it.response.samples() > 0).collect();
-    if asked.len() < 2 {
-        return None;
-    }
-    let columns: Vec<(&str, &Latency)> =
-        asked.iter().map(|seen| (seen.name.as_str(), &seen.response)).collect();
-    Some(distributions("operation", &columns))
+/// Distributions beside each other that a terminal has room for.
+const COLUMNS_MAX: usize = 6;
+
+/// The response times of each class of requests, unless one is all that was asked.
+fn classes(outcome: &Outcome) -> Option<String> {
+    let seen = outcome.classes.iter().map(|it| (it.name.as_str(), &it.response));
+    let asked: Vec<(&str, &Latency)> = seen.filter(|(_, it)| it.samples() > 0).collect();
+    let are_parts = |it: &&(&str, &Latency)| it.1.samples() < outcome.response.samples();
+    asked.iter().find(are_parts)?;
+    let tables = asked.chunks(COLUMNS_MAX).map(|some| distributions("request", some));
+    Some(tables.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Times of which none is a bound.
@@ -512,6 +514,7 @@ fn time(time: Duration) -> String {
 mod tests {
     use super::super::run::tests::{bad, good, of_a_store};
     use super::*;
+    use load::outcome::ClassSeen;
 
     #[test]
     fn a_run_that_went_well() {
@@ -614,6 +617,24 @@ mod tests {
             let line = line(authority, address);
             assert!(line.starts_with("http://URL/ · closed loop"), "{line}");
         }
+    }
+
+    /// Else times would be told twice, or be hidden, or run out of the terminal.
+    #[test]
+    fn classes_are_told_where_they_are_parts_of_what_was_asked() {
+        let Run { mut outcome, .. } = of_a_store();
+        let of = |outcome: &Outcome| classes(outcome).map(|told| told.matches("request").count());
+        assert_eq!(of(&outcome), Some(1));
+        let all = ClassSeen { response: outcome.response.clone(), ..outcome.classes[0].clone() };
+        outcome.classes.truncate(1);
+        assert_eq!(of(&outcome), Some(1), "the others have no names");
+        let part = outcome.classes[0].clone();
+        outcome.classes = vec![part; 2 * COLUMNS_MAX];
+        assert_eq!(of(&outcome), Some(2), "they are too many for one table");
+        outcome.classes = vec![all];
+        assert_eq!(of(&outcome), None, "it is all that was asked");
+        outcome.classes.clear();
+        assert_eq!(of(&outcome), None);
     }
 
     #[test]

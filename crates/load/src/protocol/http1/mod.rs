@@ -136,7 +136,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         let (status, reusable) = (head.status, head.keep_alive);
         let fault = self.work.worth(of, Page { which: index, status, body });
         let fault = fault.map(|fault| hints::explained(fault, heads.last()));
-        let class = self.work.class(of.number);
+        let class = self.work.class((index, of.number));
         let kind = AnswerKind { status, class };
         Some(Fed::Answer { used: end, kind, fault, reusable })
     }
@@ -203,7 +203,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Http1<W> {
         // Meanwhile another connection may have had another head.
         let heads = Some(&self.frames[which].heads).filter(|it| it.is_last(head));
         let fault = fault.map(|fault| hints::explained(fault, heads.map_or(b"", |it| it.last())));
-        let kind = AnswerKind { status, class: self.work.class(of.number) };
+        let kind = AnswerKind { status, class: self.work.class((which, of.number)) };
         Fed::Answer { used, kind, fault, reusable }
     }
 }
@@ -222,7 +222,7 @@ impl<W: for<'a> Work<Answer<'a> = Page<'a>, Looked = Looked>> Protocol for Http1
     }
 
     fn class(&self, number: u64) -> u16 {
-        self.work.class(number)
+        self.work.class((self.index(number), number))
     }
 
     #[inline]

@@ -195,7 +195,7 @@ impl Protocol for Store {
     }
 
     fn class(&self, number: u64) -> u16 {
-        self.work.class(number)
+        self.work.class((0, number))
     }
 
     fn fixed(&self, _number: u64) -> Option<&[u8]> {

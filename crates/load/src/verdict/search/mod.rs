@@ -15,8 +15,9 @@ use std::time::Duration;
 pub use self::pool::{CONNECTIONS_MAX, Pool};
 use crate::outcome::Outcome;
 use crate::plan::Plan;
-use crate::verdict::condition::{Condition, Metric, Verdict, good_share};
+use crate::verdict::condition::{Condition, Verdict, good_share};
 use crate::verdict::limit::{self, Warning};
+use crate::verdict::metric::Metric;
 use histogram::reading::Statistic;
 
 /// The gap at which the search is over: 5 %.

@@ -9,7 +9,8 @@
 
 use super::Step;
 use crate::outcome::Outcome;
-use crate::verdict::condition::{Condition, Metric};
+use crate::verdict::condition::Condition;
+use crate::verdict::metric::Metric;
 use histogram::reading::Statistic;
 
 /// The most connections that a search makes by itself.

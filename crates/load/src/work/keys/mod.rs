@@ -172,7 +172,7 @@ impl Work for KeysWork {
         Operation::ALL.map(|operation| operation.name().into()).into()
     }
 
-    fn class(&self, number: u64) -> u16 {
+    fn class(&self, (_, number): (usize, u64)) -> u16 {
         self.asks(number).operation as u16
     }
 
