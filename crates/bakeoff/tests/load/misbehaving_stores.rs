@@ -403,25 +403,33 @@ fn a_connection_whose_first_words_come_to_nothing_could_not_be_made() {
 
 #[test]
 fn a_server_of_another_protocol_is_told_in_a_sentence() {
-    let server = Server::on_bytes(|connection, _| {
-        connection.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")?;
-        end_in_order(connection)?;
-        Ok(After::Close)
-    });
-    for (scheme, more) in [
-        ("redis", &[][..]),
-        ("redis", &["--resp3"]),
-        ("redis", &["--pipeline", "4"]),
-        ("memcached", &[]),
-        ("memcached", &["--meta"]),
+    // An alert of TLS: a message was unexpected.
+    const ALERT: &[u8] = b"\x15\x03\x03\x00\x02\x02\x0a";
+    const BAD_REQUEST: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
+    for (answer, parts) in [
+        (BAD_REQUEST, ["the server speaks HTTP", "HTTP/1.1 400 Bad Request"]),
+        (ALERT, ["the server speaks TLS", "\\x15\\x03"]),
     ] {
-        let url = format!("{scheme}://{}", server.address);
-        let arguments = [&[&*url, "--keys", "40", "-n", "10"], more].concat();
-        let said = bakeoff_load(&arguments).output().unwrap();
-        let stderr = String::from_utf8(said.stderr).unwrap();
-        assert_eq!((said.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
-        for part in ["0 of 40 keys", "HTTP/1.1 400 Bad Request", "the protocol that the URL says"] {
-            assert!(stderr.contains(part), "{scheme} {more:?}: {part}: {stderr}");
+        let server = Server::on_bytes(move |connection, _| {
+            connection.write_all(answer)?;
+            end_in_order(connection)?;
+            Ok(After::Close)
+        });
+        for (scheme, more) in [
+            ("redis", &[][..]),
+            ("redis", &["--resp3"]),
+            ("redis", &["--pipeline", "4"]),
+            ("memcached", &[]),
+            ("memcached", &["--meta"]),
+        ] {
+            let url = format!("{scheme}://{}", server.address);
+            let arguments = [&[&*url, "--keys", "40", "-n", "10"], more].concat();
+            let said = bakeoff_load(&arguments).output().unwrap();
+            let stderr = String::from_utf8(said.stderr).unwrap();
+            assert_eq!((said.status.code(), stderr.lines().count()), (Some(1), 1), "{stderr}");
+            for part in parts.into_iter().chain(["0 of 40 keys"]) {
+                assert!(stderr.contains(part), "{scheme} {more:?}: {part}: {stderr}");
+            }
         }
     }
 }

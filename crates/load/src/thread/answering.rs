@@ -92,7 +92,9 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
     /// The server ended its side: that may be how an answer ends.
     pub(super) fn ended(&mut self, slot: Slot, at: u64) {
         if let State::Opening { .. } = *self.slots.state(slot) {
-            let example = "the connection ended before its first words were answered".into();
+            let lacks = self.lacks(slot);
+            let example =
+                format!("the connection ended before its first words were answered{lacks}");
             let fault = Fault { kind: ErrorKind::ClosedEarly, example };
             return self.connect_failed(slot, fault);
         }

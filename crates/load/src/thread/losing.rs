@@ -74,6 +74,13 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
         self.record.censored(phase, flight.times, self.now(), class);
     }
 
+    /// What the answer that is awaited on a slot lacks, behind a sentence; empty where nothing of
+    /// it came.
+    pub(super) fn lacks(&mut self, slot: Slot) -> String {
+        let lacks = P::lacks(&self.slots.connection(slot).partial);
+        lacks.map_or(String::new(), |what| format!(": {what}"))
+    }
+
     /// Ends what took too long by this time, at which was looked for all that had come. What
     /// came while this thread was away may still lie there. A part of the connections is
     /// looked over at a time.
@@ -97,7 +104,9 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 State::Opening { begun, .. } => {
                     if self.time.watched(begun, looked) >= timeout {
                         let patience = self.plan.timeout;
-                        let example = format!("no answer to its first words within {patience:?}");
+                        let lacks = self.lacks(slot);
+                        let example =
+                            format!("no answer to its first words within {patience:?}{lacks}");
                         let fault = Fault { kind: ErrorKind::Timeout, example };
                         self.connect_failed(slot, fault);
                     }
@@ -105,8 +114,7 @@ impl<B: Backend, P: Protocol> Worker<'_, B, P> {
                 State::Open => {
                     let sent = self.slots.oldest(slot).map(|flight| flight.times.sent);
                     if sent.is_some_and(|sent| self.time.watched(sent, looked) >= timeout) {
-                        let lacks = P::lacks(&self.slots.connection(slot).partial);
-                        let lacks = lacks.map_or(String::new(), |what| format!(": {what}"));
+                        let lacks = self.lacks(slot);
                         let example =
                             format!("no whole answer within {:?}{lacks}", self.plan.timeout);
                         let fault = Fault { kind: ErrorKind::Timeout, example };
