@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -48,13 +48,17 @@ mistakes: ## make every known mistake again, and see whether its check names it 
 	$(bakeoff) mistakes $(or $(ARGS),--write docs/measured/mistakes.md) || [ $$? -eq 3 ]
 
 PROFILE ?= quick
-measure: ## run a study and write what came out into its README.md (STUDY=messages; PROFILE=then)
+measure: ## run a study, keep the run, and write what came out into its README.md (STUDY=messages; PROFILE=then)
 	@setup/install run $(STUDY) $(PROFILE)
 	cargo build --locked --release -p bakeoff
 	$(bakeoff) run $(STUDY) --profile $(PROFILE)
-	@{ sed -n '/^title = /{s/^title = "\(.*\)"/# \1/p;q}' studies/$(STUDY)/study.toml; \
-		echo; echo 'Written by `make measure STUDY=$(STUDY) PROFILE=$(PROFILE)` from its last run.'; echo; \
-		cat runs/latest/report.md; } >studies/$(STUDY)/README.md
+	@mkdir -p docs/measured/runs
+	gzip -9nc runs/latest/run.json >docs/measured/runs/$(STUDY).json.gz
+	setup/page $(STUDY) $(bakeoff)
+
+pages: ## the README.md of each study of which a run is kept, written anew as the judge of today has it
+	cargo build --locked --release -p bakeoff
+	@for run in docs/measured/runs/*.json.gz; do setup/page "$$(basename "$$run" .json.gz)" $(bakeoff); done
 
 picture: ## the head of the last run's report, as README.md shows it
 	@setup/install test
