@@ -15,7 +15,7 @@ use keeper::text::harmless;
 use load::Stop;
 
 use crate::drive::Drive;
-use crate::drive::program::setting_and_seed;
+use crate::drive::program::{is_a_figure, setting_and_seed};
 use crate::ready::programs;
 use crate::study::Data;
 
@@ -71,8 +71,10 @@ pub fn count(
 }
 
 fn figures(printed: &str) -> Result<BTreeMap<String, f64>, String> {
-    serde_json::from_str(printed).map_err(|_| {
-        format!("it printed {:?}, which is no object of numbers in JSON", harmless(printed))
+    let figures: Option<BTreeMap<String, f64>> = serde_json::from_str(printed).ok();
+    figures.filter(|them| them.values().all(|&number| is_a_figure(number))).ok_or_else(|| {
+        let printed = harmless(printed);
+        format!("it printed {printed:?}, which is no object of numbers from 0 to 2^53 in JSON")
     })
 }
 
@@ -85,7 +87,7 @@ mod tests {
         let told = figures(r#"{"bytes_each": 83, "deflated_each": 80.8}"#).unwrap();
         let expected = [("bytes_each", 83.0), ("deflated_each", 80.8)];
         assert_eq!(told, expected.map(|(id, number)| (id.to_string(), number)).into());
-        for wrong in ["", "83", r#"{"bytes_each": "83"}"#] {
+        for wrong in ["", "83", r#"{"bytes_each": "83"}"#, r#"{"bytes_each": -1}"#] {
             let why = figures(wrong).unwrap_err();
             assert!(why.starts_with(&format!("it printed {wrong:?}, which is no ")), "{why}");
         }
