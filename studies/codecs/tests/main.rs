@@ -97,9 +97,20 @@ fn records_are_distinct_follow_from_the_seed_and_have_their_numbers() {
         let of_another_seed = records(data, 8).unwrap();
         assert!(of_another_seed.iter().all(|it| !distinct.contains(it)), "{data}");
         for record in &all {
-            let begin = |text: &String| text.chars().next().map_or(0, u32::from);
-            let number = record.texts.iter().map(begin).sum::<u32>() + record.ttl;
+            let [key, value, r#type, first, last] = &record.texts;
+            let number =
+                [value, r#type, first, last, key].into_iter().fold(record.ttl, |number, text| {
+                    let code = |letter: Option<char>| letter.map_or(0, u32::from);
+                    let (begin, end) = (code(text.chars().next()), code(text.chars().next_back()));
+                    let weighed = |before: u32, after| before.wrapping_mul(31).wrapping_add(after);
+                    weighed(weighed(number, begin), end)
+                });
             assert_eq!(record.number, number, "{data}: {record:?}");
+            assert!(key.ends_with('a'), "what each round changes: {key}");
+            // A program takes the last byte for the last code point.
+            assert!(
+                record.texts.iter().all(|it| it.is_empty() || it.ends_with(|c: char| c.is_ascii()))
+            );
         }
     }
 }
@@ -261,7 +272,7 @@ fn result(contender: &Contender, data: &str, at_once: usize, printed: &str) -> V
 #[test]
 fn what_contenders_count_was_done() {
     let _builds = builds();
-    let parameters = r#"does = ["both"], data = ["utf8"], at-once = [100]"#;
+    let parameters = r#"does = ["both", "decode"], data = ["utf8"], at-once = [100]"#;
     fixture::try_settings("codecs", &LIGHT, parameters);
 }
 

@@ -16,8 +16,8 @@ const FIRST_S: f64 = 1.0;
 const UNITS_MAX: u64 = 1_000_000_000;
 /// Units between two looks whether the run is to end.
 const LOOK_EVERY: usize = 1_000_000;
-/// What a record may be changed by in its turn, so that no turn is like the last one.
-const TURNS: u64 = 16;
+/// How many ways a round over all records may change them: its payload, modulo this.
+const WAYS: u64 = 16;
 
 /// The id of the step.
 pub(super) const SUM: &str = "sum";
@@ -39,7 +39,7 @@ impl Rule {
                 (31, "sums the payloads of all that it has done, in their order")
             }
             Sum::Records => {
-                (31, "sums the numbers of all records that it has done, as they were then")
+                (31, "sums the numbers of all records that it has done, in their order")
             }
         };
         Rule { factor, asked }
@@ -135,16 +135,19 @@ fn made_again(
 ) -> Option<u32> {
     let (before, sum) = stretch.from;
     let units = stretch.units() as usize;
-    let payloads = Payloads::new(Payloads::seed(given.seed)).skip_ahead(before);
+    let payloads = Payloads::new(Payloads::seed(given.seed));
     let add = |sum, number| rule.add(sum, number);
     match (of, given.records) {
-        (Sum::Payloads | Sum::PayloadsInOrder, _) => added(sum, payloads, units, add, stop),
+        (Sum::Payloads | Sum::PayloadsInOrder, _) => {
+            added(sum, payloads.skip_ahead(before), units, add, stop)
+        }
         (Sum::Records, []) => Some(0),
         (Sum::Records, records) => {
+            let round = before / records.len() as u64;
             let first = (before % records.len() as u64) as usize;
-            let numbers = records.iter().cycle().skip(first).zip(payloads);
-            let numbers = numbers.map(|(number, payload)| number + payload % TURNS);
-            added(sum, numbers, units, add, stop)
+            let rounds = payloads.skip_ahead(round).map(|payload| payload % WAYS);
+            let numbers = rounds.flat_map(|way| records.iter().map(move |number| number + way));
+            added(sum, numbers.skip(first), units, add, stop)
         }
     }
 }
@@ -234,19 +237,19 @@ mod tests {
         assert!(!swapped(Sum::Payloads), "of many who read at once there is no order");
     }
 
-    fn turns(records: &[u64], payloads: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
-        records.iter().cycle().zip(payloads).map(|(number, payload)| number + payload % TURNS)
+    fn rounds(records: &[u64]) -> impl Iterator<Item = u64> {
+        payloads().flat_map(move |way| records.iter().map(move |number| number + way % WAYS))
     }
 
     #[test]
-    fn records_are_summed_round_and_round_and_each_turn_changes_them() {
+    fn records_are_summed_round_and_round_and_each_round_changes_them() {
         let records = [5, u64::from(u32::MAX), 7];
-        let told = honest(Sum::Records, 100, turns(&records, payloads()));
+        let told = honest(Sum::Records, 100, rounds(&records));
         assert_eq!(looked(Sum::Records, &records, &told).wrong, None);
         assert!(looked(Sum::Records, &[], &told).wrong.is_some(), "nothing was given");
         let kept = honest(Sum::Records, 100, records.iter().copied().cycle());
         assert!(looked(Sum::Records, &records, &kept).wrong.is_some(), "one round, for ever");
-        let one = honest(Sum::Records, 100, turns(&records[..1], payloads()));
+        let one = honest(Sum::Records, 100, rounds(&records[..1]));
         assert!(looked(Sum::Records, &records, &one).wrong.is_some(), "one record, for ever");
     }
 
