@@ -82,6 +82,15 @@ def record(make, chance):
     return key[:-1] + FIRST_LETTER, *others
 
 
+def records(data, seed):
+    chance = random.Random(seed)
+    # A dict keeps their order, and each of them once.
+    all_records = {}
+    while len(all_records) < COUNT:
+        all_records[record(SETS[data], chance)] = None
+    return list(all_records)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--does")
@@ -90,13 +99,9 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8")
-    chance = random.Random(given.seed)
-    # A dict keeps their order, and each of them once.
-    records = {}
-    while len(records) < COUNT:
-        records[record(SETS[given.data], chance)] = None
-    for fields in records:
+    for fields in records(given.data, given.seed):
         print(number(*fields), *fields, sep="\t")
 
 
-main()
+if __name__ == "__main__":
+    main()
