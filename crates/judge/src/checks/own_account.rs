@@ -16,9 +16,9 @@ const INTERVALS_MIN: usize = 3;
 
 pub(super) const OWN_ACCOUNT: Check = Check {
     id: "own-account",
-    signal: "Of programs: the CPU time that one took before it said that it is ready, against that of the window. The time between two of its lines, from `ready` on. The rate of the window against that of all work until its end, and the rate of each interval of the window against the median.",
-    threshold: "less CPU time before `ready` than in the window; no two lines more than 0.5 s apart; the window's rate at most 1.5 times that of all work until its end; no interval with 3 times the usual",
-    why: "A program that does its work ahead, and counts it in the window, has a rate of its own choosing, and its sums are right. It takes CPU time before `ready`, or shows no work in the warm-up, or counts at once what took longer. Setting up takes some CPU time too, so this is doubt and no more: a window shorter than the start of a runtime can't tell the two apart. Lines come every 200 ms; where none comes for longer, nobody knows when the work was done. A runtime that compiles while it runs is slow in the warm-up; half as much again is what that makes of a sound one.",
+    signal: "Of programs: the CPU time that one took before it said that it is ready, against that of all its work until the window's end, at as much a second as in the window. The time between two of its lines, from `ready` on. The rate of the window against that of all work until its end, and the rate of each interval of the window against the median.",
+    threshold: "less CPU time before `ready` than for all work until the window's end; no two lines more than 0.5 s apart; the window's rate at most 1.5 times that of all work until its end; no interval with 3 times the usual",
+    why: "A program that does its work ahead, and counts it in the window, has a rate of its own choosing, and its sums are right. It takes CPU time before `ready`, or shows no work in the warm-up, or counts at once what took longer. Setting up takes some CPU time too, so this is doubt and no more: work that is shorter than the start of a runtime can't be told from it. Lines come every 200 ms; where none comes for longer, nobody knows when the work was done. A runtime that compiles while it runs is slow in the warm-up; half as much again is what that makes of a sound one.",
     fix: "Measure for longer, so that setting up is a small part (`measure_s` and `warmup_s` of the profile). Let the program make after `ready` what a unit takes, count it when it is done, and print a line every 200 ms.",
     scope: Scope::Trial(|seen, work| (!seen.kind.is_asked()).then(|| look(seen, work))),
 };
@@ -60,15 +60,16 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
     else {
         return Word::not_checked("The CPU time that it took before it was ready is not known.");
     };
+    let work_s = within_s / work.seconds * total.seconds;
     let value =
-        format!("{before_s:.2} s of CPU time before it was ready, {within_s:.2} s in the window");
-    if before_s > within_s {
+        format!("{before_s:.2} s of CPU time before it was ready, {work_s:.2} s for its work");
+    if before_s > work_s {
         Word::suspect(
             value,
-            "It took more CPU time before it was ready than in the window: what was done then is \
+            "It took more CPU time before it was ready than for its work: what was done then is \
              not known.",
         )
-        .against("less CPU time before `ready` than in the window")
+        .against("less CPU time before `ready` than for all work until the window's end")
     } else {
         Word::valid(value, "Its account fits all of its run.")
     }
@@ -107,10 +108,10 @@ mod tests {
 
     /// Sums that were made then are as right as those of the work.
     #[test]
-    fn cpu_time_before_ready_beside_that_of_the_window_casts_doubt() {
+    fn more_cpu_time_before_ready_than_for_the_work_casts_doubt() {
         let before = |cpu_s| word(|evidence| evidence.ready_cpu_s = cpu_s);
-        assert_eq!(before(Some(1.9)).verdict, Verdict::Valid, "half of a window of 4 s");
-        assert_eq!(before(Some(4.1)).verdict, Verdict::Suspect);
+        assert_eq!(before(Some(4.5)).verdict, Verdict::Valid, "5 s of work at 0.99 of a core");
+        assert_eq!(before(Some(5.1)).verdict, Verdict::Suspect);
         assert_eq!(before(None).verdict, Verdict::NotChecked);
     }
 
