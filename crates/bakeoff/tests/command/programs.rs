@@ -340,6 +340,17 @@ fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
     lab.assert_nothing_is_left();
 }
 
+/// Else each trial would take half a minute, and nobody would know why.
+#[test]
+fn a_command_of_the_study_that_leaves_a_child_with_its_output_has_ended() {
+    let lab = of_records(&format!("{MAKER}\nexit 0 if fork; sleep 60;"));
+    lab.program("one", "honest");
+    let said = lab.check_program("s/one");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("✓ sums the numbers of all records"), "{said:?}");
+    lab.assert_nothing_is_left();
+}
+
 /// Experiments with flags aren't copies of folders.
 #[test]
 fn a_variant_is_a_contender_with_flags_of_its_own_and_the_same_build() {

@@ -8,6 +8,7 @@ mod made;
 pub mod nobody;
 pub mod order;
 mod records;
+mod tool;
 
 use std::io;
 use std::net::SocketAddr;
