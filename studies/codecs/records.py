@@ -1,8 +1,10 @@
 """Makes the records of a trial: rows of a passive DNS, as in 2009.
 
 It prints a line a record, its fields set apart by tabs: its number, then key, value, type,
-first, last, ttl. The number is the ttl and the code point with which each text begins (0 of one
-that is empty).
+first, last, ttl. The number comes from the ttl, and from the code points with which each text begins
+and ends (0 of one that is empty): see `number`.
+
+Each key ends in FIRST_LETTER. A round over all records writes another letter there.
 """
 
 import argparse
@@ -19,6 +21,7 @@ ASCII = "abcdefghijklmnopqrstuvwxyz0123456789"
 UTF8 = "äöüßñéλπωжшя中文字例え域😀🚀"
 # The bytes that the four plain texts had in 2009, together.
 TEXT_OF_2009 = 69
+FIRST_LETTER = "a"
 
 
 def word(chance, letters, shortest, longest):
@@ -65,7 +68,27 @@ SETS = {"defaults": defaults, "full": full, "utf8": utf8, "shape-2009": shape_20
 
 
 def number(key, value, type_, first, last, ttl):
-    return ttl + sum(ord(text[0]) for text in (key, value, type_, first, last) if text)
+    """Each place weighs 31 times as much as the next, so that fields that were swapped have another
+    number. The last letter of the key comes last: the number is larger by as much as that is."""
+    so_far = ttl
+    for text in (value, type_, first, last, key):
+        for letter in (text[:1], text[-1:]):
+            so_far = so_far * 31 + (ord(letter) if letter else 0)
+    return so_far % 2**32
+
+
+def record(make, chance):
+    key, *others = make(chance)
+    return key[:-1] + FIRST_LETTER, *others
+
+
+def records(data, seed):
+    chance = random.Random(seed)
+    # A dict keeps their order, and each of them once.
+    all_records = {}
+    while len(all_records) < COUNT:
+        all_records[record(SETS[data], chance)] = None
+    return list(all_records)
 
 
 def main():
@@ -76,13 +99,9 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
     sys.stdout.reconfigure(encoding="utf-8")
-    chance = random.Random(given.seed)
-    # A dict keeps their order, and each of them once.
-    records = {}
-    while len(records) < COUNT:
-        records[SETS[given.data](chance)] = None
-    for record in records:
-        print(number(*record), *record, sep="\t")
+    for fields in records(given.data, given.seed):
+        print(number(*fields), *fields, sep="\t")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -70,6 +70,7 @@ pub fn notes(run: &Run) -> Vec<String> {
             units::of(failed, "trial")
         ));
     }
+    notes.extend(told_by_contenders(run));
     notes.extend(tiers_differ(run));
     notes.extend(many_comparisons(run));
     notes.extend(no_rate_for_all(run));
@@ -88,6 +89,19 @@ fn lighter_contracts(run: &Run) -> impl Iterator<Item = String> {
             format!("{} {keep} the lighter contract `{name}`: {}", and(&titles), contract.says)
         })
     })
+}
+
+/// Which figures are the contenders' own word.
+fn told_by_contenders(run: &Run) -> Option<String> {
+    let works = || run.trials.iter().filter_map(|trial| trial.evidence.work.as_ref());
+    let is_told = |id: &String| {
+        works().any(|work| work.result.contains_key(id) && !work.counted.contains(id))
+    };
+    let told = run.study.figures.iter().filter(|figure| is_told(&figure.id));
+    let titles: Vec<&str> = told.map(|figure| &*figure.title).collect();
+    let told = and(&titles);
+    (!titles.is_empty())
+        .then(|| format!("As contenders tell it, and nobody counts it from outside: {told}."))
 }
 
 /// That those who are ranked weren't made alike.

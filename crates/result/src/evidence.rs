@@ -87,6 +87,9 @@ pub struct Evidence {
     pub sampling: Sampling,
     /// Seconds from the start to the first right answer.
     pub ready_s: Option<f64>,
+    /// CPU seconds that a contender which drives itself took from its start until it was ready.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_cpu_s: Option<f64>,
     /// Seconds that the contract's steps took.
     pub contract_s: Option<f64>,
     /// Seconds from the load's first connection to its last answer: warm-up and
@@ -318,6 +321,9 @@ pub struct Work {
     /// Numbers that such a contender told at its end, or that its study counted of what it made,
     /// by their names.
     pub result: BTreeMap<String, f64>,
+    /// The names of those that its study counted.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub counted: BTreeSet<String>,
     /// How long the window was by the clock of a contender that drives itself.
     pub own_seconds: Option<f64>,
     /// From the intended start to the whole answer, in µs.

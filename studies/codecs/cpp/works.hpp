@@ -10,6 +10,7 @@
 #include <exception>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -55,19 +56,41 @@ inline std::uint32_t begin_of(std::string const& text) {
     return point;
 }
 
-/// What shows that each field was read.
-inline std::uint32_t number_of(Row const& row) {
-    return static_cast<std::uint32_t>(row.ttl) + begin_of(row.key) + begin_of(row.value) +
-           begin_of(row.type) + begin_of(row.first) + begin_of(row.last);
+/// The code point with which it ends, which is one of ASCII.
+inline std::uint32_t end_of(std::string const& text) {
+    return text.empty() ? 0 : static_cast<unsigned char>(text.back());
 }
 
-inline std::uint32_t number_of(Rows const& rows) {
-    std::uint32_t sum = 0;
+/// What shows that each field was read. Each place weighs 31 times as much as the next.
+inline std::uint32_t number_of(Row const& row) {
+    auto number = static_cast<std::uint32_t>(row.ttl);
+    for (auto const* text : {&row.value, &row.type, &row.first, &row.last, &row.key}) {
+        number = (number * 31 + begin_of(*text)) * 31 + end_of(*text);
+    }
+    return number;
+}
+
+/// The sum after one more record, or a list of them, in their order.
+inline std::uint32_t after(std::uint32_t sum, Row const& row) { return sum * 31 + number_of(row); }
+
+inline std::uint32_t after(std::uint32_t sum, Rows const& rows) {
     for (auto const& row : rows) {
-        sum += number_of(row);
+        sum = after(sum, row);
     }
     return sum;
 }
+
+/// What a round over all records changes: the letter in which each key ends.
+inline void change(Row& row, char letter) { row.key.back() = letter; }
+
+inline void change(Rows& rows, char letter) {
+    for (auto& row : rows) {
+        change(row, letter);
+    }
+}
+
+constexpr char first_letter = 'a';
+constexpr std::uint32_t letters = 16;
 
 /// The rows of a file: a line each, with tabs between its fields.
 inline Rows read(std::string const& path) {
@@ -86,7 +109,7 @@ inline Rows read(std::string const& path) {
     return rows;
 }
 
-/// Adds up what was done, and tells it every 200 ms until the time is over.
+/// Sums what was done, and tells it every 200 ms until the time is over.
 class Account {
 public:
     explicit Account(double seconds) : seconds_{seconds} {
@@ -95,10 +118,11 @@ public:
         began_ = told_ = Clock::now();
     }
 
-    /// Counts records with the sum of their numbers; false once the time is over.
-    bool add(std::uint64_t records, std::uint32_t numbers) {
+    /// Counts so many records; false once the time is over.
+    template <typename Thing>
+    bool add(std::uint64_t records, Thing const& thing) {
         done_ += records;
-        sum_ += numbers;
+        sum_ = after(sum_, thing);
         if (done_ < look_at_) {
             return true;
         }
@@ -180,22 +204,64 @@ std::vector<std::string> checked(std::vector<Thing> const& things, Form<Thing> f
     return encoded;
 }
 
+/// Where bytes have the letters that a round changes: there those of another letter differ.
 template <typename Thing>
-void work(std::vector<Thing> const& things, std::vector<std::string> const& encoded,
-          Form<Thing> form, std::string const& does, double seconds, std::uint64_t records) {
+std::vector<std::size_t> places_in(std::string const& encoded, Thing thing, Form<Thing> form,
+                                   std::uint64_t records) {
+    change(thing, first_letter + 1);
+    auto const other = form.encode(thing);
+    std::vector<std::size_t> places;
+    for (std::size_t at = 0; at < encoded.size() && other.size() == encoded.size(); ++at) {
+        if (encoded[at] != other[at]) {
+            places.push_back(at);
+        }
+    }
+    if (places.size() != records) {
+        throw std::runtime_error("another letter isn't one other byte");
+    }
+    return places;
+}
+
+template <typename Thing>
+void work(std::vector<Thing> things, std::vector<std::string> encoded, Form<Thing> form,
+          Given const& given, std::uint64_t records) {
+    auto const& does = given.at("--does");
+    std::minstd_rand payloads{std::stoul(given.at("--seed"))};
+    std::vector<std::vector<std::size_t>> places;
+    for (std::size_t at = 0; at < things.size(); ++at) {
+        places.push_back(places_in(encoded[at], things[at], form, records));
+    }
+    // No round has what was done in the last one.
+    auto const begin_round = [&] {
+        auto const letter = static_cast<char>(first_letter + payloads() % letters);
+        for (std::size_t at = 0; at < things.size(); ++at) {
+            if (does != "decode") {
+                change(things[at], letter);
+                continue;
+            }
+            for (auto const place : places[at]) {
+                encoded[at][place] = letter;
+            }
+        }
+    };
     // How many bytes were encoded: else a compiler might leave them out.
     std::size_t volatile length = 0;
-    auto const number_at = [&](std::size_t at) {
+    Account account{std::stod(given.at("--seconds"))};
+    auto const add = [&](std::size_t at) {
         if (does == "decode") {
-            return number_of(form.decode(encoded[at]));
+            return account.add(records, form.decode(encoded[at]));
         }
         auto const made = form.encode(things[at]);
         length = made.size();
-        return number_of(does == "encode" ? things[at] : form.decode(made));
+        return does == "encode" ? account.add(records, things[at])
+                                : account.add(records, form.decode(made));
     };
-    Account account{seconds};
-    for (std::size_t at = 0; account.add(records, number_at(at));) {
-        at = (at + 1) % things.size();
+    begin_round();
+    for (std::size_t at = 0; add(at);) {
+        if (++at == things.size()) {
+            at = 0;
+            begin_round();
+        }
     }
     std::puts(R"({"result": {}})");
 }
@@ -218,8 +284,8 @@ void start(Given const& given, std::vector<Thing> const& things, Form<Thing> for
     if (auto const path = given.find("--made"); path != given.end()) {
         store(path->second, encoded);
     }
-    if (auto const does = given.find("--does"); does != given.end()) {
-        work(things, encoded, form, does->second, std::stod(given.at("--seconds")), records);
+    if (given.contains("--does")) {
+        work(things, encoded, form, given, records);
     }
 }
 

@@ -5,6 +5,11 @@
 -define(INTERVAL_S, 0.2).
 %% Records between two looks at the clock.
 -define(CLOCK_EVERY, 1000).
+%% In which keys end, and how many letters there are from it on.
+-define(FIRST_LETTER, $a).
+-define(LETTERS, 16).
+%% Each place weighs 31 times as much as the next. A macro, because a call would be measured.
+-define(WEIGHED(Before, After), (((Before) * 31 + (After)) band 16#FFFFFFFF)).
 
 %% Texts are binaries in UTF-8.
 -record(row, {key, value, type, ttl, first, last}).
@@ -27,17 +32,19 @@ start(Given, Things) ->
         #{} -> ok
     end,
     case Given of
-        #{"--does" := Does, "--seconds" := S} -> work(Does, seconds(S), Things, Encoded);
+        #{"--does" := Does, "--seconds" := S, "--seed" := Seed} ->
+            work(Does, seconds(S), list_to_integer(Seed), Things, Encoded);
         #{} -> ok
     end.
 
 seconds(S) -> try list_to_float(S) catch error:badarg -> list_to_integer(S) end.
 
-work(Does, Seconds, Things, Encoded) ->
-    {Work, All} = work(Does, Things, Encoded),
+work(Does, Seconds, Seed, Things, Encoded) ->
+    {Work, Changed} = work(Does, Things, Encoded),
     io:format("{\"ready\": ~s}\n", [true]),
     Begun = now_s(),
-    repeat(Work, All, All, 0, 0, ?CLOCK_EVERY, {Begun, Begun + ?INTERVAL_S, Begun + Seconds}),
+    Times = {Begun, Begun + ?INTERVAL_S, Begun + Seconds},
+    repeat(Work, [], {Changed, Seed}, 0, 0, ?CLOCK_EVERY, Times),
     io:format("{\"result\": {}}\n").
 
 given([Name, Value | More]) -> (given(More))#{Name => Value};
@@ -83,27 +90,57 @@ stored(File) ->
     {ok, All} = file:read_file(File),
     [Bytes || <<Length:32, Bytes:Length/binary>> <= All].
 
-%% What is done, and to what.
-work("encode", Things, _) -> {fun encode/1, Things};
-work("decode", _, Encoded) -> {fun erlang:binary_to_term/1, Encoded};
-work("both", Things, _) -> {fun(Thing) -> binary_to_term(term_to_binary(Thing)) end, Things}.
+%% What is done, and what a round does it to: a round changes the letter in which each key ends,
+%% so that it has nothing that was done in the last one.
+work("decode", Things, Encoded) ->
+    Pieces = [between(Bytes, Thing) || {Bytes, Thing} <- lists:zip(Encoded, Things)],
+    Changed = fun(Letter) -> [iolist_to_binary(lists:join(Letter, Of)) || Of <- Pieces] end,
+    {fun erlang:binary_to_term/1, Changed};
+work("encode", Things, _) -> {fun encode/1, fun(Letter) -> [change(It, Letter) || It <- Things] end};
+work("both", Things, _) ->
+    Both = fun(Thing) -> binary_to_term(term_to_binary(Thing)) end,
+    {Both, fun(Letter) -> [change(It, Letter) || It <- Things] end}.
+
+change(#row{key = Key} = Row, Letter) ->
+    Kept = byte_size(Key) - 1,
+    <<Begin:Kept/binary, _>> = Key,
+    Row#row{key = <<Begin/binary, Letter>>};
+change(Rows, Letter) -> [change(Row, Letter) || Row <- Rows].
+
+%% What is encoded, cut where it has the letters: there the bytes of another letter differ.
+between(Bytes, Thing) ->
+    Other = binary_to_list(term_to_binary(change(Thing, ?FIRST_LETTER + 1))),
+    Pairs = lists:zip(binary_to_list(Bytes), Other),
+    Places = [At || {At, {One, Two}} <- lists:enumerate(0, Pairs), One =/= Two],
+    length(Places) =:= records(Thing) orelse
+        fail("another letter isn't one other byte: ~p", [Thing]),
+    cut(Bytes, 0, Places).
+
+cut(Bytes, From, []) -> [binary:part(Bytes, From, byte_size(Bytes) - From)];
+cut(Bytes, From, [Place | More]) ->
+    [binary:part(Bytes, From, Place - From) | cut(Bytes, Place + 1, More)].
+
+records(#row{}) -> 1;
+records(Rows) -> length(Rows).
 
 encode(Thing) ->
     %% What nobody looks at, a compiler might leave out.
     <<131, _/binary>> = term_to_binary(Thing),
     Thing.
 
-%% Does all in their order, round and round, until its time is over.
-repeat(Work, [], All, Done, Sum, LookAt, Times) ->
-    repeat(Work, All, All, Done, Sum, LookAt, Times);
-repeat(Work, [Next | More], All, DoneBefore, SumBefore, LookAt, Times) ->
-    {Records, Number} = number(Work(Next)),
+%% Does all in their order, round and round, until its time is over. The letter of a round comes
+%% from its payload: C++'s minstd_rand.
+repeat(Work, [], {Changed, Before}, Done, Sum, LookAt, Times) ->
+    X = Before * 48271 rem 2147483647,
+    Round = Changed(?FIRST_LETTER + X rem ?LETTERS),
+    repeat(Work, Round, {Changed, X}, Done, Sum, LookAt, Times);
+repeat(Work, [Next | More], Rounds, DoneBefore, SumBefore, LookAt, Times) ->
+    {Records, Sum} = sum(Work(Next), SumBefore),
     Done = DoneBefore + Records,
-    Sum = SumBefore + Number,
     case Done < LookAt orelse tell(Done, Sum, Times) of
-        true when Done < LookAt -> repeat(Work, More, All, Done, Sum, LookAt, Times);
+        true when Done < LookAt -> repeat(Work, More, Rounds, Done, Sum, LookAt, Times);
         true -> ok;
-        Later -> repeat(Work, More, All, Done, Sum, LookAt + ?CLOCK_EVERY, Later)
+        Later -> repeat(Work, More, Rounds, Done, Sum, LookAt + ?CLOCK_EVERY, Later)
     end.
 
 %% Prints what was done, if that is due. Gives the times for the next look, or true at the end.
@@ -112,18 +149,21 @@ tell(Done, Sum, {Begun, Due, Until} = Times) ->
         Now when Now < Due -> Times;
         Now ->
             io:format("{\"t\": ~.6f, \"done\": ~b, \"sum\": ~b}\n",
-                [Now - Begun, Done, Sum band 16#FFFFFFFF]),
+                [Now - Begun, Done, Sum]),
             Now >= Until orelse {Begun, Now + ?INTERVAL_S, Until}
     end.
 
-%% How many records these are, and what shows that each field was read.
-number(#row{key = Key, value = Value, type = Type, ttl = Ttl, first = First, last = Last}) ->
-    {1, Ttl + first(Key) + first(Value) + first(Type) + first(First) + first(Last)};
-number(Rows) ->
-    lists:foldl(fun(Row, {Records, Sum}) ->
-        {1, Number} = number(Row),
-        {Records + 1, Sum + Number}
-    end, {0, 0}, Rows).
+%% How many records these are, and the sum after them.
+sum(#row{} = Row, Before) -> {1, ?WEIGHED(Before, number(Row))};
+sum(Rows, Before) ->
+    lists:foldl(fun(Row, {Records, Sum}) -> {Records + 1, ?WEIGHED(Sum, number(Row))} end,
+        {0, Before}, Rows).
 
-first(<<First/utf8, _/binary>>) -> First;
-first(<<>>) -> 0.
+%% What shows that each field was read.
+number(#row{key = Key, value = Value, type = Type, ttl = Ttl, first = First, last = Last}) ->
+    with(Key, with(Last, with(First, with(Type, with(Value, Ttl))))).
+
+%% The code points with which a text begins and ends: the last one is of ASCII.
+with(<<First/utf8, _/binary>> = Text, Number) ->
+    ?WEIGHED(?WEIGHED(Number, First), binary:last(Text));
+with(<<>>, Number) -> ?WEIGHED(?WEIGHED(Number, 0), 0).

@@ -34,9 +34,19 @@ type Row struct {
 	Last  string `json:"last"`
 }
 
-// number shows that each field was read.
+// number shows that each field was read. Each place weighs 31 times as much as the next.
 func (r Row) number() uint32 {
-	return uint32(r.TTL) + begin(r.Key) + begin(r.Value) + begin(r.Type) + begin(r.First) + begin(r.Last)
+	number := uint32(r.TTL)
+	for _, text := range [...]string{r.Value, r.Type, r.First, r.Last, r.Key} {
+		number = (number*31+begin(text))*31 + end(text)
+	}
+	return number
+}
+
+// changed is the row in another round, which has another letter at the end of its key.
+func (r Row) changed(letter string) Row {
+	r.Key = r.Key[:len(r.Key)-1] + letter
+	return r
 }
 
 func begin(text string) uint32 {
@@ -45,6 +55,14 @@ func begin(text string) uint32 {
 	}
 	first, _ := utf8.DecodeRuneInString(text)
 	return uint32(first)
+}
+
+// end is the code point with which a text ends, which is one of ASCII.
+func end(text string) uint32 {
+	if text == "" {
+		return 0
+	}
+	return uint32(text[len(text)-1])
 }
 
 // read returns the rows of a file: a line each, with tabs between its fields.
@@ -109,10 +127,21 @@ type account struct {
 	due, until   time.Duration
 }
 
-// add counts records with the sum of their numbers, and says whether the work goes on.
-func (a *account) add(records, numbers uint32) bool {
-	a.done += uint64(records)
-	a.sum += numbers
+// count counts a record.
+func (a *account) count(row Row) {
+	a.done++
+	a.sum = a.sum*31 + row.number()
+}
+
+// countAll counts the records of a list.
+func (a *account) countAll(rows []Row) {
+	for _, row := range rows {
+		a.count(row)
+	}
+}
+
+// goesOn says whether the work goes on.
+func (a *account) goesOn() bool {
 	if a.done < a.lookAt {
 		return true
 	}
@@ -132,6 +161,7 @@ type task struct {
 	seconds          float64
 	made, decodeFrom string // Files, if any.
 	records          int
+	seed             uint
 }
 
 // Run does what the arguments say, with the form of a row and that of a list of rows.
@@ -144,31 +174,38 @@ func Run(one Form[Row], many Form[[]Row]) {
 	flag.IntVar(&do.records, "at-once", 1, "records of a list; a record alone for 1")
 	path := flag.String("records", "", "the `file` of records")
 	flag.String("data", "", "what the records are like, which the file has")
-	flag.Uint("seed", 1, "what the records come from")
+	flag.UintVar(&do.seed, "seed", 1, "what the records and the letters of rounds come from")
 	flag.Parse()
 	rows, err := read(*path)
 	if err != nil {
 		log.Fatal(err)
 	}
 	if do.records == 1 {
-		err = start(do, rows, one, Row.number)
+		err = start(do, rows, one, kind[Row]{Row.changed, (*account).count})
 	} else {
 		lists := slices.Collect(slices.Chunk(rows, do.records))
-		err = start(do, lists, many, numbers)
+		err = start(do, lists, many, kind[[]Row]{changedAll, (*account).countAll})
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
-func numbers(rows []Row) (sum uint32) {
-	for _, row := range rows {
-		sum += row.number()
-	}
-	return sum
+// A kind of thing: a row, or a list of rows.
+type kind[T any] struct {
+	changed func(T, string) T
+	count   func(*account, T)
 }
 
-func start[T any](do task, things []T, form Form[T], number func(T) uint32) error {
+func changedAll(rows []Row, letter string) []Row {
+	changed := make([]Row, len(rows))
+	for at, row := range rows {
+		changed[at] = row.changed(letter)
+	}
+	return changed
+}
+
+func start[T any](do task, things []T, form Form[T], of kind[T]) error {
 	if do.decodeFrom != "" {
 		return compare(do.decodeFrom, things, form)
 	}
@@ -184,7 +221,7 @@ func start[T any](do task, things []T, form Form[T], number func(T) uint32) erro
 	if do.does == "" {
 		return nil
 	}
-	return work(do, things, encoded, form, number)
+	return work(do, things, encoded, form, of)
 }
 
 // compare says where what stands in a file doesn't decode to things.
@@ -221,14 +258,68 @@ func checked[T any](things []T, form Form[T]) ([][]byte, error) {
 	return encoded, nil
 }
 
-func work[T any](do task, things []T, encoded [][]byte, form Form[T], number func(T) uint32) error {
+const (
+	firstLetter = 'a'
+	letters     = 16
+)
+
+// places says where bytes have the letters that a round changes: there those of another letter
+// differ.
+func places[T any](encoded []byte, thing T, form Form[T], do task, of kind[T]) ([]int, error) {
+	other, err := form.Encode(of.changed(thing, string(firstLetter+1)))
+	var found []int
+	if err == nil && len(other) == len(encoded) {
+		for at := range encoded {
+			if encoded[at] != other[at] {
+				found = append(found, at)
+			}
+		}
+	}
+	if len(found) != do.records {
+		return nil, fmt.Errorf("another letter isn't one other byte: %v: %v", thing, err)
+	}
+	return found, nil
+}
+
+// rounds returns what begins a round: no round has what was done in the last one.
+func rounds[T any](do task, things []T, encoded [][]byte, form Form[T], of kind[T]) (func(), error) {
+	x := uint64(do.seed)
+	inBytes := make([][]int, len(things))
+	for at, thing := range things {
+		var err error
+		if inBytes[at], err = places(encoded[at], thing, form, do, of); err != nil {
+			return nil, err
+		}
+	}
+	return func() {
+		x = x * 48271 % 2147483647 // C++'s minstd_rand.
+		letter := byte(firstLetter + x%letters)
+		for at := range things {
+			if do.does != "decode" {
+				things[at] = of.changed(things[at], string(rune(letter)))
+				continue
+			}
+			for _, place := range inBytes[at] {
+				encoded[at][place] = letter
+			}
+		}
+	}, nil
+}
+
+func work[T any](do task, things []T, encoded [][]byte, form Form[T], of kind[T]) error {
+	beginRound, err := rounds(do, things, encoded, form, of)
+	if err != nil {
+		return err
+	}
 	fmt.Println(`{"ready": true}`)
 	before := allocatedBytes()
 	until := time.Duration(do.seconds * float64(time.Second))
 	a := &account{lookAt: clockEvery, begun: time.Now(), due: interval, until: until}
 	for at := 0; ; at = (at + 1) % len(things) {
+		if at == 0 {
+			beginRound()
+		}
 		thing, from := things[at], encoded[at]
-		var err error
 		if do.does != "decode" {
 			if from, err = form.Encode(thing); err != nil {
 				return err
@@ -240,7 +331,8 @@ func work[T any](do task, things []T, encoded [][]byte, form Form[T], number fun
 				return err
 			}
 		}
-		if !a.add(uint32(do.records), number(thing)) {
+		of.count(a, thing)
+		if !a.goesOn() {
 			break
 		}
 	}

@@ -1,4 +1,5 @@
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import jmh.Subject;
@@ -14,6 +15,7 @@ public final class Codecs implements Subject {
     private final Form<Row> form;
     private final List<Row> rows;
     private final byte[][] encoded;
+    private final Rounds<Row> rounds;
 
     static void run(String[] arguments, Form<Row> one, Form<List<Row>> many) {
         handed = one;
@@ -25,7 +27,7 @@ public final class Codecs implements Subject {
         String[] arguments = Arrays.copyOfRange(words, 1, words.length);
         Class.forName(words[0]).getMethod("main", String[].class).invoke(null, (Object) arguments);
         form = handed;
-        rows = Row.read(Path.of(records));
+        rows = new ArrayList<>(Row.read(Path.of(records)));
         encoded = new byte[rows.size()][];
         for (int place = 0; place < encoded.length; place++) {
             encoded[place] = form.encode().of(rows.get(place));
@@ -33,6 +35,7 @@ public final class Codecs implements Subject {
                 throw new IllegalStateException("it isn't the same after the round trip: " + rows.get(place));
             }
         }
+        rounds = new Rounds<>(rows, encoded, form, Kind.ROW, 1, 1);
     }
 
     @Override
@@ -42,12 +45,18 @@ public final class Codecs implements Subject {
 
     @Override
     public void encode(int place, Blackhole sink) throws Exception {
+        if (place == 0) {
+            rounds.changeThings();
+        }
         sink.consume(form.encode().of(rows.get(place)));
         sink.consume(rows.get(place).number());
     }
 
     @Override
     public void decode(int place, Blackhole sink) throws Exception {
+        if (place == 0) {
+            rounds.changeBytes();
+        }
         sink.consume(form.decode().of(encoded[place]).number());
     }
 }

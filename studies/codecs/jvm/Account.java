@@ -1,11 +1,12 @@
 /** What was done, which is told every now and then. */
-final class Account {
+final class Account<T> {
     private static final long INTERVAL_NS = 200_000_000;
     /** Records between two looks at the clock. */
     private static final int CLOCK_EVERY = 1_000;
 
     private final long begun = System.nanoTime();
     private final long untilNs;
+    private final Kind<T> kind;
     private long toldNs;
     private long lookAt = CLOCK_EVERY;
     private long done;
@@ -13,14 +14,15 @@ final class Account {
     private int sum;
 
     /** Begins a work of so many seconds. */
-    Account(double seconds) {
+    Account(double seconds, Kind<T> kind) {
+        this.kind = kind;
         untilNs = Math.round(seconds * 1e9);
     }
 
-    /** Counts records with the sum of their numbers, and returns whether the work goes on. */
-    boolean add(int records, int numbers) {
+    /** Counts so many records, and returns whether the work goes on. */
+    boolean add(int records, T thing) {
         done += records;
-        sum += numbers;
+        sum = kind.sum(sum, thing);
         if (done < lookAt) {
             return true;
         }

@@ -3,7 +3,6 @@ import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.ToIntFunction;
 import java.util.stream.IntStream;
 
 /** The study's works, with any codec. */
@@ -24,17 +23,11 @@ final class Codecs {
         List<Row> rows = Row.read(Path.of(after("--records", given)));
         int atOnce = Integer.parseInt(after("--at-once", given));
         if (atOnce == 1) {
-            start(given, rows, one, 1, Row::number);
+            start(given, rows, one, 1, Kind.ROW);
         } else {
             IntStream begins = IntStream.range(0, rows.size() / atOnce).map(list -> list * atOnce);
             List<List<Row>> lists = begins.mapToObj(begin -> rows.subList(begin, begin + atOnce)).toList();
-            start(given, lists, many, atOnce, list -> {
-                int sum = 0;
-                for (Row row : list) {
-                    sum += row.number();
-                }
-                return sum;
-            });
+            start(given, lists, many, atOnce, Kind.LIST);
         }
     }
 
@@ -43,7 +36,7 @@ final class Codecs {
     }
 
     private static <T> void start(
-            List<String> given, List<T> things, Form<T> form, int records, ToIntFunction<T> number)
+            List<String> given, List<T> things, Form<T> form, int records, Kind<T> kind)
             throws Exception {
         if (given.contains("--decode-from")) {
             Path file = Path.of(after("--decode-from", given));
@@ -61,8 +54,7 @@ final class Codecs {
             Stored.write(Path.of(after("--made", given)), encoded);
         }
         if (given.contains("--does")) {
-            double seconds = Double.parseDouble(after("--seconds", given));
-            work(things, encoded, form, after("--does", given), seconds, records, number);
+            work(given, new ArrayList<>(things), encoded, form, records, kind);
         }
     }
 
@@ -84,14 +76,9 @@ final class Codecs {
     }
 
     private static <T> void work(
-            List<T> things,
-            byte[][] encoded,
-            Form<T> form,
-            String does,
-            double seconds,
-            int records,
-            ToIntFunction<T> number)
+            List<String> given, List<T> things, byte[][] encoded, Form<T> form, int records, Kind<T> kind)
             throws Exception {
+        String does = after("--does", given);
         Work<T> work = switch (does) {
             case "encode" -> place -> {
                 last = form.encode().of(things.get(place));
@@ -101,13 +88,20 @@ final class Codecs {
             case "both" -> place -> form.decode().of(form.encode().of(things.get(place)));
             default -> throw new IllegalArgumentException("it can't do " + does);
         };
+        int seed = Integer.parseInt(after("--seed", given));
+        Rounds<T> rounds = new Rounds<>(things, encoded, form, kind, records, seed);
+        Runnable beginRound = does.equals("decode") ? rounds::changeBytes : rounds::changeThings;
         ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
         System.out.println("{\"ready\": true}");
         long allocatedBefore = threads.getCurrentThreadAllocatedBytes();
-        Account account = new Account(seconds);
+        Account<T> account = new Account<>(Double.parseDouble(after("--seconds", given)), kind);
+        beginRound.run();
         int place = 0;
-        while (account.add(records, number.applyAsInt(work.at(place)))) {
+        while (account.add(records, work.at(place))) {
             place = (place + 1) % encoded.length;
+            if (place == 0) {
+                beginRound.run();
+            }
         }
         long allocated = threads.getCurrentThreadAllocatedBytes() - allocatedBefore;
         double allocatedEach = (double) allocated / account.done();

@@ -10,6 +10,8 @@ INTERVAL_S = 0.2
 CLOCK_EVERY = 1_000
 
 DEFAULT_TYPE, DEFAULT_TTL = "A", 86_400
+# In which keys end, and how many letters there are from it on.
+FIRST_LETTER, LETTERS = "a", 16
 
 
 def read(path):
@@ -26,14 +28,29 @@ def begin(text):
     return ord(text[0]) if text else 0
 
 
+def end(text):
+    return ord(text[-1]) if text else 0
+
+
 def number(of):
-    """What shows that each field was read."""
-    texts = begin(of["key"]) + begin(of["value"]) + begin(of["type"]) + begin(of["first"]) + begin(of["last"])
-    return of["ttl"] + texts
+    """What shows that each field was read. Each place weighs 31 times as much as the next."""
+    so_far = of["ttl"]
+    for text in of["value"], of["type"], of["first"], of["last"], of["key"]:
+        so_far = (so_far * 31 + begin(text)) * 31 + end(text)
+    return so_far
 
 
-def number_of_all(records):
-    return sum(number(of) for of in records)
+def change(record, letter):
+    """What a round over all records changes: the letter in which each key ends."""
+    record["key"] = record["key"][:-1] + letter
+
+
+def one_of(thing):
+    return [thing]
+
+
+def all_of(records):
+    return records
 
 
 class Account:
@@ -47,10 +64,11 @@ class Account:
         self.told_s = 0
         self.until_s = seconds
 
-    def add(self, records, numbers):
-        """Counts records with the sum of their numbers, and returns whether the work goes on."""
-        self.done += records
-        self.sum += numbers
+    def add(self, records):
+        """Counts records, and returns whether the work goes on."""
+        for record in records:
+            self.done += 1
+            self.sum = (self.sum * 31 + number(record)) & 0xFFFFFFFF
         if self.done < self.look_at:
             return True
         self.look_at += CLOCK_EVERY
@@ -59,7 +77,7 @@ class Account:
     def tell(self):
         now_s = time.monotonic() - self.begun
         if now_s >= self.told_s + INTERVAL_S:
-            line = {"t": round(now_s, 6), "done": self.done, "sum": self.sum % 2**32}
+            line = {"t": round(now_s, 6), "done": self.done, "sum": self.sum}
             print(json.dumps(line), flush=True)
             self.told_s = now_s
         # Until it was told of at its end.
@@ -87,6 +105,28 @@ def checked(thing, encode, decode):
     return encoded
 
 
+def between(encoded, thing, encode, records_of):
+    """What is encoded, cut where it has the letters that a round changes: there the bytes of
+    another letter differ."""
+    for record in records_of(thing):
+        change(record, chr(ord(FIRST_LETTER) + 1))
+    other = encode(thing)
+    for record in records_of(thing):
+        change(record, FIRST_LETTER)
+    places = [place for place, pair in enumerate(zip(encoded, other)) if len(set(pair)) > 1]
+    if len(encoded) != len(other) or len(places) != len(records_of(thing)):
+        sys.exit(f"another letter isn't one other byte: {thing}")
+    begins = [0, *(place + 1 for place in places)]
+    return [encoded[begin:end] for begin, end in zip(begins, [*places, len(encoded)])]
+
+
+def letters(x):
+    """A letter a round, by its payload: C++'s minstd_rand."""
+    while True:
+        x = x * 48271 % 2147483647
+        yield chr(ord(FIRST_LETTER) + x % LETTERS)
+
+
 def run(one, many):
     """Does what the arguments say, with the codec of a record and that of a list of records:
     each two functions, one to bytes and one from them."""
@@ -96,15 +136,15 @@ def run(one, many):
     parser.add_argument("--decode-from", metavar="FILE")
     parser.add_argument("--data")
     parser.add_argument("--at-once", type=int, required=True)
-    parser.add_argument("--seed")
+    parser.add_argument("--seed", type=int)
     parser.add_argument("--seconds", type=float, default=1)
     parser.add_argument("--records", required=True)
     given = parser.parse_args()
-    things, (encode, decode), number_of = read(given.records), one, number
+    things, (encode, decode), records_of = read(given.records), one, one_of
     if given.at_once > 1:
         begins = range(0, len(things), given.at_once)
         things = [things[begin : begin + given.at_once] for begin in begins]
-        (encode, decode), number_of = many, number_of_all
+        (encode, decode), records_of = many, all_of
     if given.decode_from:
         if [decode(each) for each in stored(given.decode_from)] != things:
             sys.exit(f"{given.decode_from} doesn't decode to the records")
@@ -125,9 +165,25 @@ def run(one, many):
         "both": lambda place: decode(encode(things[place])),
     }
     work = works[given.does]
+    pieces = [between(*both, encode, records_of) for both in zip(encoded, things)]
+    rounds = letters(given.seed)
+
+    def begin_round():
+        """No round has what was done in the last one."""
+        letter = next(rounds)
+        for place, thing in enumerate(things):
+            if given.does == "decode":
+                encoded[place] = letter.encode().join(pieces[place])
+                continue
+            for record in records_of(thing):
+                change(record, letter)
+
     print(json.dumps({"ready": True}), flush=True)
     account = Account(given.seconds)
+    begin_round()
     place = 0
-    while account.add(given.at_once, number_of(work(place))):
+    while account.add(records_of(work(place))):
         place = (place + 1) % len(things)
+        if place == 0:
+            begin_round()
     print(json.dumps({"result": {}}), flush=True)

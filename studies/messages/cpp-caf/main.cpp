@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <caf/all.hpp>
-#include <vector>
 
-#include "../cpp/memory.hpp"
 #include "../cpp/messages.hpp"
 #include "actors.hpp"
+#include "spawn.hpp"
 
 using namespace messages;
 using caf::actor;
@@ -92,45 +91,6 @@ behavior first_of_ring(Self self, Account* account, Payloads payloads) {
             self->send(next, token);
         }
     }};
-}
-
-behavior wait_and_hand_back(Self self, Payload payload) {
-    return {[=](ReleaseAtom) {
-        self->quit();
-        return payload;
-    }};
-}
-
-/// Makes tasks, and lets them go once all are alive.
-void make_batch(Self self, Payloads& payloads, Growth& memory) {
-    std::vector<actor> tasks;
-    for (int task = 0; task < batch_length; ++task) {
-        tasks.push_back(self->spawn(wait_and_hand_back, Payload(payloads())));
-    }
-    memory.all_are_alive(batch_length);
-    for (auto const& task : tasks) {
-        self->send(task, ReleaseAtom::value);
-    }
-}
-
-behavior creator(Self self, Account* account, Payloads payloads, Result* result) {
-    // Tasks hand back in any order, so that only whole batches are told.
-    account->begin(batch_length);
-    Growth memory;
-    make_batch(self, payloads, memory);
-    return {[=, back = 0](Payload payload) mutable {
-        if (!goes_on(self, account->add(payload))) {
-            *result = memory.result();
-        } else if (++back % batch_length == 0) {
-            make_batch(self, payloads, memory);
-        }
-    }};
-}
-
-Result spawn(Payloads payloads, Account& account) {
-    Result result;
-    run_actor(creator, &account, payloads, &result);
-    return result;
 }
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #pragma once
 
+#include <cstddef>
+#include <vector>
+
 #include "../cpp/memory.hpp"
 #include "../cpp/messages.hpp"
 #include "channel.hpp"
@@ -9,34 +12,44 @@
 
 namespace messages {
 
-inline Task wait_and_hand_back(Payload payload, Channel<Payload>& released,
-                               Channel<Payload>& back) {
+/// What a task hands back, with its number: two threads hand back in any order.
+struct HandedBack {
+    std::size_t number;
+    Payload payload;
+};
+
+inline Task wait_and_hand_back(HandedBack handed_back, Channel<Payload>& released,
+                               Channel<HandedBack>& back) {
     co_await released.receive();
-    co_await back.send(payload);
+    co_await back.send(handed_back);
 }
 
 inline Task make_batches(Payloads& payloads, Account& account, Growth& memory,
-                         Channel<Payload>& back) {
+                         Channel<HandedBack>& back) {
+    std::vector<Payload> in_order(batch_length);
     for (auto is_over = false; !is_over;) {
         Channel<Payload> released;
-        for (int task = 0; task < batch_length; ++task) {
-            wait_and_hand_back(payloads(), released, back);
+        for (std::size_t task = 0; task < batch_length; ++task) {
+            wait_and_hand_back({task, Payload(payloads())}, released, back);
         }
         // Those before it in the queue begin, and wait.
         co_await Yield{};
         memory.all_are_alive(batch_length);
         released.close();
         for (int task = 0; task < batch_length; ++task) {
-            is_over = !account.add(*co_await back.receive());
+            auto const handed_back = *co_await back.receive();
+            in_order[handed_back.number] = handed_back.payload;
+        }
+        for (auto const payload : in_order) {
+            is_over = !account.add(payload);
         }
     }
 }
 
 inline Result spawn(Payloads payloads, Account& account) {
-    // Tasks of two threads hand back in any order, so that only whole batches are told.
     account.begin(batch_length);
     Growth memory;
-    Channel<Payload> back;
+    Channel<HandedBack> back;
     make_batches(payloads, account, memory, back);
     scheduler.run(cores());
     return memory.result();

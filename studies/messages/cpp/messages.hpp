@@ -31,6 +31,10 @@ constexpr int batch_length = 10'000;
 /// Between two looks at the clock, which a look shall not slow down.
 constexpr std::uint64_t units_between_looks = 1'000;
 
+/// The sum after one more payload, modulo 2^32. Each place weighs 31 times as much as the next, so
+/// that payloads in another order have another sum.
+constexpr std::uint32_t after(std::uint32_t sum, Payload payload) { return sum * 31 + payload; }
+
 /// What goes round in `ring`.
 struct Token {
     Payloads payloads;
@@ -40,11 +44,11 @@ struct Token {
     /// A hop, which the task that received it counts.
     void hop() {
         ++done;
-        sum += static_cast<Payload>(payloads());
+        sum = after(sum, static_cast<Payload>(payloads()));
     }
 };
 
-/// Adds up what was received, and tells it every 200 ms until the time is over.
+/// Sums what was received, in its order, and tells it every 200 ms until the time is over.
 class Account {
 public:
     explicit Account(double seconds) : seconds_{seconds} {}
@@ -60,7 +64,7 @@ public:
     /// Adds a unit; false once the time is over.
     bool add(Payload payload) {
         ++done_;
-        sum_ += payload;
+        sum_ = after(sum_, payload);
         if (done_ < look_at_) {
             return true;
         }

@@ -37,12 +37,11 @@ given([]) -> #{}.
 
 now_s() -> erlang:monotonic_time() / erlang:convert_time_unit(1, second, native).
 
-%% Repeats the step of a work until its time is over. A step takes what the one before it left,
-%% and returns how many units it did, their sum, and what it leaves.
+%% Repeats the step of a work until its time is over. A step takes the sum so far and what the one
+%% before it left, and returns how many units it did, the sum after them, and what it leaves.
 repeat(Step, State, DoneBefore, SumBefore, Teller, Begun, Due, Until) ->
-    {Units, Payloads, Next} = Step(State),
+    {Units, Sum, Next} = Step(SumBefore, State),
     Done = DoneBefore + Units,
-    Sum = (SumBefore + Payloads) band 16#FFFFFFFF,
     case now_s() of
         Now when Now < Due ->
             repeat(Step, Next, Done, Sum, Teller, Begun, Due, Until);

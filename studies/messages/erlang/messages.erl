@@ -8,6 +8,9 @@
 -define(ROUND, 1000000).
 -define(RING, 1000).
 -define(BATCH, 10000).
+%% The sum after one more payload, modulo 2^32. Each place weighs 31 times as much as the next, so
+%% that payloads in another order have another sum. A macro, because a call would be measured.
+-define(SUM(Sum, X), (((Sum) * 31 + (X)) band 16#FFFFFFFF)).
 
 %% Called by `erl -s messages main -extra --does WORK --seed N --seconds S`.
 main() -> account:run(fun work/2, fun result/2).
@@ -16,8 +19,8 @@ main() -> account:run(fun work/2, fun result/2).
 work("oneway-unbounded", Seed) ->
     Self = self(),
     Sender = spawn_link(fun() -> send_rounds(Self, Seed, ?ROUND) end),
-    {fun(Longest) ->
-        Sum = take(?CLOCK_EVERY, Sender, 0),
+    {fun(Before, Longest) ->
+        Sum = take(?CLOCK_EVERY, Sender, Before),
         {message_queue_len, Length} = process_info(self(), message_queue_len),
         {?CLOCK_EVERY, Sum, max(Length, Longest)}
     end, 0};
@@ -28,16 +31,16 @@ work("oneway-" ++ Window, Seed) ->
     %% More is granted once half is used, as RabbitMQ does between its processes.
     Half = max(1, Credit div 2),
     Grants = max(1, ?CLOCK_EVERY div Half),
-    {fun(none) -> {Grants * Half, take_and_grant(Grants, Half, Sender, 0), none} end, none};
+    {fun(Sum, none) -> {Grants * Half, take_and_grant(Grants, Half, Sender, Sum), none} end, none};
 work("pingpong", Seed) ->
     Other = spawn_link(fun pong/0),
-    {fun(X) -> ping(?CLOCK_EVERY, Other, X, 0) end, Seed};
+    {fun(Sum, X) -> ping(?CLOCK_EVERY, Other, X, Sum) end, Seed};
 work("ring", Seed) ->
     Before = fun(_, Next) -> spawn_link(fun() -> hop(Next) end) end,
     Second = lists:foldl(Before, self(), lists:seq(2, ?RING)),
-    {fun(X) -> lap(Second, X) end, Seed};
+    {fun(Sum, X) -> lap(Second, X, Sum) end, Seed};
 work("spawn", Seed) ->
-    {fun batch/1, {Seed, none}}.
+    {fun batch/2, {Seed, none}}.
 
 result("oneway-unbounded", Longest) -> io_lib:format("\"longest_queue\": ~b", [Longest]);
 result("spawn", {_, BytesEach}) -> io_lib:format("\"bytes_each\": ~b", [BytesEach]);
@@ -61,11 +64,11 @@ send_on_credit(Receiver, X, Credit) ->
     Receiver ! {payload, Next},
     send_on_credit(Receiver, Next, Credit - 1).
 
-%% Receives so many payloads, and returns their sum.
+%% Receives so many payloads, and returns the sum after them.
 take(0, _, Sum) -> Sum;
 take(Left, Sender, Sum) ->
     receive
-        {payload, X} -> take(Left - 1, Sender, Sum + X);
+        {payload, X} -> take(Left - 1, Sender, ?SUM(Sum, X));
         done ->
             Sender ! confirmed,
             take(Left, Sender, Sum)
@@ -81,38 +84,41 @@ ping(0, _, X, Sum) -> {?CLOCK_EVERY, Sum, X};
 ping(Left, Other, X, Sum) ->
     Next = next(X),
     Other ! {ping, self(), Next},
-    receive {pong, Back} -> ping(Left - 1, Other, Next, Sum + Back) end.
+    receive {pong, Back} -> ping(Left - 1, Other, Next, ?SUM(Sum, Back)) end.
 
 pong() ->
     receive {ping, From, X} -> From ! {pong, X} end,
     pong().
 
 %% The first of the ring begins each lap anew, and its hop is the lap's last.
-lap(Second, X) ->
-    Second ! {token, X, 0, 0},
-    receive {token, Last, Sum, Done} -> Next = next(Last), {Done + 1, Sum + Next, Next} end.
+lap(Second, X, Before) ->
+    Second ! {token, X, Before, 0},
+    receive {token, Last, Sum, Done} -> Next = next(Last), {Done + 1, ?SUM(Sum, Next), Next} end.
 
 hop(To) ->
-    receive {token, X, Sum, Done} -> Next = next(X), To ! {token, Next, Sum + Next, Done + 1} end,
+    receive {token, X, Sum, Done} -> Next = next(X), To ! {token, Next, ?SUM(Sum, Next), Done + 1} end,
     hop(To).
 
-batch({X, BytesEach}) ->
+batch(Sum, {X, BytesEach}) ->
     Before = resident(),
     {Next, Waiting} = spawn_waiting(?BATCH, X, []),
     Each = case BytesEach of none -> (resident() - Before) div ?BATCH; _ -> BytesEach end,
     [Pid ! release || Pid <- Waiting],
-    {?BATCH, join(?BATCH, 0), {Next, Each}}.
+    {?BATCH, sum(join(?BATCH, []), Sum), {Next, Each}}.
 
 spawn_waiting(0, X, Pids) -> {X, Pids};
 spawn_waiting(Left, X, Pids) ->
     Next = next(X),
-    {Pid, _} = spawn_monitor(fun() -> receive release -> exit({payload, Next}) end end),
+    {Pid, _} = spawn_monitor(fun() -> receive release -> exit({payload, Left, Next}) end end),
     spawn_waiting(Left - 1, Next, [Pid | Pids]).
 
-%% Where a process ends, its monitor is told why: that is what it hands back.
-join(0, Sum) -> Sum;
-join(Left, Sum) ->
-    receive {'DOWN', _, process, _, {payload, X}} -> join(Left - 1, Sum + X) end.
+%% Where a process ends, its monitor is told why: that is what it hands back, with how many were
+%% left to make.
+join(0, Back) -> lists:reverse(lists:keysort(1, Back));
+join(Left, Back) ->
+    receive {'DOWN', _, process, _, {payload, Number, X}} -> join(Left - 1, [{Number, X} | Back]) end.
+
+sum(Back, Before) -> lists:foldl(fun({_, X}, Sum) -> ?SUM(Sum, X) end, Before, Back).
 
 resident() ->
     {ok, Status} = file:read_file("/proc/self/status"),

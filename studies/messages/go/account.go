@@ -17,10 +17,14 @@ const (
 // next makes the payload that follows x: C++'s minstd_rand.
 func next(x uint32) uint32 { return uint32(uint64(x) * 48271 % 2147483647) }
 
-// An account is what the receiver has added up, and when it tells of it.
+// after is the sum after one more payload. Its overflow is the modulo. Each place weighs 31 times as
+// much as the next, so that payloads in another order have another sum.
+func after(sum, payload uint32) uint32 { return sum*31 + payload }
+
+// An account is what the receiver has summed, and when it tells of it.
 type account struct {
 	done       uint64
-	sum        uint32 // Its overflow is the modulo.
+	sum        uint32
 	begun      time.Time
 	due, until time.Duration
 }
@@ -35,7 +39,7 @@ func begin(seconds float64) *account {
 // add counts a unit, and says whether the work goes on.
 func (a *account) add(payload uint32) bool {
 	a.done++
-	a.sum += payload
+	a.sum = after(a.sum, payload)
 	return a.done%clockEvery != 0 || a.tell()
 }
 

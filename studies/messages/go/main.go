@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"log"
-	"sync"
 )
 
-const (
-	ringLength = 1_000
-	batch      = 10_000 // Goroutines of spawn that live at once.
-)
+const ringLength = 1_000
 
 func oneWay(x uint32, capacity int, a *account) {
 	messages := make(chan uint32, capacity)
@@ -46,7 +42,7 @@ type token struct {
 
 func (t token) hop() token {
 	x := next(t.x)
-	return token{x, t.sum + x, t.done + 1}
+	return token{x, after(t.sum, x), t.done + 1}
 }
 
 func ring(x uint32, a *account) {
@@ -65,37 +61,6 @@ func ring(x uint32, a *account) {
 		first <- t
 		t = (<-last).hop()
 		a.done, a.sum = t.done, t.sum
-	}
-}
-
-// spawn returns the bytes that each goroutine of the first batch took.
-func spawn(x uint32, a *account) (bytesEach int) {
-	before := resident()
-	for {
-		release, back := make(chan struct{}), make(chan uint32)
-		var begun sync.WaitGroup
-		begun.Add(batch)
-		for range batch {
-			x = next(x)
-			go func(payload uint32) {
-				begun.Done()
-				<-release
-				back <- payload
-			}(x)
-		}
-		// One that hasn't begun when all are released would never wait.
-		begun.Wait()
-		if a.done == 0 {
-			bytesEach = (resident() - before) / batch
-		}
-		close(release)
-		for range batch {
-			a.sum += <-back
-		}
-		a.done += batch
-		if !a.tell() {
-			return bytesEach
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ final class Account {
     private final long untilNs;
     private long toldNs;
     private long done;
-    /** Its overflow is the modulo. */
     private int sum;
 
     /** Begins a work of so many seconds. */
@@ -20,10 +19,10 @@ final class Account {
         return done;
     }
 
-    /** Counts a unit. Where order is lost, it may only be told of when all before it are counted. */
+    /** Counts a unit. */
     void count(int payload) {
         done++;
-        sum += payload;
+        sum = Payloads.sum(sum, payload);
     }
 
     /** Counts a unit, and returns whether the work goes on. */

@@ -11,6 +11,14 @@ final class Payloads {
         return (int) (x * 48_271L % 2_147_483_647);
     }
 
+    /**
+     * The sum after one more payload, whose overflow is the modulo. Each place weighs 31 times as much
+     * as the next, so that payloads in another order have another sum.
+     */
+    static int sum(int before, int payload) {
+        return before * 31 + payload;
+    }
+
     int next() {
         last = after(last);
         return last;

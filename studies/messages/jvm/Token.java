@@ -2,6 +2,6 @@
 record Token(int x, int sum, long done) {
     Token hop() {
         int next = Payloads.after(x);
-        return new Token(next, sum + next, done + 1);
+        return new Token(next, Payloads.sum(sum, next), done + 1);
     }
 }

@@ -6,7 +6,7 @@ const { once } = require('node:events');
 const { parseArgs } = require('node:util');
 const { MessageChannel, Worker } = require('node:worker_threads');
 
-const { Account, DONE, end, following } = require('./account.js');
+const { Account, DONE, after, end, following } = require('./account.js');
 
 const RING = 1_000;
 const BATCH = 10_000;
@@ -59,7 +59,7 @@ async function pingPong(x, begin) {
 
 function hop({ x, sum, done }) {
   const payload = following(x);
-  return { x: payload, sum: (sum + payload) % 2 ** 32, done: done + 1 };
+  return { x: payload, sum: after(sum, payload), done: done + 1 };
 }
 
 // A thousand threads would be a thousand engines: here each task is what listens at a port.
@@ -105,7 +105,7 @@ async function spawn(x, begin) {
     release();
     for (const payload of await Promise.all(tasks)) {
       account.done++;
-      account.sum = (account.sum + payload) % 2 ** 32;
+      account.sum = after(account.sum, payload);
     }
   } while (account.tell());
   end({ bytes_each: Math.round(bytesEach) });

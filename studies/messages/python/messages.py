@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 
-from account import CLOCK_EVERY, following, main, payloads, resident_bytes
+from account import CLOCK_EVERY, after, following, main, payloads, resident_bytes
 
 ROUND = 1_000_000
 # Sends between two turns of the other task.
@@ -75,7 +75,7 @@ async def pingpong(seed, account):
 def hop(token):
     x, total, done = token
     x = following(x)
-    return x, (total + x) % 2**32, done + 1
+    return x, after(total, x), done + 1
 
 
 async def relay(before, after):
@@ -116,7 +116,8 @@ async def spawn(seed, account):
             bytes_each = bytes_each or (resident_bytes() - before) // BATCH
             released.set()
         account.done += BATCH
-        account.sum += sum(task.result() for task in tasks)
+        for task in tasks:
+            account.sum = after(account.sum, task.result())
         if not account.tell():
             return {"bytes_each": bytes_each}
 

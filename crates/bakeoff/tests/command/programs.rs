@@ -21,6 +21,8 @@ fn programs_are_compared_by_what_they_tell_and_the_lab_sees() {
         let work = evidence.work.as_ref().unwrap_or_else(|| panic!("{:?}", evidence.process));
         // On a busy machine lines come late, and the last one ends the window.
         assert!(work.done > 0 && work.seconds >= 0.3, "{work:?}");
+        let first = work.warmup.first().expect("what it did from `ready` to its first line");
+        assert!(first.seconds > 0.0 && first.done > 0, "{first:?}");
         assert!(evidence.clients.is_empty() && evidence.client.is_none(), "nobody drove it");
         let steps = evidence.contract.iter().map(|step| (&*step.id, &step.wrong));
         assert_eq!(steps.collect::<Vec<_>>(), [("clock", &None), ("sum", &None)]);
@@ -36,13 +38,21 @@ fn programs_are_compared_by_what_they_tell_and_the_lab_sees() {
     assert!(row.figure(MEMORY).is_some_and(|it| it.median > 1e5), "{row:?}");
     assert!(said.stdout.contains("pieces/s"), "{said:?}");
     assert!(said.stdout.contains("100 pieces at once"), "{said:?}");
+    let page = lab.bakeoff(&["report", "--full", "runs/latest"]).stdout;
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let word = "As contenders tell it, and nobody counts it from outside: pieces told.";
+    assert!(page.contains(word), "{page}");
     lab.assert_nothing_is_left();
 }
 
 /// Whether a contender kept its contract.
 fn contract(run: &Run, name: &str) -> Verdict {
+    verdict(run, name, "contract")
+}
+
+fn verdict(run: &Run, name: &str, check: &str) -> Verdict {
     let row = run.outcomes[0].rows.iter().find(|row| row.contender == name).unwrap();
-    row.findings.iter().find(|finding| finding.check == "contract").unwrap().verdict
+    row.findings.iter().find(|finding| finding.check == check).unwrap().verdict
 }
 
 /// Prints words, and of each its length as the number.
@@ -80,6 +90,32 @@ fn records_are_made_for_each_trial_and_what_was_done_with_them_is_held_against_t
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("✓ sums the numbers of all records"), "{said:?}");
     lab.assert_nothing_is_left();
+}
+
+/// Else a program would decode a few records ahead, and count them for ever.
+#[test]
+fn records_that_never_change_are_found() {
+    let lab = of_records(MAKER);
+    for mode in ["records-never-change", "one-record"] {
+        lab.program(mode, mode);
+        let said = lab.bakeoff(&["check", &format!("s/{mode}")]);
+        assert_eq!(said.code, Some(1), "{mode}: {said:?}");
+        assert!(said.stdout.contains("✗ sums the numbers of all records"), "{mode}: {said:?}");
+    }
+    lab.assert_nothing_is_left();
+}
+
+/// Whoever adds up what came in any order doesn't read messages one after the other.
+#[test]
+fn payloads_in_another_order_are_found_where_order_counts() {
+    let lab = Lab::of_programs();
+    lab.change_study("sum = \"payloads\"", "sum = \"payloads-in-order\"");
+    lab.program("honest", "in-order");
+    lab.program("lies", "not-in-order");
+    assert_eq!(lab.check_program("s/honest").code, Some(0));
+    let said = lab.bakeoff(&["check", "s/lies"]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stdout.contains("✗ sums the payloads of all that it has done, in their order"));
 }
 
 #[test]
@@ -169,25 +205,119 @@ fn a_run_is_not_resumed_with_another_maker_of_its_records() {
 
 /// What would make any program the fastest.
 #[test]
-fn work_that_was_not_done_is_invalid_and_a_stopped_clock_is() {
+fn work_that_was_not_done_is_invalid_and_a_clock_that_goes_otherwise_is() {
     let lab = Lab::of_programs();
     lab.program("honest", "honest");
-    lab.program("twice", "counts-twice");
-    lab.program("clock", "stopped-clock");
-    lab.program("boasts", "boasts");
+    let lies = ["counts-twice", "stopped-clock", "fast-clock", "slow-clock"];
+    for mode in lies {
+        lab.program(mode, mode);
+    }
     lab.bakeoff(&["run", "s"]);
     let run = lab.run();
     assert_eq!(contract(&run, "honest"), Verdict::Valid);
-    assert_eq!(contract(&run, "twice"), Verdict::Invalid);
-    assert_eq!(contract(&run, "clock"), Verdict::Invalid);
-    assert_eq!(contract(&run, "boasts"), Verdict::Invalid, "and the lab has ended");
+    for mode in lies {
+        assert_eq!(contract(&run, mode), Verdict::Invalid, "{mode}");
+    }
+    lab.assert_nothing_is_left();
+}
+
+/// Its sums are right, and so is its clock.
+#[test]
+fn work_that_was_done_at_another_time_than_it_is_counted_casts_doubt() {
+    let lab = Lab::of_programs();
+    let lies = ["works-ahead", "saves-up", "pauses"];
+    for mode in lies {
+        lab.program(mode, mode);
+    }
+    // The warm-up is what it is told late of.
+    lab.change_study("measure_s = 0.6\nwarmup_s = 0.1", "measure_s = 0.6\nwarmup_s = 0.4");
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    for mode in lies {
+        assert_eq!(contract(&run, mode), Verdict::Valid, "{mode}");
+        assert_eq!(verdict(&run, mode, "own-account"), Verdict::Suspect, "{mode}");
+    }
+    lab.assert_nothing_is_left();
+}
+
+/// One line made run.json unreadable once, for all contenders.
+#[test]
+fn no_number_of_a_line_costs_others_their_figures() {
+    let lab = Lab::of_programs();
+    lab.program("honest", "honest");
+    let extremes = [
+        "extreme-done-9007199254740992",
+        "extreme-done-1152921504606846976",
+        "extreme-sum-18446744073709551615",
+        "extreme-t-1e308",
+        "extreme-result-1e308",
+        "extreme-result--5",
+    ];
+    for (at, mode) in extremes.iter().enumerate() {
+        lab.program(&format!("extreme-{at}"), mode);
+    }
+    let said = lab.bakeoff(&["run", "s"]);
+    for arguments in [
+        &["report", "runs/latest"][..],
+        &["export", "runs/latest", "--format", "go"],
+        &["compare", "runs/latest", "runs/latest"],
+        &["run", "--resume", "runs/latest"],
+    ] {
+        let read = lab.bakeoff(arguments);
+        assert!(!read.stderr.contains("run.json"), "{arguments:?}: {read:?}");
+        // On a busy machine it is told why its figure is left out.
+        let all = format!("{}{}", read.stdout, read.stderr);
+        assert!(all.contains("honest"), "{arguments:?}: {read:?}");
+    }
+    let run = lab.run();
+    let row = |name: &str| run.outcomes[0].rows.iter().find(|it| it.contender == name);
+    assert!(row("honest").is_some_and(|it| it.figure(RATE).is_some()), "{said:?}");
+    for (at, mode) in extremes.iter().enumerate() {
+        let row = row(&format!("extreme-{at}"));
+        assert!(row.is_none_or(|row| row.verdict == Verdict::Invalid), "{mode}: {row:?}");
+    }
+    lab.assert_nothing_is_left();
+}
+
+/// A run that was made before numbers were bounded where they are read.
+#[test]
+fn a_run_in_which_one_contender_counted_beyond_all_bounds_is_read_without_it() {
+    let lab = Lab::of_programs();
+    lab.program("honest", "honest");
+    lab.program("boasts", "honest");
+    lab.bakeoff(&["run", "s"]);
+    let path = lab.path("runs/latest/run.json");
+    let mut run: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    for trial in run["trials"].as_array_mut().unwrap() {
+        if trial["slot"]["contender"] == "boasts" {
+            trial["evidence"]["work"]["intervals"][0]["done"] = (1_u64 << 60).into();
+        }
+    }
+    std::fs::write(&path, serde_json::to_vec(&run).unwrap()).unwrap();
+    for arguments in [&["report", "runs/latest"][..], &["compare", "runs/latest", "runs/latest"]] {
+        let read = lab.bakeoff(arguments);
+        assert!(read.stdout.contains("honest"), "{arguments:?}: {read:?}");
+    }
+}
+
+/// A process that it left behind holds its output, so that no end of it is seen.
+#[test]
+fn a_program_that_leaves_a_child_with_its_output_is_told_with_its_code() {
+    let lab = Lab::of_programs();
+    lab.program("parent", "leaves-a-child");
+    lab.bakeoff(&["run", "s"]);
+    let run = lab.run();
+    let trial = run.trials.iter().chain(&run.failed).next().unwrap();
+    let why = trial.evidence.process.failure.clone().unwrap_or_default();
+    assert_eq!(why, "it ended with exit code 7 before its result");
     lab.assert_nothing_is_left();
 }
 
 #[test]
 fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
     let lab = Lab::of_programs();
-    for mode in ["honest", "garbage", "floods", "dies", "no-result"] {
+    for mode in ["honest", "garbage", "floods", "dies", "no-result", "tells-at-the-end"] {
         lab.program(mode, mode);
     }
     lab.bakeoff(&["run", "s"]);
@@ -205,6 +335,19 @@ fn a_program_that_fails_is_told_in_one_sentence_and_the_others_are_measured() {
     assert!(why("floods").starts_with("it printed more than"), "{}", why("floods"));
     assert!(why("dies").contains("code 3"), "{}", why("dies"));
     assert!(why("no-result").ends_with("code 0 before its result"), "{}", why("no-result"));
+    let late = why("tells-at-the-end");
+    assert!(late.starts_with("it ended before its window did"), "{late}");
+    lab.assert_nothing_is_left();
+}
+
+/// Else each trial would take half a minute, and nobody would know why.
+#[test]
+fn a_command_of_the_study_that_leaves_a_child_with_its_output_has_ended() {
+    let lab = of_records(&format!("{MAKER}\nexit 0 if fork; sleep 60;"));
+    lab.program("one", "honest");
+    let said = lab.check_program("s/one");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("✓ sums the numbers of all records"), "{said:?}");
     lab.assert_nothing_is_left();
 }
 

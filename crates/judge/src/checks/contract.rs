@@ -1,6 +1,11 @@
 //! Does the contender do the job?
 
+use result::evidence::ContractStep;
+
 use super::check::{Check, Scope, TrialSeen, Word};
+
+/// The id of the step that a program's sum passes.
+const SUM: &str = "sum";
 
 pub(super) const CONTRACT: Check = Check {
     id: "contract",
@@ -30,18 +35,37 @@ fn look(seen: &TrialSeen) -> Word {
             format!("The contender doesn't do the job. It was asked whether it {asked}: {what}."),
         ),
         None if steps.is_empty() => Word::not_checked("The contract was not checked."),
-        None => Word::valid(
+        None if seen.kind.is_asked() => Word::valid(
             format!("{} steps right", steps.len()),
             "The contender does the job that it is compared for.",
         ),
+        None => of_a_program(steps),
+    }
+}
+
+/// A program's own account is held against numbers that only its work gives, where its study
+/// has them.
+fn of_a_program(steps: &[ContractStep]) -> Word {
+    if steps.iter().any(|step| step.id == SUM) {
+        Word::valid(
+            format!("{} steps right", steps.len()),
+            "The contender's clock goes, and its sum is that of the units that it counts.",
+        )
+    } else {
+        Word::not_checked(
+            "The contender's clock goes. That it did the work that it counts, nothing shows: its \
+             study has no sum.",
+        )
+        .advise("Tie the work to a number: `sum` of the study's contract.")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use result::finding::Verdict;
+    use result::kind::Kind;
 
-    use super::super::sound::word_after;
+    use super::super::sound::{of_program, word_after};
     use super::*;
 
     #[test]
@@ -72,6 +96,21 @@ mod tests {
             evidence.process.failure = Some("it ended with exit code 1".into());
         });
         assert_eq!(word.verdict, Verdict::Invalid);
+    }
+
+    /// A clock that goes says nothing of the work.
+    #[test]
+    fn of_a_program_only_its_sum_shows_that_work_was_done() {
+        let verdict = |ids: &[&str]| {
+            let (slot, mut evidence) = of_program();
+            let step = evidence.contract[0].clone();
+            let of = |id: &&str| ContractStep { id: (*id).into(), ..step.clone() };
+            evidence.contract = ids.iter().map(of).collect();
+            let seen = TrialSeen { kind: Kind::Program, slot: &slot, evidence: &evidence };
+            CONTRACT.on_trial(&seen).unwrap().verdict
+        };
+        assert_eq!(verdict(&["clock", "sum"]), Verdict::Valid);
+        assert_eq!(verdict(&["clock"]), Verdict::NotChecked);
     }
 
     #[test]

@@ -266,27 +266,28 @@ mod tests {
         let and = |others: &[&'static str]| [&of_stores[..], others].concat();
         assert_eq!(
             of_trial(sound()),
-            and(&["offered-rate", "lateness", "runtime", "fresh-process"])
+            and(&["offered-rate", "lateness", "own-account", "runtime", "fresh-process"])
         );
         assert_eq!(
             of_kind(Kind::Keys, of_a_store()),
-            ["offered-rate", "lateness", "runtime", "fresh-process"]
+            ["offered-rate", "lateness", "own-account", "runtime", "fresh-process"]
         );
         assert_eq!(
             of_trial(at_half_of_its_maximum()),
-            and(&["hidden-tail", "runtime", "fresh-process"])
+            and(&["own-account", "hidden-tail", "runtime", "fresh-process"])
         );
-        let one_each = and(&["keep-alive", "offered-rate", "lateness", "runtime", "fresh-process"]);
+        let never = ["own-account", "runtime", "fresh-process"];
+        let one_each = and(&[&["keep-alive", "offered-rate", "lateness"], &never[..]].concat());
         assert_eq!(of_trial(of_one_request_each()), one_each);
 
         let all = |_: &Check| true;
         assert_eq!(
             absent(field().judge(), all),
-            and(&["offered-rate", "lateness", "runtime", "fresh-process"])
+            and(&["offered-rate", "lateness", "own-account", "runtime", "fresh-process"])
         );
         let mut one = field();
         one.contenders.truncate(1);
-        let alone = ["offered-rate", "lateness", "one-ceiling", "runtime", "fresh-process"];
+        let alone = [&["offered-rate", "lateness", "one-ceiling"], &never[..]].concat();
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 

@@ -30,6 +30,7 @@ mod offered_rate;
 mod one_ceiling;
 mod optimised_build;
 mod order;
+mod own_account;
 mod pressure;
 mod quiet_machine;
 mod replication;
@@ -56,7 +57,7 @@ pub(crate) use server_cores::{SERVER_CORES, found_idle_cores, was_let_idle};
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 32] = [
+pub const CHECKS: [&Check; 33] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -81,6 +82,7 @@ pub const CHECKS: [&Check; 32] = [
     &pressure::PRESSURE,
     &frequency::FREQUENCY,
     &arithmetic::ARITHMETIC,
+    &own_account::OWN_ACCOUNT,
     &steady::STEADY,
     &stall::STALL,
     &hidden_tail::HIDDEN_TAIL,

@@ -3,8 +3,9 @@
 use histogram::Histogram;
 use result::Trial;
 use result::evidence::{
-    AnswerSize, ClientSide, ContractStep, CoreSpeed, Evidence, Limits, MachineUse, Percentile,
-    Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup, ThreadUse, Work,
+    AnswerSize, ClientSide, ContractStep, CoreSpeed, Evidence, Interval, Limits, MachineUse,
+    Percentile, Percentiles, Place, Sample, Second, ServerUse, StoreSeen, ThreadGroup, ThreadUse,
+    Work,
 };
 use result::finding::Finding;
 use result::kind::Kind;
@@ -127,6 +128,22 @@ pub(super) fn sound() -> (Slot, Evidence) {
     (slot, evidence)
 }
 
+/// A trial of a program that nothing is wrong with: 1 s of warm-up and 4 s that count, with a line
+/// every 0.2 s.
+pub(super) fn of_program() -> (Slot, Evidence) {
+    let (slot, mut evidence) = sound();
+    let interval = Interval { seconds: 0.2, done: 10_000 };
+    let work = evidence.work.as_mut().unwrap();
+    work.per_second.clear();
+    (work.warmup, work.intervals) = (vec![interval; 5], vec![interval; 20]);
+    evidence.clients.clear();
+    evidence.ready_cpu_s = Some(0.3);
+    let step = evidence.contract[0].clone();
+    evidence.contract =
+        ["clock", "sum"].map(|id| ContractStep { id: id.into(), ..step.clone() }).into();
+    (slot, evidence)
+}
+
 /// What the load generator saw of a trial, to be changed.
 pub(super) struct LoadOf<'a> {
     pub(super) work: &'a mut Work,
@@ -168,11 +185,12 @@ pub(super) fn of_a_store() -> (Slot, Evidence) {
 }
 
 /// One of each sort that checks speak of, with the kind of its study.
-pub(super) fn all_sound() -> [(Kind, (Slot, Evidence)); 4] {
+pub(super) fn all_sound() -> [(Kind, (Slot, Evidence)); 5] {
     let of_servers = |trial| (Kind::Http, trial);
     let store = (Kind::Keys, of_a_store());
     let [free, half, one] = [sound(), at_half_of_its_maximum(), of_one_request_each()];
-    [of_servers(free), of_servers(half), of_servers(one), store]
+    let program = (Kind::Program, of_program());
+    [of_servers(free), of_servers(half), of_servers(one), store, program]
 }
 
 /// What the checks say of a server's trial.

@@ -57,14 +57,20 @@ fn look(seen: &TrialSeen, work: &Work) -> Word {
             .against("no change-point of more than 10 % and four times the scatter")
             .off_by(after / before);
     }
-    let value = value + &since(work);
-    if rates(work).len() < 2 * SIDE_MIN {
-        Word::valid(
+    match (rates(work).len() < 2 * SIDE_MIN, seen.kind.is_asked()) {
+        (false, _) => {
+            Word::valid(value + &since(work), "All parts of the window have the same rate.")
+        }
+        (true, true) => Word::valid(
             value,
             "Both halves have the same rate. The window is too short for a change-point.",
-        )
-    } else {
-        Word::valid(value, "All parts of the window have the same rate.")
+        ),
+        // Of three lines' intervals the middle one is in neither half.
+        (true, false) => Word::not_checked(format!(
+            "The first and the last interval have the same rate ({value}). The window is too short \
+             for a change-point."
+        ))
+        .advise("Measure for longer (`measure_s` of the profile)."),
     }
 }
 
@@ -211,8 +217,9 @@ fn mean(values: &[f64]) -> f64 {
 mod tests {
     use result::evidence::Second;
     use result::finding::Verdict;
+    use result::kind::Kind;
 
-    use super::super::sound::{word_after, word_after_load};
+    use super::super::sound::{of_program, word_after, word_after_load};
     use super::*;
 
     #[test]
@@ -339,6 +346,16 @@ mod tests {
             let word = word_after_load(&STEADY, |load| load.work.per_second.truncate(seconds));
             assert_eq!(word.verdict, Verdict::Valid);
             assert_eq!(word.says.contains("too short for a change-point"), too_short);
+        }
+    }
+
+    #[test]
+    fn three_intervals_of_a_program_have_no_change_point() {
+        for (intervals, verdict) in [(3, Verdict::NotChecked), (4, Verdict::Valid)] {
+            let (slot, mut evidence) = of_program();
+            evidence.work.as_mut().unwrap().intervals.truncate(intervals);
+            let seen = TrialSeen { kind: Kind::Program, slot: &slot, evidence: &evidence };
+            assert_eq!(STEADY.on_trial(&seen).unwrap().verdict, verdict, "{intervals}");
         }
     }
 

@@ -52,5 +52,6 @@ pub trait Contract {
         answers: &[SampledAnswer],
         told: &[Told],
         given: &GivenWork,
+        stop: &Stop,
     ) -> Vec<ContractStep>;
 }

@@ -68,6 +68,7 @@ impl Contract for StoreJob {
         _answers: &[SampledAnswer],
         _told: &[Told],
         _given: &GivenWork,
+        _stop: &Stop,
     ) -> Vec<ContractStep> {
         Vec::new()
     }

@@ -9,6 +9,12 @@
 //!
 //! `t` are seconds by its own clock, `done` what it has done since its start, and `sum` the sum
 //! of those units' payloads or records, modulo 2^32. After the result it ends with 0.
+//!
+//! Each number is bounded where its line is read: what a program may tell costs nobody else a
+//! figure.
+//!
+//! The window begins at the first line after the warm-up and a while more that is drawn from the
+//! trial's seed. Which line that is, the program can't know.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -24,16 +30,18 @@ use result::plan::Value;
 use serde::Deserialize;
 
 use super::{Drive, DriveEnd, Driven, Driving, Outside, Passage, Readiness, Sign, WorkDriver};
-use crate::contract::program::{Payloads, Told};
+use crate::contract::program::{Payloads, Told, drawn};
 use crate::place::Running;
 
 /// Between two looks whether the run is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What a program may take beyond its seconds: to end a unit, and to sum up.
 const BEYOND: Duration = Duration::from_secs(30);
-/// What it is told to work beyond warm-up and window: until the line after the one that ends the
-/// window, so that it lives while it is looked at for the last time.
-pub const MORE_S: f64 = 0.2;
+/// The window begins so much later than the warm-up ends at most: an interval of its lines.
+const BEGINS_WITHIN_S: f64 = 0.2;
+/// What it is told to work beyond warm-up and window: for the window to begin, and until the line
+/// after the one that ends the window, so that it lives while it is looked at for the last time.
+pub const MORE_S: f64 = BEGINS_WITHIN_S + 0.2;
 /// A line that comes so little before its time is in time: the next one would be far too late.
 const EARLY: Duration = Duration::from_millis(20);
 /// Intervals of a program: so many of its lines are told at most, and one of them is `ready`.
@@ -42,6 +50,13 @@ const INTERVALS_MAX: usize = LINES_MAX - 2;
 const RESULT_MAX: usize = 20;
 /// How long its process may take to end after its last line.
 const ENDS_WITHIN: Duration = Duration::from_secs(5);
+/// How long lines of a process that has ended may still come: they were printed before.
+const PRINTED_BEFORE: Duration = Duration::from_secs(1);
+/// The largest number that it may tell: what a program that isn't Rust can count to without loss
+/// (RFC 8259, 6).
+const NUMBER_MAX: u64 = 1 << 53;
+/// Sums are told modulo this.
+const SUMS_END: u64 = 1 << 32;
 
 /// Contenders that drive themselves.
 #[derive(Debug, Default)]
@@ -80,10 +95,22 @@ impl WorkDriver for ProgramDriver {
         on: &'a Running,
         what: &Drive,
     ) -> Result<Box<dyn Driving + 'a>, Error> {
-        let (warmup, window) = (what.warmup(), what.window());
         let ready_at = self.ready_at.get();
-        Ok(Box::new(Working { kept: &on.kept, ready_at, warmup, window }))
+        let working = Working {
+            kept: &on.kept,
+            ready_at,
+            window_due: ready_at + what.warmup() + begins_after(what.seed()),
+            at_most: what.warmup() + what.window() + BEYOND,
+            window: what.window(),
+        };
+        Ok(Box::new(working))
     }
+}
+
+/// How much later than its warm-up ends the window of a trial is due to begin.
+fn begins_after(seed: u64) -> Duration {
+    let share = drawn("window", seed) as f64 / u64::MAX as f64;
+    Duration::from_secs_f64(BEGINS_WITHIN_S * share)
 }
 
 /// What a program and what makes its records are started with alike.
@@ -114,23 +141,58 @@ impl Said {
     /// # Errors
     /// That it says nothing that a program may say, in a sentence with the line.
     fn of(line: &Line) -> Result<Said, String> {
-        serde_json::from_str(&line.text).map_err(|_| {
+        let printed = || format!("it printed {:?}", harmless(&line.text));
+        let said: Said = serde_json::from_str(&line.text).map_err(|_| {
             format!(
-                "it printed {:?}; a line is {{\"ready\": true}}, {{\"t\": SECONDS, \"done\": \
-                 NUMBER, \"sum\": NUMBER}} or {{\"result\": {{}}}}, and all else belongs on its \
-                 standard error",
-                harmless(&line.text)
+                "{}; a line is {{\"ready\": true}}, {{\"t\": SECONDS, \"done\": NUMBER, \"sum\": \
+                 NUMBER}} or {{\"result\": {{}}}}, and all else belongs on its standard error",
+                printed()
             )
-        })
+        })?;
+        match said.beyond() {
+            Some(bounds) => Err(format!("{}; {bounds}", printed())),
+            None => Ok(said),
+        }
     }
+
+    /// Which bounds a number of it is beyond, if one is.
+    fn beyond(&self) -> Option<String> {
+        match self {
+            Said::Interval { t, done, sum } => {
+                let bounds = "`t` and `done` are from 0 to 2^53, and `sum` is below 2^32";
+                let is_told = is_a_figure(*t) && *done <= NUMBER_MAX;
+                let is_a_sum = sum.is_none_or(|sum| sum < SUMS_END);
+                (!is_told || !is_a_sum).then(|| bounds.into())
+            }
+            Said::Result { result } if result.len() > RESULT_MAX => {
+                Some(format!("a result has {RESULT_MAX} numbers at most"))
+            }
+            Said::Result { result } => {
+                let is_beyond = |number: &&f64| !is_a_figure(**number);
+                result
+                    .values()
+                    .find(is_beyond)
+                    .map(|_| "a result's numbers are from 0 to 2^53".into())
+            }
+            Said::Ready { .. } => None,
+        }
+    }
+}
+
+/// Whether a number may be told as a figure: none that is measured is negative.
+pub fn is_a_figure(number: f64) -> bool {
+    (0.0..=NUMBER_MAX as f64).contains(&number)
 }
 
 /// A program that works.
 struct Working<'a> {
     kept: &'a Kept,
     ready_at: Duration,
-    warmup: Duration,
+    /// From when on a line begins the window.
+    window_due: Duration,
     window: Duration,
+    /// What all of it may take.
+    at_most: Duration,
 }
 
 /// What was heard of it.
@@ -153,43 +215,32 @@ impl Driving for Working<'_> {
     fn run(&mut self, stop: &Stop, tell: &mut dyn FnMut(Passage)) -> Result<DriveEnd, Error> {
         let mut heard = Heard::default();
         let began = Instant::now();
-        let at_most = self.warmup + self.window + BEYOND;
-        let mut first_at = None;
+        let mut gone = None;
         loop {
             if stop.asked() {
                 return Ok(DriveEnd::Stopped);
             }
-            if began.elapsed() > at_most {
-                let seconds = at_most.as_secs_f64();
+            if began.elapsed() > self.at_most {
+                let seconds = self.at_most.as_secs_f64();
                 let why = format!("it didn't come to a result within {seconds:.0} s");
                 return Ok(DriveEnd::Failed(why));
             }
-            let line = match self.kept.next_line(LOOK_EVERY) {
+            let line = match self.next_line(&mut gone) {
                 Ok(line) => line,
-                Err(RecvTimeoutError::Timeout) => continue,
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(DriveEnd::Failed(match self.kept.wait(ENDS_WITHIN) {
-                        Some(exit) => format!("it ended with {} before its result", exit.how),
-                        None => "it closed its standard output before its result".into(),
-                    }));
-                }
+                Err(None) => continue,
+                Err(Some(why)) => return Ok(DriveEnd::Failed(why)),
             };
             match Said::of(&line) {
                 Err(why) => return Ok(DriveEnd::Failed(why)),
                 Ok(Said::Ready { .. }) => {}
-                Ok(Said::Result { result }) if result.len() > RESULT_MAX => {
-                    let why = format!("its result has more than {RESULT_MAX} numbers");
-                    return Ok(DriveEnd::Failed(why));
-                }
                 Ok(Said::Result { result }) => {
                     heard.result = result;
-                    let due = self.ready_at + self.warmup + self.window;
+                    let due = self.window_due + self.window;
                     heard.closes(due, self.window).into_iter().for_each(&mut *tell);
                     break;
                 }
                 Ok(Said::Interval { t, done, sum }) => {
-                    let arrived = line.at - *first_at.get_or_insert(line.at);
-                    let arrived_s = arrived.as_secs_f64();
+                    let arrived_s = line.at.saturating_sub(self.ready_at).as_secs_f64();
                     heard.intervals.push((line.at, Told { own_s: t, arrived_s, done, sum }));
                     if heard.intervals.len() > INTERVALS_MAX {
                         let why = format!("it printed more than {INTERVALS_MAX} intervals");
@@ -198,7 +249,7 @@ impl Driving for Working<'_> {
                     if let Some(why) = heard.fault() {
                         return Ok(DriveEnd::Failed(why));
                     }
-                    let is_warm = line.at + EARLY >= self.ready_at + self.warmup;
+                    let is_warm = line.at + EARLY >= self.window_due;
                     let passes = heard.passes(is_warm, self.window);
                     passes.into_iter().for_each(&mut *tell);
                 }
@@ -217,6 +268,36 @@ impl Driving for Working<'_> {
                 Ok(DriveEnd::Failed(format!("after its result it ended with {}", exit.how)))
             }
             None => Ok(DriveEnd::Failed("it didn't end after its result".into())),
+        }
+    }
+}
+
+impl Working<'_> {
+    /// The next line that it printed.
+    ///
+    /// # Errors
+    /// If there is none yet, `None`; if there will be none, why. One that it started may hold its
+    /// output, or print on, when it has ended: `gone` is since when.
+    fn next_line(&self, gone: &mut Option<Instant>) -> Result<Line, Option<String>> {
+        let ended = self.kept.exited();
+        let ago = ended.as_ref().map(|_| gone.get_or_insert_with(Instant::now).elapsed());
+        let line = match ago {
+            None => self.kept.next_line(LOOK_EVERY),
+            Some(ago) if ago < PRINTED_BEFORE => self.kept.next_line(PRINTED_BEFORE - ago),
+            Some(_) => Err(RecvTimeoutError::Timeout),
+        };
+        match (line, ended) {
+            (Ok(line), _) => Ok(line),
+            (Err(_), Some(exit)) => {
+                Err(Some(format!("it ended with {} before its result", exit.how)))
+            }
+            (Err(RecvTimeoutError::Timeout), None) => Err(None),
+            (Err(RecvTimeoutError::Disconnected), None) => {
+                Err(Some(match self.kept.wait(ENDS_WITHIN) {
+                    Some(exit) => format!("it ended with {} before its result", exit.how),
+                    None => "it closed its standard output before its result".into(),
+                }))
+            }
         }
     }
 }
@@ -271,6 +352,7 @@ impl Heard {
         let (begins, ends) = (self.begins?, self.ends?);
         let (began_at, window) =
             (self.intervals[begins].0, self.intervals[ends].0 - self.intervals[begins].0);
+        let ready = Told { own_s: 0.0, arrived_s: 0.0, done: 0, sum: None };
         let told: Vec<Told> = self.intervals.into_iter().map(|(_, told)| told).collect();
         let (seconds, done) = (window.as_secs_f64(), told[ends].done - told[begins].done);
         let work = Work {
@@ -278,7 +360,7 @@ impl Heard {
             done,
             rate: done as f64 / seconds,
             intervals: intervals(&told[begins..=ends]),
-            warmup: intervals(&told[..=begins]),
+            warmup: intervals(&[&[ready], &told[..=begins]].concat()),
             result: self.result,
             own_seconds: Some(told[ends].own_s - told[begins].own_s),
             ..Work::default()
@@ -326,8 +408,8 @@ mod tests {
 
     #[test]
     fn a_line_is_read_or_quoted() {
-        let interval = Said::Interval { t: 0.5, done: 7, sum: Some(u64::MAX) };
-        assert_eq!(said(&format!(r#"{{"t": 0.5, "done": 7, "sum": {}}}"#, u64::MAX)), Ok(interval));
+        let interval = Said::Interval { t: 0.5, done: 7, sum: Some(4_294_967_295) };
+        assert_eq!(said(r#"{"t": 0.5, "done": 7, "sum": 4294967295}"#), Ok(interval));
         assert_eq!(said(r#"{"ready": true}"#), Ok(Said::Ready { ready: true }));
         assert!(matches!(said(r#"{"result": {"bytes": 3}}"#), Ok(Said::Result { .. })));
         for garbage in
@@ -336,6 +418,42 @@ mod tests {
             let why = said(garbage).unwrap_err();
             assert!(why.starts_with(&format!("it printed {garbage:?}; a line is")), "{why}");
         }
+    }
+
+    /// One number beyond all bounds would be in the run, and make sums of all trials overflow.
+    #[test]
+    fn each_number_of_a_line_is_bounded_where_it_is_read() {
+        let huge = "9".repeat(400);
+        let extremes = ["9007199254740993", "1152921504606846976", "18446744073709551615", "-1"];
+        let others = ["1e308", "-1e308", "1e999", "NaN", "Infinity", "null", "\"7\"", &huge];
+        for number in extremes.into_iter().chain(others) {
+            for line in [
+                format!(r#"{{"t": {number}, "done": 7, "sum": 7}}"#),
+                format!(r#"{{"t": 0.5, "done": {number}, "sum": 7}}"#),
+                format!(r#"{{"result": {{"bytes": {number}}}}}"#),
+            ] {
+                // Of floats the next number after 2^53 is that itself.
+                let is_rounded = number == extremes[0] && !line.contains("\"done\": 9");
+                assert_eq!(said(&line).is_err(), !is_rounded, "{line}");
+            }
+        }
+        for sum in ["4294967296", "18446744073709551615", "-1", "1e308", "0.5"] {
+            let line = format!(r#"{{"t": 0.5, "done": 7, "sum": {sum}}}"#);
+            assert!(said(&line).is_err(), "{line}");
+        }
+        let many: Vec<String> = (0..=RESULT_MAX).map(|at| format!("\"{at}\": 1")).collect();
+        let why = said(&format!(r#"{{"result": {{{}}}}}"#, many.join(", "))).unwrap_err();
+        assert!(why.ends_with("; a result has 20 numbers at most"), "{why}");
+    }
+
+    /// Else a program could be quick in it alone.
+    #[test]
+    fn the_window_begins_at_a_moment_that_is_drawn() {
+        let begins: Vec<Duration> = (0..100).map(begins_after).collect();
+        let within = Duration::from_secs_f64(BEGINS_WITHIN_S);
+        assert!(begins.iter().all(|&it| it <= within), "{begins:?}");
+        let early = begins.iter().filter(|&&it| it < within / 2).count();
+        assert!((20..80).contains(&early), "{early} of 100 in the first half");
     }
 
     #[test]
@@ -359,7 +477,7 @@ mod tests {
         assert_eq!((window, work.done, told.len()), (Duration::from_secs(2), 240, 6));
         assert!((work.rate - 120.0).abs() < 1e-9, "{work:?}");
         let done = |of: &[Interval]| of.iter().map(|it| it.done).collect::<Vec<_>>();
-        assert_eq!((done(&work.warmup), done(&work.intervals)), (vec![10, 40], vec![100, 140]));
+        assert_eq!((done(&work.warmup), done(&work.intervals)), (vec![10, 10, 40], vec![100, 140]));
     }
 
     /// Else a line that is a moment early costs the length of an interval, which a program isn't
@@ -399,7 +517,7 @@ mod tests {
         let plan = Plan { measure_s: 0.6, ..run_of(&[], vec![]).plan };
         let what = Drive { plan: &plan, slot: &slot, warmup_s: 0.4, rate: None, cpus: &[] };
         let arguments = ProgramDriver::default().arguments(&what);
-        assert_eq!(arguments[arguments.len() - 2..], ["--seconds", "1.200"]);
+        assert_eq!(arguments[arguments.len() - 2..], ["--seconds", "1.400"]);
     }
 
     #[test]

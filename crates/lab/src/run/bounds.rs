@@ -1,5 +1,7 @@
-//! What no run can have that bakeoff made: refused when a file is read, which somebody
-//! else may have written, so that nothing behind has to be ready for it.
+//! What no run can have that bakeoff made. It is looked at when a file is read, which somebody
+//! else may have written, so that nothing behind has to be ready for it: a plan of another shape is
+//! refused, and a trial whose numbers are beyond all bounds has no figures. What one contender
+//! counted takes nothing from the others.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +10,7 @@ use result::evidence::{ClientSide, Evidence};
 use result::plan::Slot;
 use result::{Run, Trial};
 
+use crate::drive::program::is_a_figure;
 use crate::study::limits::SECONDS_MAX;
 
 /// More trials than these a run doesn't have: they would take a year.
@@ -39,7 +42,7 @@ pub(crate) fn beyond(run: &Run) -> Option<String> {
         return Some(format!("a rate has {many} blocks, and {BLOCKS_MAX} are the most"));
     }
     let all = run.trials.iter().chain(&run.disturbed).chain(&run.failed);
-    all.clone().find_map(|trial| beyond_of_trial(trial, &names)).or_else(|| too_often(&run.trials))
+    all.clone().find_map(|trial| beyond_of(&trial.slot, &names)).or_else(|| too_often(&run.trials))
 }
 
 fn beyond_of(slot: &Slot, contenders: &[&str]) -> Option<String> {
@@ -57,11 +60,21 @@ fn beyond_of(slot: &Slot, contenders: &[&str]) -> Option<String> {
         .then(|| format!("a trial is of {contender}, which is none of its contenders"))
 }
 
-fn beyond_of_trial(trial: &Trial, contenders: &[&str]) -> Option<String> {
-    beyond_of(&trial.slot, contenders).or_else(|| {
-        let count = counts(&trial.evidence).find(|&count| count > COUNT_MAX)?;
-        Some(format!("a trial of {} counted {count}", trial.slot.contender))
-    })
+/// Takes the figures of trials that counted what nobody can, and says so in their place.
+pub(crate) fn leave_out(run: &mut Run) {
+    let trials = run.trials.iter_mut().chain(&mut run.disturbed).chain(&mut run.failed);
+    for Trial { evidence, .. } in trials {
+        let beyond = counts(evidence).find(|&count| count > COUNT_MAX);
+        if let Some(count) = beyond {
+            let why = format!("it counted {count}, which nothing can: its figures are left out");
+            evidence.process.failure.get_or_insert(why);
+            evidence.work = None;
+            evidence.clients.clear();
+        }
+        if let Some(work) = &mut evidence.work {
+            work.result.retain(|_, number| is_a_figure(*number));
+        }
+    }
 }
 
 fn counts(evidence: &Evidence) -> impl Iterator<Item = u64> {

@@ -264,7 +264,8 @@ struct Remembered {
 
 /// Reads a `run.json`, with the trials that were appended beside it.
 pub fn read(path: &Path) -> Result<Run, FolderError> {
-    let run = read_with_appended(path)?;
+    let mut run = read_with_appended(path)?;
+    bounds::leave_out(&mut run);
     match bounds::beyond(&run) {
         Some(why) => Err(FolderError::Beyond { path: path.into(), why }),
         None => Ok(run),

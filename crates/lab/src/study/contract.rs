@@ -36,11 +36,14 @@ pub struct ContractFile {
 
 /// What shows that work was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "kebab-case")]
 pub enum Sum {
     /// The sum of the payloads of all units done: numbers that follow from the trial's seed.
     Payloads,
-    /// The sum of the numbers of all records done, in order, round and round.
+    /// The same, where it tells as well in which order they were done.
+    PayloadsInOrder,
+    /// That of the numbers of all records done, in order, round and round, each changed by the
+    /// payload of its turn.
     Records,
 }
 

@@ -6,28 +6,17 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
 
-use keeper::Order;
-use keeper::kept::Kept;
 use keeper::text::harmless;
 use load::Stop;
 
+use super::tool;
 use crate::drive::Drive;
-use crate::drive::program::setting_and_seed;
-use crate::ready::programs;
+use crate::drive::program::{is_a_figure, setting_and_seed};
 use crate::study::Data;
 
 /// The file's name in the trial's folder.
 pub const FILE: &str = "made";
-
-/// How long it may take to count.
-const WITHIN: Duration = Duration::from_secs(30);
-/// Between two looks whether the run is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Lines of a command that failed that are shown.
-const LINES: usize = 5;
 
 /// Counts what stands in the file: figures, by their ids. Somebody who asks to stop meanwhile
 /// gets none.
@@ -45,34 +34,24 @@ pub fn count(
     }
     let made = vec!["--made".into(), file.display().to_string()];
     let command = [data.counted_by.clone(), setting_and_seed(what), made].concat();
-    let order = Order { lines: true, ..programs::tool(command, data.folder.clone()) };
     let failed = |why: String| format!("`{}`: {why}", data.counted_by.join(" "));
-    let counter = Kept::start(&order).map_err(|why| failed(why.into()))?;
     let mut printed = String::new();
-    let began = Instant::now();
-    while !stop.asked() {
-        if began.elapsed() > WITHIN {
-            return Err(failed(format!("it didn't end within {} s", WITHIN.as_secs())));
-        }
-        match counter.next_line(LOOK_EVERY) {
-            Ok(line) => printed.push_str(&line.text),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
+    let take = |line: &str| {
+        printed.push_str(line);
+        Ok(())
+    };
+    tool::run(data, command, stop, take).map_err(failed)?;
+    if stop.asked() {
+        return Ok(BTreeMap::new());
     }
-    let exit = counter.wait(WITHIN);
-    let said = counter.stop(LINES).map_err(&failed)?.last_lines;
-    match exit {
-        _ if stop.asked() => Ok(BTreeMap::new()),
-        Some(exit) if exit.code == Some(0) => figures(&printed).map_err(failed),
-        Some(exit) => Err(failed(format!("it ended with {}: {}", exit.how, said.join(" | ")))),
-        None => Err(failed("it closed its standard output and didn't end".into())),
-    }
+    figures(&printed).map_err(failed)
 }
 
 fn figures(printed: &str) -> Result<BTreeMap<String, f64>, String> {
-    serde_json::from_str(printed).map_err(|_| {
-        format!("it printed {:?}, which is no object of numbers in JSON", harmless(printed))
+    let figures: Option<BTreeMap<String, f64>> = serde_json::from_str(printed).ok();
+    figures.filter(|them| them.values().all(|&number| is_a_figure(number))).ok_or_else(|| {
+        let printed = harmless(printed);
+        format!("it printed {printed:?}, which is no object of numbers from 0 to 2^53 in JSON")
     })
 }
 
@@ -85,7 +64,7 @@ mod tests {
         let told = figures(r#"{"bytes_each": 83, "deflated_each": 80.8}"#).unwrap();
         let expected = [("bytes_each", 83.0), ("deflated_each", 80.8)];
         assert_eq!(told, expected.map(|(id, number)| (id.to_string(), number)).into());
-        for wrong in ["", "83", r#"{"bytes_each": "83"}"#] {
+        for wrong in ["", "83", r#"{"bytes_each": "83"}"#, r#"{"bytes_each": -1}"#] {
             let why = figures(wrong).unwrap_err();
             assert!(why.starts_with(&format!("it printed {wrong:?}, which is no ")), "{why}");
         }

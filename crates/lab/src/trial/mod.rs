@@ -8,6 +8,7 @@ mod made;
 pub mod nobody;
 pub mod order;
 mod records;
+mod tool;
 
 use std::io;
 use std::net::SocketAddr;
@@ -230,6 +231,9 @@ impl Bench<'_> {
             }
         };
         evidence.ready_s = Some(began.elapsed().as_secs_f64());
+        if !self.kind.is_asked() {
+            evidence.ready_cpu_s = cpu_s(&running.kept);
+        }
         let result = act(&running, evidence);
         if contender.runs_already() {
             forget_who_stood_in(evidence);
@@ -451,7 +455,7 @@ impl Bench<'_> {
             scratch_bytes.map(|(before, after)| after.saturating_sub(before));
         sampler.finish(driven.window_began, driven.window, evidence);
         let given = GivenWork { seed: what.seed(), records: &running.records };
-        let steps = self.contract.under_work(&driven.answers, &driven.told, &given);
+        let steps = self.contract.under_work(&driven.answers, &driven.told, &given, self.stop);
         if self.kind.is_asked() {
             evidence.contract_under_load = steps
         } else {
@@ -463,7 +467,10 @@ impl Bench<'_> {
         let mut work = driven.work;
         if let (Some(data), Some(made)) = (self.data, &running.made) {
             match made::count(data, what, made, self.stop) {
-                Ok(figures) => work.result.extend(figures),
+                Ok(figures) => {
+                    work.counted.extend(figures.keys().cloned());
+                    work.result.extend(figures);
+                }
                 Err(why) => {
                     evidence.process.failure = Some(why);
                     return Ok(());
@@ -473,6 +480,12 @@ impl Bench<'_> {
         evidence.work = Some(work);
         Ok(())
     }
+}
+
+/// CPU seconds of a contender from its start on.
+fn cpu_s(kept: &Kept) -> Option<f64> {
+    let of_tree = || process_tree::cpu_of(kept.root(), &process_tree::descendants(kept.root()));
+    kept.cgroup().cpu_s().or_else(of_tree)
 }
 
 /// Leaves out what was seen of the process that stood in for a server that runs already. To

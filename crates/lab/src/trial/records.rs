@@ -4,33 +4,21 @@
 //! lab's, and the record goes into the file that the contender is given. So what a record looks
 //! like is the study's affair.
 
-use std::sync::mpsc::RecvTimeoutError;
-use std::time::{Duration, Instant};
-
-use keeper::Order;
-use keeper::kept::Kept;
 use keeper::text::harmless;
 use load::Stop;
 
+use super::tool;
 use crate::drive::Drive;
 use crate::drive::program::setting_and_seed;
-use crate::ready::programs;
 use crate::study::Data;
 
 /// The file's name in the trial's folder.
 pub const FILE: &str = "records";
 
-/// How long it may take to make them.
-const WITHIN: Duration = Duration::from_secs(30);
-/// Between two looks whether the run is to end.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How many there may be: the keeper tells of no more than 20,000 lines.
 const RECORDS_MAX: usize = 10_000;
 /// Bytes of a line: the keeper cuts longer ones.
 const LINE_BYTES_MAX: usize = 4_000;
-/// Lines of a command that failed that are shown.
-const LINES: usize = 5;
-
 /// The records of a trial.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Records {
@@ -46,32 +34,13 @@ pub struct Records {
 /// That they couldn't be made, in a sentence.
 pub fn make(data: &Data, what: &Drive, stop: &Stop) -> Result<Records, String> {
     let command = [data.made_by.clone(), setting_and_seed(what)].concat();
-    let order = Order { lines: true, ..programs::tool(command.clone(), data.folder.clone()) };
     let failed = |why: String| format!("`{}`: {why}", command.join(" "));
-    let maker = Kept::start(&order).map_err(|why| failed(why.into()))?;
     let mut records = Records::default();
-    let began = Instant::now();
-    while !stop.asked() {
-        if began.elapsed() > WITHIN {
-            return Err(failed(format!("it didn't end within {} s", WITHIN.as_secs())));
-        }
-        match maker.next_line(LOOK_EVERY) {
-            Ok(line) => records.take(&line.text).map_err(&failed)?,
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
+    tool::run(data, command.clone(), stop, |line| records.take(line)).map_err(failed)?;
+    if records.numbers.is_empty() && !stop.asked() {
+        return Err(failed("it printed no record".into()));
     }
-    let exit = maker.wait(WITHIN);
-    let said = maker.stop(LINES).map_err(&failed)?.last_lines;
-    match exit {
-        _ if stop.asked() => Ok(records),
-        Some(exit) if exit.code == Some(0) && records.numbers.is_empty() => {
-            Err(failed("it printed no record".into()))
-        }
-        Some(exit) if exit.code == Some(0) => Ok(records),
-        Some(exit) => Err(failed(format!("it ended with {}: {}", exit.how, said.join(" | ")))),
-        None => Err(failed("it closed its standard output and didn't end".into())),
-    }
+    Ok(records)
 }
 
 impl Records {

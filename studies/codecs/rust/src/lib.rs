@@ -36,22 +36,49 @@ impl Row {
 }
 
 /// What is done once, or is a list of that.
-pub trait Thing: Debug + PartialEq {
-    /// What shows that each field was read, modulo 2^32.
-    fn number(&self) -> u32;
+pub trait Thing: Debug + Clone + PartialEq {
+    /// The sum after one more, modulo 2^32.
+    fn sum(&self, before: u32) -> u32;
+
+    /// Changes what a round over all records changes: the letter in which each key ends.
+    fn change(&mut self, letter: char);
+}
+
+/// Each place weighs 31 times as much as the next.
+fn weighed(before: u32, after: u32) -> u32 {
+    before.wrapping_mul(31).wrapping_add(after)
+}
+
+impl Row {
+    /// What shows that each field was read. The last code point of a text is one of ASCII.
+    fn number(&self) -> u32 {
+        let texts = [&self.value, &self.r#type, &self.first, &self.last, &self.key];
+        texts.into_iter().fold(self.ttl as u32, |number, text| {
+            let begin = text.chars().next().map_or(0, u32::from);
+            let end = text.as_bytes().last().map_or(0, |&byte| byte.into());
+            weighed(weighed(number, begin), end)
+        })
+    }
 }
 
 impl Thing for Row {
-    fn number(&self) -> u32 {
-        let texts = [&self.key, &self.value, &self.r#type, &self.first, &self.last];
-        let begin = |text: &String| text.chars().next().map_or(0, u32::from);
-        texts.into_iter().map(begin).fold(self.ttl as u32, u32::wrapping_add)
+    fn sum(&self, before: u32) -> u32 {
+        weighed(before, self.number())
+    }
+
+    fn change(&mut self, letter: char) {
+        self.key.pop();
+        self.key.push(letter);
     }
 }
 
 impl Thing for Vec<Row> {
-    fn number(&self) -> u32 {
-        self.iter().map(Row::number).fold(0, u32::wrapping_add)
+    fn sum(&self, before: u32) -> u32 {
+        self.iter().fold(before, |sum, row| row.sum(sum))
+    }
+
+    fn change(&mut self, letter: char) {
+        self.iter_mut().for_each(|row| row.change(letter));
     }
 }
 
@@ -83,10 +110,10 @@ impl Account {
         Account { done: 0, sum: 0, look_at: CLOCK_EVERY, begun, told: Duration::ZERO, until }
     }
 
-    /// Counts records with the sum of their numbers, and returns whether the work goes on.
-    fn add(&mut self, records: u64, numbers: u32) -> bool {
+    /// Counts so many records, and returns whether the work goes on.
+    fn add(&mut self, records: u64, thing: &impl Thing) -> bool {
         self.done += records;
-        self.sum = self.sum.wrapping_add(numbers);
+        self.sum = thing.sum(self.sum);
         if self.done < self.look_at {
             return true;
         }
@@ -165,7 +192,7 @@ fn start<T: Thing>(things: &[T], form: &Form<T>, records: u64) -> Outcome<()> {
         store(&path, &encoded)?;
     }
     match optional("--does") {
-        Some(does) => work(things, &encoded, form, &does, records),
+        Some(does) => work(things, encoded, form, &does, records),
         None => Ok(()),
     }
 }
@@ -186,29 +213,69 @@ fn checked<T: Thing>(things: &[T], form: &Form<T>) -> Outcome<Vec<Vec<u8>>> {
     Ok(encoded)
 }
 
+const FIRST_LETTER: char = 'a';
+const LETTERS: u64 = 16;
+
+/// A letter a round, by its payload: C++'s `minstd_rand`.
+struct Letters(u64);
+
+impl Letters {
+    fn next(&mut self) -> char {
+        self.0 = self.0 * 48_271 % 2_147_483_647;
+        (FIRST_LETTER as u8 + (self.0 % LETTERS) as u8).into()
+    }
+}
+
+/// Where bytes have the letters that a round changes: there those of another letter differ.
+fn places<T: Thing>(encoded: &[u8], thing: &T, form: &Form<T>, records: u64) -> Outcome<Vec<usize>> {
+    let mut other = thing.clone();
+    other.change('b');
+    let other = (form.encode)(&other)?;
+    let differ = (0..encoded.len().min(other.len())).filter(|&at| encoded[at] != other[at]);
+    let places: Vec<usize> = differ.collect();
+    if other.len() != encoded.len() || places.len() as u64 != records {
+        fail(&format!("another letter isn't one other byte: {thing:?}"));
+    }
+    Ok(places)
+}
+
 fn work<T: Thing>(
     things: &[T],
-    encoded: &[Vec<u8>],
+    encoded: Vec<Vec<u8>>,
     form: &Form<T>,
     does: &str,
     records: u64,
 ) -> Outcome<()> {
     let Form { encode, decode } = form;
-    let number_at = |place: usize| -> Outcome<u32> {
-        Ok(match does {
-            "encode" => {
-                black_box(encode(&things[place])?);
-                things[place].number()
-            }
-            "decode" => decode(&encoded[place])?.number(),
-            _ => decode(&black_box(encode(&things[place])?))?.number(),
-        })
-    };
+    let (mut things, mut encoded) = (things.to_vec(), encoded);
+    let all = encoded.iter().zip(&things);
+    let places =
+        all.map(|(bytes, thing)| places(bytes, thing, form, records)).collect::<Result<Vec<_>, _>>()?;
+    let mut letters = Letters(argument("--seed").parse()?);
     let mut account = Account::begin(argument("--seconds").parse()?);
-    let mut place = 0;
-    while account.add(records, number_at(place)?) {
-        place = (place + 1) % things.len();
+    loop {
+        // No round has what was done in the last one.
+        let letter = letters.next();
+        if does == "decode" {
+            for (bytes, places) in encoded.iter_mut().zip(&places) {
+                places.iter().for_each(|&place| bytes[place] = letter as u8);
+            }
+        } else {
+            things.iter_mut().for_each(|thing| thing.change(letter));
+        }
+        for (thing, bytes) in things.iter().zip(&encoded) {
+            let goes_on = match does {
+                "encode" => {
+                    black_box(encode(thing)?);
+                    account.add(records, thing)
+                }
+                "decode" => account.add(records, &decode(bytes)?),
+                _ => account.add(records, &decode(&black_box(encode(thing)?))?),
+            };
+            if !goes_on {
+                println!(r#"{{"result": {{}}}}"#);
+                return Ok(());
+            }
+        }
     }
-    println!(r#"{{"result": {{}}}}"#);
-    Ok(())
 }

@@ -34,6 +34,12 @@ impl Iterator for Payloads {
     }
 }
 
+/// The sum after one more payload, modulo 2^32. Each place weighs 31 times as much as the next, so
+/// that payloads in another order have another sum.
+pub fn after(sum: u32, payload: u32) -> u32 {
+    sum.wrapping_mul(31).wrapping_add(payload)
+}
+
 /// What goes round a ring.
 #[derive(Debug)]
 pub struct Token {
@@ -44,7 +50,7 @@ pub struct Token {
 
 impl Token {
     pub fn hop(mut self) -> Token {
-        self.sum = self.payloads.by_ref().take(1).fold(self.sum, u32::wrapping_add);
+        self.sum = self.payloads.by_ref().take(1).fold(self.sum, after);
         self.done += 1;
         self
     }
@@ -73,10 +79,10 @@ impl Account {
         self.done
     }
 
-    /// Counts a unit. Where order is lost, it may only be told of when all before it are counted.
+    /// Counts a unit.
     pub fn count(&mut self, payload: u32) {
         self.done += 1;
-        self.sum = self.sum.wrapping_add(payload);
+        self.sum = after(self.sum, payload);
     }
 
     /// Counts a unit, and returns whether the work goes on.

@@ -56,6 +56,7 @@ impl Contract for HttpJob {
         answers: &[SampledAnswer],
         _told: &[Told],
         _given: &GivenWork,
+        _stop: &Stop,
     ) -> Vec<ContractStep> {
         under_load(&self.asks, answers)
     }
