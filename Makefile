@@ -1,7 +1,7 @@
 # `make` or `make help` lists what there is to do.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint mistakes pages bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
+.PHONY: help run test lint mistakes pages liars bench-load bench-bodies bench-memory bench-closed elsewhere measure picture check-programs check-servers check-durability false-alarms calibrate calibrate-programs simulate instructions fuzz
 
 target := $(or $(CARGO_TARGET_DIR),target)
 bakeoff := $(target)/release/bakeoff
@@ -82,6 +82,10 @@ check-servers: ## every contender that serves keeps its contract, and bears what
 	cargo test --locked -p bakeoff --test command contenders:: -- --ignored
 	cargo test --locked -p bakeoff --test studies web:: -- --ignored
 	$(test-store) "$$($(store)/buildable | paste -sd,)"
+
+liars: ## programs and stores that lie, each beside what is said to find it out, a line each (a few minutes)
+	@setup/install test
+	cargo test --locked -p bakeoff --test command liars:: -- --ignored --nocapture --test-threads=1
 
 check-durability: ## stores that lose what comes between two moments are found out (some minutes)
 	@setup/install test

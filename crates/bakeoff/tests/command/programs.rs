@@ -56,7 +56,7 @@ fn verdict(run: &Run, name: &str, check: &str) -> Verdict {
 }
 
 /// Prints words, and of each its length as the number.
-const MAKER: &str = r#"
+pub const MAKER: &str = r#"
 my %given = @ARGV;
 print STDERR "made for $given{'--pieces'} from $given{'--seed'}\n";
 srand $given{'--seed'};
@@ -67,7 +67,7 @@ for (1 .. 50) {
 "#;
 
 /// A study whose contenders work on records that this program makes.
-fn of_records(maker: &str) -> Lab {
+pub fn of_records(maker: &str) -> Lab {
     let lab = Lab::of_programs();
     lab.write("studies/s/records.pl", maker);
     let data = "[data]\nmade_by = [\"perl\", \"records.pl\"]\n\n[contract]";
