@@ -11,7 +11,7 @@ use lab::place::Host;
 use lab::study::contender::{Contender, Promises};
 use lab::trial::order::order;
 use load::Stop;
-use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen, class};
+use result::durability::{Cut, CutVerdict, Durability, Rung, RungSeen};
 use result::plan::Cores;
 
 use crate::cut::{self, Answer, Job, data_folder};
@@ -94,13 +94,8 @@ pub fn measure(
             break;
         }
     }
-    Ok(Some(Durability {
-        contender: contender.name.clone(),
-        seed: asked.seed,
-        promised_in: promises.map(|promises| promises.source.clone()),
-        class: class(&rungs),
-        rungs,
-    }))
+    let promised_in = promises.map(|promises| promises.source.clone());
+    Ok(Some(Durability::new(contender.name.clone(), asked.seed, promised_in, rungs)))
 }
 
 fn promise_s(promises: &Promises, rung: Rung) -> Option<f64> {

@@ -51,20 +51,14 @@ pub fn judge_load(contenders: &[Contender], trials: &[&Trial]) -> Vec<Finding> {
 /// What the checks that apply say of a contender of such a study under one load, the worst first: of its
 /// trials together, twins left out, and of the comparison with all trials under
 /// that load, of which as a whole this was said.
-pub fn judge_row(
-    kind: Kind,
-    contender: &Contender,
-    contenders: &[Contender],
-    trials: &[&Trial],
-    of_load: &[Finding],
-) -> Vec<Finding> {
-    let compared = RowSeen { kind, contender, contenders, trials, of_load };
-    let own: Vec<&Trial> = compared.of(&contender.name).filter(|trial| !trial.slot.twin).collect();
+pub(crate) fn judge_row(compared: &RowSeen) -> Vec<Finding> {
+    let name = &compared.contender.name;
+    let own: Vec<&Trial> = compared.of(name).filter(|trial| !trial.slot.twin).collect();
     let mut findings = over_blocks(&own);
     // Beside the others, one that failed would only be told once more that it did.
     let failed = own.iter().any(|trial| trial.evidence.process.failure.is_some());
     let speaks = |check: &&&Check| !(failed && matches!(check.scope, Scope::Row(_)));
-    findings.extend(CHECKS.iter().filter(speaks).filter_map(|check| check.on_row(&compared)));
+    findings.extend(CHECKS.iter().filter(speaks).filter_map(|check| check.on_row(compared)));
     worst_first(findings)
 }
 
@@ -237,8 +231,8 @@ mod tests {
             findings.extend(judge(kind, &slot, &evidence));
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
-        let silent = "nobody is on a virtual machine, and nobody ran before";
-        assert_eq!(spoke.len(), CHECKS.len() - 2, "{silent}");
+        let silent = "nobody is on a virtual machine, ran before or was cut off";
+        assert_eq!(spoke.len(), CHECKS.len() - 3, "{silent}");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
             assert_eq!(finding.fix, "", "there is nothing to fix");
@@ -282,11 +276,12 @@ mod tests {
         let all = |_: &Check| true;
         assert_eq!(
             absent(field().judge(), all),
-            and(&["offered-rate", "lateness", "runtime", "fresh-process"])
+            and(&["survives", "offered-rate", "lateness", "runtime", "fresh-process"])
         );
         let mut one = field();
         one.contenders.truncate(1);
-        let alone = ["offered-rate", "lateness", "one-ceiling", "runtime", "fresh-process"];
+        let alone =
+            ["survives", "offered-rate", "lateness", "one-ceiling", "runtime", "fresh-process"];
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 
@@ -322,7 +317,7 @@ mod tests {
             trial.findings = judge_server(&slot, &trial.evidence);
         }
         let findings = unknown.judge();
-        assert_eq!(findings.len(), CHECKS.len(), "one word a check");
+        assert_eq!(findings.len(), CHECKS.len() - 1, "one word a check, but of cuts");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();
