@@ -356,6 +356,9 @@ pub struct StoreSeen {
     pub wrong: u64,
     /// Reads of values that had been overwritten.
     pub stale: u64,
+    /// Some of the keys that were written, read when the work was over; `None` where that tells
+    /// nothing.
+    pub read_back: Option<ReadBack>,
     /// How long each operation took.
     pub operations: Vec<OperationSeen>,
     /// Whether it may throw values away for want of memory.
@@ -379,6 +382,23 @@ pub struct Preload {
     pub acknowledged: u64,
     /// Seconds that it took.
     pub seconds: f64,
+}
+
+/// Keys that were drawn from those that the work wrote, read when it was over.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ReadBack {
+    /// Keys that were read.
+    pub keys: u64,
+    /// Those without a value.
+    pub missing: u64,
+    /// Those with another value than was ever written to them.
+    pub wrong: u64,
+    /// Those with a value that was overwritten long before.
+    pub overwritten: u64,
+    /// Requests that ended in an error: so many writes may be missing for that.
+    pub errors: u64,
+    /// The first thing that is wrong, in a sentence.
+    pub example: Option<String>,
 }
 
 /// How long one operation on keys took.
