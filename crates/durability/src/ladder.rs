@@ -118,7 +118,7 @@ fn job(
         format!("{} is no store: its contender.toml has no `speaks`", contender.name)
     })?;
     let address = host.free_address()?;
-    let within = host.scratch();
+    let within = host.scratch_on_disk();
     let folder = data_folder(&within);
     let mut order = order(contender, host, &host.split(Cores::All), address, folder.clone())?;
     let files = order.scratch.take().map(|scratch| scratch.files).unwrap_or_default();

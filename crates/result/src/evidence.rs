@@ -356,6 +356,10 @@ pub struct StoreSeen {
     pub wrong: u64,
     /// Reads of values that had been overwritten.
     pub stale: u64,
+    /// What its data lie on; `None` where the kernel doesn't tell.
+    pub file_system: Option<FileSystem>,
+    /// Requests that may have been under way at once; `None` where that isn't known.
+    pub under_way_max: Option<u64>,
     /// Some of the keys that were written, read when the work was over; `None` where that tells
     /// nothing.
     pub read_back: Option<ReadBack>,
@@ -382,6 +386,15 @@ pub struct Preload {
     pub acknowledged: u64,
     /// Seconds that it took.
     pub seconds: f64,
+}
+
+/// What a folder lies on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct FileSystem {
+    /// As `mount` has it: `ext4`.
+    pub name: String,
+    /// Whether it is in memory, where a sync costs nothing.
+    pub in_memory: bool,
 }
 
 /// Keys that were drawn from those that the work wrote, read when it was over.

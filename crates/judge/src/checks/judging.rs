@@ -232,7 +232,7 @@ mod tests {
         }
         let spoke: BTreeSet<&str> = findings.iter().map(|it| &*it.check).collect();
         let silent = "nobody is on a virtual machine, ran before or was cut off";
-        assert_eq!(spoke.len(), CHECKS.len() - 3, "{silent}");
+        assert_eq!(spoke.len(), CHECKS.len() - 4, "{silent}");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::Valid, "{finding:?}");
             assert_eq!(finding.fix, "", "there is nothing to fix");
@@ -276,12 +276,19 @@ mod tests {
         let all = |_: &Check| true;
         assert_eq!(
             absent(field().judge(), all),
-            and(&["survives", "offered-rate", "lateness", "runtime", "fresh-process"])
+            and(&["survives", "flushes", "offered-rate", "lateness", "runtime", "fresh-process"])
         );
         let mut one = field();
         one.contenders.truncate(1);
-        let alone =
-            ["survives", "offered-rate", "lateness", "one-ceiling", "runtime", "fresh-process"];
+        let alone = [
+            "survives",
+            "flushes",
+            "offered-rate",
+            "lateness",
+            "one-ceiling",
+            "runtime",
+            "fresh-process",
+        ];
         assert_eq!(absent(one.judge(), all), [&["answers-alike"], &and(&alone)[..]].concat());
     }
 
@@ -317,7 +324,7 @@ mod tests {
             trial.findings = judge_server(&slot, &trial.evidence);
         }
         let findings = unknown.judge();
-        assert_eq!(findings.len(), CHECKS.len() - 1, "one word a check, but of cuts");
+        assert_eq!(findings.len(), CHECKS.len() - 2, "one word a check, but of cuts");
         for finding in findings {
             assert_eq!(finding.verdict, Verdict::NotChecked, "{finding:?}");
             let check = CHECKS.iter().find(|check| check.id == finding.check).unwrap();

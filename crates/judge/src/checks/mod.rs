@@ -16,6 +16,7 @@ mod disk_writes;
 mod errors;
 mod evictions;
 mod fair_answers;
+mod flushes;
 mod frequency;
 mod fresh_process;
 mod hidden_tail;
@@ -60,7 +61,7 @@ pub(crate) use survives::is_of_no_class;
 
 /// All checks, in the order of what can go wrong: first whether the contender
 /// does the job, last whether it does so steadily and is compared fairly.
-pub const CHECKS: [&Check; 33] = [
+pub const CHECKS: [&Check; 34] = [
     &contract::CONTRACT,
     &same_answers::SAME_ANSWERS,
     &answers_alike::ANSWERS_ALIKE,
@@ -70,6 +71,7 @@ pub const CHECKS: [&Check; 33] = [
     &misses::MISSES,
     &evictions::EVICTIONS,
     &survives::SURVIVES,
+    &flushes::FLUSHES_CHECK,
     &fair_answers::FAIR_ANSWERS,
     &keep_alive::KEEP_ALIVE,
     &offered_rate::OFFERED_RATE,

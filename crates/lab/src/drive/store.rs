@@ -197,6 +197,8 @@ impl Asking<'_> {
             missing,
             wrong,
             stale,
+            under_way_max: Some(self.under_way_max()),
+            file_system: self.on.kept.scratch().and_then(disk::file_system),
             read_back: self.read_back(seen),
             operations: operations.collect(),
             may_evict: self.keys().is_some_and(|keys| keys.evicts),
@@ -204,6 +206,11 @@ impl Asking<'_> {
             keys_there: ask(StoreClient::count),
             evictions: ask(StoreClient::evictions),
         }
+    }
+
+    fn under_way_max(&self) -> u64 {
+        let plan = self.loading.plan();
+        u64::from(plan.connections) * u64::from(plan.pipeline)
     }
 
     /// Reads some of the keys that were written, where the work was bakeoff's own client's; `None`

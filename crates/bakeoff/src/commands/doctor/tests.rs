@@ -1,8 +1,8 @@
 use lab::trial::nobody::{Checkup, Demands, Nobody, Room, Tools};
 use report::Terminal;
 use result::evidence::{
-    Cgroup, ClientSide, ClientUse, CoreSpeed, Evidence, Limits, MachineUse, Place, Sample,
-    ServerUse, ThreadUse, Work,
+    Cgroup, ClientSide, ClientUse, CoreSpeed, Evidence, FileSystem, Limits, MachineUse, Place,
+    Sample, ServerUse, ThreadUse, Work,
 };
 use result::plan::{Cores, Machine, Setting, Version};
 
@@ -115,6 +115,7 @@ fn with_places(places: [Place; 2], change: impl Fn(&mut Evidence)) -> Checkup {
         no_port: None,
         leftovers: Vec::new(),
         runs: Room { at: "/runs".into(), is_writable: true, free_bytes: Some(20 << 30) },
+        data: ("/tmp".into(), Some(FileSystem { name: "ext4".into(), in_memory: false })),
         profiles: vec![Demands { name: Some("quick".into()), loads: loads.into(), refused: None }],
         contenders: Some(vec![tools("go", Ok("go version go1.24"))]),
     }

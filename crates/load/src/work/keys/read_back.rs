@@ -53,7 +53,7 @@ impl KeysDue {
         if plan.arrivals != Arrivals::Closed || keys.share_of(Operation::Set) == 0.0 {
             return None;
         }
-        let apart = ROUNDS * u64::from(plan.connections) * plan.pipeline as u64;
+        let apart = ROUNDS * u64::from(plan.connections) * u64::from(plan.pipeline);
         let known = sent.saturating_sub(apart.min(sent / 2));
         let choice = Choice::new(keys, plan.seed);
         let write = |number: u64| {
