@@ -309,7 +309,7 @@ mod tests {
             evidence.server_disk_write_bytes = Some(100 * evidence.work.as_ref().unwrap().done);
         });
         let alone = field.word(&disk_writes::DISK_WRITES, "a");
-        assert_eq!(alone.says, "It is the only store that survives what it does.");
+        assert_eq!(alone.says, "It wrote next to nothing to its output.");
         assert_eq!(field.word_if_any(&answers_alike::ANSWERS_ALIKE, "a"), None);
     }
 

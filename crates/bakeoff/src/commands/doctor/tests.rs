@@ -177,6 +177,7 @@ fn of_a_machine_on_which_nothing_is_wrong_each_line_is_fine() {
 
     fine         a trial of nobody: was started, watched and stopped
     fine         room for runs: 20.0 GiB in /runs
+    fine         data of stores: in /tmp, on ext4
     fine         open files: enough for 1,000 connections
     fine         shared-cores: none shared
     fine         quiet-machine: others 0.01 cores, steal 0.0 %

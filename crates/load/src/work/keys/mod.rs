@@ -56,7 +56,7 @@ impl KeysWork {
         KeysWork {
             choice: Choice::new(keys, seed),
             values,
-            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }),
+            register: Register::new(if keys.reads_what_it_writes() { keys.count } else { 0 }, seed),
             writer: 0,
             keys: Arc::new(keys.clone()),
             seen: KeysSeen::default(),
